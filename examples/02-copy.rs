@@ -1,4 +1,5 @@
-//! Copies between the host and a GPU: whole buffers, parts of them, and copies that run while the host goes on.
+//! Copies between the host and a GPU: whole buffers, parts of them, and copies that run while the host goes
+//! on.
 //!
 //! `cargo run --bin 02-copy`
 
@@ -8,7 +9,7 @@ fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
     let stream = device.stream()?;
 
-    // Copies from and to slices wait until they are done.
+    // Copies from and to slices block until they are done.
     let mut buffer = DeviceBuffer::<u32>::zeroed(&stream, 8)?;
     buffer.copy_from_host(&stream, &[0, 1, 2, 3, 4, 5, 6, 7])?;
     let mut host = [0; 8];
@@ -19,13 +20,13 @@ fn main() -> hip::Result<()> {
     buffer.slice_mut(2..4)?.copy_from_host(&stream, &[20, 30])?;
     assert_eq!(buffer.slice(1..5)?.to_vec(&stream)?, [1, 20, 30, 4]);
 
-    // From one part of the device's memory to another. The two views do not overlap, as the borrow checker sees.
+    // A copy within the device's memory. The borrow checker ensures that the two views do not overlap.
     let (mut low, high) = buffer.split_at_mut(4)?;
     low.copy_from(&stream, &high)?;
     println!("{:?}", buffer.to_vec(&stream)?);
     assert_eq!(buffer.to_vec(&stream)?, [4, 5, 6, 7, 4, 5, 6, 7]);
 
-    // An asynchronous copy takes a pinned buffer along, and gives it back when it is done.
+    // An asynchronous copy takes a pinned buffer, and returns it when it is done.
     let mut pinned = HostBuffer::<u32>::zeroed(&device, 8)?;
     pinned.fill(9);
     let upload = buffer.upload(&stream, pinned)?;

@@ -14,7 +14,7 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) 
 fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
     let stream = device.stream()?;
-    // Compiled for this device, now. Example 07 compiles when the program is built.
+    // Compiled now, for this device. Example 07 compiles when the program is built.
     let saxpy = device.compile(SOURCE)?.function("saxpy")?;
 
     let n = 1000;
@@ -27,7 +27,7 @@ fn main() -> hip::Result<()> {
     println!("{:?} …", &y.to_vec(&stream)?[..4]);
     assert_eq!(y.to_vec(&stream)?, vec![5.0; n]);
 
-    // What the code object tells of the kernel's arguments is checked: their number, sizes and types.
+    // The launch is checked against the code object: the number, sizes and types of the arguments.
     let launch = saxpy.launch(&stream).elements(n, 256).arg(n as u32).arg(2.0_f64).arg(&x).arg(&mut y);
     // SAFETY: as above, and this launch is refused.
     if let Err(error) = unsafe { launch.enqueue() } {

@@ -20,14 +20,14 @@ fn main() -> hip::Result<()> {
     let mut shared = DeviceBuffer::<f32>::zeroed(&first, n)?;
     let mut other = DeviceBuffer::<f32>::zeroed(&second, n)?;
 
-    // `other` is used on the second stream alone: that launch may run at the same time as those on the first.
+    // Only the second stream uses `other`, so that launch may run at the same time as those on the first.
     let launch = add.launch(&second).elements(n, 256).arg(n as u32).arg(1.0_f32).arg(&mut other);
     // SAFETY: `add` reads and writes x[0..n].
     unsafe { launch.enqueue()? };
 
     let start = first.record()?;
     for stream in [&first, &second, &first, &second] {
-        // `shared` is used on both: each launch waits, on the device, for the one before. You write nothing for that.
+        // Both streams use `shared`: each launch waits on the device for the previous one. This is automatic.
         let launch = add.launch(stream).elements(n, 256).arg(n as u32).arg(0.5_f32).arg(&mut shared);
         // SAFETY: `add` reads and writes x[0..n].
         unsafe { launch.enqueue()? };

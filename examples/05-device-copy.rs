@@ -1,10 +1,11 @@
-//! A struct of your own in device memory, and as the argument of a kernel.
+//! Your own struct in device memory, and as a kernel argument.
 //!
 //! `cargo run --bin 05-device-copy`
 
 use hip::{Device, DeviceBuffer, DeviceCopy};
 
-// The derive checks when it compiles: the layout is C's, there is no padding, and each field is plain data.
+// The derive checks at compile time that the layout is C's, without padding, and that each field is plain
+// data.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 struct Particle {

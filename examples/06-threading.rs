@@ -16,7 +16,8 @@ fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
     let square = device.compile(SOURCE)?.function("square")?;
 
-    // There is no current device to set. A stream of its own lets each thread's work run beside that of the others.
+    // There is no current device to set. Each thread has its own stream, so that their work can run
+    // concurrently.
     let work = |number: u32| -> hip::Result<DeviceBuffer<u32>> {
         let stream = device.stream()?;
         let mut buffer = DeviceBuffer::from_slice(&stream, &[number; N])?;
@@ -33,7 +34,7 @@ fn main() -> hip::Result<()> {
             .collect::<hip::Result<Vec<_>>>()
     })?;
 
-    // Reading a buffer waits for the work on it, whichever thread and stream it came from.
+    // Reading a buffer waits for the work on it, from any thread and stream.
     let stream = device.stream()?;
     for (buffer, number) in buffers.iter().zip(1..) {
         let squares = buffer.to_vec(&stream)?;

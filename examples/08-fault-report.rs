@@ -1,4 +1,4 @@
-//! A kernel with a mistake. On a virtual GPU that is an error that names the line, the instruction and the lane.
+//! A kernel with a mistake. A virtual GPU reports an error that names the line, the instruction and the lane.
 //!
 //! `cargo run --bin 08-fault-report`
 
@@ -20,7 +20,7 @@ fn main() -> hip::Result<()> {
     let n = 1000;
     let mut data = DeviceBuffer::<f32>::zeroed(&stream, n)?;
     let launch = count.launch(&stream).elements(n, 256).arg(&mut data);
-    // SAFETY: there is none: 24 work-items access what is behind the buffer, which the virtual GPU catches.
+    // SAFETY: this is not safe: 24 work-items access memory behind the buffer. The virtual GPU catches it.
     unsafe { launch.enqueue()? };
 
     let error = stream.synchronize().expect_err("the virtual GPU finds the mistake");
@@ -30,7 +30,7 @@ fn main() -> hip::Result<()> {
     let fault = error.fault().and_then(|report| report.details()).expect("a virtual GPU knows the details");
     assert_eq!((&*fault.kernel, fault.at.lane), ("count", Some(8)));
 
-    // That stream is finished. Another one works, and so does the process.
+    // That stream accepts no more work. Other streams do, and the process goes on.
     let next = device.stream()?;
     data.fill(&next, 3.0)?;
     assert_eq!(data.to_vec(&next)?, [3.0; 1000]);

@@ -22,7 +22,8 @@ fn main() -> hip::Result<()> {
     let x = DeviceBuffer::from_slice(&stream, &[0.0_f32, 1.0, 2.0, 3.0])?;
     let mut y = DeviceBuffer::<f32>::zeroed(&stream, x.len())?;
     for factors in [[2.0_f32, 1.0], [10.0, 0.0]] {
-        // It is ours alone until it is dropped, and ordered like a buffer: the launch waits for the copy.
+        // It is borrowed exclusively until it is dropped, and ordered like a buffer: the launch waits for the
+        // copy.
         module.global_mut::<f32>("factors")?.copy_from_host(&stream, &factors)?;
         let launch = line.launch(&stream).elements(x.len(), 64).arg(x.len() as u32).arg(&x).arg(&mut y);
         // SAFETY: `line` reads x[0..n] and writes y[0..n].
@@ -31,7 +32,7 @@ fn main() -> hip::Result<()> {
     }
     assert_eq!(y.to_vec(&stream)?, [0.0, 10.0, 20.0, 30.0]);
 
-    // A name that the module does not have is an error, and so is a type of another size.
+    // An unknown name is an error, and so is a type of the wrong size.
     if let Err(error) = module.global::<f32>("offsets") {
         println!("refused: {error}");
     }

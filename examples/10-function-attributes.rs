@@ -1,4 +1,4 @@
-//! What a kernel needs, how much of the device it fills, and the block size that fills most.
+//! What a kernel needs, how much of the device it fills, and which block size fills it best.
 //!
 //! `cargo run --bin 10-function-attributes`
 

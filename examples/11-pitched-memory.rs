@@ -23,7 +23,8 @@ fn main() -> hip::Result<()> {
     println!("rows of {WIDTH} bytes, {} bytes from one to the next", image.pitch());
     assert!(image.pitch() >= WIDTH);
 
-    // A rectangle of 3 × 2 in the corner, from dense memory of the host; one of 50 × 10 elsewhere, filled.
+    // Copies a 3 × 2 rectangle from dense host memory into the corner, and fills a 50 × 10 rectangle
+    // elsewhere.
     image.copy_from_host(&stream, Region::rectangle([0, 0], [3, 2]), &[1, 2, 3, 4, 5, 6])?;
     image.fill(&stream, Region::rectangle([40, 5], [50, 10]), 100)?;
 

@@ -1,4 +1,5 @@
-//! Which devices there are, what they can do, and what a program can set: here the heap of `malloc` in device code.
+//! Which devices there are, what they can do, and what a program can set: here the heap of `malloc` in device
+//! code.
 //!
 //! `cargo run --bin 12-device-config`
 
@@ -21,7 +22,7 @@ fn main() -> hip::Result<()> {
         println!("not used: {skipped}");
     }
 
-    // A virtual GPU comes into being when it is opened, as its URI describes it.
+    // Opening a virtual GPU creates it as its URI describes it.
     let device = Device::open("vgpu:gfx90a?cus=4&memory=1GiB")?;
     let (properties, memory) = (device.properties(), device.memory_info()?);
     println!("{device}");
@@ -30,7 +31,7 @@ fn main() -> hip::Result<()> {
     println!("  LDS            {} KiB for a block", properties.lds_per_block >> 10);
     assert_eq!((properties.compute_units, properties.wave_size, memory.total), (4, 64, 1 << 30));
 
-    // Not every library has every limit: asking for one that it lacks is an error, not a panic.
+    // Some libraries lack some limits: asking for one is an error, not a panic.
     for limit in [Limit::Stack, Limit::Heap] {
         println!("  limit          {limit:?}: {} bytes", device.limit(limit)?);
     }
@@ -41,6 +42,6 @@ fn main() -> hip::Result<()> {
     let greet = device.compile(SOURCE)?.function("greet")?;
     // SAFETY: `greet` accesses only what it has allocated itself.
     unsafe { greet.launch(&stream).grid(2).block(2).enqueue()? };
-    // What kernels print is on the standard output once the stream is synchronised.
+    // Kernels' output appears on standard output once the stream is synchronised.
     stream.synchronize()
 }

@@ -1,13 +1,14 @@
 // Fused attention: softmax(scale * Q Kᵀ + bias) V for each head, without storing the scores.
 //
 // The rows of a workgroup are queries of all heads that share keys and values: the heads of a group at one position, then those at the
-// next. A wave has as many rows as its matrix product has columns, and computes the transposes: Sᵀ = K Qᵀ, and Oᵀ = Vᵀ Pᵀ. So a row is in
-// one lane (in a few, which have different keys), its maximum and sum are there, too, and what the first product gives is what the
-// second one takes, in registers where the target's matrix instructions allow it. Keys and values pass through LDS, a tile at a time,
-// with a running maximum and sum of each row.
+// next. A wave has as many rows as its matrix product has columns. It computes the transposes: Sᵀ = K Qᵀ, and Oᵀ = Vᵀ Pᵀ. So a row, its
+// maximum and its sum are in one lane (or in a few, with different keys), and the result of the first product is the operand of the
+// second, in registers where the target's matrix instructions allow it. Keys and values pass through LDS, a tile at a time, with a
+// running maximum and sum of each row.
 //
-// A workgroup computes 128 dimensions of the result; heads of more have the scores computed once for each 128. `splits` workgroups share
-// the keys of the same rows, if there are few rows; `attention_combine` adds what they give. Waves without rows only copy.
+// A workgroup computes 128 dimensions of the result; for larger heads, the scores are computed once for each 128. If there are few
+// rows, `splits` workgroups share the keys of the same rows, and `attention_combine` adds their results. Waves without rows only
+// copy.
 #include "attention.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -24,24 +25,25 @@ constexpr float WEIGHT_BITS = 15.0f;
 enum Flags : unsigned { CAUSAL = 1, QUERIES_ARE_LAST = 2 };
 
 struct Strides {
-    // Elements from one sequence (block of a paged cache), head and position to the next.
+    // The distance, in elements, from one sequence (block of a paged cache), head and position to the next.
     size_t batch, head, row;
 };
 
 struct Shape {
     unsigned batches, kv_heads, group, q_len, kv_len, dim;
-    // Keys are shared by this many workgroups, each of which takes this many; the next as many compute the next dimensions.
+    // This many workgroups share the keys, and each takes this many keys. The next `splits` workgroups compute the next
+    // dimensions.
     unsigned splits, split_keys;
     unsigned flags;
     // The position of the first query among the keys, unless the queries are the last positions.
     int q_position;
-    // A query sees this many keys at most, its own position's included; 0: all.
+    // A query sees at most this many keys, including the one at its own position; 0: all.
     unsigned window;
     Stored stored;
-    // Of a paged cache: keys of a block, blocks there are, entries of a sequence's table.
+    // Of a paged cache: keys of a block, number of blocks, entries of a sequence's table.
     unsigned block_size, blocks, table_length;
     float scale;
-    // Scores are limited to this by a hyperbolic tangent; 0: they are not.
+    // Scores are limited to this by a hyperbolic tangent; 0: no limit.
     float soft_cap;
     unsigned unused;
     Strides q, k, v, o, k_scales, v_scales;
@@ -69,10 +71,10 @@ template <typename T> struct Arguments {
     const T *q;
     const void *k, *v;
     const float *k_scales, *v_scales;
-    // Of each sequence, or null.
+    // One for each sequence, or null.
     const unsigned *kv_lens;
     const unsigned *tables;
-    // Of each head, or null.
+    // One for each head, or null.
     const float *slopes;
     T *o;
     // For each split, row by row: the row's result, and after all of them the logarithm of its sum.
@@ -101,7 +103,7 @@ __device__ __forceinline__ Cache cache_of(const Arguments<T> &from, bool values,
     return cache;
 }
 
-// A workgroup's first dimension, and its split: of 256 dimensions, those of the second half are the grid's second half.
+// A workgroup's first dimension, and its split. Of 256 dimensions, the second half of the grid computes the second half.
 __device__ __forceinline__ unsigned dim0_of(const Shape &shape) { return blockIdx.z < shape.splits ? 0 : DIM; }
 __device__ __forceinline__ unsigned split_of(const Shape &shape) { return blockIdx.z < shape.splits ? blockIdx.z : blockIdx.z - shape.splits; }
 // The dimensions that it computes.
@@ -172,7 +174,7 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
     if (KEEP)
         keep_queries(0, shape.dim);
 
-    // What the workgroup's rows see, and what the wave's do.
+    // The keys that the workgroup's rows see, and those that the wave's rows see.
     const unsigned last_row = min(row0 + WAVES * M::COLUMNS, rows) - 1;
     const int split_key = split * shape.split_keys;
     const int begin = max(first_key(row0 / shape.group), split_key) / static_cast<int>(KEYS) * static_cast<int>(KEYS);
@@ -239,7 +241,7 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
                         scores[i].x[s] = x;
                     }
             };
-            // What scores are still to be multiplied with, to be exponents of 2.
+            // The factor that turns scores into exponents of 2.
             const Arguments<T> &now = read_again(given);
             float factor = now.shape.scale * LOG2_E;
             if (now.shape.soft_cap != 0.0f) {
@@ -308,7 +310,7 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
                 const T *piece = tile + (b * M::ROWS + M::a_row(lane)) * Tile::VALUE_PITCH + M::depth(lane) + part * M::DEPTH;
                 M::multiply(out[b], M::load_a(piece, Tile::VALUE_PITCH), weights);
             };
-            // All weights in registers if they take no more than 16 of them: then each block of results is looked at once.
+            // All weights are in registers if they take at most 16: then each block of results is visited once.
             if constexpr (M::CHAINED_IN_LDS || BLOCKS * PARTS * sizeof(typename M::B) > 64) {
                 constexpr unsigned UNROLLED = M::CHAINED_IN_LDS ? 1 : BLOCKS * PARTS;
 #pragma unroll UNROLLED
@@ -362,7 +364,7 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s) {
                     const unsigned step = b * M::ROWS + M::step_row(s);
-                    // Dimensions are multiples of 16, and `lane_row` leads to none of the next 16.
+                    // Dimensions are multiples of 16, and `lane_row` stays below the next 16.
                     if (M::lane_column_of(s) == c && step / 16 * 16 < out_dims)
                         put(step + M::lane_row(lane_then), out[b].x[s] * share);
                 }
@@ -400,7 +402,7 @@ ATTENTION(__half, f16, 64)
 ATTENTION(__nv_bfloat16, bf16, 64)
 ATTENTION(float, f32, 32)
 
-// Adds the results of all splits of a row, each as much as its sum is of all sums.
+// Adds the results of all splits of a row, each weighted by its share of all sums.
 template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
     const unsigned rows = shape.group * shape.q_len;
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
@@ -419,7 +421,7 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
             float sum = 0.0f;
             for (unsigned split = 0; split < shape.splits; ++split) {
                 const float weight = exp2_of(sums[split] - base) * share;
-                // A split that saw nothing gives nothing, whatever the others gave.
+                // A split that saw nothing adds nothing, whatever the others add.
                 if (weight != 0.0f)
                     sum += weight * partial[(row * shape.splits + split) * shape.dim + d];
             }

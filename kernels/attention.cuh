@@ -1,4 +1,4 @@
-// What fused attention reads keys and values from, and how they get into LDS.
+// Where fused attention reads keys and values, and how it copies them to LDS.
 #pragma once
 #include "float8.cuh"
 #include "staging.cuh"
@@ -8,18 +8,18 @@ enum Stored : unsigned { STORED_AS_QUERIES, STORED_F8, STORED_I8 };
 
 // Keys or values of one head of one sequence.
 struct Cache {
-    // Keys follow each other, or, with a table, `block_size` of them in each block.
+    // Keys follow each other; with a table, each block has `block_size` of them.
     const char *at;
     size_t row, block;
     const unsigned *table;
     unsigned block_size, blocks;
-    // What a key's numbers are to be multiplied with; null: nothing.
+    // The factors of a key's numbers; null: none.
     const float *scales;
     size_t scale_row, scale_block;
     // The last key that may be read.
     unsigned last;
 
-    // The block a key is in. What the table says is data, which must not lead out of the cache.
+    // The block that a key is in. The table is data from the caller and must not lead out of the cache.
     __device__ __forceinline__ unsigned block_of(unsigned key) const { return min(table[key / block_size], blocks - 1); }
     template <unsigned SIZE> __device__ __forceinline__ const char *place(unsigned key) const {
         if (table == nullptr)
@@ -43,25 +43,25 @@ template <Stored STORED> __device__ __forceinline__ float stored_byte(unsigned d
         return static_cast<float>(static_cast<int8_t>(dword >> index * 8));
 }
 
-// Numbers of type T, two in each of `DWORDS` dwords, from those in bytes, times a scale.
+// Converts numbers in bytes, times a scale, to numbers of type T, two in each of `DWORDS` dwords.
 template <typename T, Stored STORED, unsigned DWORDS> __device__ __forceinline__ void widen(unsigned *to, const unsigned *bytes, float scale) {
 #pragma unroll
     for (unsigned i = 0; i < DWORDS; ++i)
         to[i] = packed<T>(stored_byte<STORED>(bytes[i / 2], i % 2 * 2) * scale, stored_byte<STORED>(bytes[i / 2], i % 2 * 2 + 1) * scale);
 }
 
-// Copies `KEYS` keys and values from `key0` on, `dims` dimensions from `dim0` on.
-// Keys stand where the product `M` has them so that it can be chained.
+// Copies `KEYS` keys and values from `key0`, `dims` dimensions from `dim0`. Keys are placed where
+// the product `M` needs them for chaining.
 template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyTile {
     static constexpr unsigned CHUNK = 16 / sizeof(T);
     // Keys are rows along the dimensions, values are rows along the keys.
     static constexpr unsigned KEY_PITCH = DIM + CHUNK, VALUE_PITCH = KEYS + CHUNK;
     static constexpr unsigned SIZE = KEYS * KEY_PITCH > DIM * VALUE_PITCH ? KEYS * KEY_PITCH : DIM * VALUE_PITCH;
 
-    // Elements of T, or, if the cache is of bytes, what they become numbers of T from.
+    // Elements of T, or the bytes of the cache that become numbers of T.
     template <bool BYTES> static constexpr unsigned SIZE_OF = BYTES ? 1 : sizeof(T);
 
-    // Keys beyond the last are left as they are: their scores are replaced.
+    // Keys beyond the last are left unchanged: their scores are replaced.
     template <bool BYTES>
     static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         constexpr unsigned ELEMENT = SIZE_OF<BYTES>, DWORDS = CHUNK * ELEMENT / 4, MOST = KEYS * (DIM / CHUNK) / THREADS;
@@ -69,14 +69,15 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
         // Divides by `chunks`, which is at most 32: exact for fewer than 2,048.
         const unsigned inverse = 65536 / chunks + 1, thread = not_kept(threadIdx.x);
         const char *corner = cache.at + (key0 * cache.row + dim0) * ELEMENT;
-        // What is not read is 0, lest it be what was read for the tile before, and kept for that.
+        // Anything not read is set to 0. Otherwise it would be the data of the previous tile, which would have to be
+        // kept for that.
         unsigned held[MOST * DWORDS] = {};
         float scales[MOST] = {};
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
             if (i * THREADS >= count)
                 break;
-            // Threads that have nothing to do do what the last one does.
+            // Threads without work repeat that of the last one.
             const unsigned index = min(thread + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
             const char *place = cache.table == nullptr ? corner + lane_offset((key * static_cast<unsigned>(cache.row) + column) * ELEMENT)
@@ -102,7 +103,7 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
         }
     }
 
-    // Values beyond the last are the last: their weights are 0, which only numbers times 0 are.
+    // Values beyond the last repeat the last. Their weights are 0, and only numbers times 0 give 0.
     template <bool BYTES>
     static __device__ __forceinline__ void copy_values(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         constexpr unsigned ELEMENT = SIZE_OF<BYTES>;
@@ -148,14 +149,14 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
         }
     }
 
-    // Stores 4 rows of a chunk of keys that are side by side.
+    // Stores 4 rows of a chunk of adjacent keys.
     static __device__ __forceinline__ void store_rows(T *tile, unsigned row, unsigned chunk, const unsigned *group) {
 #pragma unroll
         for (unsigned r = 0; r < 4; ++r)
             *reinterpret_cast<Chunk *>(tile + (row + r) * VALUE_PITCH + chunk * CHUNK) = turned<sizeof(T)>(group, r);
     }
 
-    // As the cache is stored; 4-byte queries have a cache of their own type.
+    // Selects by how the cache is stored; 4-byte queries have a cache of their own type.
     static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         if (sizeof(T) == 2 && stored != STORED_AS_QUERIES)
             return copy_keys<sizeof(T) == 2>(stored, cache, tile, key0, dim0, dims);

@@ -1,5 +1,5 @@
-// What every kernel here shares: element types, conversions, strided indexing.
-// Warps have 32 lanes on every target; a wave of 64 is two of them.
+// Shared by all kernels here: element types, conversions, strided indexing. Warps have 32 lanes on
+// every target; a wave of 64 is two of them.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -14,7 +14,7 @@
 constexpr unsigned MAX_BLOCK = 1024;
 constexpr unsigned MAX_WARPS = MAX_BLOCK / 32;
 
-// Types that are stored only: arithmetic on them happens in f32, and its result is rounded once. `widen` is exact, `round` goes to nearest,
+// Types for storage only: arithmetic on them happens in f32, and its result is rounded once. `widen` is exact, `round` goes to nearest,
 // ties to even.
 template <typename T> struct Narrow {
     static constexpr bool IS = false;
@@ -35,11 +35,11 @@ template <> struct Narrow<f8_e4m3> {
     static __device__ __forceinline__ f8_e4m3 round(float x) { return float_to_f8(x); }
 };
 
-// What arithmetic on a type happens in.
+// The type in which arithmetic on a type happens.
 template <typename T> using compute_t = std::conditional_t<Narrow<T>::IS, float, T>;
 
-// An f32 that rounds to a narrow type as `x` itself does: equal to `x`, or else the neighbour of `x` whose last digit is odd, which is never
-// in the middle between two narrow numbers. Rounding to nearest twice would not do.
+// An f32 that rounds to a narrow type as `x` itself does: `x` itself if it is exact, otherwise the neighbour of `x` whose last digit is
+// odd, which is never in the middle between two narrow numbers. Rounding to nearest twice would be wrong.
 __device__ __forceinline__ float for_rounding(float x) { return x; }
 __device__ __forceinline__ float for_rounding(double x) {
     const float nearest = static_cast<float>(x);
@@ -65,7 +65,7 @@ __device__ __forceinline__ float for_rounding(int32_t x) { return for_rounding(s
 __device__ __forceinline__ float for_rounding(int16_t x) { return static_cast<float>(x); }
 __device__ __forceinline__ float for_rounding(uint8_t x) { return static_cast<float>(x); }
 
-// Towards zero; what is too large or too small becomes the largest or smallest integer, and NaN zero.
+// Rounds towards zero and saturates; NaN becomes zero.
 template <typename To, typename From> __device__ __forceinline__ To truncate(From x) {
     constexpr unsigned DIGITS = 8 * sizeof(To) - std::is_signed_v<To>;
     constexpr To LARGEST = static_cast<To>(~uint64_t(0) >> (64 - DIGITS)), LEAST = std::is_signed_v<To> ? static_cast<To>(-LARGEST - 1) : 0;
@@ -98,7 +98,7 @@ struct Division {
     size_t quotient, remainder;
 };
 __device__ __noinline__ inline size_t divide_wide(size_t n, size_t by) { return n / by; }
-// A division of 64 bits is a hundred instructions on a GPU; nearly all numbers here have 32.
+// A 64-bit division takes a hundred instructions on a GPU; nearly all numbers here fit into 32 bits.
 __device__ __forceinline__ Division divide(size_t n, size_t by) {
     if ((n | by) >> 32 == 0) {
         const uint32_t quotient = static_cast<uint32_t>(n) / static_cast<uint32_t>(by);
@@ -112,7 +112,7 @@ __device__ __forceinline__ Division divide(size_t n, size_t by) {
 template <unsigned K> struct Offsets {
     size_t at[K];
 
-    // Of element `linear` in row-major order, counted in 32 or 64 bits.
+    // The offsets of element `linear` in row-major order, counted in 32 or 64 bits.
     template <typename Index> static __device__ __forceinline__ Offsets strided(Index linear, const size_t *info, unsigned rank) {
         Offsets offsets = {};
 #pragma unroll 1
@@ -124,7 +124,7 @@ template <unsigned K> struct Offsets {
         }
         return offsets;
     }
-    // Not inlined: it is most of a kernel, and every kernel has it.
+    // Not inlined: it is most of the code of a kernel, and every kernel uses it.
     static __device__ __noinline__ Offsets of(size_t linear, const size_t *info, unsigned rank, bool wide) {
         info = uniform(info);
         rank = uniform(rank);
@@ -132,8 +132,8 @@ template <unsigned K> struct Offsets {
     }
 };
 
-// The layouts of K tensors of one shape, as kernels receive them: `info` points to `num_dims` extents and then K times to as many strides, in
-// elements, outermost first; null means contiguous. There is no limit to the number of dimensions.
+// The layouts of K tensors of one shape, as kernels receive them: `info` points to `num_dims` extents, followed by as many strides for
+// each of the K tensors, in elements, outermost first; null means contiguous. There is no limit to the number of dimensions.
 template <unsigned K> struct Layouts {
     const size_t *info;
     unsigned rank;
@@ -154,7 +154,7 @@ template <unsigned K> struct Layouts {
         wide = expected >> 32 != 0;
     }
 
-    // Where element `linear` in row-major order lies in each tensor.
+    // The place of element `linear`, in row-major order, in each tensor.
     __device__ __forceinline__ Offsets<K> offsets(size_t linear) const {
         if (!contiguous)
             return Offsets<K>::of(linear, info, rank, wide);
@@ -176,7 +176,7 @@ using Layout = Layouts<1>;
 struct Sum {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a + b; }
 };
-// A NaN on either side is the result, as tensor libraries expect of max and min.
+// A NaN on either side gives NaN, as tensor libraries expect of max and min.
 struct Max {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a > b || a != a ? a : b; }
 };

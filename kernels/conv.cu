@@ -1,15 +1,16 @@
-// Convolutions and transposed ones, the copies that make products of matrices of them, pools and resizing. Names and argument lists are those of
-// candle 0.11; outputs are contiguous, inputs and kernels have strides.
+// Convolutions and transposed convolutions, the copies that turn them into matrix products, pools and resizing. Names and argument lists
+// are those of candle 0.11; outputs are contiguous, inputs and kernels have strides.
 //
-// Sums of 16-bit floats are computed in f32, those of every other type in itself. Each thread computes one element of the output after another.
+// Sums of 16-bit floats are computed in f32, those of other types in the type itself. Each thread computes one element of the output after
+// another.
 #include "common.cuh"
 
-// The position of an element in row-major order, taken apart from the last dimension on.
+// The position of an element in row-major order, split into indices starting with the last dimension.
 struct Position {
     size_t rest;
     __device__ __forceinline__ explicit Position(size_t linear) : rest(linear) {}
 
-    // The index in a dimension of so many, and on to the dimension before.
+    // Returns the index in a dimension of this extent, and moves on to the preceding dimension.
     __device__ __forceinline__ size_t take(size_t extent) {
         const Division division = divide(rest, extent);
         rest = division.quotient;
@@ -32,7 +33,7 @@ template <unsigned N> struct Dims {
 struct Axis {
     size_t extent, stride, padding, dilation;
 
-    // The input of output `o` under element `k` of the kernel; an index beyond `extent` where that is padding.
+    // The input of output `o` under element `k` of the kernel; for padding, an index beyond `extent`.
     __device__ __forceinline__ size_t input(size_t o, size_t k) const { return o * stride + k * dilation - padding; }
     // The input that element `k` of a transposed convolution's kernel spreads to output `o`; an index beyond `extent` if there is none.
     __device__ __forceinline__ size_t spread_from(size_t o, size_t k) const {
@@ -165,7 +166,7 @@ template <> struct Average<double> {
     using type = double;
 };
 
-// Pools of h_k × w_k elements. As the search of `fast_max` in reduce.cu, the largest is a NaN only if the first is.
+// Pools of h_k × w_k elements. As with `fast_max` in reduce.cu, the largest is a NaN only if the first element is.
 template <bool average, typename T>
 __device__ __forceinline__ void pool2d(size_t h_k, size_t w_k, size_t h_stride, size_t w_stride, const size_t *info, const T *src, T *dst) {
     using A = compute_t<T>;
@@ -193,7 +194,7 @@ __device__ __forceinline__ void pool2d(size_t h_k, size_t w_k, size_t h_stride, 
     }
 }
 
-// Resizing by the nearest input. The first size is that of the first of the two dimensions.
+// Resizing by the nearest input. The first size belongs to the first of the two dimensions.
 template <typename T>
 __device__ __forceinline__ void nearest2d(size_t h_out, size_t w_out, double h_scale, double w_scale, const size_t *info, const T *src,
                                           T *dst) {
@@ -207,7 +208,7 @@ __device__ __forceinline__ void nearest2d(size_t h_out, size_t w_out, double h_s
     }
 }
 
-// Between which inputs an output lies, and how near it is to the second.
+// The two inputs that an output lies between, and how near it is to the second.
 struct Between {
     size_t first, second;
     double weight;
@@ -226,7 +227,7 @@ struct Between {
     }
 };
 
-// Resizing by linear interpolation in both dimensions, of integers in f64.
+// Resizing by linear interpolation in both dimensions; integers are computed in f64.
 template <typename T>
 __device__ __forceinline__ void bilinear2d(size_t w_out, size_t h_out, bool align_corners, bool has_scale_h, double scale_h, bool has_scale_w,
                                            double scale_w, const size_t *info, const T *src, T *dst) {

@@ -1,8 +1,8 @@
 // Copies between layouts. Elements are copied as words of 1, 2, 4 or 8 bytes, so that a kernel serves every type of its size.
 //
 // transpose_bN(src, dst, rows, columns, src_row, dst_row, src_matrix, dst_matrix)     N = 8, 16, 32, 64: bits of an element
-//   dst[column, row] = src[row, column] of matrices whose rows begin `src_row` and `dst_row` elements apart, and the matrices `src_matrix` and
-//   `dst_matrix`; a workgroup of 256 threads for each tile of 32 × 32, the grid being columns/32 × rows/32 × matrices
+//   dst[column, row] = src[row, column] for matrices whose rows begin `src_row` and `dst_row` elements apart, and the matrices
+//   `src_matrix` and `dst_matrix`; a workgroup of 256 threads for each tile of 32 × 32, the grid being columns/32 × rows/32 × matrices
 // copy_strided_bN(numel, rank, info, src, dst)
 //   `info` holds the extents, then the strides of `src`, then those of `dst`, in elements
 #include "common.cuh"

@@ -4,8 +4,8 @@
 
 #include "common.cuh"
 
-// N elements of T in registers, 4 to 32 bytes, that a loop takes from the front and puts in at the back. So its body exists once, however
-// many elements there are, and no register is indexed by a variable.
+// N elements of T in registers, 4 to 32 bytes. A loop takes elements from the front and appends results at the back. So its body exists
+// once for any number of elements, and no register is indexed by a variable.
 template <typename T, unsigned N> struct Lanes {
     static constexpr unsigned WORDS = N * sizeof(T) / 4;
     static constexpr unsigned ALIGNMENT = N * sizeof(T) < 16 ? N * sizeof(T) : 16;
@@ -14,7 +14,7 @@ template <typename T, unsigned N> struct Lanes {
 
     static __device__ __forceinline__ bool aligned(const T *p) { return reinterpret_cast<uintptr_t>(p) % ALIGNMENT == 0; }
 
-    // All N, with the widest accesses there are.
+    // All N, with the widest possible accesses.
     __device__ __forceinline__ void load_all(const T *from) { copy(words, reinterpret_cast<const uint32_t *>(from)); }
     __device__ __forceinline__ void store_all(T *to) const { copy(reinterpret_cast<uint32_t *>(to), words); }
     static __device__ __forceinline__ void copy(uint32_t *to, const uint32_t *from) {
@@ -42,7 +42,7 @@ template <typename T, unsigned N> struct Lanes {
             for (unsigned i = 0; i < WORDS; ++i)
                 words[i] = words[i] >> 8 * sizeof(T) | (i + 1 < WORDS ? words[i + 1] << (32 - 8 * sizeof(T)) : 0);
     }
-    // Drops the front and puts `x` in at the back.
+    // Drops the front and appends `x` at the back.
     __device__ __forceinline__ void push(T x) {
         pop();
         if constexpr (sizeof(T) >= 4) {
@@ -111,18 +111,18 @@ __device__ __forceinline__ void map(std::index_sequence<K...>, size_t numel, con
         map_lanes<N>(whole, out + first, op, load_lanes<N>(whole, in + from.at[K])...);
     }
 }
-// out[i] = op(in[i], …) for `numel` elements. Contiguous tensors are read and written with wide accesses, if they are aligned to them.
+// out[i] = op(in[i], …) for `numel` elements. Contiguous tensors are read and written with wide accesses if they are aligned for them.
 template <typename Out, typename Op, typename... In>
 __device__ __forceinline__ void map(size_t numel, size_t num_dims, const size_t *info, Out *out, Op op, const In *...in) {
     map(std::index_sequence_for<In...>(), numel, Layouts<sizeof...(In)>(num_dims, info), out, op, in...);
 }
-// The same for an operand that may be missing: then the operation is done in place, whatever the layout.
+// The same for an operand that may be missing: then the operation is in place, for any layout.
 template <typename T, typename Op>
 __device__ __forceinline__ void map_or_in_place(size_t numel, size_t num_dims, const size_t *info, T *out, Op op, const T *inp) {
     map(numel, num_dims, inp ? info : nullptr, out, op, inp ? inp : static_cast<const T *>(out));
 }
 
-// The unsigned integer of a type's size: copies depend on nothing else, and share their code.
+// The unsigned integer of a type's size: copies depend only on the size, and share their code.
 template <size_t SIZE> struct BitsOf;
 template <> struct BitsOf<1> {
     using type = uint8_t;
@@ -140,7 +140,7 @@ template <typename T> using bits_t = typename BitsOf<sizeof(T)>::type;
 template <typename T> __device__ __forceinline__ const bits_t<T> *bits(const T *p) { return reinterpret_cast<const bits_t<T> *>(p); }
 template <typename T> __device__ __forceinline__ bits_t<T> *bits(T *p) { return reinterpret_cast<bits_t<T> *>(p); }
 
-// Arithmetic of integers wraps around; that of unsigned ones does so by definition.
+// Integer arithmetic wraps around; unsigned arithmetic does so by definition.
 template <typename T> struct Wrapping {
     using type = T;
 };
@@ -167,7 +167,7 @@ struct Subtract {
 struct Multiply {
     template <typename T> static __device__ __forceinline__ T apply(T x, T y) { return static_cast<T>(wrapping_t<T>(x) * wrapping_t<T>(y)); }
 };
-// An integer divided by zero is the number of all ones; the least one divided by -1 is itself.
+// An integer divided by zero is all ones; the smallest one divided by -1 is itself.
 struct Divide {
     template <typename T> static __device__ __forceinline__ T apply(T x, T y) {
         if constexpr (std::is_integral_v<T>) {

@@ -8,7 +8,7 @@
 #define EMBEDDING(I, NAME)                                                                                             \
     extern "C" __global__ void embedding_##NAME(const uint8_t *table, const I *ids, uint8_t *out, const size_t tokens, const size_t row_bytes, \
                                                 const size_t rows) {                                                   \
-        /* a negative id is beyond every table as an unsigned one */                                                   \
+        /* as an unsigned number, a negative id is beyond every table */                                                   \
         gather_rows(table, out, tokens, row_bytes, rows, [=](size_t i) { return static_cast<size_t>(ids[i]); });       \
     }
 EMBEDDING(uint32_t, u32)

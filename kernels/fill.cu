@@ -1,4 +1,4 @@
-// Constant fill and two-dimensional copies. Only the elements' size matters.
+// Constant fill and two-dimensional copies. Only the size of elements matters.
 #include "elementwise.cuh"
 
 // buf[i] = value
@@ -29,7 +29,7 @@ template <typename T> __device__ __forceinline__ void copy_rows(const T *src, T 
     }
 }
 
-// Where all of it is in units of 16 bytes, it is copied in these.
+// If everything is a multiple of 16 bytes, it is copied in units of 16 bytes.
 template <typename T> __device__ __forceinline__ void copy_matrix(const T *src, T *dst, unsigned d1, unsigned d2, unsigned src_stride, unsigned dst_stride) {
     constexpr unsigned N = 16 / sizeof(T);
     if ((d2 | src_stride | dst_stride) % N == 0 && Lanes<T, N>::aligned(src) && Lanes<T, N>::aligned(dst))

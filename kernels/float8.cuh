@@ -12,12 +12,13 @@ struct f8_e4m3 {
 __device__ __forceinline__ float f8_to_float(f8_e4m3 x) {
     const uint32_t magnitude = x.bits & 0x7fu;
     const uint32_t sign = (x.bits & 0x80u) << 24;
-    // In a float's place, exponent and significand are a number that is 2^120 too small; subnormal ones are subnormal there, too.
+    // As bits of an f32, exponent and significand give a number that is too small by 2^120; subnormal numbers are subnormal
+    // there, too.
     const uint32_t bits = magnitude == 0x7fu ? 0x7fc00000u : __float_as_uint(__uint_as_float(magnitude << 20) * 0x1p120f);
     return __uint_as_float(bits | sign);
 }
 
-// To nearest, ties to even; what is too large, infinities included, becomes the largest number, as in CUDA's __nv_fp8_e4m3.
+// To nearest, ties to even; numbers too large, and infinities, become the largest number, as in CUDA's __nv_fp8_e4m3.
 __device__ __forceinline__ f8_e4m3 float_to_f8(float x) {
     const uint32_t bits = __float_as_uint(x);
     const uint32_t magnitude = bits & 0x7fffffffu;

@@ -24,14 +24,14 @@ template <typename Number, typename From, typename Out> struct Arguments {
 // Calls `block` with the batch and the first row and column of each of the workgroup's blocks.
 template <unsigned SIDE, typename Arguments, typename Block> __device__ __forceinline__ void for_blocks(const Arguments &given, Block block) {
     const auto count = [](unsigned size) { return (size - 1) / SIDE + 1; };
-    // There may be more of each than a grid has workgroups.
+    // There may be more of each than the grid has workgroups.
     for (size_t batch = blockIdx.z; batch < read_again(given).shape.batches; batch += gridDim.z)
         for (unsigned row = blockIdx.y; row < count(read_again(given).shape.m); row += gridDim.y)
             for (unsigned column = blockIdx.x; column < count(read_again(given).shape.n); column += gridDim.x)
                 block(batch, row * SIDE, column * SIDE);
 }
 
-// The elements of `From` are made into numbers of T on their way.
+// The elements of `From` are converted to T on their way.
 template <typename T, unsigned SIDE, typename From, typename Out>
 __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given) {
     using Stage = Staging<T, SIDE, DEPTH_OF<T, SIDE>, THREADS, From>;
@@ -60,7 +60,7 @@ GEMM_SIDES(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
 GEMM_SIDES(int8_t, int8_t, int, i8)
 GEMM_SIDES(f8_factor, f8_e4m3, float, f8_e4m3)
 
-// The parameters of a product whose B is n×k numbers of 4 bits, in their order.
+// The parameters of a product where B is n×k 4-bit numbers, in their order.
 template <typename T> struct Int4Arguments {
     Shape shape;
     unsigned group_shift;

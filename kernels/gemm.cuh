@@ -1,19 +1,19 @@
-// A block of a product of matrices, C = alpha * A * B + beta * C, by a workgroup of 256 threads; products of floats are summed in f32, of
-// int8 in i32.
+// A block of a product of matrices, C = alpha * A * B + beta * C, by a workgroup of 256 threads; products of floats are summed in f32,
+// those of int8 in i32.
 //
-// The workgroup's waves stand in two columns, and each has its part of C in registers. Both operands pass through LDS in blocks that are as
+// The workgroup's waves form two columns, and each has its part of C in registers. Both operands pass through LDS in blocks that are as
 // deep as LDS allows.
 #pragma once
 #include "staging.cuh"
 
 constexpr unsigned THREADS = 256;
-// Bytes of both operands that a workgroup keeps in LDS, without what is between rows.
+// Bytes of both operands that a workgroup keeps in LDS, without the gaps between rows.
 constexpr unsigned STAGED = 32 * 1024;
 
-// How deep a block of operands is.
+// The depth of a block of operands.
 template <typename T, unsigned SIDE> constexpr unsigned DEPTH_OF = STAGED / 2 / SIDE / sizeof(T);
 
-// A matrix that is written: where its rows begin. Those of this one are `stride` apart.
+// A matrix to be written: where its rows begin. These are `stride` apart.
 template <typename Out> struct Rows {
     using Element = Out;
     static constexpr bool REGULAR = true;
@@ -21,25 +21,25 @@ template <typename Out> struct Rows {
     size_t stride;
 
     __device__ __forceinline__ Out *row(unsigned index) const { return at + index * stride; }
-    // The matrix behind a place.
+    // The matrix beginning at a place.
     __device__ __forceinline__ Rows behind(unsigned row0, unsigned column0) const { return {row(row0) + column0, stride}; }
 };
 
-// What becomes of a product: C = alpha * product + beta * C.
+// How a product is used: C = alpha * product + beta * C.
 template <typename Number, typename To> struct Result {
     Number alpha, beta;
     To c;
 };
 
-// A block of C. Multiplies numbers of T, which the stagings make of the operands' elements; A has the rows of C, B its columns, and both
-// have the same depth. `result` gives the `Result`, and is called when the product is there.
+// A block of C. Multiplies numbers of T, to which the stagings convert the operands' elements; A has the rows of C, B its columns, and
+// both have the same depth. `result` returns the `Result`, and is called when the product is complete.
 template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename GiveResult>
 __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, GiveResult result) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>, PITCH = AStage::PITCH;
     static_assert(PITCH == BStage::PITCH, "both operands lie in the same way");
     constexpr unsigned WAVE_ROWS = SIDE / (THREADS / WAVE / 2), WAVE_COLUMNS = SIDE / 2;
     using M = Matrix<T, WAVE_ROWS / (WAVE / 8), WAVE_COLUMNS / 8>;
-    // How deep the waves multiply without looking whether there is more.
+    // The depth that the waves multiply without checking whether there is more.
     constexpr unsigned STEP = 4 * M::DEPTH;
     constexpr unsigned DOWN = WAVE_ROWS / M::ROWS, ACROSS = WAVE_COLUMNS / M::COLUMNS;
     __shared__ alignas(16) unsigned char tiles[2 * SIDE * PITCH * sizeof(T)];

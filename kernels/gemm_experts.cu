@@ -1,17 +1,17 @@
-// Products of rows with the matrices of their experts: each expert has some of the pairs of a token and an expert, sorted by experts, and
-// C[pair] = alpha * A[its row] * (the expert's matrix, transposed).
+// Products of rows with the matrices of their experts: the pairs of a token and an expert are sorted by expert, and C[pair] = alpha *
+// A[its row] * (the expert's matrix, transposed).
 //
 // gemm_experts_T(shape, alpha, a, b, offsets, permutation, c)     T = f32, f16, bf16, i8, f8_e4m3
 //   a             rows × k
 //   b             experts × n × k
-//   offsets       experts + 1: where each expert's pairs begin, and where they all end, as `moe_sort` gives them
-//   permutation   pairs: which pair each of the sorted ones is; read if `gathered` or `scattered` only
-//   c             pairs × n: sorted, or if `scattered`, at the place of the pair; what belongs to no expert is not written
-//   A has a row for each sorted pair, or if `gathered`, for each `pairs_per_row` pairs, such as a token's.
-// Offsets that do not rise or are beyond the pairs, and pairs that there are not, end the kernel with a trap.
+//   offsets       experts + 1: where each expert's pairs begin, and where the last ones end, from `moe_sort`
+//   permutation   pairs: the number of each sorted pair; read only if `gathered` or `scattered`
+//   c             pairs × n: sorted, or if `scattered`, at the place of the pair; rows without an expert are not written
+//   A has a row for each sorted pair, or if `gathered`, for every `pairs_per_row` pairs, such as those of a token.
+// Offsets that decrease or exceed the pairs, and pairs that do not exist, end the kernel with a trap.
 //
-// A workgroup computes a block of SIDE rows of one expert. Block s is one of the last expert whose first block is not behind s; the first one
-// of expert e is offsets[e] / SIDE + e, so that there are blocks enough for any distribution. Those without rows have nothing to do.
+// A workgroup computes a block of SIDE rows of one expert. The first block of expert e is offsets[e] / SIDE + e, and block s belongs to
+// the last expert whose first block is at most s. So there are enough blocks for any distribution. Blocks without rows do nothing.
 #include "gemm.cuh"
 
 constexpr unsigned SIDE = 64;
@@ -22,26 +22,26 @@ struct Shape {
     unsigned gathered, scattered;
 };
 
-// Where the sorted pairs are among others.
+// Where the sorted pairs are among all pairs.
 struct Places {
-    // Null: they lie as they are sorted.
+    // Null: they are in sorted order.
     const unsigned *__restrict__ numbers;
     unsigned shared, limit;
 
-    // Each place is that of `shared` neighbours.
+    // `shared` neighbours share a place.
     __device__ __forceinline__ unsigned operator()(unsigned sorted) const { return numbers == nullptr ? sorted : numbers[sorted] / shared; }
     __device__ __forceinline__ bool has(unsigned sorted) const { return (*this)(sorted) < limit; }
 };
 
-// Rows that lie at places.
+// Rows at given places.
 template <typename T> struct PlacedRows {
     using Element = T;
     static constexpr bool REGULAR = false;
     T *at;
     Places places;
-    // Rows up to the end of the expert's, and their elements.
+    // Rows up to the end of the expert's rows, and their elements.
     unsigned rows, depth;
-    // The row that is counted from.
+    // The row that counting starts from.
     unsigned first = 0;
 
     __device__ __forceinline__ T *row(unsigned index) const { return at + static_cast<size_t>(places(first + index)) * depth; }
@@ -67,7 +67,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     __device__ __forceinline__ PlacedStaging(const Elements &from, unsigned row0) : row(threadIdx.x / CHUNKS), chunk(threadIdx.x % CHUNKS) {
 #pragma unroll
         for (unsigned i = 0; i < COUNT; ++i)
-            // Rows beyond the last are taken to be the last: what they give is unused.
+            // Rows beyond the last repeat the last: their results are unused.
             first[i] = from.row(min(row0 + row + i * (THREADS / CHUNKS), from.rows - 1)) + chunk * CHUNK;
     }
 
@@ -83,7 +83,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
             *reinterpret_cast<Chunk *>(tile + (row + i * (THREADS / CHUNKS)) * PITCH + chunk * CHUNK) = chunk_of<T, From>(held + i * DWORDS);
     }
 
-    // Copies the first `used` columns of a block element by element; zeros stand for what is beyond the rows.
+    // Copies the first `used` columns of a block element by element; zeros stand for elements beyond the rows.
     static __device__ __forceinline__ void copy(const Elements &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
         using Bits = typename BitsOf<sizeof(T)>::type;
         Bits *target = reinterpret_cast<Bits *>(tile);

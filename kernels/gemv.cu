@@ -1,8 +1,8 @@
-// Products of a matrix with a few vectors: y[j] = alpha * W * x[j] + beta * y[j], a batch of them. What counts is reading W once, 16 bytes
-// at a time.
+// Products of a matrix with a few vectors: y[j] = alpha * W * x[j] + beta * y[j], a batch of them. The aim is to read W once, 16 bytes at
+// a time.
 //
-// Where W lies by rows, a wave takes `ROWS` of them, its lanes run along the depth, and their sums are added by shuffles. Where it lies
-// by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
+// If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums. If it is stored by
+// columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
 #include "int4.cuh"
 #include "reduce.cuh"
 
@@ -14,7 +14,8 @@ constexpr unsigned MOST_VECTORS = 4;
 struct Shape {
     // Rows of W, its columns, vectors.
     unsigned rows, depth, vectors, batches;
-    // From a row of W (column, if it lies by columns) to the next, from one element of a vector to the next, from one vector to the next.
+    // The distance from one row of W (or column, if it is stored by columns) to the next, from one element of a vector to the next, and
+    // from one vector to the next.
     size_t w_stride, x_step, x_stride, y_step, y_stride;
     // From one matrix of the batch to the next.
     size_t w_batch, x_batch, y_batch;
@@ -30,7 +31,7 @@ template <typename T, typename Out> struct Arguments {
     Out *y;
 };
 
-// The same where W is numbers of 4 bits.
+// The same where W has 4-bit numbers.
 template <typename T> struct Int4Arguments {
     Shape shape;
     unsigned group_shift;
@@ -59,7 +60,7 @@ template <typename T> struct Elements {
         for (unsigned i = 0; i < COUNT; ++i, from = not_kept(from + step))
             x[i] = convert<sum_t<T>>(*from);
     }
-    // The first `count` neighbours, and any numbers behind them.
+    // The first `count` neighbours, followed by arbitrary numbers.
     __device__ __forceinline__ void read_first(const T *from, unsigned count) {
 #pragma unroll
         for (unsigned i = 0; i < COUNT; ++i)
@@ -76,7 +77,7 @@ __device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
     *at = convert<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * load(at));
 }
 
-// Adds what the wave's lanes have, and writes it.
+// Adds the sums of the wave's lanes, and writes the result.
 template <typename Arguments, typename Number>
 __device__ __forceinline__ void finish(const Arguments &given, size_t batch, const Number (&sums)[MOST_VECTORS][ROWS], size_t row0) {
 #pragma unroll
@@ -133,7 +134,7 @@ template <typename T, typename Out> __device__ __forceinline__ void by_rows(cons
                         sums[j][r] = multiply_add(row[r].x[i], vector.x[i], sums[j][r]);
             }
         }
-        // Fewer elements than a wave has lanes.
+        // There are fewer elements than lanes in a wave.
         const unsigned d = whole + lane;
         if (d < shape.depth) {
             sum_t<T> row[ROWS];
@@ -156,8 +157,8 @@ template <typename T, typename Out> __device__ __forceinline__ void by_rows(cons
 
 template <typename T, typename Out> __device__ __forceinline__ void by_columns(const Arguments<T, Out> &given, size_t batch) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
-    // Places of a wave's sums of the lanes' element i, and of the next one: so that 32 neighbouring rows, which 32 / COUNT lanes have, are
-    // in all the 32 banks of LDS.
+    // The places of a wave's sums of the lanes' element i, and of the next one, chosen so that 32 neighbouring rows, which 32 / COUNT
+    // lanes have, use all 32 banks of LDS.
     constexpr unsigned PITCH = WAVE + 32 / COUNT;
     __shared__ sum_t<T> partial[WAVES][PITCH * COUNT];
     const unsigned lane = threadIdx.x % WAVE, wave = wave_index();
@@ -232,7 +233,7 @@ GEMV(__nv_bfloat16, __nv_bfloat16, bf16)
 GEMV(int8_t, int, i8)
 GEMV(f8_e4m3, float, f8_e4m3)
 
-// W is rows of numbers of 4 bits: a lane reads 32 of them, which have one scale.
+// W has rows of 4-bit numbers: a lane reads 32 of them, which share a scale.
 template <typename T> __device__ __forceinline__ void int4_rows(const Int4Arguments<T> &given) {
     constexpr unsigned COUNT = 32;
     const unsigned lane = threadIdx.x % WAVE;
@@ -255,7 +256,7 @@ template <typename T> __device__ __forceinline__ void int4_rows(const Int4Argume
                 zero[r] = w.zero(group);
             }
             float part[MOST_VECTORS][ROWS] = {};
-            // As many numbers as there are registers for are floats at once.
+            // Converts as many numbers to floats at once as the registers allow.
 #pragma unroll
             for (unsigned half = 0; half < COUNT; half += COUNT / 2)
 #pragma unroll

@@ -1,10 +1,10 @@
 // Selection, gathering, scattering and addition by index along one dimension. Tensors are contiguous, seen as left × dimension × right.
 //
-// An index of the largest value of its type means none: reads give zero, writes are left out. Any other that is not in the dimension ends
+// The largest value of the index type means "no index": reads give zero, writes are left out. Any other index outside the dimension ends
 // the kernel with a trap.
 //
-// Scattering and adding have a thread for each (left, right); it walks along the dimension in order. So the result does not depend on
-// scheduling: of equal indices the last one is kept, and sums are made in order, each rounded to the element type.
+// Scattering and adding use a thread for each (left, right), which walks along the dimension in order. So the result does not depend
+// on scheduling: of equal indices, the last one wins, and sums are computed in order, each rounded to the element type.
 #include "elementwise.cuh"
 
 template <typename I> constexpr I NONE = static_cast<I>(~uint64_t(0) >> (64 - 8 * sizeof(I) + std::is_signed_v<I>));
@@ -27,7 +27,7 @@ __device__ __forceinline__ void index_select(size_t numel, const Layout &layout,
         out[i] = id == NONE<I> ? T() : inp[(at.quotient * source_size + checked(id, source_size)) * right_size + right.remainder];
     }
 }
-// Whole rows of 16-byte units, such as those of an embedding, are copied in these.
+// Rows that consist of whole 16-byte units, such as those of an embedding, are copied in such units.
 template <typename I, typename T>
 __device__ __forceinline__ void select_rows(size_t numel, const Layout &layout, const I *__restrict__ ids, const T *__restrict__ inp, T *__restrict__ out,
                                             size_t source_size, size_t ids_size, size_t right_size) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ void gather(size_t numel, const I *__restrict__ ids, 
         gather(numel, ids, bits(inp), bits(out), src_dim_size, ids_dim_size, right_size);                              \
     }
 
-// Puts inp[l, j, r] into out[l, index(j), r] by `op`, for each j in order. The index is ids[j], or ids[l, j, r].
+// Combines inp[l, j, r] into out[l, index(j), r] with `op`, for each j in order. The index is ids[j], or ids[l, j, r].
 template <bool SHARED_IDS, typename I, typename T, typename Op>
 __device__ __forceinline__ void scatter(const I *__restrict__ ids, const T *__restrict__ inp, T *__restrict__ out, size_t left_size, size_t source_size,
                                         size_t target_size, size_t right_size, Op op) {

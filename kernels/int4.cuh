@@ -1,5 +1,5 @@
-// Matrices of 4-bit numbers: two in a byte, the first one in its low half, row by row. Each `group` neighbours of a row have one scale, and
-// one zero point or 8: an element is scale * (number - zero).
+// Matrices of 4-bit numbers: two in a byte, the first one in its low half, row by row. Each `group` neighbours of a row share a scale, and
+// a zero point (or 8): an element is scale * (number - zero).
 #pragma once
 #include "staging.cuh"
 
@@ -30,7 +30,7 @@ template <typename T> __device__ __forceinline__ Chunk int4_elements(unsigned dw
     return packed_chunk<T>(x);
 }
 
-// `Staging` of such a matrix, which lies by rows.
+// `Staging` of such a matrix, stored by rows.
 template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct Int4Staging {
     static constexpr unsigned CHUNK = 8, PITCH = DEPTH + CHUNK, CHUNKS = DEPTH / CHUNK, COUNT = ROWS * CHUNKS / THREADS;
     static_assert(sizeof(T) == 2 && THREADS % CHUNKS == 0, "each thread has as much");
@@ -46,7 +46,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct In
     __device__ __forceinline__ void fetch(const Int4Matrix<T> &from, unsigned row0, unsigned depth0) {
 #pragma unroll
         for (unsigned i = 0; i < COUNT; ++i) {
-            // Rows beyond the last are taken to be the last: what they give is unused.
+            // Rows beyond the last repeat the last: their results are unused.
             const unsigned from_row = min(row0 + row + i * (THREADS / CHUNKS), from.rows - 1), depth = depth0 + chunk * CHUNK;
             const size_t group = from.group(from_row, depth);
             read_dwords<1>(held + i, from.place(from_row, depth));
@@ -61,7 +61,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS> struct In
             *reinterpret_cast<Chunk *>(tile + (row + i * (THREADS / CHUNKS)) * PITCH + chunk * CHUNK) = int4_elements<T>(held[i], scale[i], zero[i]);
     }
 
-    // Copies a block; zeros stand for what is beyond the matrix.
+    // Copies a block; zeros stand for elements beyond the matrix.
     static __device__ __forceinline__ void copy(const Int4Matrix<T> &from, unsigned row0, unsigned depth0, unsigned, T *tile) {
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < ROWS * CHUNKS; i += THREADS) {

@@ -4,12 +4,12 @@
 // kv_append_T_f8(…, inverse_scale)
 // kv_append_T_i8(…, scales)
 //   src      heads of `size` contiguous elements of type T (f32, f16, bf16) at token · token_stride + head · head_stride
-//   slots    i64, a token's place: page · its size + position in the page; of a contiguous cache, a page is a sequence's. A slot that is negative
-//            or beyond the last page is that of a token which is not kept.
+//   slots    i64, a token's place: page · its size + position in the page; in a contiguous cache, each sequence has one page.
+//            A token whose slot is negative or beyond the last page is dropped.
 //   cache    heads of `size` contiguous elements at page · page_stride + position · position_stride + head · cache_head_stride
-//   _f8      e4m3: the element times `inverse_scale`, to nearest; what is too large becomes the largest number
+//   _f8      e4m3: the element times `inverse_scale`, to nearest; numbers too large become the largest number
 //   _i8      the element over the head's scale, to nearest; scales (f32, slots × heads) receive max |element| / 127
-// Two tokens with the same slot leave the elements of any of them.
+// Of two tokens with the same slot, either may be kept.
 #include "reduce.cuh"
 
 struct Heads {
@@ -19,7 +19,7 @@ struct Pages {
     size_t size, count, stride, position_stride, head_stride;
 };
 
-// Calls `f(from, to, slot * heads + head)` for the heads that are this warp's: offsets in the source and in the cache.
+// Calls `f(from, to, slot * heads + head)` for the heads of this warp, with offsets in the source and in the cache.
 template <typename F> __device__ __forceinline__ void for_each_head(const Heads &in, const Pages &pages, const int64_t *slots, F f) {
     const size_t warps = blockDim.x / warpSize, count = in.tokens * in.heads;
     for (size_t i = blockIdx.x * warps + threadIdx.x / warpSize; i < count; i += gridDim.x * warps) {

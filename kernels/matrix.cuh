@@ -1,14 +1,13 @@
 // Products of small matrices by one wave, with the instructions that the target has: MFMA on gfx90a, gfx942 and gfx950, WMMA on
-// gfx11 and gfx12, multiply-add and dot instructions elsewhere and for the types that these lack.
+// gfx11 and gfx12, multiply-add and dot instructions on other targets and for types that those lack.
 //
 // A wave computes blocks of C = A * B of `ROWS` by `COLUMNS` elements, `DEPTH` products at a time. Both operands are read in pieces
-// that run along the depth: A by its rows, B by its columns. In which order the products of a step are summed is the target's, and the
-// same for both operands. An element of C is in one lane, and so many rows and columns after the lane's first ones: `lane_row` and
-// `step_row`, `lane_column` and `step_column`.
+// that run along the depth: A by its rows, B by its columns. The target defines the order in which the products of a step are summed;
+// it is the same for both operands. An element of C is in one lane. Its row is `lane_row` plus `step_row`, its column `lane_column`
+// plus `step_column`.
 //
-// Products can be chained: C of a first product is B of a second one, and its rows are the second one's depth. Then `chained_place` says
-// in which row of the first A what belongs to a place in that depth has to be, `chained_depth` which place a sum has, and `chained` gives
-// the second B.
+// Products can be chained: C of a first product is B of a second one, and its rows are the second one's depth. Then `chained_place` gives
+// the row of the first A for a place in that depth, `chained_depth` gives the place of a sum, and `chained` gives the second B.
 #pragma once
 #include "common.cuh"
 
@@ -30,7 +29,7 @@ constexpr unsigned WAVE = 64;
 constexpr unsigned WAVE = 32;
 #endif
 
-// The wave's number in its workgroup, and that it is the same in all its lanes.
+// The wave's number in its workgroup; tells the compiler that it is the same in all lanes.
 __device__ __forceinline__ unsigned wave_index() {
 #if defined(__AMDGCN__)
     return __builtin_amdgcn_readfirstlane(threadIdx.x / WAVE);
@@ -46,7 +45,7 @@ template <typename To, typename From> __device__ __forceinline__ To bits_as(cons
     return to;
 }
 
-// Reads 4, 8 or 16 bytes that are aligned as elements are; AMD's global memory needs no more.
+// Reads 4, 8 or 16 bytes with the elements' alignment; AMD's global memory needs no more.
 template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned *to, const void *from) {
 #if defined(__AMDGCN__)
     typedef unsigned Dwords __attribute__((ext_vector_type(DWORDS), aligned(1)));
@@ -59,8 +58,8 @@ template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned 
 #endif
 }
 
-// A lane's offset from a pointer that is the same in all lanes, for an instruction that adds them. The compiler forms one if it sees the
-// offset's 32 bits where it is used.
+// A lane's offset from a pointer that is the same in all lanes, for an instruction that adds them. The compiler uses such an instruction
+// if it sees the 32-bit offset where it is used.
 __device__ __forceinline__ unsigned lane_offset(unsigned offset) {
 #if defined(__AMDGCN__)
     asm volatile("" : "+v"(offset));
@@ -68,7 +67,7 @@ __device__ __forceinline__ unsigned lane_offset(unsigned offset) {
     return offset;
 }
 
-// The same value; what was read there or computed from it before is not kept in registers.
+// Returns the same value; the compiler does not keep in registers what was read there or computed from it before.
 template <typename T> __device__ __forceinline__ T not_kept(T value) {
 #if defined(__AMDGCN__)
     asm volatile("" : "+v"(value));
@@ -83,7 +82,7 @@ struct alignas(16) Chunk {
 // Two numbers, rounded to nearest, side by side.
 template <typename T> __device__ __forceinline__ unsigned packed(float low, float high);
 template <> __device__ __forceinline__ unsigned packed<__half>(float low, float high) { return bits_as<unsigned>(__floats2half2_rn(low, high)); }
-// A number whose upper half is the nearest bf16, ties to even. NaN stays NaN if it is one that instructions make.
+// A number whose upper half is the nearest bf16, ties to even. A NaN produced by instructions stays NaN.
 __device__ __forceinline__ unsigned with_rounded_half(float x) {
     const unsigned bits = bits_as<unsigned>(x);
     return bits + 0x7fffu + (bits >> 16 & 1u);
@@ -104,7 +103,7 @@ template <typename T> __device__ __forceinline__ Chunk packed_chunk(const float 
     return chunk;
 }
 
-// The number of the lane whose number differs in the bits of `mask`.
+// The value of the lane whose number differs in the bits of `mask`.
 __device__ __forceinline__ float from_lane_xor(float x, unsigned mask) {
 #if defined(__AMDGCN__)
     return bits_as<float>(__builtin_amdgcn_ds_bpermute(static_cast<int>((threadIdx.x ^ mask) * 4), bits_as<int>(x)));
@@ -113,7 +112,7 @@ __device__ __forceinline__ float from_lane_xor(float x, unsigned mask) {
 #endif
 }
 
-// What the wave's lanes wrote to LDS before this, they may read after it.
+// After this, the wave's lanes may read what they wrote to LDS before it.
 __device__ __forceinline__ void wave_fence() {
 #if defined(__AMDGCN__)
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
@@ -123,8 +122,8 @@ __device__ __forceinline__ void wave_fence() {
 #endif
 }
 
-// The compiler moves nothing across: what is read for a block of sums would otherwise be read for all of them, into registers that there
-// are not.
+// The compiler moves nothing across this. Otherwise it would read the data for all blocks of sums at once, which needs too many
+// registers.
 __device__ __forceinline__ void schedule_fence() {
 #if defined(__AMDGCN__)
     asm volatile("" ::: "memory");
@@ -144,19 +143,19 @@ template <> struct SumOf<double> {
 };
 template <typename T> using sum_t = typename SumOf<T>::type;
 
-// What f8 are multiplied as: themselves where matrix instructions take them, else f16, which every f8 is.
+// The type that f8 are multiplied as: f8 where matrix instructions take them, otherwise f16, which represents every f8.
 #if defined(MATRIX_F8)
 using f8_factor = f8_e4m3;
 #else
 using f8_factor = __half;
 #endif
 
-// A dword of an operand as matrix instructions read it, and what a sum of their products stands for.
+// A dword of an operand as matrix instructions read it, and the value of a sum of their products.
 template <typename T> __device__ __forceinline__ unsigned as_operand(unsigned dword) { return dword; }
 template <typename T> __device__ __forceinline__ sum_t<T> of_operands(sum_t<T> sum) { return sum; }
 #if defined(__gfx942__)
-// It reads f8 in the format "FNUZ", where the same bits are half the number. Only what would be negative zero is NaN there, and what
-// is NaN here is a number.
+// The target reads f8 in the format "FNUZ", where the same bits mean half the number. There, only the bits of negative zero are NaN,
+// and the bits of NaN here are a number.
 template <> __device__ __forceinline__ unsigned as_operand<f8_e4m3>(unsigned dword) {
     const unsigned magnitudes = dword & 0x7f7f7f7fu;
     const unsigned nan = (magnitudes + 0x01010101u) >> 7 & 0x01010101u;
@@ -172,7 +171,7 @@ template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct 
     static constexpr unsigned ROWS = ROW_LANES * ROWS_PER_LANE, COLUMNS = COLUMN_LANES * COLUMNS_PER_LANE;
     static constexpr unsigned DEPTH = 16 / sizeof(T);
     static constexpr unsigned SUMS = ROWS_PER_LANE * COLUMNS_PER_LANE;
-    // Sums of one lane that are in different columns.
+    // Sums of a lane in different columns.
     static constexpr unsigned LANE_COLUMNS = COLUMNS_PER_LANE;
     struct A {
         Chunk row[ROWS_PER_LANE];
@@ -188,14 +187,14 @@ template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct 
     static __device__ __forceinline__ unsigned lane_column(unsigned lane) { return lane % COLUMN_LANES; }
     static constexpr __device__ unsigned step_row(unsigned i) { return i / COLUMNS_PER_LANE * ROW_LANES; }
     static constexpr __device__ unsigned step_column(unsigned i) { return i % COLUMNS_PER_LANE * COLUMN_LANES; }
-    // Where a lane's piece is in A, B.
+    // Where a lane's piece is in A and in B.
     static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane_row(lane); }
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane_column(lane); }
     static __device__ __forceinline__ unsigned depth(unsigned) { return 0; }
 
     static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return depth; }
     static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) { return lane_row(lane) + step_row(i); }
-    // The sums go through the wave's own part of LDS: by columns of C, `pitch` elements apart.
+    // The sums pass through the wave's own part of LDS, by columns of C, `pitch` elements apart.
     static constexpr bool CHAINED_IN_LDS = true;
     static __device__ __forceinline__ void chain(const Sums &sums, unsigned lane, T *scratch, unsigned pitch) {
 #pragma unroll
@@ -269,7 +268,7 @@ __device__ __forceinline__ void LaneMatrix<T, ROWS_PER_LANE, COLUMNS_PER_LANE>::
 typedef unsigned Dwords2 __attribute__((ext_vector_type(2)));
 typedef unsigned Dwords4 __attribute__((ext_vector_type(4)));
 typedef unsigned Dwords8 __attribute__((ext_vector_type(8)));
-// What a lane holds of an operand's row or column: neighbours along the depth. Vectors, because the compiler takes structures to bytes.
+// A lane's part of an operand's row or column: neighbours along the depth. Vectors, because the compiler splits structures into bytes.
 template <unsigned CHUNKS> struct PieceOf;
 template <> struct PieceOf<1> {
     using type = Dwords4;
@@ -283,7 +282,7 @@ template <> struct PieceOf<2> {
     static __device__ __forceinline__ Dwords8 joined(Dwords4 a, Dwords4 b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
 };
 
-// What the blocks of the matrix instructions have in common: a lane has one row of A, one column of B, and sums of one column.
+// Common to the blocks of all matrix instructions: a lane has one row of A, one column of B, and sums of one column.
 template <typename T, unsigned SIDE, unsigned GROUPS, unsigned CHUNKS> struct Block {
     static constexpr unsigned ROWS = SIDE, COLUMNS = SIDE;
     // Lanes side by side along the depth.
@@ -346,7 +345,7 @@ template <typename T> struct MatrixBlock : Block<T, 32, 2, 1> {
     using Sum = typename Base::Sum;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 32 * 4; }
     static constexpr __device__ unsigned step_row(unsigned i) { return i / 4 * 8 + i % 4; }
-    // A lane has 4 rows of each 8, which the chunks of 4-byte elements are, too; chunks of 2-byte elements are 8 rows of each 16.
+    // A lane has 4 of every 8 rows, like the chunks of 4-byte elements; chunks of 2-byte elements are 8 of every 16 rows.
     static constexpr unsigned PIECE = Base::PIECE;
     static __device__ __forceinline__ unsigned chained_place(unsigned depth) {
         return PIECE == 4 ? depth : (depth & ~12u) | (depth & 8) >> 1 | (depth & 4) << 1;
@@ -425,7 +424,7 @@ template <typename T> struct MatrixBlock : Block<T, 16, 1, sizeof(T)> {
     using Base = Block<T, 16, 1, sizeof(T)>;
     static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16; }
     static constexpr __device__ unsigned step_row(unsigned i) { return 2 * i; }
-    // A lane has every second row, and is given what is neighbours; the other half of the wave has the other 8.
+    // A lane has every second row, and receives neighbours; the other half of the wave has the other 8.
     static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return (depth & ~15u) | (depth & 7) << 1 | (depth & 8) >> 3; }
     static __device__ __forceinline__ Dwords8 chained(const typename Base::Sums &sums, unsigned lane, unsigned, const T *, unsigned) {
         float x[8];
@@ -474,7 +473,7 @@ template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::
 #endif
 #endif
 
-// The product of a type on this target. The numbers of rows and columns of a lane are those without matrix instructions.
+// The product of a type on this target. The numbers of rows and columns of a lane apply without matrix instructions.
 template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct MatrixOf {
 #if defined(MATRIX_MFMA) || defined(MATRIX_WMMA)
     using type = MatrixBlock<T>;

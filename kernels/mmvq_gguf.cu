@@ -1,4 +1,4 @@
-// Products of a quantised matrix with one to eight vectors that are quantised to Q8_1 blocks first; results of three types.
+// Products of a quantised matrix with one to eight vectors, which are first quantised to Q8_1 blocks; results of three types.
 #include "quant_vec.cuh"
 
 #define PRODUCT(Q, NAME, T, TYPE, VECTORS)                                                                             \

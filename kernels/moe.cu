@@ -4,21 +4,21 @@
 //   logits    tokens × experts, at most 1024; a warp for each token, four in a workgroup
 //   bias      experts, f32, or null: added to scores for the choice only
 //   scores    0: softmax of the token's logits; 1: the logits, and weights are the softmax of the chosen ones; 2: sigmoid of each logit
-//   groups    at most 32, of as many experts each, one after the other; only those in the `top_groups` best are chosen from. What a group is
-//             judged by is the largest of what its experts are chosen by, or the sum of the two largest if `sum_of_two`
-//   ids       tokens × k, u32: the k ≤ 32 experts with the largest sum of score and bias, from the largest on; of equal ones the first come
-//             first. A NaN counts as larger than every number, so that a token's experts are always different and always there. Where neither
-//             a bias nor sums are asked for, logits are compared instead of scores: they have the same order, and rounding makes none equal.
+//   groups    at most 32, of as many experts each, one after the other; only those of the `top_groups` best can be chosen. A group's score
+//             is the largest of its experts' scores with bias, or the sum of the two largest if `sum_of_two`
+//   ids       tokens × k, u32: the k ≤ 32 experts with the largest sum of score and bias, in descending order; of equal ones, the first come
+//             first. A NaN counts as larger than every number, so a token's experts always differ and always exist. Without a bias and
+//             sums, logits are compared instead of scores: they have the same order, and rounding makes none equal.
 //   weights   tokens × k, f32: scores without bias, times `scale`; divided by the sum of the k if `renormalise`
 // moe_sort(ids, pairs, experts, keep, counts, offsets, permutation, inverse)
 //   A workgroup for each expert, and one more. Pair p is token p / k and its choice p % k.
-//   counts        experts: how many pairs have the expert
-//   offsets       experts + 1: where an expert's pairs begin; the last one is where they all end
-//   permutation   pairs: the numbers of the pairs, by experts, each expert's in order. Pairs whose id is no expert follow if `keep`; else they
-//                 are left out, and what is left at the end is 2³² - 1.
+//   counts        experts: the number of pairs of each expert
+//   offsets       experts + 1: where an expert's pairs begin; the last element is where the last ones end
+//   permutation   pairs: the numbers of the pairs, sorted by expert, in order for each. Pairs whose id is not an expert follow if `keep`;
+//                 otherwise they are left out, and the rest of the array is 2³² - 1.
 //   inverse       pairs, or null: where a pair is in `permutation`; 2³² - 1 for one that is left out
 // moe_gather(x, permutation, out, pairs, k, row_bytes, tokens)
-//   out           pairs × row_bytes: the row of `x` of each pair's token; zeros where `permutation` has no pair
+//   out           pairs × row_bytes: the row of `x` of each pair's token; zeros if `permutation` has no pair
 // moe_combine_T(y, weights, places, out, tokens, k, width, rows)     T = f32, f16, bf16
 //   y             rows × width; places   tokens × k, u32: the row of each pair, or null: pair p has row p. A pair without a row adds nothing.
 //   out           tokens × width: the sums of a token's rows times their weights, in the order of choices, in f32
@@ -38,7 +38,7 @@ struct Gate {
     float scale;
 };
 
-// Leaves those of a warp's experts that are not in the best groups without a rank.
+// Removes the ranks of the warp's experts that are not in the best groups.
 __device__ __forceinline__ void choose_groups(const Gate &gate, uint32_t *ranks) {
     const unsigned lane = threadIdx.x % warpSize, size = gate.experts / gate.groups;
     __syncwarp(); // ranks of other lanes' experts
@@ -46,7 +46,7 @@ __device__ __forceinline__ void choose_groups(const Gate &gate, uint32_t *ranks)
     if (lane < gate.groups) {
         uint32_t first = 0, second = 0;
         const unsigned begin = lane * size, end = begin + size;
-        // Lanes whose groups begin in the same bank of LDS begin at other experts of theirs.
+        // Lanes whose groups begin in the same bank of LDS start at different experts.
         unsigned e = begin + lane * min(size, 32u) / 32;
         for (unsigned i = 0; i < size; ++i) {
             const uint32_t rank = ranks[e];
@@ -68,7 +68,7 @@ __device__ __forceinline__ void choose_groups(const Gate &gate, uint32_t *ranks)
 
 template <typename T>
 __device__ __forceinline__ void route(const T *logits, const float *bias, size_t tokens, const Gate &gate, float *weights, uint32_t *ids) {
-    // What experts are chosen by. Nothing has the rank zero but what cannot be chosen, or has been.
+    // The ranks that experts are chosen by. Only experts that cannot be chosen, or already have been, have rank zero.
     __shared__ uint32_t ranks_of_warps[GATE_WARPS][MOST_EXPERTS];
     const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
     uint32_t *const ranks = ranks_of_warps[warp];
@@ -113,7 +113,7 @@ __device__ __forceinline__ void route(const T *logits, const float *bias, size_t
         const bool has_choice = lane < gate.k;
         const float logit = has_choice ? load(row + mine) : Limits<float>::lowest();
         float weight = 0;
-        if (of_chosen) // not the largest of all: that one may be in another group, and so much larger that all here would be zeros
+        if (of_chosen) // not the largest of all: that may be in another group, and so much larger that all here would be zeros
             largest = warp_combine<Max>(logit, warpSize);
         if (has_choice)
             weight = of_chosen ? expf(logit - largest) : score(logit);
@@ -135,10 +135,10 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t 
     const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
     const bool is_rest = expert == experts;
     const auto is_mine = [=](uint32_t id) { return is_rest ? id >= experts : id == expert; };
-    // Each warp has neighbouring pairs, the next ones the next warp.
+    // Each warp has neighbouring pairs; the next warp has the next ones.
     const size_t part = (pairs + blockDim.x - 1) / blockDim.x * warpSize;
     const size_t begin = min(warp * part, pairs), end = min(begin + part, pairs);
-    // Which of the lane's first pairs have the expert: these are not read again.
+    // Which of the lane's first pairs have the expert; these are not read again.
     constexpr unsigned KEPT = 64;
     uint64_t kept = 0;
     uint32_t before = 0, count = 0;
@@ -169,7 +169,7 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void moe_sort(const uint32_t 
     if (left_out)
         for (size_t p = static_cast<size_t>(before) + threadIdx.x; p < pairs; p += blockDim.x)
             permutation[p] = 0xffffffffu;
-    // In order, each pair behind those of the lanes before.
+    // In order: each pair comes after those of the preceding lanes.
     const uint32_t stop = at + count;
     step = 0;
     for (size_t start = begin; start < end && at < stop; start += warpSize, ++step) {

@@ -1,15 +1,14 @@
-// Norms beyond those of reduce.cu: by groups of channels, by the Euclidean length, and of a residual stream. For f32, f16 and bf16; sums are
-// f32's.
-// A row or group is one workgroup's, of any shape.
+// Norms beyond those of reduce.cu: by groups of channels, by the Euclidean length, and of a residual stream. For f32, f16 and bf16; sums
+// are in f32. One workgroup of any shape computes a row or group.
 //
 // groupnorm_T(src, dst, alpha, beta, channels, groups, spatial, eps)
 //   src, dst   batch × channels × spatial; a workgroup for each batch and group; `groups` divides `channels`
 //   alpha, beta   one number for each channel, or null
-//   dst = (src - mean) / sqrt(variance + eps) * alpha + beta, mean and variance being those of a batch's channels / groups channels
+//   dst = (src - mean) / sqrt(variance + eps) * alpha + beta, with the mean and variance of channels / groups channels of a batch
 // l2norm_T(src, dst, columns, eps)
 //   dst = src / max(sqrt(sum(src²)), eps) of each row
 // add_rmsnorm_T(src, residual, alpha, sum, dst, columns, eps)
-//   sum = src + residual, rounded to T; dst = sum / sqrt(mean(sum²) + eps) * alpha, of the rounded sums, as if these were two kernels.
+//   sum = src + residual, rounded to T; dst = sum / sqrt(mean(sum²) + eps) * alpha, computed from the rounded sums, as two kernels would.
 //   `sum` may be `src` or `residual`; alpha may be null.
 #include "reduce.cuh"
 
@@ -37,7 +36,7 @@ template <typename T> __device__ __forceinline__ void l2norm(const T *src, T *ds
     float squares = 0;
     for_each_in_row(src, columns, [&](size_t, float x) { squares += x * x; });
     const float length = sqrtf(block_combine<Sum>(squares));
-    const float divisor = length < eps ? eps : length; // a NaN stays one
+    const float divisor = length < eps ? eps : length; // NaN stays NaN
     map_row(src, dst + blockIdx.x * columns, columns, [=](size_t, float x) { return x / divisor; });
 }
 

@@ -4,7 +4,7 @@
 #include "quant_one.cuh"
 #include "quant_vec.cuh"
 
-// Rows of a matrix: those that `ids` names, where a workgroup has one each, or all. A row that is not there is NaN.
+// Rows of a matrix: those that `ids` names, one for each workgroup, or all. A row that does not exist is NaN.
 extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, const uint32_t *ids, void *out, const Out type,
                                       const unsigned rows, const unsigned columns) {
     const unsigned row = ids ? ids[blockIdx.x] : blockIdx.x;
@@ -20,14 +20,15 @@ extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, 
     }
 }
 
-// A tile of a product with experts' matrices: which expert, and which places of the order of pairs.
+// A tile of a product with experts' matrices: its expert, and its places in the order of pairs.
 struct alignas(16) ExpertTile {
     unsigned expert;
     Range pairs;
     unsigned gap;
 };
 
-// Pairs of a vector and an expert, in the order of experts; a vector has so many pairs. Without an order, vectors as they are.
+// Pairs of a vector and an expert, in the order of experts, and the number of pairs of a vector. Without an order, the vectors
+// themselves.
 struct Pairs {
     const uint32_t *order;
     unsigned of_vector;
@@ -35,7 +36,8 @@ struct Pairs {
     __device__ __forceinline__ unsigned result(unsigned i) const { return order ? order[i] : i; }
 };
 
-// A tile of products with many vectors: with `tiles` of `quant_tiles` and the order of `moe_sort` one of an expert's matrix, else of the only one.
+// A tile of products with many vectors. With the `tiles` of `quant_tiles` and the order of `moe_sort`, it belongs to an expert's matrix,
+// otherwise to the only matrix.
 template <typename Q>
 __device__ __forceinline__ void mul_tile(const Q *x, const Q8_1 *y, const ExpertTile *tiles, Pairs pairs, void *out, Out type,
                                          unsigned columns, unsigned rows, unsigned vectors, unsigned experts) {
@@ -48,7 +50,7 @@ __device__ __forceinline__ void mul_tile(const Q *x, const Q8_1 *y, const Expert
     const Range of_rows = tile(blockIdx.x, SIDE, rows);
     if (expert < experts)
         return mul_mat(x, static_cast<size_t>(expert) * rows, y, pairs, out, type, columns, of_rows, part, columns / Q8_1::VALUES, rows);
-    // products with an expert that is not there are NaN
+    // products with an expert that does not exist are NaN
     for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < SIDE * (part.end - part.begin); i += MAT_THREADS)
         if (of_rows.begin + i % SIDE < rows)
             store_as(type, out, static_cast<size_t>(pairs.result(part.begin + i / SIDE)) * rows + of_rows.begin + i % SIDE, NAN);
@@ -68,9 +70,9 @@ __device__ __forceinline__ unsigned sum_before(unsigned x) {
     return sum - x;
 }
 
-// Tiles of SIDE pairs of one expert at most, for pairs in the order of experts: those of each begin at `offsets`, and those whose expert is not
-// there come last. By one workgroup of MAX_BLOCK threads, of which each has an expert, and one the pairs without. There are `most` tiles;
-// surplus ones are empty.
+// Tiles of SIDE pairs of one expert at most, for pairs in the order of experts: those of each begin at `offsets`, and those whose expert
+// does not exist come last. One workgroup of MAX_BLOCK threads computes them; each thread has an expert, and one has the pairs without.
+// There are `most` tiles; surplus ones are empty.
 extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32_t *offsets, const unsigned pairs, const unsigned experts,
                                                                     const unsigned most, ExpertTile *tiles) {
     const unsigned thread = threadIdx.x;

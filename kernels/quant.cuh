@@ -1,10 +1,10 @@
-// The quantised types of GGUF: each a block's layout with the two functions that give its values a meaning. All kernels are made of these.
+// The quantised types of GGUF: each has the layout of a block and the two functions that decode its values. All kernels use these.
 //
-// A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of
-// `quad(group, quad)`, in the order of values, and `scale(group)` has the group's factor and offset. With OFFSET, bytes are at most 127;
-// without it, they have a sign and m is 0. Two groups one after the other have the same scale but with FINE.
+// A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of `quad(group,
+// quad)`, in the order of values, and `scale(group)` has the group's factor and offset. With OFFSET, bytes are at most 127; without it,
+// they are signed and m is 0. Two consecutive groups share a scale except with FINE.
 //
-// Two groups whose lower bits share bytes are a unit: STEP groups are from one to the other. A thread of a product takes a unit at a time.
+// Two groups whose lower bits share bytes are a unit; they are STEP groups apart. A thread of a product takes a unit at a time.
 #pragma once
 #include "common.cuh"
 #include "target.cuh"
@@ -98,7 +98,7 @@ struct Q8_0 {
 };
 static_assert(sizeof(Q8_0) == 34);
 
-// What activations are quantised to. `s` is the sum of the 32 numbers before they were.
+// The blocks that activations are quantised to. `s` is the sum of the 32 original numbers.
 struct Q8_1 {
     static constexpr unsigned VALUES = 32;
     uint16_t d, s;
@@ -124,8 +124,8 @@ struct Q2_K {
 };
 static_assert(sizeof(Q2_K) == 84);
 
-// 3 bits, centred; `hmask` has the third ones, one for each eighth of the block in a byte. Groups have scales of 6 bits: the lower 4 in the
-// first 8 bytes, the upper 2 in the last 4.
+// 3 bits, centred; `hmask` has the third bits, one for each eighth of the block in a byte. Groups have scales of 6 bits: the lower 4 in
+// the first 8 bytes, the upper 2 in the last 4.
 struct Q3_K {
     static constexpr unsigned GGUF = 11, VALUES = 256, STEP = 2;
     static constexpr bool OFFSET = true, FINE = true;
@@ -147,8 +147,8 @@ struct Q3_K {
 };
 static_assert(sizeof(Q3_K) == 110);
 
-// The scale and the minimum of 32 values of Q4_K and Q5_K, 6 bits each. Those of the first half have a byte each, whose upper 2 bits belong
-// to the second half's; the lower 4 bits of these share the last 4 bytes.
+// The scale and the minimum of 32 values of Q4_K and Q5_K, 6 bits each. Those of the first half have a byte each, whose upper 2 bits
+// belong to the second half; the lower 4 bits of the second half share the last 4 bytes.
 __device__ __forceinline__ Scale scale_of_32(const uint8_t *scales, float d, float m, unsigned of) {
     const unsigned upper = of / 4, at = 8 * (of % 4);
     const uint32_t a = word_at(scales), b = word_at(scales + 4), c = word_at(scales + 8);
@@ -190,8 +190,8 @@ struct Q5_K {
 };
 static_assert(sizeof(Q5_K) == 176);
 
-// 6 bits, centred; groups have scales of 8. Of 128 values, a byte of `ql` has the lower bits of those at l and l + 64, one of `qh` the
-// upper ones of those at l, l + 32, l + 64 and l + 96.
+// 6 bits, centred; groups have scales of 8 bits. Of 128 values, a byte of `ql` has the lower bits of those at l and l + 64, one of
+// `qh` the upper ones of those at l, l + 32, l + 64 and l + 96.
 struct Q6_K {
     static constexpr unsigned GGUF = 14, VALUES = 256, STEP = 4;
     static constexpr bool OFFSET = true, FINE = true;
@@ -212,7 +212,7 @@ struct Q6_K {
 };
 static_assert(sizeof(Q6_K) == 210);
 
-// Of candle's CPU products; kernels only dequantise it.
+// For candle's CPU products; kernels only dequantise it.
 struct Q8_K {
     static constexpr unsigned VALUES = 256;
     static constexpr bool OFFSET = false;
@@ -225,7 +225,7 @@ struct Q8_K {
 };
 static_assert(sizeof(Q8_K) == 292);
 
-// 4 bits that are places in a table of values, which are closer to each other near zero.
+// 4-bit indices into a table of values, which are denser near zero.
 struct IQ4_NL {
     static constexpr unsigned GGUF = 20, VALUES = 32, STEP = 1;
     static constexpr bool OFFSET = false, FINE = false;
@@ -249,7 +249,7 @@ struct MXFP4 {
     uint8_t qs[16];
 
     __device__ __forceinline__ Scale scale(unsigned) const {
-        // half of 2^(e - 127), which is subnormal for the least two
+        // half of 2^(e - 127), which is subnormal for the two smallest
         const uint32_t bits = e < 2 ? 0x00200000u << e : e == 255 ? 0x7fc00000u : (e - 1u) << 23;
         return {__uint_as_float(bits), 0.0f};
     }
@@ -261,12 +261,12 @@ struct MXFP4 {
 };
 static_assert(sizeof(MXFP4) == 17);
 
-// Bytes have a sign where there is no offset.
+// Bytes are signed where there is no offset.
 template <typename Q> __device__ __forceinline__ float byte_of(uint32_t quad, unsigned i) {
     return Q::OFFSET ? static_cast<float>(quad >> 8 * i & 255) : static_cast<float>(static_cast<int8_t>(quad >> 8 * i));
 }
 
-// The values of a quad in f32, exact but for one rounding.
+// The values of a quad in f32, exact except for one rounding.
 template <typename Q> __device__ __forceinline__ float4 dequantize(const Q &block, unsigned group, unsigned i) {
     const Scale scale = block.scale(group);
     const uint32_t q = block.quad(group, i);
@@ -282,10 +282,10 @@ template <typename T> __device__ __forceinline__ void store_four(T *out, float4 
     *reinterpret_cast<Four<T> *>(out) = {convert<T>(x.x), convert<T>(x.y), convert<T>(x.z), convert<T>(x.w)};
 }
 
-// The type of results, where one kernel has all of them.
+// The type of results, for kernels that support all of them.
 enum class Out : unsigned { F32, F16, BF16 };
 
-// Calls with the results as what they are.
+// Calls with the results as their own type.
 template <typename F> __device__ __forceinline__ void with_type(Out type, void *out, F store) {
     if (type == Out::F32)
         store(static_cast<float *>(out));
@@ -299,7 +299,7 @@ __device__ __forceinline__ void store_as(Out type, void *out, size_t at, float x
     with_type(type, out, [&](auto *to) { store(to + at, x); });
 }
 
-// A unit of a row: its block, and which of the block's groups belong to it.
+// A unit of a row: its block, and those of the block's groups that belong to it.
 template <typename Q> struct Unit {
     static constexpr unsigned GROUPS = 2;
     static constexpr unsigned PER_BLOCK = Q::VALUES / (GROUP * GROUPS);
@@ -310,14 +310,14 @@ template <typename Q> struct Unit {
     __device__ __forceinline__ unsigned group(unsigned k) const { return first + Q::STEP * k; }
 };
 
-// The types that candle has, as it calls them in most names and in the rest; and all.
+// candle's types, as named in most of its kernels and in the rest; and all types.
 #define QUANT_32(ROW) ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0)
 #define QUANT_K(ROW) ROW(Q2_K, q2_K, q2_k) ROW(Q3_K, q3_K, q3_k) ROW(Q4_K, q4_K, q4_k) ROW(Q5_K, q5_K, q5_k) ROW(Q6_K, q6_K, q6_k)
 #define QUANT_ALL(ROW)                                                                                                 \
     ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0) ROW(IQ4_NL, iq4_nl) ROW(MXFP4, mxfp4) \
     ROW(Q2_K, q2_k) ROW(Q3_K, q3_k) ROW(Q4_K, q4_k) ROW(Q5_K, q5_k) ROW(Q6_K, q6_k)
 
-// Calls with a matrix as what it is, by its type's number in GGUF files.
+// Calls with a matrix as its own type, by the type's number in GGUF files.
 template <typename F> __device__ __forceinline__ void with_quant(unsigned type, const void *x, F f) {
     switch (type) {
 #define CASE(Q, NAME)                                                                                                  \

@@ -1,28 +1,29 @@
-// Products of a quantised matrix with many vectors of Q8_1 blocks: tiles in LDS, products of bytes by the instructions for matrices that the
-// target has, sums in registers.
+// Products of a quantised matrix with many vectors of Q8_1 blocks: tiles in LDS, products of bytes by the target's matrix instructions,
+// sums in registers.
 #pragma once
 #include "matrix.cuh"
 #include "quant.cuh"
 
-// A workgroup of 32×4 threads computes tiles of SIDE rows by SIDE vectors one after the other; a wave half of the rows.
+// A workgroup of 32×4 threads computes tiles of SIDE rows by SIDE vectors one after the other; each wave computes half
+// of the rows.
 constexpr unsigned MAT_THREADS = 128;
 constexpr unsigned SIDE = 64;
 constexpr unsigned WAVE_ROWS = SIDE / 2;
 constexpr unsigned WAVE_VECTORS = SIDE / (MAT_THREADS / WAVE / 2);
 
-// 32 values of a row, and of a vector. Of 12 words, so that neither reads nor writes of four words at once meet in a bank.
+// 32 values of a row, and of a vector. It has 12 words, so that reads and writes of four words at once do not conflict in a bank.
 struct alignas(16) RowPart {
     uint32_t q[2][QUADS];
     float d[2], m[2];
 };
 struct alignas(16) VectorPart {
     uint32_t a[2][QUADS];
-    // sums have the scale in them; but for FINE, each is that of both halves
+    // sums include the scale; except with FINE, each is the sum of both halves
     float d, sum[2], gap;
 };
 static_assert(sizeof(RowPart) == 48 && sizeof(VectorPart) == 48);
 
-// From one to another, both multiples of SIDE but for the end.
+// From one to another, both multiples of SIDE except at the end.
 struct Range {
     unsigned begin, end;
 };
@@ -68,7 +69,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
 #pragma unroll 1
         for (unsigned vector0 = vectors.begin; vector0 < vectors.end; vector0 += SIDE) {
             float sum[DOWN][ACROSS][M::SUMS] = {};
-            // what a thread brings of each part: a quad of four rows, and half of another row's scales and of a vector
+            // what a thread loads of each part: a quad of four rows, and half of another row's scales and of a vector
             constexpr unsigned FETCHED = SIDE * 2 * QUADS / MAT_THREADS;
             const unsigned of = thread / 2, half = thread % 2, quad = thread % (2 * QUADS);
             const Q8_1 *vector = y + static_cast<size_t>(order.vector(min(vector0 + of, vectors.end - 1))) * y_stride;
@@ -77,7 +78,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
                 constexpr unsigned PARTS = Q::VALUES / 32;
                 const unsigned group = part % PARTS * 2;
                 const auto block = [&](unsigned row) -> const Q & {
-                    // behind the last row is it once more
+                    // the last row repeats beyond the end
                     return x[(first_row + min(row0 + row, rows.end - 1)) * (columns / Q::VALUES) + part / PARTS];
                 };
                 uint32_t q[FETCHED], a[QUADS];
@@ -109,7 +110,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
 #pragma unroll
                     for (unsigned depth = 0; depth < 32 / PIECES; depth += M::DEPTH) {
                         const unsigned from = GROUP * piece + depth;
-                        // where an instruction takes more than a group, the other one is none
+                        // where an instruction takes more than one group, the other is zero
                         const bool mine = M::DEPTH <= 32 / PIECES || M::depth(lane) / GROUP == piece;
                         const unsigned at = (M::DEPTH <= 32 / PIECES ? from : 0) + M::depth(lane);
                         typename M::A left[DOWN];

@@ -2,21 +2,21 @@
 #pragma once
 #include "quant.cuh"
 
-// A workgroup of 32×8 threads computes rows for each of its warps, from a vector that it has in LDS.
+// A workgroup of 32×8 threads computes rows for each of its warps, from a vector in LDS.
 constexpr unsigned ONE_WARPS = 8;
 constexpr unsigned ONE_THREADS = 32 * ONE_WARPS;
 constexpr unsigned ONE_ROWS = 2;
 // Values of the vector that are in LDS at a time.
 constexpr unsigned STAGE = 4096;
 
-// 32 values of the vector; sums have the scale in them, and but for FINE, each is that of both halves.
+// 32 values of the vector. Sums include the scale; except with FINE, each is the sum of both halves.
 struct alignas(16) Activations {
     uint32_t a[2][QUADS];
     float d, sum[2], gap;
 };
 
-// The matrices of experts, one after the other, by pairs of a vector and an expert, of which a workgroup's is blockIdx.y: `ids` has each
-// pair's expert, and a vector has so many pairs. Without ids, there is one matrix and one vector.
+// The matrices of experts, one after the other, for pairs of a vector and an expert; blockIdx.y is the workgroup's pair. `ids` has each
+// pair's expert; also the number of pairs of a vector. Without ids, there is one matrix and one vector.
 struct Experts {
     const uint32_t *ids;
     unsigned count, pairs_of_vector;
@@ -31,14 +31,14 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
     struct alignas(16) Record {
         Activations parts[PARTS];
     };
-    // with a gap of four words where there are several parts, so that neighbours' do not start in the same bank
+    // with a gap of four words if there are several parts, so that neighbouring parts do not start in the same bank
     constexpr unsigned PITCH = sizeof(Record) / 16 + (PARTS > 1);
     __shared__ float4 stage[STAGE / (32 * PARTS) * PITCH];
     const unsigned thread = threadIdx.y * 32 + threadIdx.x, lane = threadIdx.x % lanes;
     const unsigned first = ((blockIdx.x * ONE_WARPS + threadIdx.y) * (32 / lanes) + threadIdx.x / lanes) * ONE_ROWS;
     const size_t blocks = columns / Q::VALUES;
     const unsigned expert = experts.ids ? experts.ids[blockIdx.y] : 0;
-    // products with an expert that is not there are NaN
+    // products with an expert that does not exist are NaN
     const bool there = expert < experts.count;
     x += there ? expert * blocks * rows : 0;
     y += static_cast<size_t>(blockIdx.y / experts.pairs_of_vector) * (columns / Q8_1::VALUES);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
             const unsigned value = begin + at * 32 * PARTS;
             const unsigned group = value % Q::VALUES / GROUP;
             const Q *block[ONE_ROWS];
-            // behind the last row is it once more
+            // the last row repeats beyond the end
             for (unsigned r = 0; r < ONE_ROWS; ++r)
                 block[r] = x + min(first + r, rows - 1) * blocks + value / Q::VALUES;
             for (unsigned p = 0; p < PARTS; ++p) {

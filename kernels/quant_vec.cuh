@@ -1,19 +1,20 @@
-// Products of a quantised matrix with one to eight vectors of Q8_1 blocks, exact but for the roundings of f32 products and sums. Shared by
-// `quantized` and `mmvq_gguf`.
+// Products of a quantised matrix with one to eight vectors of Q8_1 blocks, exact except for the roundings of f32 products and sums. Shared
+// by `quantized` and `mmvq_gguf`.
 #pragma once
 #include "quant.cuh"
 #include "reduce.cuh"
 
-// Four vectors or fewer are multiplied by workgroups of 32×4 threads, more by 32×2; one vector by a workgroup for each row, more by one for
-// each two rows. That is the launch that callers have to make.
+// Four vectors or fewer are multiplied by workgroups of 32×4 threads, more by 32×2; one vector by a workgroup for each row, more by one
+// for each two rows. Callers must launch it so.
 constexpr unsigned VEC_THREADS = 128;
 constexpr unsigned SUMMANDS = 16;
 
-// Each value's sums of all threads, with a gap so that threads that read different values access different banks.
+// The sums of all threads for each value, with a gap so that threads that read different values access different banks.
 __shared__ float sums[8 * (VEC_THREADS + VEC_THREADS / SUMMANDS)];
 
-// Computes `ROWS` rows of `out` from `first_row`; `y_stride` counts blocks, `out_stride` elements. One function for any number of vectors: a
-// thread's sums are in LDS, and the loop over vectors stays one. Not inlined, since 24 kernels of a type differ in arguments only.
+// Computes `ROWS` rows of `out` from `first_row`; `y_stride` counts blocks, `out_stride` elements. One function for any number of vectors:
+// a thread's sums are in LDS, and the loop over vectors is not unrolled. Not inlined, because the 24 kernels of a type differ only in
+// arguments.
 template <typename Q, unsigned ROWS>
 static __noinline__ __device__ void mul_mat_vec(const Q *x, const Q8_1 *y, void *out, Out type, unsigned first_row, unsigned columns,
                                                 unsigned rows, unsigned y_stride, unsigned out_stride, unsigned vectors) {
@@ -36,7 +37,7 @@ static __noinline__ __device__ void mul_mat_vec(const Q *x, const Q8_1 *y, void 
         uint32_t q[ROWS][GROUPS][QUADS];
         Scale scale[ROWS][GROUPS];
         for (unsigned r = 0; r < ROWS; ++r) {
-            // behind the last row is it once more
+            // the last row repeats beyond the end
             const Q &block = x[static_cast<size_t>(min(first_row + r, rows - 1)) * blocks + at.block];
             for (unsigned k = 0; k < GROUPS; ++k) {
                 scale[r][k] = block.scale(at.group(k));
@@ -97,8 +98,8 @@ __device__ __forceinline__ void vec_workgroup(const void *x, const void *y, void
         mul_mat_vec<Q, 2>(matrix, blocks, out, type, 2 * blockIdx.x, columns, rows, y_stride, out_stride, vectors);
 }
 
-// Quantises rows of `columns` numbers to Q8_1 blocks, behind which zeros follow up to `padded`, a multiple of 32. Where there is a NaN or
-// an infinity among 32 numbers, the scale is one, too.
+// Quantises rows of `columns` numbers to Q8_1 blocks, padded with zeros up to `padded`, a multiple of 32. If there is a NaN or an
+// infinity among 32 numbers, the scale is NaN or infinite, too.
 template <typename T> __device__ __forceinline__ void quantize_q8_1_row(const T *x, void *out, int columns, int padded) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= padded)

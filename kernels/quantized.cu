@@ -2,7 +2,7 @@
 #include "quant_mat.cuh"
 #include "quant_vec.cuh"
 
-// Dequantises the quads of a row of blocks from `first`, every `step`-th one, to an address that is a multiple of four elements'.
+// Dequantises every `step`-th quad of a row of blocks, starting with `first`, to an address aligned to four elements.
 template <typename Q, typename T>
 __device__ __forceinline__ void dequantize_quads(const Q *blocks, T *out, size_t first, size_t step, size_t values) {
     for (size_t quad = first; quad < values / 4; quad += step) {
@@ -13,7 +13,7 @@ __device__ __forceinline__ void dequantize_quads(const Q *blocks, T *out, size_t
 
 #define DEQUANTIZE_AS(Q, NAME, T)                                                                                      \
     extern "C" __global__ void dequantize_block_##NAME(const void *x, T *out) {                                        \
-        /* a workgroup has a block's values */                                                                         \
+        /* a workgroup has the values of a block */                                                                         \
         dequantize_quads(static_cast<const Q *>(x) + blockIdx.x, out + Q::VALUES * static_cast<size_t>(blockIdx.x), threadIdx.x, \
                          blockDim.x, Q::VALUES);                                                                       \
     }
@@ -30,7 +30,7 @@ __device__ __forceinline__ void dequantize_quads(const Q *blocks, T *out, size_t
     DEQUANTIZE_COUNTED_AS(Q, NAME##_f16, __half, UNIT)
 QUANT_K(DEQUANTIZE)
 DEQUANTIZE(Q8_K, q8_K)
-// `count` is that of blocks, or of values
+// `count` is the number of blocks, or of values
 DEQUANTIZE_COUNTED(Q4_0, q4_0, 32)
 DEQUANTIZE_COUNTED(Q4_1, q4_1, 32)
 DEQUANTIZE_COUNTED(Q5_0, q5_0, 1)
@@ -60,7 +60,7 @@ GET_ROWS_OF_FLOATS(float, f32)
 GET_ROWS_OF_FLOATS(__half, f16)
 GET_ROWS_OF_FLOATS(__nv_bfloat16, bf16)
 
-// A row's product with a vector of floats, by the 32 threads of a warp.
+// The product of a row with a vector of floats, by the 32 threads of a warp.
 template <typename Q>
 __device__ __forceinline__ void float_product(const Q *x, const float *y, float *out, unsigned columns, unsigned row) {
     const unsigned blocks = columns / Q::VALUES;
@@ -106,7 +106,7 @@ FLOAT_PRODUCT(Q2_K, q2_k)
 FLOAT_PRODUCT(Q3_K, q3_k)
 FLOAT_PRODUCT(Q4_K, q4_k)
 FLOAT_PRODUCT(Q6_K, q6_k)
-// this one has no parameter for rows, and is launched for each of them
+// this one has no parameter for rows, and is launched once for each row
 extern "C" __global__ void dequantize_mul_mat_vec_q5_k(const void *x, const float *y, float *out, const int columns) {
     float_product(static_cast<const Q5_K *>(x), y, out, columns, blockIdx.x * blockDim.y + threadIdx.y);
 }
@@ -133,7 +133,7 @@ extern "C" __global__ void quantize_q8_1(const float *x, void *out, const int co
 QUANT_32(VEC_PRODUCTS)
 QUANT_K(VEC_PRODUCTS)
 
-// Workgroups are launched for so many rows and vectors.
+// Workgroups are launched for this many rows and vectors.
 #define MAT_PRODUCT(Q, NAME, TILE_ROWS, TILE_VECTORS)                                                                  \
     extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void mul_mat_##NAME(                         \
         const void *x, const void *y, float *out, const int columns, const int rows, const int vectors, const int padded, \
@@ -152,8 +152,8 @@ MAT_PRODUCT(Q4_K, q4_K, 128, 64)
 MAT_PRODUCT(Q5_K, q5_K, 128, 64)
 MAT_PRODUCT(Q6_K, q6_K, 64, 64)
 
-// A row of an expert's matrix by a vector: workgroup (row, token, which of its experts). `experts` has the number of each pair's matrix; a
-// token has one vector, or one for each of its experts.
+// A row of an expert's matrix times a vector: workgroup (row, token, choice of the token). `experts` has the number of each pair's matrix;
+// a token has one vector, or one for each of its experts.
 template <typename Q>
 __device__ __forceinline__ void expert_product(const void *x, const void *y, const uint32_t *experts, float *out, int rows, int columns,
                                                int padded, int vectors_of_token) {

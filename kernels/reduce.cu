@@ -1,9 +1,9 @@
 // Reductions of groups of elements, softmax and norms of rows, rotary embeddings. Names and argument lists are those of candle 0.11.
 //
-// 16-bit floats are computed in f32, every other type in itself. A group or row is one workgroup's, of any shape.
+// 16-bit floats are computed in f32, other types in the type itself. One workgroup of any shape computes a group or row.
 #include "reduce.cuh"
 
-// A group of elements: `group` consecutive ones of a tensor in row-major order, at most up to its end.
+// A group of elements: `group` consecutive ones of a tensor in row-major order, or fewer at its end.
 template <typename T> struct Group {
     const Layout &layout;
     const T *src;
@@ -12,7 +12,7 @@ template <typename T> struct Group {
     __device__ __forceinline__ Group(const Layout &layout, const T *src, size_t numel, size_t group, size_t number)
         : layout(layout), src(src), first(number * group), count(first >= numel ? 0 : numel - first < group ? numel - first : group) {}
 
-    // Calls `f(i, element i)` for the elements that are this thread's.
+    // Calls `f(i, element i)` for the elements of this thread.
     template <typename F> __device__ __forceinline__ void for_each(F f) const {
         if (layout.contiguous)
             return for_each_in_row(src + first, count, f);
@@ -21,7 +21,8 @@ template <typename T> struct Group {
     }
 };
 
-// Groups of a workgroup: the one of its number, which the grid says is there even if it is empty, and those a grid further.
+// The groups of a workgroup: the one with its number, which exists because of the grid even if it is empty, and those at
+// multiples of the grid's size further.
 #define FOR_EACH_GROUP(b, numel, group) for (size_t b = blockIdx.x; b == blockIdx.x || b * (group) < (numel); b += gridDim.x)
 
 template <typename Op, typename T>
@@ -37,8 +38,8 @@ __device__ __forceinline__ void reduce(size_t numel, size_t size, size_t num_dim
     }
 }
 
-// The largest or smallest element of each group and where in the group it is: the first one of several. Comparisons are those of a search from
-// the first element on: a NaN there is the result, and elsewhere it is passed over. An empty group gives the neutral element and 2³² - 1.
+// The largest or smallest element of each group and its index in the group; of equal ones, the first. The search begins at the first
+// element: a NaN there is the result; a NaN elsewhere is ignored. An empty group gives the neutral element and 2³² - 1.
 template <typename Order, typename T, typename F>
 __device__ __forceinline__ void extremes(size_t numel, size_t size, size_t num_dims, const size_t *info, const T *src, F write) {
     using A = compute_t<T>;
@@ -56,7 +57,7 @@ __device__ __forceinline__ void extremes(size_t numel, size_t size, size_t num_d
         if (block_thread() == 0) {
             if (group.count > 0) {
                 const A first = load(src + layout.offset(group.first));
-                // none is better than the neutral element, so that the first is as good as any
+                // none is better than the neutral element, so the first is as good as any
                 if (first != first || best.index == NONE)
                     best = {first, 0};
             }
@@ -65,7 +66,7 @@ __device__ __forceinline__ void extremes(size_t numel, size_t size, size_t num_d
     }
 }
 
-// As `fast_sum`, with a thread for each group: what a workgroup would be too much for.
+// As `fast_sum`, with a thread for each group, for groups too small for a workgroup.
 template <typename T>
 __device__ __forceinline__ void sum_small(size_t groups, size_t size, size_t num_dims, const size_t *info, const T *src, T *dst) {
     const Layout layout(num_dims, info);
@@ -78,7 +79,7 @@ __device__ __forceinline__ void sum_small(size_t groups, size_t size, size_t num
 }
 
 // out[o] += the sum over some dimensions. `info` holds the extents, the strides, and the extents and row-major distances of the summed
-// dimensions. A warp sums what belongs to one element, so that nothing is rounded but the result.
+// dimensions. A warp sums all terms of one element, so that only the result is rounded.
 template <typename T>
 __device__ __forceinline__ void sum_dims(size_t numel, size_t num_dims, size_t num_sum_dims, const size_t *info, const T *inp, T *out) {
     const Layout layout(num_dims, info);
@@ -130,8 +131,8 @@ template <typename T> __device__ __forceinline__ void rmsnorm(const T *src, T *d
     map_row(src, dst + blockIdx.x * columns, columns, [=](size_t i, A x) { return alpha ? x * scale * load(alpha + i) : x * scale; });
 }
 
-// dst = (src - mean) / sqrt(variance + eps) * alpha + beta of each row; alpha and beta may be null. The variance is that of the differences
-// from the mean: squares of large numbers do not cancel.
+// dst = (src - mean) / sqrt(variance + eps) * alpha + beta of each row; alpha and beta may be null. The variance is computed from the
+// differences from the mean, so that squares of large numbers do not cancel.
 template <typename T>
 __device__ __forceinline__ void layernorm(const T *src, T *dst, const T *alpha, const T *beta, size_t columns, float eps) {
     using A = compute_t<T>;
@@ -155,7 +156,7 @@ __device__ __forceinline__ void rotate(const T *src, T *dst, size_t first, size_
     dst[first] = convert<T>(x * c - y * s);
     dst[second] = convert<T>(x * s + y * c);
 }
-// Where the angles of a pair's batch begin: all batches share them, or each of `stride_b` elements has `angles` of its own.
+// Where the angles of a pair's batch begin: all batches share them, or each batch of `stride_b` elements has its own `angles`.
 __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, size_t angles) {
     return stride_b > 0 ? divide(2 * pair, stride_b).quotient * angles : 0;
 }
@@ -184,7 +185,7 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
                                           const T *inp, T *out) {                                                      \
         sum_dims(numel, num_dims, num_sum_dims, info, inp, out);                                                       \
     }
-// The number of threads is the workgroup's own, so `block_size` is not read.
+// The number of threads comes from the workgroup itself, so `block_size` is not read.
 #define ROWS(T, NAME)                                                                                                  \
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void softmax_##NAME(const T *src, T *dst, const unsigned columns) { \
         softmax(src, dst, columns);                                                                                    \
@@ -197,8 +198,8 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
         const T *src, T *dst, const T *alpha, const T *beta, const unsigned columns, const int block_size, const float eps) { \
         layernorm(src, dst, alpha, beta, columns, eps);                                                                \
     }
-// Rows of d elements at t positions of b·h sequences, td = t·d; `cos` and `sin` have d/2 angles for each position. `rope_i` rotates neighbours,
-// the others element i with i + d/2; `rope_thd` has the heads inside of the positions.
+// Rows of d elements at t positions of b·h sequences, td = t·d; `cos` and `sin` have d/2 angles for each position. `rope_i` rotates
+// neighbours, the others element i with i + d/2; in `rope_thd`, the heads are inside the positions.
 #define ROPE(T, NAME)                                                                                                  \
     extern "C" __global__ void rope_i_##NAME(const T *src, const T *cos, const T *sin, T *dst, const uint32_t bh, const uint32_t td, \
                                              const uint32_t stride_b) {                                                \
@@ -225,7 +226,7 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
             rotate(src, dst, first, first + row, cos, sin, position * row + at.remainder + batch_angles(i, stride_b, t * row)); \
         }                                                                                                              \
     }
-// A NaN anywhere in a group is the result of these two, which candle does not have.
+// For these two, which candle does not have, a NaN anywhere in a group gives NaN.
 #define REDUCE_NAN(T, NAME)                                                                                            \
     REDUCE(T, reduce_max_##NAME, Max, Limits<compute_t<T>>::lowest())                                                  \
     REDUCE(T, reduce_min_##NAME, Min, Limits<compute_t<T>>::highest())

@@ -1,4 +1,4 @@
-// What kernels share that combine the elements of groups and rows: reductions over a workgroup of any shape, the first of the largest or
+// Shared by kernels that combine the elements of groups and rows: reductions over a workgroup of any shape, the first of the largest or
 // smallest elements, and loads and stores of 16 bytes.
 #pragma once
 #include "common.cuh"
@@ -47,7 +47,7 @@ template <typename Order> struct First {
     }
 };
 
-// The value that lane `lane ^ mask` has.
+// The value of lane `lane ^ mask`.
 template <typename T> __device__ __forceinline__ T from_lane_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 template <typename T> __device__ __forceinline__ Candidate<T> from_lane_xor(Candidate<T> x, int mask) {
     return {from_lane_xor(x.value, mask), from_lane_xor(x.index, mask)};
@@ -98,19 +98,19 @@ template <typename Op, typename T> __device__ __forceinline__ T block_combine(T 
     return partial[0];
 }
 
-// As many elements as 16 bytes hold.
+// The elements that fit into 16 bytes.
 template <typename T> constexpr unsigned PACK = 16 / sizeof(T);
 template <typename T> struct alignas(16) Pack {
     T at[PACK<T>];
 };
-// Whether packs can be loaded from and stored to an address, null included, as one.
+// Whether a pack can be accessed as a whole at an address (null counts as aligned).
 template <typename T> __device__ __forceinline__ bool is_wide(const T *p) { return reinterpret_cast<size_t>(p) % 16 == 0; }
 
 template <typename T> __device__ __forceinline__ const Pack<T> &pack_at(const T *p) { return *reinterpret_cast<const Pack<T> *>(p); }
 template <typename T> __device__ __forceinline__ Pack<T> &pack_at(T *p) { return *reinterpret_cast<Pack<T> *>(p); }
 
-// Calls `packs(i)` for packs of a row of `n` elements and `single(i)` for elements, each for what is this thread's: packs first, as many as
-// there are if `wide`, then the rest.
+// Calls `packs(i)` for packs of a row of `n` elements and `single(i)` for elements, each for this thread's share: first all packs if
+// `wide`, then the remaining elements.
 template <typename T, typename P, typename S> __device__ __forceinline__ void split_row(size_t n, bool wide, P packs, S single) {
     const size_t in_packs = wide ? n / PACK<T> * PACK<T> : 0;
     for (size_t i = static_cast<size_t>(block_thread()) * PACK<T>; i < in_packs; i += static_cast<size_t>(block_threads()) * PACK<T>)
@@ -119,7 +119,7 @@ template <typename T, typename P, typename S> __device__ __forceinline__ void sp
         single(i);
 }
 
-// Calls `f(i, x[i])` for the elements of a row that are this thread's.
+// Calls `f(i, x[i])` for this thread's elements of a row.
 template <typename T, typename F> __device__ __forceinline__ void for_each_in_row(const T *x, size_t n, F f) {
     const auto packs = [&](size_t i) {
         const Pack<T> pack = pack_at(x + i);
@@ -130,7 +130,7 @@ template <typename T, typename F> __device__ __forceinline__ void for_each_in_ro
     split_row<T>(n, is_wide(x), packs, [&](size_t i) { f(i, load(x + i)); });
 }
 
-// y[i] = f(i, x[i]) for the elements of a row that are this thread's.
+// y[i] = f(i, x[i]) for this thread's elements of a row.
 template <typename T, typename F> __device__ __forceinline__ void map_row(const T *x, T *y, size_t n, F f) {
     const auto packs = [&](size_t i) {
         Pack<T> pack = pack_at(x + i);

@@ -1,11 +1,11 @@
 // Rotary embeddings with positions of any kind: a table of cosines and sines for the positions of a batch's tokens, and its application.
 //
 // rope_table_I(positions, frequencies, tokens, half, scale, cos, sin)     I = u32, i64: the type of positions
-//   frequencies   half numbers in f64, radians by position, scaled as a variant says (linear, NTK, YaRN, Llama 3)
-//   cos, sin      tokens × half in f32: scale · cos(position · frequency); angles are f64's, so that late positions are as exact as early ones
+//   frequencies   half numbers in f64, radians per position, scaled as the variant requires (linear, NTK, YaRN, Llama 3)
+//   cos, sin      tokens × half in f32: scale · cos(position · frequency); angles are in f64, so late positions are as exact as early ones
 // rope_rotate_T(src, dst, cos, sin, tokens, heads, size, rotary, token_stride, head_stride, out_token_stride, out_head_stride, interleaved)
 //   src, dst      heads of `size` elements, contiguous, at token · token_stride + head · head_stride; a null src is dst
-//   rotary        how many elements of each head are rotated, an even number; the others are copied
+//   rotary        the number of rotated elements of each head, an even number; the others are copied
 //   interleaved   0: element i is rotated with i + rotary/2; 1: element 2i with 2i + 1
 #include "common.cuh"
 

@@ -1,8 +1,8 @@
-// Copies of whole rows, as bytes, so that a kernel serves every element type of at least two bytes.
+// Copies whole rows as bytes, so that one kernel serves every element type of at least two bytes.
 #pragma once
 #include "reduce.cuh"
 
-// In units of a type that both sides are aligned to.
+// Copies in units of a type that both sides are aligned to.
 template <typename Unit, typename Row>
 __device__ __forceinline__ void gather_units(const uint8_t *table, uint8_t *out, size_t count, size_t row_bytes, size_t rows, Row row) {
     const size_t units = row_bytes / sizeof(Unit);
@@ -17,7 +17,7 @@ __device__ __forceinline__ void gather_units(const uint8_t *table, uint8_t *out,
     }
 }
 
-// Row i of `out`, of `count`, is row `row(i)` of the table; zeros, if the table has not so many rows.
+// Row i of the `count` rows of `out` is row `row(i)` of the table, or zeros if the table has fewer rows.
 template <typename Row>
 __device__ __forceinline__ void gather_rows(const uint8_t *table, uint8_t *out, size_t count, size_t row_bytes, size_t rows, Row row) {
     if (is_wide(table) && is_wide(out) && row_bytes % 16 == 0)

@@ -1,21 +1,21 @@
 // Drawing a token from the logits of each row, and the penalties that come before it. For f32, f16 and bf16.
 //
 // count_tokens(tokens, rows, length, columns, counts)
-//   counts[row, token] += 1 for each of a row's `length` tokens; what is no column is not counted. counts is rows × columns, u32.
+//   counts[row, token] += 1 for each of a row's `length` tokens; tokens without a column are not counted. counts is rows × columns, u32.
 // penalize_T(logits, counts, rows, columns, penalties)
-//   Of each token of the row that has been counted, in this order: a logit above zero is divided by `repetition`, another multiplied by it;
-//   `frequency` times the count and `presence` are subtracted. penalties has a set for each row.
+//   For each counted token of the row, in this order: a logit above zero is divided by `repetition`, any other multiplied by it;
+//   then `frequency` times the count, and `presence`, are subtracted. penalties has a set for each row.
 // sample_T(logits, columns, settings, uniforms, tokens)
 //   A workgroup for each row, of `columns` < 2³² logits. tokens[row] is
 //     temperature 0 or less     the first of the largest logits
-//     otherwise                 a token drawn by the probabilities softmax(logit / temperature), of those that are left of, one after the other,
-//                               the top_k most probable (0: all); the most probable ones that make up top_p of the rest, the one that
-//                               reaches it included; those of at least min_p times the largest probability.
+//     otherwise                 a token drawn by the probabilities softmax(logit / temperature), from those that remain after these rules in turn:
+//                               the top_k most probable (0: all); the most probable of the rest that together reach top_p; those with
+//                               at least min_p times the largest probability.
 //                               It is the first whose probability, added to those of all tokens before it, exceeds uniforms[row] in [0, 1);
-//                               the last of them for 1 and more, the first for less than 0 and for a NaN.
+//                               for 1 and more it is the last of them, for less than 0 and for NaN the first.
 //   Of equal logits, the first are taken first. A NaN is never drawn. A row without a number above -∞ gives 2³² - 1.
-//   Probabilities are counted in 2⁻⁴⁰ of the largest, so that sums are exact and the token depends on nothing but the arguments: neither on
-//   the order of additions nor on the size of a workgroup. What is less probable than that is not drawn.
+//   Probabilities are counted in 2⁻⁴⁰ of the largest, so sums are exact, and the token depends only on the arguments, not on the order of
+//   additions or the size of a workgroup. Tokens less probable than that are not drawn.
 #include "select.cuh"
 
 struct Penalties {

@@ -1,4 +1,4 @@
-// Selection in a row by a workgroup: ranks of numbers, and the rank from which on elements weigh enough, without sorting.
+// Selection in a row by a workgroup, without sorting: ranks of numbers, and the rank from which elements weigh enough.
 #pragma once
 #include "reduce.cuh"
 
@@ -11,25 +11,25 @@ __device__ __forceinline__ uint32_t rank_of(float x) {
 }
 __device__ __forceinline__ float of_rank(uint32_t rank) { return __uint_as_float(rank >> 31 ? rank & 0x7fffffffu : ~rank); }
 
-// Ranks that differ: of equal numbers, the first has the larger one.
+// Distinct ranks: of equal numbers, the first has the larger rank.
 __device__ __forceinline__ uint64_t rank_at(uint32_t rank, size_t i) {
     return static_cast<uint64_t>(rank) << 32 | static_cast<uint32_t>(~static_cast<uint32_t>(i));
 }
 __device__ __forceinline__ uint64_t rank_at(float x, size_t i) { return rank_at(rank_of(x), i); }
 __device__ __forceinline__ uint32_t index_of(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
 
-// The largest r for which elements of ranks r and above weigh `target` or more; zero if all weigh less. Byte by byte, from `shift` on, where
-// ranks may differ: a pass over the row sums what weighs in the bucket of the bytes found so far, by the next byte. Sums are those of integers,
-// so that their order does not count.
-//   rough       the result may be any r that selects the same elements, so that the search ends early when all of a bucket is needed.
-//               Otherwise it is the rank of an element that weighs something, if all together weigh `target` or more.
+// The largest r for which elements of ranks r and above weigh `target` or more; zero if all weigh less. Works byte by byte from `shift`,
+// the highest byte in which ranks may differ: a pass over the row sums the weights in the bucket of the bytes found so far, by the next
+// byte. Sums are of integers, so their order does not matter.
+//   rough       the result may be any r that selects the same elements, so the search ends early when a whole bucket is needed.
+//               Otherwise it is the rank of an element with a weight, if all together weigh `target` or more.
 //   rank(i)     of element i
 //   weight(i)   of element i
-//   unit(r, w)  asked once the upper 32 bits are found: what one of the elements of that bucket weighs, all of which weigh w
+//   unit(r, w)  called once the upper 32 bits are found: the weight of one element of that bucket; all together weigh w
 template <typename Rank, typename Weight, typename Unit>
 __device__ __forceinline__ uint64_t select_rank(size_t n, int shift, bool rough, uint64_t target, Rank rank, Weight weight, Unit unit) {
     __shared__ unsigned long long buckets[256];
-    __shared__ uint64_t found[3]; // the byte, what is still to be found in its bucket, and what that weighs
+    __shared__ uint64_t found[3]; // the byte, the weight still to be found in its bucket, and the weight of the bucket
     const unsigned thread = block_thread(), threads = block_threads();
     uint64_t prefix = 0;
     for (bool first = true; shift >= 0; shift -= 8, first = false) {
@@ -46,7 +46,7 @@ __device__ __forceinline__ uint64_t select_rank(size_t n, int shift, bool rough,
         }
         __syncthreads();
         if (thread < warpSize) {
-            // a lane's eight buckets, the first lane's being the highest
+            // a lane's eight buckets; the first lane has the highest
             uint64_t sum = 0;
             for (unsigned j = 0; j < 8; ++j)
                 sum += buckets[255 - 8 * thread - j];

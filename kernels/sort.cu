@@ -12,7 +12,7 @@ template <bool DESCENDING, typename T> __device__ __forceinline__ bool before(co
     else
         return x < y || (y != y && x == x);
 }
-// The same for two columns of a row, of which no two are equal.
+// The same for two columns of a row; no two are equal.
 template <bool DESCENDING, typename T> __device__ __forceinline__ bool column_before(const T *row, uint32_t i, uint32_t j) {
     const compute_t<T> x = load(row + i), y = load(row + j);
     return before<DESCENDING, T>(x, y) || (i < j && !before<DESCENDING, T>(y, x));
@@ -31,7 +31,7 @@ __device__ __forceinline__ void sort_run(const T *row, uint32_t *dst, uint32_t f
             for (unsigned pair = threadIdx.x; pair < padded / 2; pair += blockDim.x) {
                 const unsigned low = pair / distance * distance + pair, high = low + distance; // 2 * (pair / distance) * distance + pair % distance
                 const uint32_t a = order[low], b = order[high];
-                // what is behind the row's end comes last
+                // places beyond the end of the row come last
                 const bool ordered = b >= columns || (a < columns && column_before<DESCENDING>(row, a, b));
                 if (ordered == ((low & length) != 0)) {
                     order[low] = b;
@@ -45,8 +45,8 @@ __device__ __forceinline__ void sort_run(const T *row, uint32_t *dst, uint32_t f
         dst[i] = first + order[i];
 }
 
-// Merges sorted runs of `run` columns in pairs: each element's place is its own in its run plus the number of those of the other run that come
-// before it.
+// Merges sorted runs of `run` columns in pairs: an element's place is its place in its own run plus the number of elements of the other
+// run that come before it.
 template <bool DESCENDING, typename T>
 __device__ __forceinline__ void merge_runs(const T *x, const uint32_t *from, uint32_t *to, size_t rows, uint32_t columns, uint32_t run) {
     FOR_EACH_ELEMENT(i, rows *columns) {

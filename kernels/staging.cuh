@@ -1,13 +1,13 @@
-// Copies blocks of a matrix from memory to LDS by a workgroup, for `matrix.cuh` to read: rows that run along the depth, with 16 bytes
-// between them, so that lanes that read 16 bytes each of neighbouring rows want different banks.
+// A workgroup copies blocks of a matrix from memory to LDS, for `matrix.cuh` to read. Rows run along the depth, with 16 bytes between
+// them, so that lanes that each read 16 bytes of neighbouring rows use different banks.
 //
-// A matrix lies in memory by rows (neighbours along the depth) or by columns (neighbours are rows). What is whole goes through
-// registers, 16 bytes at a time, so that the next block is on its way while this one is multiplied.
+// A matrix is stored by rows (neighbours along the depth) or by columns (neighbours are rows). Whole blocks pass through
+// registers, 16 bytes at a time, so that the next block is loaded while this one is multiplied.
 #pragma once
 #include "float8.cuh"
 #include "matrix.cuh"
 
-    // The chunk of row `row` in 4 rows of elements of `SIZE` bytes that stand by columns.
+    // The chunk of row `row` from 4 rows of elements of `SIZE` bytes stored by columns.
     template <unsigned SIZE> __device__ __forceinline__ Chunk turned(const unsigned *group, unsigned row) {
         Chunk chunk;
 #pragma unroll
@@ -57,8 +57,8 @@ constexpr size_t LARGEST_NEAR_STRIDE = 1 << 22;
 // Two neighbouring bytes of a dword, f8, as f16. Exact.
 __device__ __forceinline__ unsigned widened(unsigned dword, unsigned pair) {
     const unsigned bytes = dword >> pair * 16, apart = (bytes & 0xffu) | (bytes & 0xff00u) << 8;
-    // In an f16's place, exponent and significand are a number that is 2^8 too small; subnormal ones are subnormal there, too. NaN becomes
-    // 480, whose bits with this one are those of NaN.
+    // As bits of an f16, exponent and significand give a number that is too small by 2^8; subnormal numbers are subnormal there, too. NaN
+    // becomes 480, whose bits with this one added are those of NaN.
     const unsigned magnitudes = (apart & 0x007f007fu) << 7, nan = (magnitudes + 0x00800080u) >> 1 & 0x20002000u;
     return bits_as<unsigned>(__hmul2(bits_as<__half2>(magnitudes), __half2half2(__float2half(0x1p8f)))) | nan | (apart & 0x00800080u) << 8;
 }
@@ -86,7 +86,7 @@ template <typename T, typename From> __device__ __forceinline__ typename BitsOf<
         return static_cast<Bits>(widened(bits_as<uint8_t>(x), 0));
 }
 
-// The elements of `From` are those of T, or f8 where T is f16, which they become on their way.
+// The elements of `From` are those of T, or f8 if T is f16; they are converted on their way.
 template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename From = T> struct Staging {
     using Bits = typename BitsOf<sizeof(T)>::type;
     static constexpr unsigned CHUNK = 16 / sizeof(T);
@@ -95,12 +95,12 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     static constexpr unsigned COUNT = ROWS * CHUNKS / THREADS;
     static_assert(THREADS % CHUNKS == 0 && COUNT % 4 == 0 && CHUNKS % 4 == 0 && ROWS % 8 == 0, "each thread has as much");
 
-    // Dwords in memory of a chunk.
+    // Dwords of a chunk in memory.
     static constexpr unsigned DWORDS = 4 * sizeof(From) / sizeof(T);
-    // By rows, chunks. By columns, for every 4 chunks of 4 rows side by side, these rows' elements, by columns.
+    // By rows: chunks. By columns: for every 4 chunks of 4 adjacent rows, the elements of these rows, by columns.
     unsigned held[COUNT * DWORDS];
 
-    // Whether all of a block's rows can be read in 16 bytes. Rows beyond the last are taken to be the last: what they give is unused.
+    // Whether all of a block's rows can be read in 16 bytes. Rows beyond the last repeat the last: their results are unused.
     static __device__ __forceinline__ bool whole(const Operand<From> &from, unsigned row0) {
         return from.stride < LARGEST_NEAR_STRIDE && (!from.by_columns || row0 + ROWS <= from.rows || from.rows % 4 == 0);
     }
@@ -108,7 +108,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     // Where the thread's chunks are: in memory from the block's corner, bytes; in LDS, elements.
     unsigned near[COUNT], place[COUNT];
 
-    // Begins with the blocks at `row0`.
+    // Starts with the blocks at `row0`.
     __device__ __forceinline__ Staging(const Operand<From> &from, unsigned row0) {
         const unsigned stride = static_cast<unsigned>(from.stride * sizeof(From));
 #pragma unroll
@@ -133,7 +133,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     __device__ __forceinline__ void fetch(const Operand<From> &from, unsigned row0, unsigned depth0) {
         const size_t from_corner = from.by_columns ? depth0 * from.stride + row0 : row0 * from.stride + depth0;
         const char *corner = reinterpret_cast<const char *>(from.at + from_corner);
-        // 4 rows of as many elements as a row of 16 bytes has are as much if an element has 4 bytes or more.
+        // If an element has at least 4 bytes, 4 rows of 4 elements are as much as 16 bytes of a row or more.
         if (sizeof(From) >= 4 || !from.by_columns) {
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
@@ -148,7 +148,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
         }
     }
 
-    // Chunk `i` of what was fetched.
+    // Chunk `i` of the fetched data.
     __device__ __forceinline__ Chunk by_rows(unsigned i) const { return chunk_of<T, From>(held + i * DWORDS); }
     __device__ __forceinline__ Chunk by_columns(unsigned i) const {
         const unsigned *group = held + i / 4 * 4 * DWORDS;
@@ -163,9 +163,9 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
         }
     }
 
-    // Stores what was fetched.
+    // Stores the fetched data.
     __device__ __forceinline__ void store(const Operand<From> &from, T *tile) const {
-        // Where both ways are made one, selecting among their chunks costs more than they do.
+        // If the code of both ways were merged, selecting among their chunks would cost more than the ways themselves.
         if (from.by_columns) {
             asm volatile("; by columns");
 #pragma unroll
@@ -181,7 +181,7 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
         }
     }
 
-    // Copies the first `used` columns of a block element by element; zeros stand for what is beyond the matrix.
+    // Copies the first `used` columns of a block element by element; zeros stand for elements beyond the matrix.
     static __device__ __forceinline__ void copy(const Operand<From> &from, unsigned row0, unsigned depth0, unsigned used, T *tile) {
         Bits *target = reinterpret_cast<Bits *>(tile);
 #pragma unroll 1

@@ -1,13 +1,13 @@
-// What differs by target.
+// Differences between targets.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
 
 // c plus the products of four signed bytes by four. One instruction (v_dot4_i32_i8, v_dot4_i32_iu8) where the target has it;
-// kernel-build's __dp4a says where.
+// see kernel-build's __dp4a.
 __device__ __forceinline__ int dot4(uint32_t a, uint32_t b, int c) { return __dp4a(static_cast<int>(a), static_cast<int>(b), c); }
 
-// Bytes of a table of 16, four at a time; each byte of `at` is below 16.
+// Looks up four bytes at a time in a table of 16; each byte of `at` is below 16.
 __device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t at) {
 #ifdef __AMDGCN__
     const uint32_t low = __builtin_amdgcn_perm(table[1], table[0], at & 0x07070707u);
@@ -22,8 +22,8 @@ __device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t
 #endif
 }
 
-// A value that all threads of a wave have. Functions that are not inlined cannot know it of their arguments, nor that pointers lead to
-// global memory.
+// A value that is the same in all threads of a wave. In functions that are not inlined, the compiler does not know this about
+// arguments, nor that pointers lead to global memory.
 __device__ __forceinline__ unsigned uniform(unsigned x) {
 #ifdef __AMDGCN__
     return __builtin_amdgcn_readfirstlane(x);
@@ -41,8 +41,8 @@ template <typename T> __device__ __forceinline__ T *uniform(T *p) {
 #endif
 }
 
-// The kernel's parameters as they are in memory, where the target has them there; `Arguments` has them in their order. The compiler reads
-// them again behind each call; otherwise it keeps all of them, and what it computes of them, in scalar registers, which there are too few of.
+// The kernel's parameters in memory, if the target keeps them there; `Arguments` has them in order. The compiler reads them again after
+// each call; otherwise it would keep all of them, and values computed from them, in scalar registers, of which there are too few.
 template <typename Arguments> __device__ __forceinline__ const Arguments &read_again(const Arguments &given) {
 #if defined(__AMDGCN__)
     auto at = __builtin_amdgcn_kernarg_segment_ptr();
@@ -53,10 +53,10 @@ template <typename Arguments> __device__ __forceinline__ const Arguments &read_a
 #endif
 }
 
-// What is loaded behind this is not loaded before it, so that it takes no registers there.
+// The compiler does not move later loads before this, where they would take registers.
 __device__ __forceinline__ void no_loads_ahead() { asm volatile("" ::: "memory"); }
 
-// How many waves a SIMD unit shall hold at least: the compiler makes do with the registers that this leaves.
+// The minimum number of waves that a SIMD unit must hold: the compiler limits itself to the registers that this leaves.
 #ifdef __AMDGCN__
 #define WAVES_PER_SIMD(COUNT) __attribute__((amdgpu_waves_per_eu(COUNT)))
 #else

@@ -1,5 +1,5 @@
-// out = condition ? t : f, element by element, of three strided tensors. `info` holds the extents, then the strides of the condition, of `t`
-// and of `f`. Only the elements' size matters.
+// out = condition ? t : f, element by element, of three strided tensors. `info` holds the extents, then the strides of the condition, of
+// `t` and of `f`. Only the size of elements matters.
 #include "elementwise.cuh"
 
 #define WHERE(CONDITION, T, NAME)                                                                                      \

@@ -2,9 +2,9 @@
 //
 // topk_T(src, columns, k, values, indices)
 //   src       rows of `columns` < 2³² elements, a workgroup for each, whose size is a multiple of the warp's
-//   values    rows × k, from the largest on; indices   rows × k, u32
+//   values    rows × k, in descending order; indices   rows × k, u32
 //   k         at most 256 and at most `columns`
-//   A NaN counts as larger than every number. Of equal elements the first come first.
+//   A NaN counts as larger than every number. Of equal elements, the first come first.
 #include "select.cuh"
 
 constexpr unsigned MOST = 256;
@@ -18,7 +18,7 @@ __device__ __forceinline__ void topk(const T *src, size_t columns, unsigned k, T
     const uint64_t least =
         select_rank(columns, 56, true, k, rank, [](size_t) { return uint64_t(1); }, [](uint64_t, uint64_t) { return uint64_t(1); });
     const unsigned thread = block_thread(), threads = block_threads();
-    unsigned size = 1; // of what is sorted
+    unsigned size = 1; // of the sorted array
     while (size < k)
         size *= 2;
     for (unsigned i = thread; i < size; i += threads)
@@ -32,7 +32,7 @@ __device__ __forceinline__ void topk(const T *src, size_t columns, unsigned k, T
             best[atomicAdd(&count, 1u)] = r;
     }
     __syncthreads();
-    // a bitonic sort, from the largest on
+    // a bitonic sort, in descending order
     for (unsigned run = 2; run <= size; run *= 2) {
         for (unsigned distance = run / 2; distance > 0; distance /= 2) {
             for (unsigned i = thread; i < size / 2; i += threads) {

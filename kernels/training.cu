@@ -1,31 +1,31 @@
-// What training needs beyond inference: gradients of norms, gates, softmax and embeddings, the loss of a classifier with its gradient, and
-// the optimiser's step. For f32, f16 and bf16; sums are f32's. The gradient of rope.cu's rotation is the same rotation with negated sines.
-// No result depends on an order: there are no atomics.
+// Training: gradients of norms, gates, softmax and embeddings, the loss of a classifier with its gradient, and the optimiser's step. For
+// f32, f16 and bf16; sums are in f32. The gradient of rope.cu's rotation is the same rotation with negated sines. There are no atomics,
+// so results do not depend on execution order.
 //
 // rmsnorm_backward_T(src, alpha, grad, add, out, scales, columns, eps)     a workgroup for each row
-//   grad     of the loss by the norm's result; add   null, or what is added: the gradient that went past the norm
+//   grad     of the loss with respect to the norm's result; add   null, or the gradient that bypassed the norm, which is added
 //   out      add + s · (grad·alpha − src · s² · mean(grad·alpha·src)), with s = 1 / sqrt(mean(src²) + eps); alpha may be null
 //   scales   s of each row in f32, or null
 // rmsnorm_weight_backward_T(src, scales, grad, out, rows, columns)     a workgroup of 256 work-items for each 32 columns
-//   out      of each column the sum of grad · src · scales[row] over all rows
+//   out      for each column the sum of grad · src · scales[row] over all rows
 // silu_mul_backward_T(elements, gate, up, grad, gate_grad, up_grad)     of silu_mul in activation.cu
 // softmax_causal_T(src, dst, queries, columns, scale)     a workgroup for each row
-//   Row r is query r % queries, the last of which sees all columns and each one before it a column less: `queries` is at most `columns`.
-//   dst      softmax(scale · src) of what the query sees, zeros behind it
+//   Row r is query r % queries, the last query sees all columns, and each preceding one a column less: `queries` is at most `columns`.
+//   dst      softmax(scale · src) of what the query sees, followed by zeros
 // softmax_backward_T(probabilities, grad, out, columns, scale)     a workgroup for each row
 //   out      scale · p · (grad − sum(p · grad))
 // cross_entropy_T_I(logits, targets, losses, grad, columns, factor)     I = u32, i64; a workgroup for each row
-//   losses   −log softmax(logits)[target] of each row in f32; 0 where a target is no column's number
-//   grad     factor · (softmax(logits) − one at the target), zeros where the target is no column's number; or null
-// embedding_backward_T_I(grad, ids, table, tokens, columns, rows)     a workgroup for each token, of which there are less than 2³²
-//   table    rows × columns: to each row is added what the tokens of that id have in `grad`, in their order, rounded once
+//   losses   −log softmax(logits)[target] of each row in f32; 0 if the target is not a column
+//   grad     factor · (softmax(logits) − one at the target), zeros if the target is not a column; or null
+// embedding_backward_T_I(grad, ids, table, tokens, columns, rows)     a workgroup for each token, of which there are fewer than 2³²
+//   table    rows × columns: each row receives the sum of the rows of `grad` of its tokens, in their order, rounded once
 // adamw_T(elements, param, master, grad, mean, square, grad_factor, rate, beta1, beta2, eps, decay, correction1, correction2)
-//   master   the parameters in f32, or null: then `param` alone is kept
+//   master   the parameters in f32, or null: then only `param` is kept
 //   mean, square   f32; with g = grad_factor · grad: mean = beta1·mean + (1 − beta1)·g, square = beta2·square + (1 − beta2)·g²
 //   param    w − rate · decay · w − rate · (mean / correction1) / (sqrt(square / correction2) + eps)
 #include "reduce.cuh"
 
-// Calls `f(i)` for the elements of a row that are this thread's.
+// Calls `f(i)` for this thread's elements of a row.
 template <typename F> __device__ __forceinline__ void for_each_column(size_t columns, F f) {
     for (size_t i = block_thread(); i < columns; i += block_threads())
         f(i);
@@ -112,7 +112,7 @@ __device__ __forceinline__ void softmax_backward(const T *probabilities, const T
 
 template <typename T, typename I>
 __device__ __forceinline__ void cross_entropy(const T *logits, const I *targets, float *losses, T *grad, size_t columns, float factor) {
-    // a negative target is beyond all columns as an unsigned one
+    // as an unsigned number, a negative target is beyond all columns
     const size_t row = blockIdx.x * columns, target = static_cast<size_t>(targets[blockIdx.x]);
     logits += row, grad = grad ? grad + row : nullptr;
     const bool counts = target < columns;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void embedding_backward(const T *grad, const I *ids, 
     const size_t id = static_cast<size_t>(ids[token]);
     if (id >= rows)
         return;
-    // The first token of an id does the work of all, and needs to know the last one.
+    // The first token of an id does the work of all tokens of the id, and needs to know the last one.
     unsigned earlier = 0, last = token;
     for (unsigned i = block_thread(); i < count; i += block_threads())
         if (static_cast<size_t>(ids[i]) == id) {

@@ -3,7 +3,7 @@
 
 __device__ __forceinline__ float normal_cdf(float x) { return normcdff(x); }
 __device__ __forceinline__ float error_function(float x) { return erff(x); }
-// Not inlined: a loop around them would keep their constants in more scalar registers than there are.
+// Not inlined: a loop around them would keep their constants in too many scalar registers.
 __device__ __noinline__ double normal_cdf(double x) { return normcdf(x); }
 __device__ __noinline__ double error_function(double x) { return erf(x); }
 
@@ -13,7 +13,7 @@ template <typename T> __device__ __forceinline__ T sigmoid(T x) {
     return (x < 0 ? e : T(1)) / (1 + e);
 }
 
-// x * p for a p that goes to 0 faster than x to minus infinity.
+// x * p for a p that approaches 0 faster than x approaches minus infinity.
 template <typename T> __device__ __forceinline__ T gated(T x, T p) { return p == 0 ? T(-0.0) : x * p; }
 
 // The tanh approximation of the Gaussian error linear unit; (1 + tanh(u)) / 2 is sigmoid(2u), without the cancellation.
@@ -70,7 +70,7 @@ ALL(__half, f16)
 ALL(__nv_bfloat16, bf16)
 ALL(f8_e4m3, fp8_e4m3)
 
-// Copies of elements of a size, whatever their type.
+// Copies of elements by size, for any type.
 template <typename T> __device__ __forceinline__ void copy(size_t numel, const Layout &layout, const T *from, T *out) {
     constexpr unsigned N = 16 / sizeof(T);
     const bool wide = layout.contiguous && Lanes<T, N>::aligned(from) && Lanes<T, N>::aligned(out);

@@ -1,6 +1,7 @@
-//! Makes a small library with the name and some functions of the HIP runtime, and links the benchmark to it.
+//! Builds a small library with the name and some functions of the HIP runtime, and links the benchmark to it.
 //!
-//! It never fails: the workspace builds on machines without a C compiler, and the benchmark says what is missing.
+//! It never fails: the workspace builds on machines without a C compiler, and the benchmark says what is
+//! missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,8 +12,8 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(linked)");
     match library() {
         Ok(library) => {
-            // The file itself and not a search path, which Cargo would hand to every test of the workspace: they would
-            // take this library for the HIP runtime.
+            // Links the file itself. Cargo would pass a search path to every test of the workspace, and they
+            // would use this library as the HIP runtime.
             println!("cargo::rustc-link-arg={}", library.display());
             println!(
                 "cargo::rustc-link-arg=-Wl,-rpath,{}",
@@ -28,7 +29,7 @@ fn main() {
 fn library() -> Result<PathBuf, String> {
     let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     if system != "linux" {
-        return Err(format!("its library is made for Linux, not for {system}"));
+        return Err(format!("its library is for Linux, not for {system}"));
     }
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let library = folder.join("libamdhip64.so.7");

@@ -1,4 +1,4 @@
-//! Compiles the kernels, for targets that the virtual GPU does not have yet as well, and embeds them.
+//! Compiles the kernels, also for targets that the virtual GPU does not support yet, and embeds them.
 
 fn main() {
     kernel_build::Builder::new("kernels")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Attaches a debugger to a process that hangs or has stopped on a GPU, prints its waves and registers, and lets it go on.
+# Attaches a debugger to a process that hangs or has stopped on a GPU, prints its waves and registers, and lets it continue.
 #
 #   attach.sh [--tool rocgdb|gdb|lldb] PID
-#   ATTACH_LIMIT           seconds that it may take [120]
+#   ATTACH_LIMIT           time limit in seconds [120]
 #
-# Without --tool: rocgdb, which shows waves, then lldb; gdb, which shows host threads only, has to be asked for.
+# Without --tool: rocgdb, which shows waves, else lldb. gdb, which shows only host threads, must be requested.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -49,7 +49,7 @@ status=0
 limit="${ATTACH_LIMIT:-120}"
 case "$tool" in
     lldb)
-        # lldb need not have Python, and has no command for the registers of all threads.
+        # lldb may lack Python, and has no command for the registers of all threads.
         commands=()
         threads=("/proc/$pid/task"/*)
         for ((index = 1; index <= ${#threads[@]} && index <= 64; index++)); do

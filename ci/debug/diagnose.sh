@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Says what there is to know of a machine with GPUs, as one text: devices, driver, packages, processes, kernel log.
+# Describes a machine with GPUs in one text: devices, driver, packages, processes, kernel log.
 #
-#   diagnose.sh [FILE]     also writes it to FILE
-#   DIAGNOSE_LIMIT         seconds that each question may take [20]
-#   DIAGNOSE_LINES         lines that each answer may have [300]
+#   diagnose.sh [FILE]     also writes the text to FILE
+#   DIAGNOSE_LIMIT         time limit of each question in seconds [20]
+#   DIAGNOSE_LINES         maximum lines of each answer [300]
 #
-# Every question may fail, and the text says so; the script itself fails only if it was called wrongly. Of the environment it shows
-# variables of ROCm and of this project, and no others: they may be secrets. ROOT is another root folder, for tests.
+# Every question may fail, and the text says so; the script itself fails only if it was called incorrectly. It shows
+# only environment variables of ROCm and of this project, because others may be secrets. ROOT is another root folder,
+# for tests.
 set -uo pipefail
 
 [ $# -le 1 ] || { echo "usage: diagnose.sh [FILE]" >&2; exit 2; }
@@ -25,7 +26,7 @@ failed=()
 
 heading() { printf '\n# %s\n' "$1"; }
 
-# A question: what it is about, and the command that answers it.
+# A question: its title, and the command that answers it.
 ask() {
     local about="$1" status count
     shift
@@ -53,7 +54,7 @@ ask() {
     esac
 }
 
-# Several files, each behind its name; there has to be one at least.
+# Several files, each after its name; there must be at least one.
 show() {
     local about="$1" file
     shift

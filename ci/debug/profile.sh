@@ -4,7 +4,7 @@
 #   profile.sh [--group NAME] [--out FOLDER] -- PROGRAM [ARGUMENT …]
 #   profile.sh --list      the groups
 #
-# FOLDER is profile-NAME in the current folder unless it is given. The status is the program's.
+# FOLDER defaults to profile-NAME in the current folder. The status is the program's.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -17,7 +17,7 @@ usage() {
     exit 2
 }
 
-# Groups and their counters, without remarks and blank lines.
+# Groups and their counters, without comments and blank lines.
 groups() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$here/counters.txt"; }
 
 group=trace

@@ -1,5 +1,5 @@
-# What rocgdb, or gdb, prints of a process: agents, queues, dispatches, waves with their registers, host threads. A command that there is
-# not, or that fails, is a line of the output, and the next one follows.
+# Makes rocgdb, or gdb, print a process's agents, queues, dispatches, waves with their registers, and host threads. A
+# command that is unknown or fails is a line of the output, and the next one follows.
 set pagination off
 set confirm off
 set width 0

@@ -1,4 +1,4 @@
-//! Links the library of the component `sample`, out of the archive that the stage `dependencies` unpacked.
+//! Links the library of the component `sample`, from the archive that the stage `dependencies` unpacked.
 
 fn main() {
     for name in ["FLEET_DEPENDENCIES", "FLEET_BUILD_ROW", "FLEET_HIP"] {
@@ -11,7 +11,7 @@ fn main() {
     println!("cargo::rerun-if-changed={library}/libsample.a");
     println!("cargo::rustc-link-search=native={library}");
     println!("cargo::rustc-link-search=native={}", variable("FLEET_HIP"));
-    // Constructors hand the code objects to HIP; nothing refers to them.
+    // Constructors register the code objects with HIP; nothing refers to them.
     println!("cargo::rustc-link-lib=static:+whole-archive=sample");
     println!("cargo::rustc-link-lib=dylib=amdhip64");
     println!("cargo::rustc-link-lib=dylib=stdc++");

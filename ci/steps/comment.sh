@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Says on the pull request what will not translate. A comment of an earlier build is replaced.
+# Comments on the pull request what will not translate. Replaces the comment of an earlier build.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# A text as a string of JSON.
+# A text as a JSON string.
 json() {
     local text=$1
     text=${text//\\/\\\\}
@@ -19,7 +19,7 @@ call() {
     curl --fail --silent --show-error --request "$method" --header "$header" --header 'Content-Type: application/json' "$@" "$address"
 }
 
-# The number of the comment that an earlier build wrote, out of a list on the standard input in which each has `id` before `body`.
+# The id of an earlier build's comment, from a list on the standard input in which `id` precedes `body`.
 earlier() {
     tr -d '\n' | sed 's/{"url"/\n{"url"/g; s/{"id"/\n{"id"/g' | grep -F "fleet hipify $FLEET_COMPONENT " | grep -o '"id": *[0-9]*' | head -n 1 | tr -dc 0-9 || true
 }
@@ -39,8 +39,8 @@ main() {
     if write; then
         echo "The comment is on pull request $FLEET_CHANGE."
     else
-        # The token of a pull request from a fork may only read. A comment decides nothing: the stage before it does.
-        echo "warning: the comment cannot be written; this is what it says:"
+        # The token of a pull request from a fork may be read-only. The comment does not affect the result; the preceding step does.
+        echo "warning: the comment cannot be written; its text:"
         cat "$comment"
     fi
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Kernels and programs for one target.
+# Compiles kernels and programs for one target.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
 compile_cuda() {
     local tree options=() link=() against=() limits=() flags=() value status=0
-    # What is compiled is the component with its sources as hipify left them.
+    # Compiles the component with the sources from hipify.
     tree=$(mktemp -d)
     # shellcheck disable=SC2064
     trap "rm -rf '$tree'" EXIT
@@ -40,11 +40,11 @@ compile_cuda() {
 compile_cargo() {
     cd "$FLEET_PLACE"
     export FERROCM_TARGETS=$FLEET_TARGET FLEET_DEPENDENCIES=$FLEET_IN/dependencies/components FLEET_HIP=$FLEET_IN/dependencies/dropin
-    # cargo-nextest lists the tests by starting them.
+    # cargo-nextest starts the test programs to list their tests.
     export LD_LIBRARY_PATH=$FLEET_HIP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     if [[ -n $FLEET_CACHE ]]; then export CARGO_TARGET_DIR=$FLEET_CACHE/target; fi
-    cargo nextest --version > /dev/null 2>&1 || fail "cargo-nextest is missing; the image of $FLEET_OS has to have it"
-    # The tests as a file, which runs wherever it is taken to.
+    cargo nextest --version > /dev/null 2>&1 || fail "cargo-nextest is missing; the image of $FLEET_OS must contain it"
+    # The tests as a relocatable archive.
     cargo nextest archive --locked "${FLEET_FLAGS[@]}" --archive-file "$FLEET_OUT/tests.tar.zst"
 }
 

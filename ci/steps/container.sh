@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Keeps the container of a failed job, as an archive of its files. What keeps it from that is told, and fails no step.
+# Keeps the container of a failed job, as an archive of its files. Obstacles are reported and do not fail the step.
 # ROOT is another root folder, for tests.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# GitLab ends what comes after a job's script in 5 minutes.
+# GitLab stops after-scripts after 5 minutes.
 SECONDS_FOR_EXPORT=240
 
-# The container that this runs in: files of its own are mounted from a folder that is called as it is.
+# The id of the container that this runs in: some files are mounted from a folder with its name.
 container() {
     sed -n 's|.*[/-]containers/\([0-9a-f]\{64\}\)/.*|\1|p' "${ROOT:-}/proc/self/mountinfo" | head -n 1
 }
 
-# Docker or podman, whichever is here and knows the container.
+# Docker or podman, whichever is available and knows the container.
 program() {
     local program
     for program in docker podman; do
@@ -26,7 +26,7 @@ program() {
 main() {
     local mebibytes=${FLEET_CONTAINER_LIMIT:-0} file=$FLEET_OUT/container.tar.gz id program limit size status
     if [[ $FLEET_SYSTEM == local ]]; then
-        echo "The job runs in no container of its own."
+        echo "The job does not run in its own container."
         return
     fi
     if ((mebibytes == 0)); then
@@ -35,7 +35,7 @@ main() {
     fi
     id=$(container)
     if [[ -z $id ]]; then
-        echo "No container is kept: the list of mounts names none that the job would run in."
+        echo "No container is kept: the list of mounts does not name the job's container."
         return
     fi
     program=$(program "$id")
@@ -44,7 +44,7 @@ main() {
         return
     fi
     limit=$((mebibytes * 1024 * 1024))
-    # Not `commit`: an image has the environment of the container, and tokens may be in that.
+    # Not `commit`: an image includes the container's environment, which may contain tokens.
     set +e
     timeout "$SECONDS_FOR_EXPORT" "$program" container export "$id" | gzip --fast | head --bytes=$((limit + 1)) > "$file"
     status=("${PIPESTATUS[@]}")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The device compiler, what runs programs on virtual GPUs, and the archives of the components that this one depends on.
+# Installs the device compiler, the libraries for running programs on virtual GPUs, and the archives of dependencies.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# Copies a file of the store.
+# Copies a file from the store.
 fetch() {
     case $FLEET_STORE in
         https://* | http://*)
@@ -46,7 +46,7 @@ main() {
     elif [[ -n $FLEET_CACHE ]]; then
         xtask dropin --release --out "$FLEET_OUT/dropin"
     else
-        # A developer's machine has the virtual GPU from the tests already.
+        # A developer's machine already has the virtual GPU from the tests.
         xtask dropin --out "$FLEET_OUT/dropin"
     fi
     find "$FLEET_OUT/dropin" -name '*.lock' -delete

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Devices, driver, packages, processes, kernel log. Each may fail, which is told, and none fails the step.
+# Prints devices, driver, packages, processes and kernel log. Failures are reported and do not fail the step.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 

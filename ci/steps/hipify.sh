@@ -7,17 +7,17 @@ main() {
     local folder folders=() strict=() status=0
     settings
     if [[ $FLEET_KIND != cuda ]]; then
-        echo "$FLEET_COMPONENT is of the kind $FLEET_KIND: there is nothing to translate."
+        echo "$FLEET_COMPONENT has the kind $FLEET_KIND: there is nothing to translate."
         return
     fi
-    # Findings name files as the repository has them.
+    # Findings name files relative to the repository.
     cd "$FLEET_REPO"
     for folder in "$FLEET_SOURCES" "$FLEET_TESTS" "${FLEET_INCLUDE[@]}"; do
         folder=$FLEET_FOLDER/$folder
         folder=${folder#./}
         if [[ -d $folder ]]; then folders+=("$folder"); fi
     done
-    ((${#folders[@]} > 0)) || fail "none of the folders of sources and tests is there: $FLEET_SOURCES, $FLEET_TESTS"
+    ((${#folders[@]} > 0)) || fail "none of the folders of sources and tests exists: $FLEET_SOURCES, $FLEET_TESTS"
     if [[ $FLEET_STRICT == true ]]; then strict=(--strict); fi
 
     xtask hipify --check "${strict[@]}" "${FLEET_HIPIFY[@]}" --format sarif "${folders[@]}" > "$FLEET_OUT/hipify.sarif" || status=$?

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What all steps share: their inputs, where they leave what they say, and how they call this project's programs.
+# Shared by all steps: their inputs, their logs, and how they call this project's programs.
 # A step defines `main` and ends with `step "$0"`.
 set -euo pipefail
 
-# Azure leaves a macro as it is where there is nothing to put in its place, and GitLab a variable of its own.
+# Azure does not expand unknown macros, and GitLab does not expand unknown variables.
 for name in FLEET_BASE FLEET_CHANGE FLEET_TOKEN FLEET_STORE_TOKEN FLEET_DOWNSTREAM_TOKEN FLEET_STORE FERROCM_SIGNING_KEY FERROCM_SIGNING_PASSWORD; do
     value=${!name:-}
     case $value in \$\(* | \$CI_*) value= ;; esac
@@ -48,12 +48,12 @@ repo_git() {
 }
 
 if [[ -z ${FLEET_COMMIT:-} ]]; then
-    FLEET_COMMIT=$(repo_git rev-parse HEAD) || fail "$FLEET_REPO is no checkout of git"
+    FLEET_COMMIT=$(repo_git rev-parse HEAD) || fail "$FLEET_REPO is not a git checkout"
 fi
 [[ -n $FLEET_REF ]] || FLEET_REF=$(repo_git rev-parse --abbrev-ref HEAD)
 export FLEET_COMMIT FLEET_REF
 
-# What is kept between builds is in one folder; on a developer's machine, it is where it always is.
+# Caches between builds are in one folder; on a developer's machine, they stay in their usual place.
 if [[ -n $FLEET_CACHE ]]; then
     mkdir -p "$FLEET_CACHE"
     export FERROCM_CACHE=$FLEET_CACHE/ferrocm CCACHE_DIR=$FLEET_CACHE/ccache SCCACHE_DIR=$FLEET_CACHE/sccache
@@ -88,7 +88,7 @@ settings() {
     [[ -d $FLEET_PLACE ]] || fail "$FLEET_COMPONENT is to be in the folder $FLEET_FOLDER of $FLEET_REPO, which is not there"
 }
 
-# A value that later jobs of a pipeline read.
+# Sets a value for later jobs of a pipeline.
 output() {
     echo "$1=$2"
     case $FLEET_SYSTEM in
@@ -97,7 +97,7 @@ output() {
     esac
 }
 
-# Runs `main`, and keeps what it says and how it ends for the summary.
+# Runs `main`, and keeps its output and status for the summary.
 step() {
     local name status
     name=$(basename "$1" .sh)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Packs what was built into an archive that is equal for equal files, with a manifest; before that, has the component's own commands make
-# their packages. All of them get checksums.
+# Runs the component's own packaging commands, then packs the build into a reproducible archive, with a manifest. All
+# packages get checksums.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# What the component's own commands make.
+# Runs the component's own commands.
 own_packages() {
     local line variables
     variables=("FLEET_PACKAGES=$1" "FLEET_DEPENDENCIES=$FLEET_IN/dependencies/components" "FLEET_HIP=$FLEET_IN/dependencies/dropin")
@@ -16,18 +16,18 @@ own_packages() {
     done
 }
 
-# What was built, as the archive has it.
+# Lays out the build for the archive.
 stage() {
     local build row part
     for build in "$FLEET_IN"/compile-*; do
-        [[ -d $build ]] || fail "no build is there; the stage compile makes them"
+        [[ -d $build ]] || fail "there is no build; the stage compile makes them"
         row=${build##*/compile-}
         mkdir -p "$1/$row"
-        # Test programs are not part of it.
+        # Test programs are not included.
         for part in lib code include kernels.json; do
             if [[ -e $build/$part ]]; then cp -R "$build/$part" "$1/$row/"; fi
         done
-        # Of a Rust crate, the sources are the package.
+        # For a Rust crate, the sources are the package.
         if [[ $FLEET_KIND == cargo ]]; then echo "built and tested at commit $FLEET_COMMIT" > "$1/$row/built.txt"; fi
     done
     if [[ $FLEET_KIND == cargo ]]; then
@@ -43,7 +43,7 @@ main() {
     # shellcheck disable=SC2064
     trap "rm -rf '$stage'" EXIT
     mkdir -p "$files"
-    # The key is for `publish`, which runs for nightly builds and tags alone.
+    # The key is for `publish`, which runs only for nightly builds and tags.
     unset FERROCM_SIGNING_KEY FERROCM_SIGNING_PASSWORD
     own_packages "$files"
     stage "$stage"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the system has to have: installed where that is possible, named where it is not.
+# Installs required system packages if possible, otherwise lists them.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# Programs, and the packages that they come in with apt, dnf and zypper.
+# Programs, and their packages for apt, dnf and zypper.
 PROGRAMS="
 cc      gcc        gcc        gcc
 c++     g++        gcc-c++    gcc-c++
@@ -27,7 +27,7 @@ main() {
     local manager=${FLEET_PACKAGE_MANAGER:-apt} packages
     mapfile -t packages < <(missing "$manager")
     if ((${#packages[@]} > 0)); then
-        # A developer's machine stays as it is.
+        # Do not change a developer's machine.
         if [[ $FLEET_SYSTEM == local || $(id -u) != 0 ]]; then
             fail "these packages are missing: ${packages[*]}"
         fi
@@ -41,7 +41,7 @@ main() {
             *) fail "no package manager $manager; there are apt, dnf and zypper" ;;
         esac
     fi
-    command -v cargo > /dev/null || [[ -n ${FLEET_XTASK:-} ]] || fail "cargo is missing; the image $FLEET_OS has to have Rust"
+    command -v cargo > /dev/null || [[ -n ${FLEET_XTASK:-} ]] || fail "cargo is missing; the image $FLEET_OS must contain Rust"
     cc --version | head -n 1
     git --version
     if command -v cargo > /dev/null; then cargo --version; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Signs what was packed, if there is a key, and puts it into the store: COMPONENT/COMMIT/…, and what is the latest last.
+# Signs the packages, if there is a key, and puts them into the store: COMPONENT/COMMIT/…, and the marker of the latest last.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ put() {
             ;;
         *)
             mkdir -p "$(dirname "$FLEET_STORE/$2")"
-            # Whoever reads it meanwhile sees the old file or the new one.
+            # Concurrent readers see either the old file or the new one.
             cp "$1" "$FLEET_STORE/$2.new"
             mv "$FLEET_STORE/$2.new" "$FLEET_STORE/$2"
             ;;
@@ -23,7 +23,7 @@ main() {
     local files=$FLEET_OUT/files name=$FLEET_COMPONENT file
     settings
     (cd "$FLEET_IN/package/files" && sha256sum --check --strict --quiet SHA256SUMS) || fail "what is to be published is not what was packed"
-    # What other jobs left stays as it is.
+    # Other jobs' output is not changed.
     rm -rf "$files"
     cp -R "$FLEET_IN/package/files" "$files"
     xtask ci seal --component "$name" --files "$files"

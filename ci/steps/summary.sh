@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The summary of the job: what failed, which kernel and where, and how to see it again.
+# Writes the summary of the job: failures, faulting kernels with their places, and how to reproduce them.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -28,7 +28,7 @@ path = "junit.xml"
 END
     cargo nextest run --archive-file "$build/tests.tar.zst" --workspace-remap "$FLEET_PLACE" --config-file "$FLEET_OUT/nextest.toml" \
         --profile fleet --partition "hash:$FLEET_SHARD" --no-tests pass "${filter[@]}" || status=$?
-    # 100 says that tests failed, of which the rows of expected failures are the judge.
+    # 100 means that tests failed; the rows of expected failures decide about them.
     case $status in
         0 | 100) ;;
         *) fail "cargo-nextest cannot run the tests ($status)" ;;
@@ -41,16 +41,16 @@ END
 main() {
     build=$FLEET_IN/compile-$FLEET_BUILD_ROW
     [[ -n $FLEET_DEVICE ]] || fail "FLEET_DEVICE is not set"
-    [[ -d $build ]] || fail "the build $FLEET_BUILD_ROW is not there; the stage compile makes it"
+    [[ -d $build ]] || fail "the build $FLEET_BUILD_ROW is missing; the stage compile makes it"
     settings
-    # What a program leaves when it dies is kept.
+    # Keep core dumps.
     ulimit -c unlimited 2> /dev/null || echo "Core dumps are not allowed here."
     FERROCM_TEST_LIBRARY=${FLEET_HIP_LIBRARY:-$FLEET_IN/dependencies/dropin}
     if ((FLEET_GPUS > 0)); then
         HIP_VISIBLE_DEVICES=$(seq --separator=, 0 $((FLEET_GPUS - 1)))
         export HIP_VISIBLE_DEVICES
     fi
-    # The settings alone say which checks there are, wherever the tests run.
+    # Only the settings choose the checks, wherever the tests run.
     export FERROCM_VGPU_CHECK=$FLEET_CHECKS
     case $FLEET_KIND in
         cuda) test_cuda ;;

@@ -1,12 +1,13 @@
-//! Compiles the device sources in the workspace's `kernels/blas` folder, and writes the functions of the table from `functions.txt`. The
-//! published package has the code in `prebuilt` in the place of the sources.
+//! Compiles the device sources in the workspace's `kernels/blas` folder, and generates the functions of the
+//! table from `functions.txt`. The published package contains the compiled code in `prebuilt` instead of the
+//! sources.
 
 #[path = "build/entries.rs"]
 mod entries;
 
 fn main() {
-    // Build scripts run in their package's folder. The sources are named by the folder that `cargo xtask build-kernels` names, whose code
-    // is in the cache.
+    // Build scripts run in their package's folder. `cargo xtask build-kernels` names the same folder, so its
+    // code is in the cache.
     let builder =
         kernel_build::Builder::new("../../kernels").source("blas/**").types("::code_object::embedded");
     builder.embed_prebuilt_or_exit("prebuilt");

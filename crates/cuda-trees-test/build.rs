@@ -1,4 +1,4 @@
-//! Compiles the trees as the build scripts of their owners would, with nvcc's options.
+//! Compiles the trees like the build scripts of their owners, with nvcc's options.
 
 use std::path::PathBuf;
 

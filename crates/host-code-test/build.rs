@@ -1,4 +1,5 @@
-//! Compiles the kernels and the host code that launches them: into two libraries, one of which has its code objects compressed.
+//! Compiles the kernels and the host code that launches them: into two libraries, one with compressed code
+//! objects.
 
 use std::path::PathBuf;
 

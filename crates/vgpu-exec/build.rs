@@ -1,4 +1,4 @@
-//! Tells the crate how it is compiled, which only Cargo knows.
+//! Passes the optimisation level to the crate; only Cargo knows it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,5 +1,5 @@
-//! Compiles the sources of candle-kernels as its own build script does, with this project's compiler in the place of nvcc; or, in their
-//! place, this project's own kernels of the same names.
+//! Compiles the sources of candle-kernels as its own build script does, with this project's compiler in the
+//! place of nvcc; or, in their place, this project's own kernels of the same names.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,8 @@ const SOURCES: &str = "CANDLE_KERNELS";
 /// Says that this project's own kernels are to be tested.
 const OWN: &str = "own";
 const OWN_SOURCES: &str = "../../kernels";
-/// The matrix products of `mmq_gguf`, too: `1` for all of them, or some, such as `q4_0,q6_k`. Each takes minutes to compile.
+/// The matrix products of `mmq_gguf`, too: `1` for all of them, or some, such as `q4_0,q6_k`. Each takes
+/// minutes to compile.
 const MMQ: &str = "CANDLE_KERNELS_MMQ";
 /// The sources that candle loads as modules.
 const MODULES: [&str; 11] = [

@@ -1,9 +1,10 @@
-//! Every numbered example runs on a virtual GPU and prints what its page promises.
+//! Every numbered example runs on a virtual GPU and prints the expected texts.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The examples, the path of each program, and texts that it prints, in this order. They check their results themselves.
+/// The examples, the path of each program, and texts that it prints, in order. The examples check their own
+/// results.
 const EXAMPLES: [(&str, &str, &[&str]); 12] = [
     (
         "01-allocate",
@@ -55,7 +56,7 @@ const EXAMPLES: [(&str, &str, &[&str]); 12] = [
     ),
 ];
 
-/// What a program prints on a virtual gfx1100, unless it opens a device of its own choice.
+/// What a program prints on a virtual gfx1100, unless it opens another device itself.
 fn output(program: &str) -> String {
     let output = Command::new(program)
         .env("FERROCM_DEVICE", "vgpu:gfx1100?cus=2")
@@ -79,7 +80,7 @@ fn every_example_runs_to_its_end_and_prints_what_is_right() {
     }
 }
 
-/// A text in which addresses are `0x…`.
+/// The text with all addresses replaced by `0x…`.
 fn without_addresses(text: &str) -> String {
     let mut parts = text.split("0x");
     let mut result = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Any text as apt's sources, as its answers and as an os-release file: read without a panic; what is written for apt says the
-//! same as what was read, and a package's file stays in its folder.
+//! Any text as apt's sources, as its answers and as an os-release file is read without a panic. Text written
+//! for apt says the same as what was read, and the file of a package stays in its folder.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text as the record of a run and as a history: whatever is read is compared, reported and judged without a panic, and what is
-//! written to a history is read again.
+//! Any text as the record of a run and as a history: what can be read is compared, reported and judged
+//! without a panic, and a written history can be read again.
 #![no_main]
 
 use runs::compare::{Options, compare};

@@ -1,5 +1,5 @@
-//! Any bytes as a file with code for some targets: what comes out lies inside, and a file that is asked for its length
-//! names one that is asked for no more than it has. Any bytes as code, too: a bundle of them, compressed or not, is read again.
+//! Any bytes as a file with code for some targets: the entries lie inside, and its length is found by asking
+//! for ever more bytes. Any bytes as code, too: a bundle of them, compressed or not, can be read again.
 #![no_main]
 
 use code_object::bundle::{self, Entry, Extent};

@@ -1,4 +1,5 @@
-//! Any bytes as the manifest of a cache of kernels: it has no entries, or those whose bytes these are. With a good hash before them, too.
+//! Any bytes as the manifest of a cache of kernels: it has no entries, or exactly those that the bytes
+//! encode. Also with a valid hash in front.
 #![no_main]
 
 use device_compiler::cache::{Cache, Dependencies, entries};
@@ -8,7 +9,7 @@ const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccdde
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
-    // What anybody can make: the format's hash of these bytes, for this key.
+    // Anybody can compute this: the format's hash of these bytes, for this key.
     let sealed = device_compiler::cache::sealed(KEY, bytes);
     check(&sealed);
     if let Ok(text) = std::str::from_utf8(bytes)

@@ -1,4 +1,4 @@
-//! Any bytes: the reader returns an error or a code object whose promises hold.
+//! Any bytes: the reader returns an error or a code object whose guarantees hold.
 #![no_main]
 
 use code_object::bundle::{Extent, extent};

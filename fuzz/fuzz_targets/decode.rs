@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(!span.to_string().is_empty());
             let count = u32::from(span.count);
             match span.first {
-                // NULL is zero, however wide.
+                // NULL is zero at every width.
                 Register::Scalar(scalar::NULL) | Register::Scc => {}
                 Register::Scalar(first) => assert!(u32::from(first) + count <= 128, "{inst:?}"),
                 Register::Vector(first) => assert!(u32::from(first) % 256 + count <= 256, "{inst:?}"),

@@ -8,6 +8,6 @@ fuzz_target!(|text: &str| {
     if let Ok(uri) = text.parse::<DeviceUri>() {
         assert_eq!(uri.to_string().parse::<DeviceUri>().as_ref(), Ok(&uri));
     }
-    // the part behind `vgpu:` has a parser of its own
+    // the part after `vgpu:` has its own parser
     let _ = text.parse::<vgpu::DeviceConfig>();
 });

@@ -1,4 +1,4 @@
-//! Any text as what a program wrote: reports of virtual GPUs in it are parts of it.
+//! Any text as the output of a program: the reports of virtual GPUs found in it are parts of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any text as the description of a fleet and as a component's settings: refused, or all files and answers are there.
+//! Any text as the description of a fleet and as a component's settings: it is refused, or all files and
+//! answers exist.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

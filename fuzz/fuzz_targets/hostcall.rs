@@ -1,4 +1,5 @@
-//! Any bytes in the packets by which device code calls the host: they are answered within bounds, and no function is called.
+//! Any bytes in the packets by which device code calls the host: they are answered within bounds, and no
+//! function is called.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes as handles of memory and events of other processes: they are refused, or open what is there.
+//! Any bytes as handles of memory and events of other processes: they are refused, or open something that
+//! exists.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Any text as the variables of launchers: they are an error that names one, or say which rank this is.
+//! Any text as the variables of launchers: they give an error that names one, or this process's rank.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text as the name of a library's file and as what a library says its version is: read without a panic, and what
-//! is read is the same when it is written and read again.
+//! Any text as the name of a library's file and as the version that a library reports: it is read without a
+//! panic, and writing and reading it again gives the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

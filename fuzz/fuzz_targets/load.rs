@@ -1,5 +1,5 @@
-//! Any bytes as a code object, or as a kernel's descriptor in one, for a virtual GPU: it is loaded, and its kernels are started,
-//! or it is refused.
+//! Any bytes as a code object, or as the descriptor of a kernel in one, for a virtual GPU: it is refused, or
+//! it is loaded and its kernels are started.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

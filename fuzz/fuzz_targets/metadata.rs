@@ -1,4 +1,4 @@
-//! Any bytes as the metadata of a code object that is right otherwise.
+//! Any bytes as the metadata of an otherwise valid code object.
 #![no_main]
 
 use code_object::CodeObject;

@@ -1,6 +1,7 @@
-//! Any bytes as a module of the safe API, with the virtual GPU behind it: it is loaded, and its kernels are found, or it is refused.
-//! Nothing behind the bytes is read, which the address sanitizer watches: the library gets their address and no length. Bytes that
-//! begin no file of code change a valid one, three for each change.
+//! Any bytes as a module of the safe API, over the virtual GPU: it is refused, or it is loaded and its
+//! kernels are found. Nothing beyond the bytes is read; the address sanitizer checks this, because the
+//! library gets their address but no length. Bytes that do not begin a code file change a valid one, three
+//! bytes for each change.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Any bytes in the buffer that device code prints into: their text has a bound.
+//! Any bytes in the buffer that device code prints to: the length of their text is bounded.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes as a CUDA source with inline PTX, and as the text of an `asm` statement: lines stay, and rewriting once more changes nothing.
+//! Any bytes as a CUDA source with inline PTX, and as the text of an `asm` statement: lines are preserved,
+//! and rewriting again changes nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

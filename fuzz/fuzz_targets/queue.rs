@@ -1,4 +1,5 @@
-//! Any bytes in a queue's packets, its structure and signals, as a kernel may write them: the queue fails or goes on.
+//! Any bytes in a queue's packets, its structure and signals, as a kernel may write them: the queue fails or
+//! goes on.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes as what a rank says to rank 0 of its job, and rank 0 to a rank: nobody is believed who does not know the job's key.
+//! Any bytes as messages from a rank to rank 0 of its job, and from rank 0 to a rank: messages without the
+//! job's key are rejected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

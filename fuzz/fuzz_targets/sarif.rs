@@ -1,4 +1,5 @@
-//! Any text as SARIF: it is refused, or each finding is a line, an entry of GitLab's report and a cell of the comment.
+//! Any text as SARIF: it is refused, or each finding is a line, an entry of GitLab's report and a cell of the
+//! comment.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes in the memory that ranks share, as another rank may write them: operations end, well or with an error.
+//! Any bytes in the memory that ranks share, as another rank may write them: operations end, with success or
+//! an error.
 #![no_main]
 
 use std::sync::OnceLock;

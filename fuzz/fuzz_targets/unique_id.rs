@@ -1,4 +1,4 @@
-//! Any bytes as the id of a communicator: they are refused, or it has just these bytes.
+//! Any bytes as the id of a communicator: they are refused, or the id has exactly these bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes in any environment variable: a value in range, or an error that names the variable on one short line.
+//! Any bytes in any environment variable: a value in range, or an error that names the variable on one short
+//! line.
 #![no_main]
 
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
-// Operands of products of 8-bit floats: numbers are rounded to them where they are of another type, and their rows come to lie along the
-// depth, as `matmul.cu` reads them without LDS. They stay 8-bit floats where matrix instructions take those, and else become bf16, which
-// all of them are.
+// Prepares the operands of products of 8-bit floats: numbers of other types are rounded to 8-bit floats, and rows are laid out along the
+// depth, as `matmul.cu` reads them without LDS. They stay 8-bit floats where matrix instructions take those, and otherwise become bf16,
+// which represents all of them.
 #include "float8.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -13,7 +13,7 @@ struct Prepared {
     int64_t row, deep; // elements from one row to the next, from one place in the depth to the next
     int64_t rows, depth;
     void *to;
-    int64_t pitch; // elements from one row to the next there: a multiple of EACH; zeros are behind the depth
+    int64_t pitch; // elements from one row to the next there: a multiple of EACH; zeros follow the depth
     Factor alpha;
     unsigned rounded, type, batches; // F8 or BF8; that or BF16
 };
@@ -25,7 +25,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void blas_float8(const Prepared
     if (value<float>(by.alpha) == 0)
         return;
     const size_t rows = by.rows, chunks = by.pitch / EACH;
-    // Neighbouring threads read neighbouring memory, whichever way it lies.
+    // Neighbouring threads read neighbouring memory in either layout.
     const bool by_columns = by.row < by.deep;
     for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y) {
         const void *from = by.from.of(batch);

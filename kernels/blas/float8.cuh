@@ -1,27 +1,28 @@
-// The 8-bit floats of rocBLAS 6, on every target: AMD's own formats, which gfx942 computes in ("FNUZ"). They have one zero, one NaN, whose code
-// would be that of negative zero, and no infinities.
+// The 8-bit floats of rocBLAS 6, on every target: AMD's own formats, which gfx942 computes in ("FNUZ"). They have one zero, one NaN, whose
+// code would otherwise be negative zero, and no infinities.
 #pragma once
 #include "number.cuh"
 
-// A sign, an exponent, and so many bits of a significand.
+// A sign, an exponent, and this many bits of significand.
 template <unsigned FRACTION> struct Fnuz {
     static constexpr unsigned SHIFT = 23 - FRACTION, BIAS = 1u << (6 - FRACTION);
     static constexpr uint32_t NOT_A_NUMBER = 0x80, LARGEST = 0x7f;
-    // What an f32's exponent is greater by, in its place.
+    // How much greater the exponent of an f32 is, in its place.
     static constexpr uint32_t FURTHER = (127 - BIAS) << 23;
 
     // Exact.
     static __device__ __forceinline__ float widen(uint8_t code) {
         if (code == NOT_A_NUMBER)
             return __uint_as_float(0x7fc00000u);
-        // In a float's place, exponent and significand are a number that is too small; subnormal ones are subnormal there, too.
+        // As bits of an f32, exponent and significand give a number that is too small by a constant factor; subnormal numbers
+        // are subnormal there, too.
         const float magnitude = __uint_as_float((code & 0x7fu) << SHIFT) * __uint_as_float(FURTHER + (127u << 23));
         return __uint_as_float(__float_as_uint(magnitude) | (code & 0x80u) << 24);
     }
 
-    // To nearest, ties to even. What is too large becomes the largest number; infinities and NaN become NaN.
+    // To nearest, ties to even. Numbers too large become the largest number; infinities and NaN become NaN.
     static __device__ __forceinline__ uint8_t round(float x) {
-        // 1 in units of the smallest number's last digit, as an f32 whose own last digit that is.
+        // An f32 whose last digit is the last digit of the smallest number.
         constexpr uint32_t SUBNORMAL = (151 - BIAS - FRACTION) << 23;
         const uint32_t bits = __float_as_uint(x), magnitude = bits & 0x7fffffffu;
         if (magnitude >= 0x7f800000u)
@@ -39,7 +40,7 @@ template <unsigned FRACTION> struct Fnuz {
 using F8Format = Fnuz<3>;
 using BF8Format = Fnuz<2>;
 
-// `read` and `write`, of 8-bit floats, too: few kernels need that.
+// `read` and `write` that also support 8-bit floats; few kernels need that.
 template <typename T> __device__ __forceinline__ T read_any(const void *p, unsigned type, int64_t i) {
     if constexpr (std::is_same_v<T, float>) {
         if (type == F8)

@@ -1,10 +1,10 @@
-// D = alpha * op(A) * op(B) + beta * C of any types, strides and batches, of which A may be symmetric, Hermitian or triangular, and of D a
-// triangle may be meant.
+// D = alpha * op(A) * op(B) + beta * C of any types, strides and batches. A may be symmetric, Hermitian or triangular, and the result may
+// be limited to a triangle of D.
 //
 // A workgroup computes 64 by 64 elements of D, a thread 4 by 4 of them. Both operands pass through LDS. Where D is small and the depth
-// large, several workgroups share the depth, and a second kernel adds what they have in order.
+// large, several workgroups share the depth, and a second kernel adds their sums in order.
 //
-// So are distances computed (`geam_ex`), which have other operations instead of multiplication and addition.
+// Distances (`geam_ex`) are computed in the same way, with other operations instead of multiplication and addition.
 #include "float8.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -16,7 +16,7 @@ struct Matrix {
     Memory operand;
     int64_t row, column; // elements from one row to the next, from one column to the next
     unsigned conjugate;
-    // Where A has a structure: which triangle is there, and whether its diagonal is all ones.
+    // If A has a structure: which triangle is stored, and whether its diagonal is all ones.
     unsigned structure, upper, unit;
 };
 
@@ -32,7 +32,7 @@ struct Shape {
     unsigned hermitian; // D's diagonal is real
 };
 
-// Element `i` of A or B: of a type that is computed in T, or of f32 where `NARROW`: f64 has a kernel of its own for that.
+// Element `i` of A or B: of a type that is computed in T, or of f32 if `NARROW`: f64 has a separate kernel for that.
 template <typename T, bool NARROW> __device__ __forceinline__ T read_operand(const void *p, unsigned type, int64_t i) {
     if constexpr (NARROW) {
         if (type == F32)
@@ -40,7 +40,7 @@ template <typename T, bool NARROW> __device__ __forceinline__ T read_operand(con
     }
     return read<T>(p, type, i);
 }
-// The same of C and D, which may have 8 bits, too.
+// The same for C and D, which may also have 8 bits.
 template <typename T, bool NARROW> __device__ __forceinline__ T read_result(const void *p, unsigned type, int64_t i) {
     if constexpr (NARROW)
         return read_operand<T, NARROW>(p, type, i);
@@ -81,16 +81,16 @@ template <typename T> __device__ __forceinline__ bool wanted(const Shape &shape,
     return i < shape.m && j < shape.n && (shape.triangle == 0 || (shape.triangle == 1 ? i <= j : i >= j));
 }
 
-// What a product is made of.
+// The operations of a product.
 template <typename T> struct Products {
     // Whether matrices have another type than T.
     static constexpr bool NARROW = false;
     // Whether alpha = 0 and beta = 1 leave C as it is.
     static constexpr bool KEEPS = true;
     static __device__ __forceinline__ T none() { return zero<T>(); }
-    // What stands for elements beyond the matrices.
+    // The value used for elements beyond the matrices.
     static __device__ __forceinline__ T beyond() { return zero<T>(); }
-    // An element of A or B as it is put together with others.
+    // An element of A or B as it is combined with others.
     static __device__ __forceinline__ T operand(T, T x) { return x; }
     static __device__ __forceinline__ T step(T sum, T left, T right) { return sum + left * right; }
     static __device__ __forceinline__ T both(T sum, T other) { return sum + other; }
@@ -98,13 +98,13 @@ template <typename T> struct Products {
     static __device__ __forceinline__ T with_none(T result) { return result; }
 };
 
-// The same of matrices that are narrower than what they are multiplied in.
+// The same for matrices that are narrower than the type that they are multiplied in.
 template <typename T> struct NarrowProducts : Products<T> {
     static constexpr bool NARROW = true;
 };
 
-// The operations of `geam_ex`: min(alpha * (A + B), beta * C) and the sum of min(alpha * A, alpha * B), plus beta * C. With a negative alpha,
-// operands change their signs. Of a number and NaN, the number is the lesser.
+// The operations of `geam_ex`: min(alpha * (A + B), beta * C) and the sum of min(alpha * A, alpha * B), plus beta * C. With a negative
+// alpha, operands change their signs. The minimum of a number and NaN is the number.
 template <typename T> __device__ __forceinline__ T signed_as(T alpha, T x) { return alpha < 0 ? -x : x; }
 template <typename T> struct MinPlus {
     static constexpr bool NARROW = false;
@@ -147,14 +147,14 @@ template <typename T, typename Of> __device__ __forceinline__ void finish(const 
     write_result<T, Of::NARROW>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
 }
 
-// Whether D is C as it is: nothing is there to be read or written.
+// Whether D is C unchanged: then nothing is read or written.
 template <typename T, typename Of> __device__ __forceinline__ bool changes_nothing(const Shape &shape) {
     return Of::KEEPS && value<T>(shape.alpha) == zero<T>() && value<T>(shape.beta) == one<T>() && shape.c.operand.at == shape.d.operand.at;
 }
 
 template <typename T, typename Of> __device__ __forceinline__ void gemm(const Shape &given) {
     constexpr unsigned DEPTH = sizeof(T) > 8 ? 8 : 16, PITCH = SIDE + 1;
-    // As many operands as there are registers for are read at once.
+    // Reads as many operands at once as the registers allow.
     constexpr unsigned UNROLLED = sizeof(T) > 8 ? 1 : 4;
     __shared__ T tiles[2][DEPTH][PITCH];
     if (changes_nothing<T, Of>(given))
@@ -188,7 +188,7 @@ template <typename T, typename Of> __device__ __forceinline__ void gemm(const Sh
                 last = first;
 #pragma unroll 1
             for (int64_t depth = first; depth < last; depth += DEPTH) {
-                // Neighbouring threads read neighbouring memory, whichever way it lies.
+                // Neighbouring threads read neighbouring memory in either layout.
                 const bool a_by_rows = shape.a.row <= shape.a.column, b_by_columns = shape.b.column <= shape.b.row;
 #pragma unroll
                 for (unsigned i = 0; i < SIDE * DEPTH / THREADS; ++i) {

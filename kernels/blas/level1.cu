@@ -1,4 +1,4 @@
-// Vectors: one thread an element for what changes them, one workgroup or more for what reduces them.
+// Vectors: operations that change them use a thread for each element, reductions use one or more workgroups.
 #include "vector.cuh"
 
 template <typename T> __device__ __forceinline__ T by_real(typename Number<T>::Real factor, T x) {
@@ -15,7 +15,7 @@ struct Changed {
     int64_t n;
     Vector x, y;
     Factor alpha, beta;
-    Memory parameters; // of ROTM, or null: then `alpha` and those behind it are the flag and the matrix
+    Memory parameters; // of ROTM, or null: then `alpha` and the members after it are the flag and the matrix
     double matrix[5];
     unsigned change, batches;
 };
@@ -37,7 +37,7 @@ template <typename T> __device__ __forceinline__ void change(const Changed &by) 
         return;
     for (size_t batch = blockIdx.y; batch < by.batches; batch += gridDim.y) {
         const Elements<T> x(by.x, batch), y(by.y, batch);
-        // ROTM is there for real types only.
+        // ROTM exists only for real types.
         Real h11 = 1, h21 = 0, h12 = 0, h22 = 1;
         if constexpr (!Number<T>::COMPLEX) {
             if (by.change == ROTM) {
@@ -88,10 +88,10 @@ struct Reduced {
     int64_t n;
     Vector x, y;
     void *result;
-    void *partial; // what each workgroup has, for a second launch of one workgroup; or null
+    void *partial; // the result of each workgroup, for a second launch of one workgroup; or null
     unsigned result_type, batches, parts;
     unsigned second, wide; // the second launch; indices have 64 bits
-    unsigned conjugate;    // of DOT: x; of the search: whether for the least
+    unsigned conjugate;    // DOT: conjugate x; search: find the least
 };
 
 template <typename T> __device__ __forceinline__ typename Number<T>::Real magnitude(T x) {
@@ -112,7 +112,7 @@ template <typename T> struct Dot {
     static __device__ __forceinline__ void put(const Reduced &by, size_t batch, Part part) { write<T>(by.result, by.result_type, batch, part); }
 };
 
-// Of vectors of f32, whose products f64 holds whole.
+// For vectors of f32, whose products are exact in f64.
 struct WideDot : Dot<double> {
     static __device__ __forceinline__ double of(const Reduced &, const Elements<double> &x, const Elements<double> &y, int64_t i) {
         return static_cast<double>(read<float>(x.p, F32, i * x.step)) * read<float>(y.p, F32, i * y.step);
@@ -127,7 +127,7 @@ template <typename T> struct Asum {
     static __device__ __forceinline__ void put(const Reduced &by, size_t batch, Part part) { write<Part>(by.result, by.result_type, batch, part); }
 };
 
-// Squares of f32 fit into f64. Those of f64 are summed apart, scaled, where they are beyond its range, as J. L. Blue does.
+// Squares of f32 fit into f64. Squares of f64 beyond its range are scaled and summed separately, as J. L. Blue does.
 struct Squares {
     double medium, small, large;
 };
@@ -188,7 +188,7 @@ template <typename T> struct Norm {
     }
 };
 
-// The first of the largest or least magnitudes. As in the reference, a NaN is found only where it comes first.
+// The first of the largest or least magnitudes. As in the reference, a NaN is found only if it comes first.
 template <typename R> struct Found {
     R size;
     int64_t at;
@@ -200,12 +200,12 @@ template <typename T> struct Search {
     static __device__ __forceinline__ Part add(Part a, Part b, unsigned least) {
         const bool better = least != 0 ? b.size < a.size : b.size > a.size;
         const bool second = a.at < 0 || (b.at >= 0 && (better || (b.size == a.size && b.at < a.at)));
-        // By parts: a choice between the two would put them into memory.
+        // Part by part: selecting one of the two would put them into memory.
         return {second ? b.size : a.size, second ? b.at : a.at};
     }
     static __device__ __forceinline__ Part of(const Reduced &by, const Elements<T> &x, const Elements<T> &, int64_t i) {
         Real size = magnitude<T>(x.get(i));
-        if (size != size) // better than all for the first one, else worse than any
+        if (size != size) // NaN: better than all as the first element, otherwise worse than any
             size = (i == 0) == (by.conjugate != 0) ? Real(-1) : static_cast<Real>(INFINITY);
         return {size, i};
     }
@@ -246,7 +246,7 @@ template <typename T, typename Op> __device__ __forceinline__ void reduce(const 
     }
 }
 
-// `Rotations` of crates/blas-on-kernels/src/level1/rotations.rs: what makes a rotation, a thread for each of the batch.
+// `Rotations` of crates/blas-on-kernels/src/level1/rotations.rs: computes rotations, with a thread for each in the batch.
 struct Rotations {
     Memory a, b, c, s;           // of ROTG
     Memory d1, d2, x1, y1, param; // of ROTMG
@@ -318,7 +318,7 @@ template <typename R> __device__ __forceinline__ void rotmg(R &d1, R &d2, R &x1,
         }
         // From here on all four are given.
         const auto all = [&] {
-            // By values: a choice between places would put them into memory.
+            // By value: selecting between places would put them into memory.
             h11 = flag == 0 ? 1 : h11, h22 = flag == 0 ? 1 : h22;
             h21 = flag == 1 ? -1 : h21, h12 = flag == 1 ? 1 : h12;
             flag = -1;

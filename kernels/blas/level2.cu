@@ -1,4 +1,4 @@
-// Matrices with vectors: products, updates and solutions with matrices that are stored by columns, by bands or packed.
+// Matrices and vectors: products, updates and solutions with matrices stored by columns, by bands or packed.
 #include "vector.cuh"
 
 enum Storage : unsigned { DENSE, BAND, PACKED };
@@ -45,7 +45,7 @@ template <typename T> __device__ __forceinline__ T element(const Stored &m, cons
 // `Multiplied` of crates/blas-on-kernels/src/level2.rs: y = alpha * A * x + beta * y.
 struct Multiplied {
     int64_t m, n;
-    int64_t below, above; // how far from its diagonal A has elements
+    int64_t below, above; // how far the elements of A extend from its diagonal
     Stored a;
     Vector x, y;
     Factor alpha, beta;
@@ -53,7 +53,7 @@ struct Multiplied {
     unsigned batches;
 };
 
-// Adds what the threads of each row have; those of the first part get it.
+// Adds the sums of the threads of each row; the threads of the first part get the result.
 template <typename T> __device__ __forceinline__ T add_parts(T *sums, T sum, unsigned row, unsigned part, unsigned rows, unsigned parts) {
     __syncthreads();
     sums[part * rows + row] = sum;
@@ -70,7 +70,7 @@ template <typename T> __device__ __forceinline__ void multiply(const Multiplied 
     __shared__ T sums[THREADS];
     {
         const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
-        // Nothing is there to be read or written.
+        // There is nothing to read or write.
         if (alpha == zero<T>() && beta == one<T>())
             return;
     }
@@ -105,7 +105,7 @@ template <typename T> __device__ __forceinline__ void multiply(const Multiplied 
         }
 }
 
-// `Updated` of crates/blas-on-kernels/src/level2.rs: A += alpha * x * yᵀ, and the same the other way round.
+// `Updated` of crates/blas-on-kernels/src/level2.rs: A += alpha * x * yᵀ, and optionally the same with x and y exchanged.
 struct Updated {
     int64_t m, n;
     Stored a;
@@ -148,17 +148,17 @@ template <typename T> __device__ __forceinline__ void update(const Updated &give
         }
 }
 
-// `Solved` of crates/blas-on-kernels/src/level2.rs: A * x = b, where x is b's place.
+// `Solved` of crates/blas-on-kernels/src/level2.rs: A * x = b, where x replaces b.
 struct Solved {
     int64_t n;
-    int64_t reach; // how far from its diagonal A has elements
+    int64_t reach; // how far the elements of A extend from its diagonal
     Stored a;
     Vector x;
     unsigned lower; // A as it is used
     unsigned batches;
 };
 
-// A workgroup solves a system, in blocks: what is known of the solution is subtracted, then the block is solved in LDS.
+// A workgroup solves a system, in blocks: it subtracts the known part of the solution, then solves the block in LDS.
 template <typename T> __device__ __forceinline__ void solve(const Solved &given) {
     constexpr unsigned ROWS = 64, PARTS = THREADS / ROWS;
     __shared__ T sums[THREADS], block[ROWS];
@@ -166,7 +166,7 @@ template <typename T> __device__ __forceinline__ void solve(const Solved &given)
     const unsigned row = threadIdx.x % ROWS, part = threadIdx.x / ROWS;
     for (size_t batch = blockIdx.x; batch < read_again(given).batches; batch += gridDim.x) {
         const Solved &by = read_again(given);
-        // The order of the unknowns: from the first on, or from the last.
+        // The order of the unknowns: starting from the first or from the last.
         const auto place = [&](int64_t i) { return lower ? i : by.n - 1 - i; };
         const void *a = by.a.operand.of(batch);
         const Elements<T> x(by.x, batch);

@@ -1,7 +1,7 @@
 // Matrices element by element, and the diagonal blocks of triangular systems with many right sides.
 #include "vector.cuh"
 
-// `Grid` of crates/blas-on-kernels/src/level3.rs: a matrix by its steps.
+// `Grid` of crates/blas-on-kernels/src/level3.rs: a matrix with its steps.
 struct Grid {
     Memory operand;
     int64_t row, column; // elements from one row to the next, from one column to the next
@@ -12,7 +12,7 @@ template <typename T> __device__ __forceinline__ T get(const Grid &m, const void
     return m.conjugate != 0 ? Number<T>::conj(x) : x;
 }
 
-// CLEAR: C becomes zero if alpha is, and else stays as it is.
+// CLEAR: C becomes zero if alpha is zero, and is otherwise unchanged.
 enum Combination : unsigned { SUM, LEFT_DIAGONAL, RIGHT_DIAGONAL, IDENTITY, CLEAR };
 
 // `Combined` of crates/blas-on-kernels/src/level3.rs.
@@ -61,7 +61,7 @@ template <typename T> __device__ __forceinline__ void combine(const Combined &gi
         }
 }
 
-// `Block` of crates/blas-on-kernels/src/level3.rs: A * X = B, where X is B's place and A has at most SIDE rows.
+// `Block` of crates/blas-on-kernels/src/level3.rs: A * X = B, where X replaces B and A has at most SIDE rows.
 struct Block {
     int64_t m, n;
     Grid a, b;
@@ -79,7 +79,7 @@ template <typename T> __device__ __forceinline__ void solve_block(const Block &b
         void *b = by.b.operand.of(batch);
         for (unsigned at = threadIdx.x; at < m * m; at += THREADS) {
             const unsigned i = at % m, j = at / m;
-            // What is not of the triangle is not read, nor is a diagonal of ones.
+            // Elements outside the triangle are not read, nor is a diagonal of ones.
             if (j < i || (j == i && by.unit == 0))
                 triangle[i][j] = get<T>(by.a, a, place(i), place(j));
         }

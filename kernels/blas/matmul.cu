@@ -1,13 +1,13 @@
 // D = alpha * op(A) * op(B) + beta * C of real matrices with matrix instructions, or dot and multiply-add instructions where a target lacks
 // them: a wave computes a tile of D. D's columns lie one after the other, its rows are neighbours in memory.
 //
-// An operand that lies along the depth is read into registers as the instructions take it. One that lies across passes through the wave's
-// own LDS, as both do for targets without matrix instructions. Where D is small, several waves share the depth, and a second kernel adds
-// what they have, in order.
+// An operand that lies along the depth is read into registers as the instructions take it. An operand that lies across passes through the
+// wave's own LDS, as do both operands on targets without matrix instructions. Where D is small, several waves share the depth, and a
+// second kernel adds their sums in order.
 #include "matmul.cuh"
 
-// Tiles by name: `Tile` of crates/blas-on-kernels/src/gemm/matmul.rs. Matrix instructions of 32 by 32 elements have none with fewer columns;
-// those of f64 have 16 by 16.
+// Tiles by name: `Tile` of crates/blas-on-kernels/src/gemm/matmul.rs. There is no tile with fewer columns for matrix instructions of 32 by
+// 32 elements; those of f64 have 16 by 16.
 #define MATMUL(T, NAME, TILE, ROWS, COLUMNS, WAY, A_DIRECT, B_DIRECT)                                                   \
     extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_##TILE##_##WAY(const Shape shape) {          \
         matmul<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>(shape);                                                            \
@@ -43,8 +43,7 @@ BY_LANES(__nv_bfloat16, bf16)
 BY_LANES(int8_t, i8)
 #endif
 
-// 8-bit floats as the target multiplies them, those of A and those of B each of one format. Operands lie along the depth: `float8.cu` sees
-// to it.
+// 8-bit floats as the target multiplies them; A and B each have one format. `float8.cu` lays operands out along the depth.
 #if defined(__gfx942__)
 template <bool A_BF8, bool B_BF8> struct Pair {
     uint8_t bits;

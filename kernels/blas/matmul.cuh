@@ -11,17 +11,17 @@ enum Activation : unsigned { NONE, RELU, GELU, SILU, SIGMOID };
 // `Shape` of crates/blas-on-kernels/src/gemm/matmul.rs.
 struct Shape {
     unsigned rows, columns, depth, batches;
-    // How many waves share the depth, and how deep their parts are. The batches' parts are counted in 32 bits.
+    // The number of waves that share the depth, and the depth of their parts. The parts of all batches are counted in 32 bits.
     unsigned parts, part;
     Memory a, b, c, d;
-    // From one row of A, one column of B to the next, or from one place in the depth to the next where they lie `across`; from one column of
-    // C and D to the next.
+    // The distance from one row of A or column of B to the next, or, where they lie `across`, from one place in the depth to the next; and
+    // from one column of C and D to the next.
     size_t a_stride, b_stride, c_stride, d_stride;
     unsigned a_across, b_across;
     Factor alpha, beta;
     // Sums of each part of the depth and product of the batch, by columns, instead of D.
     void *partial;
-    // What is added to D's columns, of `bias_type`, and then applied to each element.
+    // The bias added to D's columns, of `bias_type`, and the function then applied to each element.
     const void *bias;
     unsigned bias_type, activation;
 };
@@ -33,7 +33,7 @@ template <typename T> struct Epilogue {
 
     static __device__ __forceinline__ bool plain(const Shape &shape) { return shape.bias == nullptr && shape.activation == NONE; }
 
-    // Whether D is C as it is: nothing is there to be read or written.
+    // Whether D is C unchanged: then nothing is read or written.
     __device__ __forceinline__ bool changes_nothing(const Shape &shape) const {
         return alpha == 0 && beta == 1 && shape.c.at == shape.d.at && plain(shape);
     }
@@ -56,7 +56,7 @@ template <typename T> struct Epilogue {
     static __device__ __forceinline__ float activated(unsigned activation, float x) {
         if (activation == RELU)
             return x > 0 || x != x ? x : 0;
-        // 2 sqrt(2 / pi): GELU by way of tanh, which the logistic function is
+        // 2 sqrt(2 / pi): the tanh of GELU, expressed with the logistic function
         const float at = activation == GELU ? 1.5957691216057308f * (x + 0.044715f * x * x * x) : x;
         const float logistic = 1 / (1 + expf(-at));
         return activation == SIGMOID ? logistic : x * logistic;
@@ -67,7 +67,7 @@ template <typename Number> struct Two {
     Number first, second;
 };
 
-// Neighbours of a column, to memory that is aligned as elements are.
+// Stores neighbours of a column to memory with the elements' alignment.
 template <typename Out, typename Number, unsigned COUNT> __device__ __forceinline__ void write_run(Out *at, const Number (&x)[COUNT]) {
     constexpr unsigned CHUNK = 16 / sizeof(Out);
     static_assert(COUNT % CHUNK == 0, "whole chunks");
@@ -112,7 +112,7 @@ template <typename Number> __device__ __forceinline__ void write_four(void *d, u
     }
 }
 
-// As what sums are written that are not converted.
+// The type in which unconverted sums are written.
 template <typename Number> constexpr unsigned TYPE_OF = F32;
 template <> constexpr unsigned TYPE_OF<int> = I32;
 template <> constexpr unsigned TYPE_OF<double> = F64;
@@ -120,7 +120,8 @@ template <> constexpr unsigned TYPE_OF<double> = F64;
 template <unsigned WANTED, unsigned LEAST> constexpr unsigned AT_LEAST = WANTED < LEAST ? LEAST : WANTED;
 template <unsigned X, unsigned Y> constexpr unsigned LESSER = X < Y ? X : Y;
 
-// In which row of its block of `SIDE` a lane's row of A is: so that what the lane has of a column of D are neighbours.
+// The row within its block of `SIDE` that a lane's row of A has, chosen so that the lane's elements of a column of D
+// are neighbours.
 template <typename M> __device__ __forceinline__ unsigned row_of(unsigned lane) {
 #if defined(MATRIX_MFMA)
     if constexpr (M::ROWS == 16)
@@ -136,21 +137,21 @@ template <typename M> __device__ __forceinline__ unsigned row_of(unsigned lane) 
 template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRECT, bool B_DIRECT> struct Tile {
     using M = Matrix<T, 8, WANTED_COLUMNS / 8>;
     using Number = sum_t<T>;
-    // The target has matrix instructions for it, and a lane sums one column of each block.
+    // Whether the target has matrix instructions for it, so that a lane sums one column of each block.
     static constexpr bool BLOCKS = M::LANE_COLUMNS == 1;
     static constexpr bool A_READ = A_DIRECT && BLOCKS, B_READ = B_DIRECT && BLOCKS;
     static constexpr unsigned ROWS = AT_LEAST<WANTED_ROWS, M::ROWS>, COLUMNS = AT_LEAST<WANTED_COLUMNS, M::COLUMNS>;
     static constexpr unsigned DOWN = ROWS / M::ROWS, ACROSS = COLUMNS / M::COLUMNS;
     static constexpr unsigned CHUNK = 16 / sizeof(T);
-    // How deep what passes through LDS is at once: each lane has four chunks at least, and a row has.
+    // The depth that passes through LDS at once: at least four chunks for each lane, and for each row.
     static constexpr unsigned DEPTH = AT_LEAST<4 * WAVE * CHUNK / LESSER<ROWS, COLUMNS>, 4 * CHUNK>;
     using AStage = Staging<T, ROWS, DEPTH, WAVE>;
     using BStage = Staging<T, COLUMNS, DEPTH, WAVE>;
-    // What is left of the depth.
+    // The remaining depth.
     static constexpr unsigned REST_PITCH = M::DEPTH + CHUNK;
     static constexpr unsigned A_PITCH = A_READ ? REST_PITCH : AStage::PITCH, B_PITCH = B_READ ? REST_PITCH : BStage::PITCH;
     static constexpr unsigned STAGED = (ROWS * A_PITCH + COLUMNS * B_PITCH) * sizeof(T);
-    // Sums on their way to be finished: the columns of a block.
+    // Sums about to be finished: the columns of a block.
     static constexpr unsigned SUMS_PITCH = M::ROWS + 4;
     static constexpr unsigned BYTES = AT_LEAST<STAGED, M::COLUMNS * SUMS_PITCH * sizeof(Number)>;
 
@@ -163,7 +164,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
             return M::a_row(lane);
     }
 
-    // An operand that lies along the depth: where its rows begin, of each block the lane's one.
+    // An operand that lies along the depth: where the lane's row of each block begins.
     template <unsigned COUNT, unsigned SIDE> struct Read {
         const char *at;
         unsigned offset[COUNT];
@@ -188,7 +189,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
         return piece;
     }
 
-    // Multiplies what is read, so many steps.
+    // Multiplies the data read, in this many steps.
     template <unsigned STEPS, typename A, typename B> __device__ __forceinline__ void read_steps(A &a, B &b) {
         const T *rows[DOWN], *columns[ACROSS];
 #pragma unroll
@@ -212,7 +213,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
         a.go(STEPS * M::DEPTH), b.go(STEPS * M::DEPTH);
     }
 
-    // Copies what is left of an operand; zeros stand for what is beyond it.
+    // Copies the rest of an operand; zeros stand for elements beyond it.
     static __device__ __forceinline__ void rest(const Operand<T> &from, unsigned row0, unsigned rows, unsigned depth0, T *tile, unsigned pitch) {
         using Bits = typename BitsOf<sizeof(T)>::type;
         Bits *target = reinterpret_cast<Bits *>(tile);
@@ -243,7 +244,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
                 M::multiply(sums[i][j], left[i], right[j]);
     }
 
-    // Sums the products of the depth from `first` to `last`, which is the operands' end or a multiple of DEPTH behind `first`.
+    // Sums the products of the depth from `first` to `last`, which is the operands' end or a multiple of DEPTH after `first`.
     __device__ __forceinline__ void sum(const Operand<T> &a, const Operand<T> &b, unsigned row0, unsigned column0, unsigned first, unsigned last,
                                         T *tiles) {
         const unsigned lane = threadIdx.x;
@@ -323,7 +324,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
         }
     }
 
-    // Writes a tile that has all its rows; what is of no column is left out.
+    // Writes a tile that has all its rows; elements without a column are left out.
     template <typename Out>
     __device__ __forceinline__ void write_rows(Out *at, size_t stride, unsigned columns, Number alpha) const {
         const unsigned lane = threadIdx.x;
@@ -359,7 +360,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
         }
     }
 
-    // Calls `finish` with the row, the column and the sum of each element, by way of LDS, neighbours by neighbours.
+    // Calls `finish` with the row, the column and the sum of each element. Sums pass through LDS so that neighbours are together.
     template <typename Finish> __device__ __forceinline__ void each(unsigned rows, unsigned columns, Number *scratch, Finish finish) const {
         const unsigned lane = threadIdx.x;
 #pragma unroll 1
@@ -371,7 +372,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
             for (unsigned known = 0; known < DOWN * ACROSS; ++known) {
                 if (known != block)
                     continue;
-                // Where all blocks are made one, selecting among their sums costs more than they do.
+                // If the code of all blocks were merged, selecting among their sums would cost more than the blocks.
                 asm volatile("; block %0" ::"i"(known));
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s) {
@@ -442,10 +443,10 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     }
 }
 
-// Rows and the most columns of a wave's thin tile: `THIN` of crates/blas-on-kernels/src/gemm/matmul.rs.
+// Rows and maximum columns of a wave's thin tile: `THIN` of crates/blas-on-kernels/src/gemm/matmul.rs.
 constexpr unsigned THIN = 4;
 
-// The first `count` elements of a chunk, zeros behind them.
+// The first `count` elements of a chunk, followed by zeros.
 template <typename T> __device__ __forceinline__ Chunk part_of_chunk(const T *at, unsigned count) {
     constexpr unsigned EACH = 4 / sizeof(T);
     Chunk chunk = {};
@@ -456,7 +457,8 @@ template <typename T> __device__ __forceinline__ Chunk part_of_chunk(const T *at
     return chunk;
 }
 
-// A few rows times a few columns, both along the depth, in which the wave's lanes stand side by side: for targets without matrix instructions.
+// A few rows times a few columns, for targets without matrix instructions. Both lie along the depth, and the wave's lanes are side by side
+// in it.
 template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     using Number = sum_t<T>;
     constexpr unsigned CHUNK = 16 / sizeof(T);
@@ -532,7 +534,7 @@ template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     epilogue.finish(shape, c, shape.d.of(batch), row, column, scratch[lane]);
 }
 
-// Rows of a thread that adds: `ADDED` of crates/blas-on-kernels/src/gemm/matmul.rs.
+// Rows of a thread that adds parts: `ADDED` of crates/blas-on-kernels/src/gemm/matmul.rs.
 constexpr unsigned ADDED = 4;
 
 // Adds the parts of the depth.

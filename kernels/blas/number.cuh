@@ -1,4 +1,4 @@
-// What all BLAS kernels share: complex numbers, numbers in memory by a type known at run time, operands of batches.
+// Shared by all BLAS kernels: complex numbers, numbers in memory by a type known at run time, operands of batches.
 #pragma once
 #include "../common.cuh"
 
@@ -15,7 +15,7 @@ template <typename R> __device__ __forceinline__ Complex<R> operator*(Complex<R>
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 template <typename R> __device__ __forceinline__ bool operator==(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
-// Without overflow where the quotient has none.
+// Does not overflow unless the quotient does.
 template <typename R> __device__ __forceinline__ Complex<R> operator/(Complex<R> a, Complex<R> b) {
     if (fabs(b.re) >= fabs(b.im)) {
         const R ratio = b.im / b.re, by = b.re + b.im * ratio;
@@ -43,7 +43,7 @@ template <typename R> struct Number<Complex<R>> {
 template <typename T> __device__ __forceinline__ T zero() { return Number<T>::of(0, 0); }
 template <typename T> __device__ __forceinline__ T one() { return Number<T>::of(1, 0); }
 
-// Element `i` of memory of a type that is computed in T. Only f32 and i32 are computed in for other types.
+// Element `i` of memory, of a type that is computed in T. Only f32 and i32 compute other types.
 template <typename T> __device__ __forceinline__ T read(const void *p, unsigned type, int64_t i) {
     if constexpr (std::is_same_v<T, float>) {
         if (type == F16)
@@ -71,7 +71,7 @@ template <typename T> __device__ __forceinline__ void write(void *p, unsigned ty
     static_cast<T *>(p)[i] = x;
 }
 
-// A number of the caller: in device memory, or else by value.
+// A number from the caller: in device memory, or by value.
 struct Factor {
     const void *at;
     double re, im;
@@ -99,9 +99,9 @@ template <typename T> __device__ __forceinline__ T value(const Factor &factor) {
 // A vector or matrix of each product of a batch.
 struct Memory {
     void *at;
-    // Elements from one to the next, unless `at` is an array of pointers.
+    // Elements from one product's to the next, unless `at` is an array of pointers.
     int64_t stride;
-    // The element that is meant.
+    // The first element.
     int64_t first;
     unsigned indirect, type;
 
@@ -129,5 +129,5 @@ struct Memory {
     }
 };
 
-// Which elements of a matrix are in memory, and what the others are. `Structure` of crates/blas-on-kernels/src/gemm.rs.
+// Which elements of a matrix are in memory, and the values of the others. `Structure` of crates/blas-on-kernels/src/gemm.rs.
 enum Structure : unsigned { GENERAL, SYMMETRIC, HERMITIAN, TRIANGULAR };

@@ -15,37 +15,38 @@ use crate::rocm::sysroot;
 use crate::test::{candle, engines};
 use crate::{dropin, registry, test_devices, tools};
 
-/// What can be measured.
+/// The benchmarks.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Benchmark {
-    /// A call through a function table against a linked call and a symbol look-up per call, and loading a library;
-    /// needs a C compiler, no GPU
+    /// Calls through a function table, compared with linked calls and a symbol look-up per call; also loading
+    /// a library. Needs a C compiler, no GPU
     Sys,
-    /// A build script that compiles CUDA sources, candle's eleven core modules unless told otherwise: cold, warm and after edits, against a
-    /// plain loop of the same compiler; --help after it lists its options
+    /// A build script that compiles CUDA sources, by default candle's eleven core modules: cold, warm and
+    /// after edits, compared with a plain loop of the same compiler; --help after it lists its options
     #[command(disable_help_flag = true)]
     Build {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// The safe API against raw calls of the same HIP library: launches, copies, allocations, events, graphs; --help after it
-    /// lists its options
+    /// The safe API, compared with raw calls of the same HIP library: launches, copies, allocations, events,
+    /// graphs; --help after it lists its options
     #[command(disable_help_flag = true)]
     Hip {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// The translation of CUDA sources, against hipify-perl if that is installed; --help after it lists its options
+    /// The translation of CUDA sources, compared with hipify-perl if installed; --help after it lists its
+    /// options
     #[command(disable_help_flag = true)]
     Hipify {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Raw calls of hip-on-hsa over the virtual GPU against the same of AMD's HIP library, which is fetched, over the same virtual
-    /// GPU
+    /// Raw calls of hip-on-hsa over the virtual GPU, compared with AMD's HIP library, which is fetched, over
+    /// the same virtual GPU
     HipOnHsa {
         /// AMD's release
         #[arg(long, value_name = "RELEASE", default_value = "7.2")]
@@ -57,27 +58,28 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// What products of matrices execute on virtual GPUs, by this project's rocBLAS beside AMD's, which is fetched; needs a C compiler
+    /// Matrix products on virtual GPUs, by this project's rocBLAS and by AMD's, which is fetched; needs a C
+    /// compiler
     Blas(blas::Options),
-    /// What collectives take between virtual GPUs by size, by this project's RCCL beside AMD's, which is fetched, and beside a plain copy;
-    /// needs a C compiler
+    /// Collectives between virtual GPUs by size, by this project's RCCL, by AMD's, which is fetched, and a
+    /// plain copy; needs a C compiler
     Rccl(rccl::Options),
-    /// What the kernels of this project execute and move on virtual GPUs, beside what their operations have to, and an estimate for
-    /// real GPUs; --help after it lists its options
+    /// Instructions and bytes of this project's kernels on virtual GPUs, compared with the minimum of their
+    /// operations, and an estimate for real GPUs; --help after it lists its options
     #[command(disable_help_flag = true)]
     Kernels {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// candle's operations, by its CUDA backend, beside launches of the same kernels by `hip`
+    /// candle's operations through its CUDA backend, compared with launches of the same kernels by `hip`
     Engines {
         /// The GPU
         #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100")]
         device: String,
     },
-    /// The virtual GPU on seven kernels, per target and number of threads, against PoCL if that is installed; --help after
-    /// it lists its options
+    /// The virtual GPU on seven kernels, per target and number of threads, compared with PoCL if installed;
+    /// --help after it lists its options
     #[command(disable_help_flag = true)]
     Vgpu {
         /// Options of the benchmark
@@ -87,7 +89,7 @@ pub(crate) enum Benchmark {
 }
 
 impl Benchmark {
-    /// The package that measures it, and its folder in `benches`.
+    /// The package of the benchmark, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
             Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => ("xtask", "../xtask"),
@@ -130,8 +132,9 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     Ok(())
 }
 
-/// Builds the benchmark of kernels as the tests are built, whose profile optimises the virtual GPU, too: nothing else counts, and once for
-/// tests and benchmark is enough. With `--workspace`, as there, for the same features; Cargo builds a program for the tests of its package.
+/// Builds the benchmark of kernels like the tests. Their profile also optimises the virtual GPU, which is all
+/// that matters, and tests and benchmark share one build. `--workspace` gives the same features as the tests;
+/// Cargo builds a program for the tests of its package.
 fn built_with_tests(options: &[OsString]) -> Command {
     let mut command = tools::cargo();
     command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
@@ -142,14 +145,14 @@ fn built_with_tests(options: &[OsString]) -> Command {
     command
 }
 
-/// Whether the benchmark of builds is told what to compile, or only asked for its options.
+/// Whether the arguments of the build benchmark name sources, or only ask for its options.
 fn names_sources(options: &[OsString]) -> bool {
     let own = options.iter().map(|option| option.to_string_lossy()).take_while(|option| option != "--");
     own.into_iter()
         .any(|option| ["--source", "--help", "-h"].contains(&&*option) || option.starts_with("--source="))
 }
 
-/// The modules that candle loads, with candle's options for its compiler as far as clang has them.
+/// The modules that candle loads, with candle's compiler options as far as clang supports them.
 fn candle_modules(candle: &Path, options: &[OsString]) -> Vec<OsString> {
     let mut all = vec!["--source".into(), candle.join("src").into_os_string()];
     for module in candle::MODULES {
@@ -162,17 +165,17 @@ fn candle_modules(candle: &Path, options: &[OsString]) -> Vec<OsString> {
     all
 }
 
-/// The benchmark runs in the caller's folder, which the files on its command line are relative to.
+/// The benchmark runs in the caller's folder, because files on its command line are relative to it.
 fn command(what: &Benchmark) -> Command {
     let mut command = tools::cargo();
-    // Of a build script, the time that counts is that of a build script.
+    // For builds, the time of an unoptimised build script matters.
     let profile = if matches!(what, Benchmark::Build { .. }) { "build-script" } else { "release" };
     command.args(["run", "--quiet", "--profile", profile, "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml")).args(["--package", what.package().0]);
     command
 }
 
-/// The command with what the benchmark itself is told, after which cargo takes no options.
+/// The command with the benchmark's own arguments, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
         Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {}
@@ -193,7 +196,8 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
     command
 }
 
-/// Has a command run where AMD's HIP library of a release is, and finds the virtual GPU where it looks for AMD's HSA library.
+/// Makes a command run with AMD's HIP library of a release, which finds the virtual GPU in place of AMD's HSA
+/// library.
 fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> {
     let &[release] = &sysroot::releases(&[release.to_owned()])?[..] else {
         bail!("`{release}` is more than one release: name one with --rocm");
@@ -246,7 +250,7 @@ mod tests {
             assert!(names_sources(&options(named)), "{named:?}");
         }
         assert!(!names_sources(&options(&["--repeat", "1", "--", "--help"])));
-        // Not optimised, as Cargo builds build scripts.
+        // Not optimised, like Cargo's build scripts.
         let command = run::describe(&command(&Benchmark::Build { options: Vec::new() }));
         assert!(command.contains("--profile build-script") && !command.contains("release"), "{command}");
         let workspace =

@@ -1,4 +1,4 @@
-//! `cargo xtask bindgen`: runs the generator with the headers of all releases and the libclang that this machine has.
+//! `cargo xtask bindgen`: runs the generator with the headers of all releases and this machine's libclang.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::tools;
 /// The generator's program.
 const GENERATOR: &str = "xtask-bindgen";
 
-/// What the generator needs besides its own code.
+/// The generator's inputs.
 #[derive(Debug)]
 pub(crate) struct Inputs {
     headers: Headers,
@@ -61,7 +61,7 @@ impl Inputs {
             if let Ok(joined) = std::env::join_paths(folders) {
                 command.env("LD_LIBRARY_PATH", joined);
             }
-            // There, libclang does not find its own headers (stddef.h …) by itself.
+            // There, libclang does not find its own headers (stddef.h …) itself.
             if let Some(resources) = resource_folder(prefix) {
                 let given = std::env::var("BINDGEN_EXTRA_CLANG_ARGS").unwrap_or_default();
                 let argument = format!("'-resource-dir={}' {given}", resources.display());
@@ -72,7 +72,7 @@ impl Inputs {
         Ok(command)
     }
 
-    /// The command that compares the checked-in files with what the headers give.
+    /// The command that compares the checked-in files with the headers.
     pub(crate) fn check_command(&self) -> Result<Command> {
         let mut command = self.command()?;
         command.arg("--check");
@@ -80,10 +80,10 @@ impl Inputs {
     }
 }
 
-/// Looks where `LIBCLANG_PATH` says, then in the prefix, then in LLVM installations of the machine, newest first.
+/// Searches in `LIBCLANG_PATH`, then in the prefix, then in the machine's LLVM installations, newest first.
 ///
-/// The prefix comes first because it has the version that the checked-in files were made with: older ones, which other
-/// packages bring along, lose comments on what macros declare.
+/// The prefix precedes the machine because it has the version that generated the checked-in files. Older
+/// ones, which other packages install, lose comments on macro-generated declarations.
 pub(crate) fn find_libclang() -> Option<Libclang> {
     if let Some(given) = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from) {
         return holds_libclang(&given).then_some(Libclang::Machine(given));

@@ -1,4 +1,4 @@
-//! `cargo xtask build-kernels`: compiles `kernels/` and shows what came out.
+//! `cargo xtask build-kernels`: compiles `kernels/` and shows the results.
 
 mod tables;
 
@@ -16,17 +16,17 @@ use setup::table::bytes;
 
 use crate::tools;
 
-/// The exit code of a build whose kernels got worse or exceed a limit; 1 is that of errors.
+/// The exit code of a build whose kernels got worse or exceed a limit; errors give 1.
 const WORSE: u8 = 2;
-/// What `--against` calls the report of the last build.
+/// The name of the last build's report for `--against`.
 const LAST: &str = "last";
-/// What `--json` calls the standard output.
+/// The name of the standard output for `--json`.
 pub(crate) const STDOUT: &str = "-";
 
-/// What to build and how much to say.
+/// What to build, and how much to print.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
-    /// Targets; none means those of the environment or the default ones.
+    /// Targets; empty means those of the environment or the default ones.
     pub(crate) targets: Vec<String>,
     /// The folder of the sources, if it is not the workspace's own.
     pub(crate) source: Option<PathBuf>,
@@ -36,13 +36,14 @@ pub(crate) struct Options {
     pub(crate) include: Vec<PathBuf>,
     /// Further options of the compiler, clang's or nvcc's.
     pub(crate) flags: Vec<String>,
-    /// Whether the code objects of each source are compressed, and how small they get is shown.
+    /// Whether the code objects of each source are compressed, and their sizes shown.
     pub(crate) compress: bool,
-    /// Where the report goes as JSON; [`STDOUT`] is the standard output, and everything else then goes to the standard error.
+    /// Where to write the report as JSON. With [`STDOUT`], it goes to the standard output, and everything
+    /// else to the standard error.
     pub(crate) json: Option<PathBuf>,
     /// The earlier report to compare with, or [`LAST`].
     pub(crate) against: Option<PathBuf>,
-    /// What kernels may use at most, as [`Limits::parse`] reads it.
+    /// Limits of kernels, for [`Limits::parse`].
     pub(crate) limits: Vec<String>,
     /// How much to print.
     pub(crate) detail: Detail,
@@ -60,14 +61,14 @@ pub(crate) enum Detail {
     Kernels,
 }
 
-/// Builds every module for every target, from the cache where nothing changed.
+/// Builds every module for every target, from the cache if unchanged.
 pub(crate) fn build(options: &Options) -> Result<()> {
     run(options).map(|_| ())
 }
 
-/// Builds as [`build`] does, and gives the exit code: [`WORSE`] if kernels got worse or exceed a limit.
+/// Builds like [`build`], and returns the exit code: [`WORSE`] if kernels got worse or exceed a limit.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    // What is wrong with these is told before anything is compiled.
+    // Errors in these are reported before anything is compiled.
     let limits = Limits::parse(&options.limits)?;
     let last = tools::target_folder().join("kernels.json");
     let earlier = options.against.as_deref().map(|file| earlier(file, &last)).transpose()?;
@@ -75,7 +76,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let output = Output { to_stderr: to_stdout };
 
     let folder = options.source.clone().unwrap_or_else(|| tools::workspace().join("kernels"));
-    // The same folders and options as in the build script of the `kernels` crate, which then finds all of it cached.
+    // The same folders and options as in the build script of the `kernels` crate, which then finds everything
+    // in the cache.
     let mut builder = Builder::new(&folder);
     if !options.targets.is_empty() {
         builder = builder.targets(&options.targets);
@@ -138,7 +140,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if worse { ExitCode::from(WORSE) } else { ExitCode::SUCCESS })
 }
 
-/// The report to compare with, and what messages call it.
+/// The report to compare with, and its name in messages.
 fn earlier(file: &Path, last: &Path) -> Result<(String, Report)> {
     if file != Path::new(LAST) {
         return Ok((file.display().to_string(), Report::read(file)?));
@@ -152,13 +154,12 @@ fn earlier(file: &Path, last: &Path) -> Result<(String, Report)> {
             )
         }
         Err(error) => {
-            Err(anyhow::Error::new(error)
-                .context("build once without --against, which writes this file anew"))
+            Err(anyhow::Error::new(error).context("build once without --against, which rewrites this file"))
         }
     }
 }
 
-/// Where texts for people go.
+/// The stream for human-readable texts.
 #[derive(Debug, Clone, Copy)]
 struct Output {
     to_stderr: bool,
@@ -197,7 +198,7 @@ fn closing_line(build: &Build, elapsed: Duration) -> String {
     )
 }
 
-/// A bar on a terminal. Elsewhere a line per compiled code object, unless that is too much.
+/// A progress bar on a terminal; elsewhere, a line per compiled code object, unless there are too many.
 #[derive(Debug, Clone)]
 struct Progress {
     bar: ProgressBar,
@@ -210,7 +211,7 @@ impl Progress {
     fn new(quiet: bool, output: Output) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        // The template is a constant; without it the bar has indicatif's own look.
+        // The template is a constant; without it, the bar has indicatif's default style.
         if let Ok(style) = ProgressStyle::with_template("Compiling    {wide_bar} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
@@ -264,7 +265,7 @@ mod tests {
         fs::write(&last, "{").expect("writes");
         let corrupt = text(LAST);
         assert!(corrupt.starts_with("build once without --against"), "{corrupt}");
-        assert!(corrupt.contains("is no report of `build-kernels --json`"), "{corrupt}");
+        assert!(corrupt.contains("is not a report of `build-kernels --json`"), "{corrupt}");
         fs::write(&last, r#"{"schema":7}"#).expect("writes");
         assert!(text(LAST).contains("has schema 7"), "{}", text(LAST));
         fs::write(&last, r#"{"schema":1,"toolchain":"clang","kernels":[]}"#).expect("writes");

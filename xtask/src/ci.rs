@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: pipelines for many repositories, written from `ci/fleet.toml` and run on this machine.
+//! `cargo xtask ci`: pipelines for many repositories, generated from `ci/fleet.toml` or run on this machine.
 
 mod check;
 mod programs;
@@ -26,24 +26,25 @@ use crate::{images, tools};
 pub(crate) enum Task {
     /// Writes the templates of all systems and the stubs from ci/fleet.toml
     Generate {
-        /// Write nothing; fail if what is checked in is not what the description gives
+        /// Write nothing; fail if the checked-in files differ from the description
         #[arg(long)]
         check: bool,
     },
     /// Runs stages of a component's pipeline on this machine: the same steps, with the same variables
     Run(RunArguments),
-    /// Proves the pipelines: schemas, linters, and the sample from end to end. Tools come from PyPI, npm and crates.io, into the target
-    /// folder
+    /// Checks the pipelines: schemas, linters, and the sample from end to end. Tools from PyPI, npm and
+    /// crates.io are installed into the target folder
     Check(check::Options),
-    /// Makes what machines of a pool and containers of its jobs are set up from, out of ci/images/images.toml
+    /// Generates the images of a pool's machines and of its jobs' containers from ci/images/images.toml
     ///
-    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/use/fleet-machines.md says more.
+    /// Rewrites cloud-init's user data and the Dockerfiles. docs/use/fleet-machines.md says more.
     Images(images::Options),
-    /// For steps: a component's settings as variables of bash
+    /// For steps: prints a component's settings as bash variables
     Variables(OfComponent),
-    /// For steps: findings of a SARIF file as annotations, a comment, and GitLab's report
+    /// For steps: converts a SARIF file's findings to annotations, a comment, and GitLab's report
     Findings(FindingsArguments),
-    /// For steps: compiles a folder of CUDA or HIP sources to a library, its code objects, and a test program for each source with a `main`
+    /// For steps: compiles a folder of CUDA or HIP sources to a library, its code objects, and a test program
+    /// for each source with a `main`
     Programs(programs::Options),
     /// For steps: runs test programs on the device of the job
     Test {
@@ -53,11 +54,11 @@ pub(crate) enum Task {
         /// Folder of libamdhip64.so.7
         #[arg(long, value_name = "DIR")]
         library: PathBuf,
-        /// Folder for junit.xml and what failed programs leave
+        /// Folder for junit.xml and the files of failed programs
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// For steps: judges the results of another program's tests by the component's rows of expected failures
+    /// For steps: applies the component's expected failures to the results of another program's tests
     Judge {
         /// The results
         #[arg(long, value_name = "FILE")]
@@ -66,8 +67,8 @@ pub(crate) enum Task {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// For steps: writes the checksums of files, the bill of materials of a component that is a workspace of Cargo's, and signatures by
-    /// minisign if FERROCM_SIGNING_KEY has a key
+    /// For steps: writes the checksums of files, the bill of materials of a component that is a Cargo
+    /// workspace, and minisign signatures if FERROCM_SIGNING_KEY has a key
     Seal {
         /// The component
         #[arg(long, value_name = "NAME")]
@@ -79,7 +80,7 @@ pub(crate) enum Task {
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
     },
-    /// For steps: packs files into an archive that is equal for equal files, with a manifest
+    /// For steps: packs files into a reproducible archive, with a manifest
     Package {
         /// The component
         #[arg(long, value_name = "NAME")]
@@ -100,9 +101,9 @@ pub(crate) enum Task {
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
     },
-    /// For steps: sums up what a job left
+    /// For steps: summarises the output of a job
     Summary {
-        /// Folder of what it left
+        /// Folder of the output
         #[arg(long, value_name = "DIR")]
         from: PathBuf,
         /// The file to write
@@ -129,7 +130,7 @@ pub(crate) struct FindingsArguments {
     /// The component
     #[arg(long, value_name = "NAME")]
     component: String,
-    /// Whose annotations go to the standard output: github, azure, gitlab or local
+    /// The system whose annotations go to the standard output: github, azure, gitlab or local
     #[arg(long, value_name = "SYSTEM")]
     system: String,
     /// The address of the build
@@ -145,13 +146,13 @@ pub(crate) struct FindingsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Stage to run, behind those that it needs [default: all but those on pools of GPUs and publish]
+    /// Stage to run, after those that it needs [default: all but those on pools of GPUs and publish]
     #[arg(long, value_name = "STAGE")]
     stage: Option<String>,
-    /// Run the stage alone: what it takes is there from an earlier run
+    /// Run only this stage, with the inputs from an earlier run
     #[arg(long, requires = "stage")]
     only: bool,
-    /// Component [default: the one of this name as the folder in --repo]
+    /// Component [default: the one named like the folder in --repo]
     #[arg(long, value_name = "NAME")]
     component: Option<String>,
     /// Target to run for; may be repeated [default: those of the tier]
@@ -163,16 +164,16 @@ pub(crate) struct RunArguments {
     /// Checkout of the component's repository
     #[arg(long, value_name = "DIR")]
     repo: PathBuf,
-    /// What the build is for: local, pull-request, push, tag or nightly
+    /// Reason of the build: local, pull-request, push, tag or nightly
     #[arg(long, default_value = "local")]
     event: String,
     /// Folder or address of archives [default: the one in ci/fleet.toml]
     #[arg(long, value_name = "PLACE")]
     store: Option<String>,
-    /// Folder with libamdhip64.so.7 and the link to it, so that none is built
+    /// Folder with libamdhip64.so.7 and the link to it, to avoid building them
     #[arg(long, value_name = "DIR")]
     dropin: Option<PathBuf>,
-    /// Folder for what jobs leave [default: fleet/NAME in the target folder]
+    /// Folder for the jobs' output [default: fleet/NAME in the target folder]
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
 }
@@ -255,9 +256,9 @@ fn generate(check: bool) -> Result<ExitCode> {
         let differences = write::check(&description, tools::workspace())?;
         if !differences.is_empty() {
             let lines: Vec<_> = differences.iter().map(|difference| format!("  {difference}")).collect();
-            bail!("ci/fleet.toml gives other files; run `cargo xtask ci generate`:\n{}", lines.join("\n"));
+            bail!("files differ from ci/fleet.toml; run `cargo xtask ci generate`:\n{}", lines.join("\n"));
         }
-        println!("{} files are what ci/fleet.toml gives", write::files(&description).len());
+        println!("{} files match ci/fleet.toml", write::files(&description).len());
         return Ok(ExitCode::SUCCESS);
     }
     for path in write::write(&description, tools::workspace())? {
@@ -295,7 +296,7 @@ fn run_stages(arguments: &RunArguments) -> Result<ExitCode> {
         Choice { stage: arguments.stage.clone(), only: arguments.only, targets: arguments.target.clone() };
     let jobs = fleet::run::jobs(&description, &local, &choice)?;
     if jobs.is_empty() {
-        bail!("there is no job for this: neither the tier nor --target has one in the stage");
+        bail!("there is no such job: neither the tier nor --target has one in the stage");
     }
     let failures = fleet::run::run(&description, &local, &jobs, |job| {
         let row = job.row.as_ref().map(|row| format!(" {}", row.id)).unwrap_or_default();
@@ -309,7 +310,7 @@ fn run_stages(arguments: &RunArguments) -> Result<ExitCode> {
     }
     if failures.is_empty() {
         println!(
-            "\n{} jobs passed; what they left is in {}",
+            "\n{} jobs passed; their output is in {}",
             jobs.len(),
             local.work.join("artifacts").display()
         );
@@ -337,7 +338,7 @@ fn variable_or_empty(name: &str) -> String {
     tools::variable(name).unwrap_or_default()
 }
 
-/// The component that steps name, and its settings.
+/// The component named by a step, and its settings.
 fn of_environment() -> Result<(String, Settings)> {
     let description = description()?;
     let component = description.component(&needed("FLEET_COMPONENT")?)?.clone();
@@ -364,7 +365,7 @@ fn test(programs: PathBuf, library: PathBuf, out: PathBuf) -> Result<ExitCode> {
     finish(&suite, &out)
 }
 
-/// Writes the results, and says how many failed.
+/// Writes the results, and reports the number of failures.
 fn finish(suite: &Suite, out: &Path) -> Result<ExitCode> {
     let path = out.join("junit.xml");
     std::fs::write(&path, suite.to_xml()).with_context(|| path.display().to_string())?;
@@ -378,7 +379,7 @@ fn finish(suite: &Suite, out: &Path) -> Result<ExitCode> {
     Ok(if counts.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// When a commit of the component was made, in seconds since 1970.
+/// The time of a commit of the component, in seconds since 1970.
 fn commit_time(commit: &str) -> Result<u64> {
     let mut git = Command::new("git");
     git.args(["-c", "safe.directory=*", "-C", &needed("FLEET_REPO")?]);
@@ -391,7 +392,7 @@ fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
     let component = description.component(name)?;
     let commit = needed("FLEET_COMMIT")?;
     let commit_time = commit_time(&commit)?;
-    // What was built is there, in a folder of the row's name.
+    // The build output is there, in a folder with the row's name.
     let rows = Rows::of(&description, component);
     let built = || rows.builds.iter().filter(|row| files.join(&row.id).is_dir());
     let once = |values: Vec<String>| {
@@ -420,12 +421,12 @@ fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
         manifest.dependencies.push(Dependency { component: other.component, commit: other.commit, sha256 });
     }
     manifest.list(&archive::items(files)?)?;
-    // The archive has the manifest, too; it does not list itself.
+    // The archive contains the manifest, too, which does not list itself.
     let path = out.join(format!("{name}.tar.gz"));
     let own = [path.as_path(), &out.join("manifest.json"), &out.join("manifest.html")];
     if let Some(taken) = own.into_iter().find(|path| path.exists()) {
         bail!(
-            "{} is there already: a command of `package` in .ferrocm/fleet.toml has made it; call it otherwise",
+            "{} already exists: a command of `package` in .ferrocm/fleet.toml has created it; use another name",
             taken.display()
         );
     }

@@ -1,16 +1,16 @@
-//! Refuses what an unfinished merge leaves behind in tracked files.
+//! Refuses leftovers of an unfinished merge in tracked files.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Lines that `git merge` writes around the two sides and their base. The line between the sides, seven `=`, also underlines
-/// headings, and does not come alone.
+/// Lines that `git merge` writes around the two sides and their base. The line between the sides, seven `=`,
+/// is left out: it also underlines headings and never occurs alone.
 const MARKERS: &str = "^(<{7}|[|]{7}|>{7})( |$)";
 
-/// The places of conflict markers in the tracked files of the git checkout at `folder`, as `file:line:text`; `None` outside a
-/// checkout.
+/// The places of conflict markers in the tracked files of the git checkout at `folder`, as `file:line:text`;
+/// `None` outside a checkout.
 ///
 /// # Errors
 /// git cannot be started, or fails.
@@ -25,7 +25,7 @@ pub(crate) fn find(folder: &Path) -> Result<Option<Vec<String>>> {
     }
     let output = git(&["grep", "--line-number", "-I", "--extended-regexp", "-e", MARKERS, "--", "."])?;
     match output.status.code() {
-        // It says 1 where nothing matches.
+        // git exits with 1 if nothing matches.
         Some(0 | 1) => Ok(Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())),
         _ => bail!("git grep failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
     }

@@ -1,6 +1,7 @@
-//! `cargo xtask cudarc`: compares `crates/cudarc-on-hip` with cudarc, item by item, and writes what of it is here.
+//! `cargo xtask cudarc`: compares `crates/cudarc-on-hip` with cudarc, item by item, and lists which items
+//! exist here.
 //!
-//! Both are read from what rustdoc makes of them, as macros write many items of either.
+//! Both are read from rustdoc's output, because macros generate many items.
 
 mod items;
 mod page;
@@ -14,9 +15,9 @@ use setup::run;
 
 use crate::tools;
 
-/// The version whose API the crate has.
+/// The version whose API the crate implements.
 pub(crate) const VERSION: &str = "0.19.10";
-/// What is compared: cudarc's modules of which something is here, and CUDA's version that the crate is of.
+/// The compared features: cudarc's modules that exist here, and the crate's CUDA version.
 const FEATURES: &[&str] = &[
     "std",
     "cublas",
@@ -35,7 +36,7 @@ const FEATURES: &[&str] = &[
 const PAGE: &str = "docs/generated/cudarc.md";
 const TEST: &str = "crates/cudarc-on-hip/tests/paths.rs";
 
-/// What is to be compared with, and whether files are written.
+/// What to compare with, and whether to write files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The folder of cudarc's package [default: Cargo's copy of it]
@@ -49,7 +50,7 @@ pub(crate) struct Options {
 /// Compares, and writes the page and the test of its paths.
 ///
 /// # Errors
-/// If there is no cudarc, rustdoc fails, or a file differs that is to be checked.
+/// If there is no cudarc, rustdoc fails, or a checked file differs.
 pub(crate) fn compare(options: &Options) -> Result<()> {
     let source = match &options.source {
         Some(source) => source.clone(),
@@ -65,7 +66,7 @@ pub(crate) fn compare(options: &Options) -> Result<()> {
             continue;
         }
         if options.check {
-            bail!("{file} is not what `cargo xtask cudarc` writes");
+            bail!("{file} differs from the output of `cargo xtask cudarc`");
         }
         std::fs::write(&path, text).with_context(|| format!("{file} cannot be written"))?;
         println!("wrote {file}");
@@ -83,7 +84,7 @@ fn cargos_copy() -> Result<PathBuf> {
     let copy =
         folders.map(|folder| folder.path().join(format!("cudarc-{VERSION}"))).find(|copy| copy.is_dir());
     copy.with_context(|| {
-        format!("Cargo has no copy of cudarc {VERSION}: `cargo fetch` a package that depends on it, or say --source")
+        format!("Cargo has no copy of cudarc {VERSION}: `cargo fetch` a package that depends on it, or use --source")
     })
 }
 

@@ -13,9 +13,9 @@ use crate::{build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
 const DEMO: &str = "demo";
-/// Names the device where the command line does not.
+/// Names the device if the command line does not.
 const DEVICE: &str = "FERROCM_DEVICE";
-/// The target of virtual GPUs that do not say theirs.
+/// The default target of virtual GPUs.
 const VIRTUAL_TARGET: &str = "gfx1100";
 
 #[derive(Debug, Default, Args)]
@@ -54,8 +54,8 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What the kernels are compiled for, if the device is a virtual one. Which target a real GPU has, only the program sees: then they are
-/// compiled for all.
+/// The target of the kernels, if the device is virtual. Only the program can see a real GPU's target, so then
+/// the kernels are compiled for all.
 fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
     let rest = match device {
         "" | "auto" if !has_amd_gpu => "",
@@ -69,7 +69,8 @@ fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
     }
 }
 
-/// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its executor is optimised in both.
+/// Builds it with the profile and features of the tests, so that both share the virtual GPU, whose executor
+/// is optimised.
 fn build(target: Option<&str>) -> Command {
     let mut command = tools::build("--example", DEMO);
     if let Some(target) = target {
@@ -78,18 +79,19 @@ fn build(target: Option<&str>) -> Command {
     command
 }
 
-/// A build of Cargo's that runs beside what the demo does first. It compiles what needs neither toolchain nor kernels, which is nearly all.
+/// A Cargo build that runs in parallel with the demo's first steps. It compiles everything that needs neither
+/// toolchain nor kernels, which is nearly all.
 ///
-/// What becomes of it does not matter: the same build is run again later, to its end and in view.
+/// Its result does not matter: the same build runs again later, visibly and to its end.
 struct Ahead(Option<Child>);
 
 impl Ahead {
-    /// Starts a build. Where there is no `nice`, nothing is built ahead.
+    /// Starts a build. Without `nice`, nothing is built ahead.
     fn start(build: &Command) -> Self {
         Self(Self::command(build).spawn().ok())
     }
 
-    /// The same build, with less of the processor than the work in front of it gets.
+    /// The same build, at a lower priority than the foreground work.
     fn command(build: &Command) -> Command {
         let mut command = Command::new("nice");
         command.args(["-n", "5"]).arg(build.get_program()).args(build.get_args()).arg("--keep-going");
@@ -108,7 +110,7 @@ impl Ahead {
 }
 
 impl Drop for Ahead {
-    /// Ends it, where there is no demo after all.
+    /// Kills it, if the demo was aborted.
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill().and_then(|()| child.wait());

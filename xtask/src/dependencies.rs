@@ -1,6 +1,7 @@
-//! Which licences, crates and sources may enter the workspace: `[workspace.metadata.dependencies]` of `Cargo.toml` says.
+//! Checks the licences, crates and sources of dependencies against `[workspace.metadata.dependencies]` in
+//! `Cargo.toml`.
 //!
-//! What Cargo has resolved is all that is looked at: the licence that a crate declares, not the files in it.
+//! It examines only Cargo's metadata: the licence that a crate declares, not the files in it.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -12,10 +13,10 @@ use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::{package, tools};
 
-/// Where crates may come from, beside this workspace's own folders.
+/// The allowed source of crates, besides this workspace.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What `cargo metadata` prints, as far as it matters here.
+/// The relevant output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -27,13 +28,13 @@ struct WorkspaceMetadata {
     dependencies: Option<Policy>,
 }
 
-/// What may enter.
+/// The allowed dependencies.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Policy {
-    /// Names of licences, as SPDX has them.
+    /// Names of licences in SPDX.
     licenses: Vec<String>,
-    /// Crates that may not, each with the reason.
+    /// Banned crates, each with the reason.
     banned: BTreeMap<String, String>,
 }
 
@@ -42,7 +43,7 @@ struct Package {
     name: String,
     version: String,
     license: Option<String>,
-    /// Nothing for one in a folder.
+    /// `None` for a crate in a folder.
     source: Option<String>,
     dependencies: Vec<Dependency>,
 }
@@ -54,7 +55,7 @@ struct Dependency {
     source: Option<String>,
 }
 
-/// What Cargo says of a workspace, with all features.
+/// Cargo's metadata of a workspace, with all features.
 fn metadata(manifest: &str) -> Result<Metadata> {
     let mut command: Command = tools::cargo();
     command.args(["metadata", "--locked", "--quiet", "--all-features", "--format-version", "1"]);
@@ -62,7 +63,7 @@ fn metadata(manifest: &str) -> Result<Metadata> {
     serde_json::from_str(&text).context("what `cargo metadata` prints")
 }
 
-/// Checks all dependencies of the workspace, whatever features need them, and those of the program that makes packages.
+/// Checks all dependencies of the workspace with all features, and those of the packaging program.
 pub(crate) fn check() -> Result<()> {
     let metadata = self::metadata("Cargo.toml")?;
     let policy = metadata.metadata.and_then(|metadata| metadata.dependencies);
@@ -73,18 +74,18 @@ pub(crate) fn check() -> Result<()> {
     found.dedup();
     if !found.is_empty() {
         bail!(
-            "dependencies that [workspace.metadata.dependencies] of Cargo.toml does not allow:\n{}",
+            "dependencies that [workspace.metadata.dependencies] in Cargo.toml does not allow:\n{}",
             found.join("\n")
         );
     }
-    println!("{} packages, with the licences and from the sources that are allowed", metadata.packages.len());
+    println!("{} packages, all with allowed licences and sources", metadata.packages.len());
     Ok(())
 }
 
-/// What is wrong with these packages; nothing if all is well.
+/// The objections to these packages; empty if all is well.
 fn objections(packages: &[Package], policy: &Policy) -> Result<Vec<String>> {
     for license in &policy.licenses {
-        spdx::license_id(license).with_context(|| format!("`{license}` is no licence that SPDX knows"))?;
+        spdx::license_id(license).with_context(|| format!("`{license}` is not an SPDX licence"))?;
     }
     let mut found = Vec::new();
     for package in packages {
@@ -113,13 +114,13 @@ fn objections(packages: &[Package], policy: &Policy) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// A licence with an exception allows more than the licence.
+/// A licence with an exception allows more than without it.
 fn is_allowed(term: &LicenseReq, policy: &Policy) -> bool {
     let id = term.license.id();
     id.is_some_and(|id| policy.licenses.iter().any(|allowed| allowed == id.name))
 }
 
-/// What `cargo tree` prints of a selection, a package a line; those that it has printed before end with ` (*)`.
+/// The output of `cargo tree` for a selection, one package per line; repeated ones end with ` (*)`.
 pub(crate) fn tree(selection: &[&str]) -> Result<String> {
     let mut tree = tools::cargo();
     tree.args(["tree", "--locked", "--prefix", "none"]).args(selection);
@@ -132,13 +133,14 @@ mod tests {
 
     use super::*;
 
-    /// Every package that a selection is built from, with its features.
+    /// Every package in a selection's build, with its features.
     fn resolved(selection: &[&str]) -> BTreeSet<String> {
         let tree = tree(&[&["--format", "{p} [{f}]"], selection].concat()).unwrap();
         tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     }
 
-    /// With features of its own, nearly all that this program depends on would be compiled once more for whatever it builds.
+    /// With different features, nearly all dependencies of this program would be compiled a second time for
+    /// whatever it builds.
     #[test]
     fn this_program_has_the_features_of_the_workspace() {
         let own = resolved(&["--edges", "normal,build", "--package", "xtask"]);
@@ -150,7 +152,8 @@ mod tests {
         );
     }
 
-    /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same features.
+    /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same
+    /// features.
     #[test]
     fn the_executor_is_the_same_in_a_build_of_one_package() {
         let executor = resolved(&["--edges", "normal,build", "--package", "ferrocm-vgpu-exec"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: one table of every tool and library, and what to do about what is missing.
+//! `cargo xtask doctor`: one table of every tool and library, with advice for missing ones.
 
 use anyhow::Result;
 use setup::doctor::{Row, report};
@@ -8,7 +8,7 @@ use crate::bindgen::find_libclang;
 use crate::rocm::{RELEASES, headers};
 use crate::tools::{NEXTEST, PROGRAM, Tool};
 
-/// Prints the table; an error when something is missing without which nothing can be built.
+/// Prints the table. Fails if something is missing that every build needs.
 pub(crate) fn doctor() -> Result<()> {
     let report = report(&PROGRAM, rows());
     print!("{}", report.render());
@@ -17,7 +17,7 @@ pub(crate) fn doctor() -> Result<()> {
     Ok(())
 }
 
-/// What only a checkout needs.
+/// Rows for things that only a checkout needs.
 fn rows() -> Vec<Row> {
     let cache = toolchain::cache_folder();
     let mut rows = vec![rocm_headers()];
@@ -38,7 +38,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// The headers that bindings are generated from, which are no part of the device toolchain.
+/// The headers for generating bindings, which are not part of the device toolchain.
 fn rocm_headers() -> Row {
     const NAME: &str = "headers of releases";
     let Some(folder) = headers::given_folder().or_else(|| headers::cached_folder().ok()) else {

@@ -1,5 +1,5 @@
-//! `cargo xtask dropin`: builds `hip-on-hsa`, `vgpu` and what tells of virtual GPUs as the shared libraries that programs load in the
-//! place of AMD's.
+//! `cargo xtask dropin`: builds the drop-in libraries from `hip-on-hsa`, `vgpu` and other crates, which
+//! programs load instead of AMD's.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -15,12 +15,12 @@ use shared_commands::libraries::{self, First, Own};
 use crate::test_devices::for_test_devices;
 use crate::tools;
 
-/// A library that takes the place of AMD's, and what it is made of.
+/// A drop-in library and its source.
 #[derive(Debug, Clone, Copy)]
 struct Library {
-    /// What it is called, and where it goes.
+    /// Its name and place.
     library: libraries::Library,
-    /// The package whose static library it is made of, and the name of its library target.
+    /// The package of its static library, and the name of the library target.
     package: &'static str,
     target: &'static str,
     script: &'static str,
@@ -60,7 +60,7 @@ const ROCM_SMI: Library = smi(libraries::ROCM_SMI, "crates/librocm-smi/rocm_smi6
 const AMD_SMI: Library = smi(libraries::AMD_SMI, "crates/librocm-smi/amd_smi.map");
 const DRIVER: Library = smi(libraries::DRIVER, "crates/librocm-smi/driver.map");
 
-/// One of the libraries that one package makes, and that differ in what they export.
+/// One of several libraries from one package, which differ in their exports.
 const fn smi(library: libraries::Library, script: &'static str) -> Library {
     Library { library, package: "ferrocm-librocm-smi", target: "rocm_smi", script }
 }
@@ -69,23 +69,23 @@ const fn smi(library: libraries::Library, script: &'static str) -> Library {
 const ALL: [Library; 8] = [HIP, HIPRTC, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 impl Library {
-    /// What one of them is made of.
+    /// The source of a library.
     fn of(library: libraries::Library) -> Result<Library> {
         let made = ALL.into_iter().find(|made| made.library == library);
-        made.with_context(|| format!("{} is made of nothing", library.soname))
+        made.with_context(|| format!("{} has no source", library.soname))
     }
 }
 
-/// What is to be built, and where it goes.
+/// What to build, and where to put it.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// The folder for the libraries; `dropin` in the target folder without one.
+    /// The folder for the libraries; by default `dropin` in the target folder.
     pub(crate) out: Option<PathBuf>,
-    /// With the release profile instead of the tests' one, with which they share the virtual GPU.
+    /// Use the release profile instead of the tests' profile, which shares the virtual GPU with them.
     pub(crate) release: bool,
 }
 
-/// Builds and links the libraries, and says how to use them.
+/// Builds and links the libraries, and prints how to use them.
 pub(crate) fn dropin(options: &Options) -> Result<()> {
     let built = Built::new(options.release)?;
     let folder = options.out.clone().unwrap_or_else(|| folder_of(true));
@@ -104,30 +104,30 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Where the libraries of a build profile go unless told otherwise.
+/// The default folder of a profile's libraries.
 fn folder_of(release: bool) -> PathBuf {
     tools::target_folder().join(if release { "dropin" } else { "dropin-tests" })
 }
 
-/// Builds the libraries of the virtual GPU, in the tests' profile as the tests have them; returns their folder.
+/// Builds the libraries of the virtual GPU, in the tests' profile like the tests; returns their folder.
 pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
     let built = if release { Built::new(true)? } else { Built::for_tests()? };
     built.link_virtual()
 }
 
-/// Builds HIP and the libraries of the virtual GPU as the tests have them; returns their folders.
+/// Builds HIP and the libraries of the virtual GPU like the tests; returns their folders.
 pub(crate) fn hip_and_hsa() -> Result<[PathBuf; 2]> {
     let built = Built::for_tests()?;
     Ok([built.linked(HIP)?, built.link_virtual()?])
 }
 
-/// Builds HIP and its run-time compiler as the tests have them; returns their folders.
+/// Builds HIP and its run-time compiler like the tests; returns their folders.
 pub(crate) fn hip_and_hiprtc() -> Result<[PathBuf; 2]> {
     let built = Built::for_tests()?;
     Ok([built.linked(HIP)?, built.linked(HIPRTC)?])
 }
 
-/// Builds HIP and the program `ferrocm` as the tests have them; returns the folder of the library, and the program.
+/// Builds HIP and the program `ferrocm` like the tests; returns the folder of the library, and the program.
 pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
     let mut command = build_with_program(false);
     for_test_devices(&mut command);
@@ -135,7 +135,7 @@ pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
     Ok((built.linked(HIP)?, built.program.context("cargo made no program ferrocm")?))
 }
 
-/// Builds the virtual GPU's libraries, and those that take the place of AMD's besides.
+/// Builds the virtual GPU's libraries, and the others that replace AMD's.
 pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     built.link_virtual()?;
@@ -149,8 +149,9 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     Ok(first)
 }
 
-/// What AMD's `rocblas-test` needs of AMD's library beside C functions: C++ functions that are no part of rocBLAS's interface, and so
-/// none of the drop-in, in whose folder they come. Returns the library.
+/// A library of C++ functions that AMD's `rocblas-test` needs from AMD's library. They are not part of
+/// rocBLAS's interface, so the drop-in lacks them. The library goes into the drop-in's folder. Returns its
+/// path.
 fn internals(folder: &Path) -> Result<PathBuf> {
     let toolchain = kernel_build::toolchain::find()?;
     let object = folder.join("rocblas-internals.o");
@@ -170,7 +171,7 @@ fn internals(folder: &Path) -> Result<PathBuf> {
     run::run(compile.arg(&object).arg(tools::workspace().join(INTERNALS)))?;
     let library = folder.join("librocblas-internals.so");
     let mut link = Command::new("cc");
-    // HIP comes with the program.
+    // The program brings HIP.
     link.args(["-shared", "-Wl,--unresolved-symbols=ignore-all", "-o"]).arg(&library).arg(&object);
     link.arg(folder.join(libraries::ROCBLAS.soname)).arg("-lstdc++");
     run::run(&mut link)?;
@@ -180,11 +181,11 @@ fn internals(folder: &Path) -> Result<PathBuf> {
 /// The source of [`internals`].
 const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 
-/// The package of the program that people install, and the program's name.
+/// The package of the installable program, and the program's name.
 const PROGRAM: &str = "ferrocm";
 
-/// Builds everything that packages hold into a folder, without debug information and names for debuggers: `lib` with the libraries, and
-/// `bin` with the program.
+/// Builds the contents of packages into a folder, without debug information and symbols: `lib` with the
+/// libraries, and `bin` with the program.
 pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
     let built = Built::with_program(release)?;
     let program = built.program.as_deref().context("cargo made no program ferrocm")?;
@@ -202,27 +203,27 @@ pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
 #[derive(Debug)]
 struct Built {
     release: bool,
-    /// By the names of their targets.
+    /// The archives, by target name.
     archives: HashMap<String, PathBuf>,
     /// The program `ferrocm`, if it was built.
     program: Option<PathBuf>,
 }
 
 impl Built {
-    /// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other
-    /// features.
+    /// Always builds all of them: together they share one virtual GPU; separately, each would compile it with
+    /// different features.
     fn new(release: bool) -> Result<Built> {
         Self::from(release, build(release))
     }
 
-    /// All of them, with kernels for the devices that tests run on and no others: the tests need not have them compiled again.
+    /// All of them, with kernels for only the tests' devices, so that the tests need not compile them again.
     fn for_tests() -> Result<Built> {
         let mut command = build(false);
         for_test_devices(&mut command);
         Self::from(false, command)
     }
 
-    /// All of them, and the program `ferrocm` with what it measures with.
+    /// All of them, and the program `ferrocm` with the feature `measure`.
     fn with_program(release: bool) -> Result<Built> {
         Self::from(release, build_with_program(release))
     }
@@ -232,7 +233,7 @@ impl Built {
         Ok(Built { release, archives: archives(&messages), program: program(&messages) })
     }
 
-    /// Links one below the folder of all.
+    /// Links one below the common folder.
     fn link(&self, made: Library, all: &Path) -> Result<PathBuf> {
         let archive = self.archives.get(made.target);
         let archive = archive.with_context(|| format!("cargo made no static library of {}", made.package))?;
@@ -242,7 +243,7 @@ impl Built {
         Ok(drop_in.link(&made.library.folder_in(all))?)
     }
 
-    /// Links one where libraries of this profile go; returns its folder.
+    /// Links one in the default folder of this profile; returns its folder.
     fn linked(&self, made: Library) -> Result<PathBuf> {
         let all = folder_of(self.release);
         self.link(made, &all)?;
@@ -258,7 +259,7 @@ impl Built {
     }
 }
 
-/// Runs Cargo and returns its messages; says meanwhile how far it is, because the virtual GPU's executor takes minutes.
+/// Runs Cargo and returns its messages. Shows progress, because the virtual GPU's executor takes minutes.
 fn watched(mut command: Command) -> Result<String> {
     let cargo = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).spawn();
     let mut cargo = cargo.with_context(|| format!("cannot start {}", run::describe(&command)))?;
@@ -284,7 +285,7 @@ fn watched(mut command: Command) -> Result<String> {
     Ok(messages)
 }
 
-/// The crate that one of Cargo's messages tells of, if that was compiled now.
+/// The crate in one of Cargo's messages, if it was just compiled.
 fn compiled_crate(message: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Message {
@@ -299,7 +300,7 @@ fn compiled_crate(message: &str) -> Option<String> {
     (!message.fresh).then_some(message.target.name)
 }
 
-/// The program that Cargo's messages tell of.
+/// The program in Cargo's messages.
 fn program(messages: &str) -> Option<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
@@ -317,9 +318,9 @@ fn program(messages: &str) -> Option<PathBuf> {
     programs.find_map(|message| message.executable)
 }
 
-/// The static libraries that Cargo's messages tell of, by the names of their targets.
+/// The static libraries in Cargo's messages, by target name.
 fn archives(messages: &str) -> HashMap<String, PathBuf> {
-    /// What there is of a message that is wanted here.
+    /// The relevant part of a message.
     #[derive(Deserialize)]
     struct Message {
         target: Target,
@@ -338,8 +339,8 @@ fn archives(messages: &str) -> HashMap<String, PathBuf> {
     files.collect()
 }
 
-/// With the tests' profile, the build is that of some tests of the whole workspace: for packages alone, the virtual GPU would be
-/// compiled with other features than the tests have.
+/// With the tests' profile, this builds some tests of the whole workspace: for single packages, the virtual
+/// GPU would be compiled with other features than in the tests.
 fn build(release: bool) -> Command {
     let mut command = tools::cargo();
     if release {
@@ -360,19 +361,19 @@ fn build(release: bool) -> Command {
     command
 }
 
-/// As [`build`], and the program `ferrocm` with what it measures with.
+/// Like [`build`], with the program `ferrocm` and its feature `measure`.
 fn build_with_program(release: bool) -> Command {
     let mut command = build(release);
     command.args(["--features", "ferrocm/measure"]);
     match release {
         true => command.args(["--package", PROGRAM]),
-        // A test for which Cargo builds the program.
+        // Cargo builds the program for this test.
         false => command.args(["--test", "cli"]),
     };
     command
 }
 
-/// Integration tests of all the packages, such as take no time to compile.
+/// Quickly compiled integration tests of all the packages.
 const TESTS: [&str; 2] = ["libraries", "symbols"];
 
 fn usage(folder: &Path) -> String {

@@ -1,4 +1,5 @@
-//! `cargo xtask hip-python`: AMD's Python package for HIP, and its examples, on this project's HIP and run-time compiler.
+//! `cargo xtask hip-python`: AMD's Python package for HIP, and its examples, on this project's HIP and
+//! run-time compiler.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,28 +12,29 @@ use setup::run;
 
 use crate::{dropin, tools};
 
-/// What every environment has beside hip-python.
+/// Installed in every environment besides hip-python.
 const NUMPY: &str = "numpy==2.4.6";
-/// The newest release, whose functions take and return other things than the examples expect: it runs a program of this project.
+/// The newest release. Its functions differ from what the examples expect, so it runs a program of this
+/// project.
 const NEWEST: &str = "10.0.0.0.1.2";
-/// The last release for which the examples that compile and launch kernels were written, and the last one with the names of hiprtc's
-/// linker that the others use.
+/// The last release that the examples for compiling and launching kernels were written for, and the last one
+/// with the names of hiprtc's linker that the other examples use.
 const LAUNCHING: &str = "7.2.2.562.43";
 const LINKING: &str = "6.3.3.540.31";
-/// Where the examples are, which no package has, and which state of them.
+/// The repository of the examples, which no package contains, and the commit.
 const REPOSITORY: &str = "https://github.com/ROCm/hip-python";
 const COMMIT: &str = "ddd90aca6a48c9d6af4034ed6ea1f2e28e1dc295";
 /// The program for [`NEWEST`], in the workspace.
 const PROGRAM: &str = "xtask/src/hip_python/program.py";
-/// How long an example may run.
+/// The time limit of an example.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What becomes of an example.
+/// How to treat an example.
 #[derive(Debug, PartialEq, Eq)]
 enum Run {
-    /// It has to pass with this release of hip-python.
+    /// It must pass with this release of hip-python.
     With(&'static str),
-    /// It needs something beside HIP and hiprtc.
+    /// It needs something besides HIP and hiprtc.
     Needs(&'static str),
 }
 
@@ -58,21 +60,21 @@ const EXAMPLES: &[(&str, Run)] = &[
     ("1_CUDA_Interop/cuda_stream.py", Needs("hip-python-as-cuda")),
 ];
 
-/// What is to run, and where.
+/// What to run, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The virtual GPUs that the examples see
     #[arg(long, value_name = "URI", default_value = "vgpu:gfx90a")]
     device: String,
-    /// A checkout of hip-python, in the place of one that is fetched with git
+    /// A checkout of hip-python, instead of fetching one with git
     #[arg(long, value_name = "DIR")]
     checkout: Option<PathBuf>,
-    /// Run only programs whose path has this text
+    /// Run only programs whose path contains this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
 }
 
-/// Installs what is missing, and runs the examples. An error names those that failed.
+/// Installs missing parts, and runs the examples. The error names those that failed.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = tools::target_folder().join("hip-python");
     let checkout = match &options.checkout {
@@ -117,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// Makes an environment of Python's with a release of hip-python; returns its Python.
+/// Creates a Python environment with a release of hip-python; returns its Python.
 fn install(folder: &Path, version: &str) -> Result<PathBuf> {
     let environment = folder.join(version);
     let python = environment.join("bin/python3");
@@ -135,7 +137,7 @@ fn install(folder: &Path, version: &str) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// Fetches the state of the examples that is known here; returns the checkout.
+/// Fetches the examples at the known commit; returns the checkout.
 fn fetch(folder: &Path) -> Result<PathBuf> {
     let git = |arguments: &[&str]| run::run(Command::new("git").arg("-C").arg(folder).args(arguments));
     if folder.join("examples").is_dir() {
@@ -148,13 +150,13 @@ fn fetch(folder: &Path) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Runs a program, which has to end well; else what it printed.
+/// Runs a program that must succeed; otherwise returns its output.
 fn finish(command: &mut Command) -> Result<(), String> {
     let (mut output, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let other = writer.try_clone().map_err(|error| error.to_string())?;
     command.stdin(Stdio::null()).stdout(writer).stderr(other);
     let child = command.spawn();
-    // The command holds ends of the pipe that are to be written to.
+    // The command holds write ends of the pipe.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child.map_err(|error| error.to_string())?;
     let (send, receive) = mpsc::channel();
@@ -166,7 +168,7 @@ fn finish(command: &mut Command) -> Result<(), String> {
     });
     let in_time = receive.recv_timeout(LIMIT).is_ok();
     if !in_time {
-        // It may have ended meanwhile.
+        // It may have ended in the meantime.
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| error.to_string())?;

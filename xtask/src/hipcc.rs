@@ -1,4 +1,5 @@
-//! `cargo xtask hipcc` and `cargo xtask hipconfig`: those of the program `ferrocm`, with the HIP library of this checkout.
+//! `cargo xtask hipcc` and `cargo xtask hipconfig`: like `ferrocm`'s commands, with the HIP library of this
+//! checkout.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -9,10 +10,10 @@ use setup::hipcc::LIBRARIES_VARIABLE;
 
 use crate::dropin;
 
-/// What goes to the program.
+/// Arguments for the program.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Options and files, which `ferrocm hipcc --help` and `ferrocm hipconfig --help` tell of
+    /// Options and files; see `ferrocm hipcc --help` and `ferrocm hipconfig --help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask hipify`: CUDA sources as HIP, and what does not translate.
+//! `cargo xtask hipify`: translates CUDA sources to HIP and reports what does not translate.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use hipify::{Error, files};
 
 use crate::tools;
 
-/// The options of the translation, and one of this workspace's own.
+/// The options of the translation, and one for this workspace.
 #[derive(Debug, Args)]
 pub(crate) struct HipifyArguments {
-    /// Write the tables of names anew, from the installed hipify-perl or from this one, and translate nothing
+    /// Only regenerate the tables of names, from the installed hipify-perl or from this one
     #[arg(long, value_name = "HIPIFY-PERL", num_args = 0..=1, exclusive = true)]
     update_tables: Option<Option<PathBuf>>,
     #[command(flatten)]

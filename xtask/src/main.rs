@@ -6,6 +6,7 @@ mod bindgen;
 mod book;
 mod build_kernels;
 mod ci;
+mod comments;
 mod conflicts;
 mod cudarc;
 mod demo;
@@ -48,64 +49,75 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Finds the device toolchain, or installs it into a folder of its own in the user's cache
+    /// Finds the device toolchain, or installs it into a separate folder in the user's cache
     ///
-    /// Looks for an installed ROCm, then for clang 22 or later in PATH. Where there is neither, the packages are taken
-    /// from Debian's suites and unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache): no
-    /// root is needed, and the system's packages and apt configuration stay as they are. docs/use/setup.md says more.
+    /// Looks for an installed ROCm, then for clang 22 or later in PATH. If there is neither, packages from
+    /// Debian's suites are unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache).
+    /// This needs no root and does not change the system's packages and apt configuration. docs/use/setup.md
+    /// says more.
     Setup(setup::Options),
-    /// Shows every tool and library: where it is, its version, what to do about what is missing
+    /// Shows every tool and library: its place, its version, and what to do if it is missing
     Doctor,
+    /// Wraps comments in Rust sources at the width of the code
+    ///
+    /// rustfmt does this on nightly toolchains only. `cargo xtask test` fails if a comment is too wide.
+    Comments(comments::Options),
     /// Compiles the sources in kernels/ and prints what was built
     BuildKernels(BuildKernelsArguments),
     /// Sets up, builds the kernels and runs the demo program on a device
     Demo(demo::Options),
-    /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests; or a suite of its own
+    /// Runs all checks: format, lints, documentation, unit, compile-fail and device tests; or a single suite
     ///
-    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/contribute/testing.md lists the steps.
+    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/contribute/testing.md
+    /// lists the steps.
     Test(test::Arguments),
-    /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
-    /// kernels, librccl.so.1, RCCL between GPUs of one host, libhiprtc.so.7, the run-time compiler, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
+    /// Builds the drop-in libraries: libamdhip64.so.7 (HIP for C++ programs over AMD's HSA runtime or virtual
+    /// GPUs), librocblas.so.5 (rocBLAS on this project's kernels), librccl.so.1 (RCCL between GPUs of one
+    /// host), libhiprtc.so.7 (the run-time compiler) and libhsa-runtime64.so.1 (virtual GPUs for AMD's own
+    /// HIP)
     Dropin(DropinArguments),
     /// Runs the examples of AMD's hip-python on this project's HIP and run-time compiler
     ///
-    /// The package is installed below the target folder. Those that need other libraries are left out, and named.
+    /// The package is installed below the target folder. Examples that need other libraries are left out and
+    /// listed.
     HipPython(hip_python::Options),
-    /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
+    /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo --
+    /// rocminfo`
     ///
-    /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
-    /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/use/amd-hip.md says
-    /// more.
+    /// Fetches the libraries of the release with all their dependencies from Debian into the target folder,
+    /// once. This machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime. The exit
+    /// code is the program's. docs/use/amd-hip.md says more.
     Rocm(rocm_run::Arguments),
-    /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
+    /// Compiles and links HIP programs with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
-    /// Library and program are built first, as the tests have them. docs/use/hip-programs.md shows how to use it.
+    /// Library and program are built first, like the tests. docs/use/hip-programs.md shows how to use it.
     Hipcc(hipcc::Options),
     /// Says where the HIP of this checkout is and how to use it, as `ferrocm hipconfig` does
     Hipconfig(hipcc::Options),
     /// Translates CUDA sources to HIP, line by line, or reports what does not translate
     ///
-    /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise.
-    /// docs/use/hipify.md says more.
+    /// A single source is written to the standard output, unless --in-place, --output, --diff, --check or
+    /// --examine is given. docs/use/hipify.md says more.
     Hipify(Box<hipify::HipifyArguments>),
-    /// Puts this project's crates in the place of those through which a Rust program reaches CUDA: candle and the like then run on AMD
-    /// GPUs, with no source edited
+    /// Replaces the crates through which a Rust program uses CUDA by this project's: programs such as candle
+    /// then run on AMD GPUs without source changes
     ///
-    /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
-    /// docs/use/engines.md says more.
+    /// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it
+    /// depends on. docs/use/engines.md says more.
     Patch(shared_commands::patch::Options),
-    /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
-    /// materials; or installs them as people do and runs what is in them
+    /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with
+    /// checksums, signatures and a bill of materials; or installs them as users do and runs their programs
     ///
-    /// docs/use/packages.md says what is in each.
+    /// docs/use/packages.md lists the contents of each.
     Package(package::Options),
-    /// Checks whether everything is ready for a release, and writes its notes
+    /// Checks whether everything is ready for a release, and writes the notes
     Release(package::ReleaseOptions),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
-    /// Compares crates/cudarc-on-hip with cudarc and writes docs/generated/cudarc.md: which of its items are there
+    /// Compares crates/cudarc-on-hip with cudarc and writes docs/generated/cudarc.md, the list of existing
+    /// items
     Cudarc(cudarc::Options),
-    /// Pipelines for many repositories with GPU code, written from ci/fleet.toml, and run on this machine
+    /// Pipelines for many repositories with GPU code, generated from ci/fleet.toml or run on this machine
     ///
     /// docs/use/fleet.md says more.
     #[command(subcommand)]
@@ -113,7 +125,7 @@ enum Task {
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
-    /// Measures which kernel of blas-on-kernels computes a product, by its sizes, and writes the table that the library reads
+    /// Measures which kernel of blas-on-kernels is best for a product's sizes, and writes the library's table
     Tune(tune::Options),
 }
 
@@ -132,19 +144,21 @@ struct BuildKernelsArguments {
     /// Folder of headers; may be repeated
     #[arg(long, short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Compress the code objects of each source into one file, as Builder::offload_compress embeds them, and show what that saves
+    /// Compress the code objects of each source into one file, as Builder::offload_compress embeds them, and
+    /// show what that saves
     #[arg(long)]
     offload_compress: bool,
-    /// Write what each kernel uses as JSON, to a file or the standard output, without tables there; equal builds give equal files
+    /// Write the resources of each kernel as JSON, to a file, or instead of the tables to the standard
+    /// output; equal builds give equal files
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = build_kernels::STDOUT)]
     json: Option<PathBuf>,
-    /// Compare with the report of an earlier build, a file that --json wrote, or with `last`, the build before this one; the exit code is
-    /// 2 if registers, LDS, scratch, spills or code rose or occupancy fell
+    /// Compare with the report of an earlier build, a file that --json wrote, or with `last`, the build
+    /// before this one; the exit code is 2 if registers, LDS, scratch, spills or code rose or occupancy fell
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// What kernels may use, such as vgprs=64,spills=0 or 'gemm_*:vgprs=128'; may be repeated, and of several for the same figure the
-    /// last one holds. Figures are code, vgprs, sgprs, agprs, lds, scratch, spills, and occupancy, which is a minimum; the exit code is
-    /// 2 if a kernel exceeds a limit
+    /// Limits for kernels, such as vgprs=64,spills=0 or 'gemm_*:vgprs=128'; may be repeated, and the last one
+    /// for the same figure counts. Figures are code, vgprs, sgprs, agprs, lds, scratch, spills, and
+    /// occupancy, which is a minimum; the exit code is 2 if a kernel exceeds a limit
     #[arg(long, value_name = "[GLOB:]FIGURE=NUMBER,…")]
     limit: Vec<String>,
     /// Further options for the compiler, clang's or nvcc's
@@ -185,15 +199,15 @@ struct DropinArguments {
     /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Optimise all of it, and leave out debug information: the virtual GPU's executor, which is always optimised, is compiled once more
-    /// for this
+    /// Optimise everything and leave out debug information; this compiles the virtual GPU's executor, which
+    /// is always optimised, once more
     #[arg(long)]
     release: bool,
 }
 
 #[derive(Debug, Args)]
 struct BindgenArguments {
-    /// Change nothing; fail if a checked-in file differs from what the headers give
+    /// Change nothing; fail if a checked-in file differs from the headers
     #[arg(long)]
     check: bool,
     /// Further arguments for the generator; --help shows them
@@ -214,7 +228,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
-            // Most errors here tell their causes themselves.
+            // Most errors here already include their causes.
             let mut told = error.to_string();
             for cause in error.chain().skip(1).map(ToString::to_string) {
                 if !told.contains(&cause) {
@@ -231,6 +245,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
     let done = match task {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
+        Task::Comments(options) => comments::run(&options),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
         Task::Test(arguments) => test::test(&arguments),

@@ -1,4 +1,5 @@
-//! `cargo xtask package` and `cargo xtask release`: build what packages hold, and have the program `xtask-package` make and check them.
+//! `cargo xtask package` and `cargo xtask release`: build the contents of packages, and run the program
+//! `xtask-package` to make and check them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use setup::run;
 
 use crate::{dropin, tools};
 
-/// A kind of package, as `xtask-package` calls it.
+/// A kind of package, by `xtask-package`'s name.
 // NEW-PACKAGE: a variant, and its place in `EACH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
@@ -20,15 +21,15 @@ enum Kind {
     All,
     /// Crates for the registry, checked by `cargo publish --dry-run`
     Crates,
-    /// An archive to be unpacked anywhere
+    /// An archive to unpack anywhere
     Tar,
     /// A package for Debian 12 and later
     Deb,
     /// A package for pip
     Wheel,
-    /// An image for containers, and a recipe for one
+    /// A container image, and a recipe for one
     Container,
-    /// The bill of materials, as CycloneDX has it
+    /// The bill of materials, in CycloneDX format
     Sbom,
 }
 
@@ -40,7 +41,7 @@ impl Kind {
     }
 }
 
-/// What is made or checked.
+/// What to make or check.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// What to make
@@ -49,26 +50,26 @@ pub(crate) struct Options {
     /// Folder for the packages [default: packages in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Package what the tests have built instead of an optimised build, for a trial: programs are the same but slower
+    /// Package the tests' build instead of an optimised one, for a trial: programs are the same but slower
     #[arg(long)]
     debug: bool,
-    /// File with a secret key of minisign, which signs everything [default: the key in FERROCM_SIGNING_KEY, if there is one]. The password
-    /// of an encrypted one is in FERROCM_SIGNING_PASSWORD
+    /// File with a secret key of minisign, which signs everything [default: the key in FERROCM_SIGNING_KEY,
+    /// if there is one]. The password of an encrypted one is in FERROCM_SIGNING_PASSWORD
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     key: Option<PathBuf>,
     /// Who maintains the packages: a name, and an address in angle brackets
     #[arg(long, value_name = "TEXT", conflicts_with = "check")]
     maintainer: Option<String>,
-    /// Make nothing: install the packages that are there in a bare Debian 12, in a fresh virtual environment and in fresh folders, and run
-    /// what is in them. Needs root, for chroot
+    /// Make nothing: install existing packages in a bare Debian 12, in a fresh virtual environment and in
+    /// fresh folders, and run their programs. Needs root, for chroot
     #[arg(long)]
     check: bool,
 }
 
-/// What is ready to be released.
+/// Options of the release check.
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseOptions {
-    /// Publish nothing. It is the only way: people publish, by the commands that this prints
+    /// Publish nothing. Required: publishing is manual, with the commands that this prints
     #[arg(long, required = true)]
     dry_run: bool,
     /// Folder for the notes [default: packages in the target folder]
@@ -100,8 +101,8 @@ pub(crate) fn package(options: &Options) -> Result<()> {
     })
 }
 
-/// Writes the checksums of the files of a fleet's component, its bill of materials if it is a workspace of Cargo's, and signatures if the
-/// environment has a key: the same mechanism as for a release.
+/// Writes the checksums of a fleet component's files, its bill of materials if it is a Cargo workspace, and
+/// signatures if the environment has a key, with the same mechanism as for a release.
 pub(crate) fn seal(
     name: &str,
     commit: &str,
@@ -126,15 +127,15 @@ fn default_folder() -> PathBuf {
     tools::target_folder().join("packages")
 }
 
-/// Each kind that is meant, once.
+/// Each selected kind, once.
 fn kinds(what: &[Kind]) -> Vec<Kind> {
     let is_meant = |kind: &Kind| what.contains(kind) || what.contains(&Kind::All);
     Kind::EACH.into_iter().filter(is_meant).collect()
 }
 
-/// The program's manifest. It is a workspace of its own, like `fuzz`.
+/// The program's manifest. It is a separate workspace, like `fuzz`.
 pub(crate) const PROGRAM: &str = "xtask/package/Cargo.toml";
-/// Where it is built, below the target folder.
+/// Its build folder, below the target folder.
 pub(crate) const TARGET: &str = "xtask-package";
 
 /// The commands that test it: format, lints, unit tests.
@@ -163,8 +164,8 @@ fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Co
     Ok(run::run(&mut command)?)
 }
 
-/// What a package brings along: its folder in `crates`, its part of the sources in `kernels`, and where its generated code finds types,
-/// as its build script says it.
+/// A package with compiled kernels: its folder in `crates`, its part of the sources in `kernels`, and the
+/// path of types for its generated code, as in its build script.
 struct Shipped {
     name: &'static str,
     part: Part,
@@ -182,7 +183,8 @@ static SHIPPED: [Shipped; 2] = [
     Shipped { name: "blas-on-kernels", part: Part::Source("blas/**"), types: "::code_object::embedded" },
 ];
 
-/// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, since the sources are in no package.
+/// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, because no
+/// package contains the sources.
 fn build_kernels(inputs: &Path) -> Result<()> {
     for shipped in &SHIPPED {
         let builder = Builder::new(tools::workspace().join("kernels"));
@@ -201,7 +203,7 @@ fn build_kernels(inputs: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The code of each module, and what there is to know of it, for programs that load it by themselves.
+/// The code of each module, and its metadata, for programs that load it themselves.
 fn write_files(build: &Build, folder: &Path) -> Result<()> {
     for module in &build.modules {
         let bundle = module.bundle.as_ref().context("the code objects are compressed")?;
@@ -211,7 +213,7 @@ fn write_files(build: &Build, folder: &Path) -> Result<()> {
     Ok(Report::new(build).write(&folder.join("kernels.json"))?)
 }
 
-/// The folder, with nothing in it.
+/// The folder, emptied.
 fn fresh(folder: &Path) -> Result<PathBuf> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -238,7 +240,8 @@ mod tests {
         for Shipped { name, part, types } in &SHIPPED {
             let script = tools::workspace().join("crates").join(name).join("build.rs");
             let script = fs::read_to_string(script).expect("a build script");
-            // One folder for all, and for `build_kernels`: code is cached by the names of sources below it.
+            // The same folder for all, and for `build_kernels`, because the cache key contains the names of
+            // sources below it.
             let part = match part {
                 Part::Source(pattern) => format!(".source(\"{pattern}\")"),
                 Part::Exclude(pattern) => format!(".exclude(\"{pattern}\")"),

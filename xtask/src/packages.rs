@@ -1,4 +1,4 @@
-//! What published packages say of themselves.
+//! Checks the metadata of published packages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ struct Package {
 struct Target {
     kind: Vec<String>,
     src_path: PathBuf,
-    /// Whether a test program is linked of it.
+    /// Whether a test program is built for it.
     test: bool,
 }
 
@@ -44,7 +44,7 @@ fn packages() -> Vec<Package> {
     metadata.packages
 }
 
-/// Those of them that are published.
+/// The published ones.
 fn published() -> Vec<Package> {
     packages().into_iter().filter(|package| package.publish.as_ref() != Some(&Vec::new())).collect()
 }
@@ -89,7 +89,7 @@ fn published_packages_lead_to_their_repository_and_documentation() {
     }
 }
 
-/// They are built as strangers build them.
+/// Examples are built as by outside users.
 #[test]
 fn crates_in_folders_of_examples_are_not_part_of_the_workspace() {
     let members: Vec<_> = packages().into_iter().map(|package| package.manifest_path).collect();

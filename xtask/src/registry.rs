@@ -1,4 +1,4 @@
-//! Crates of the registry whose sources the tests take.
+//! Crates from the registry whose sources the tests use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::tools;
 
-/// What `cargo metadata` says of packages.
+/// The packages in `cargo metadata`'s output.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -23,7 +23,7 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Has Cargo fetch a crate, and says where it lies. It is not built.
+/// Makes Cargo fetch a crate, without building it; returns its folder.
 pub(crate) fn fetch(name: &str, version: &str) -> Result<PathBuf> {
     let folder = TempDir::new().context("a folder for a package")?;
     let write = |name: &str, text: &str| {
@@ -37,7 +37,7 @@ pub(crate) fn fetch(name: &str, version: &str) -> Result<PathBuf> {
     source_folder(&run::capture(&mut command)?, name, version)
 }
 
-/// Of a package that depends on the crate and is never built.
+/// The manifest of a package that depends on the crate and is never built.
 fn manifest(name: &str, version: &str) -> String {
     format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\

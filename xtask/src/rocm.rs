@@ -1,5 +1,5 @@
-//! What this workspace takes of the ROCm releases beside what the library of the commands does with them, and of other packages of Debian's: for
-//! the bindings, the tests and the benchmarks.
+//! Further uses of ROCm releases and other Debian packages, beyond the shared commands: for the bindings, the
+//! tests and the benchmarks.
 
 pub(crate) mod cloud_init;
 pub(crate) mod headers;
@@ -18,11 +18,12 @@ pub(crate) use shared_commands::rocm::{RELEASES, Release, Suite, additions, tree
 
 use self::sysroot::Sysroot;
 
-/// Cargo sets it here for the tests of this workspace's kernels. Of AMD's, some go beyond their LDS, as hardware lets them; the URI of a device
-/// says what else is wanted.
+/// Cargo sets this variable here for the tests of this workspace's kernels. Some of AMD's kernels exceed
+/// their LDS, which hardware permits; the device URI sets other checks.
 pub(crate) const FOR_OWN_KERNELS: &[&str] = &["FERROCM_VGPU_CHECK"];
 
-/// Where a program runs on AMD's libraries: a sysroot, trees beside it, and libraries that come first.
+/// The place where a program runs on AMD's libraries: a sysroot, its additions, and libraries that take
+/// precedence.
 pub(crate) fn place(sysroot: Sysroot, beside: Vec<PathBuf>, first: First) -> Place {
     Place { sysroot, beside, first, without: FOR_OWN_KERNELS }
 }

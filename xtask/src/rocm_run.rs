@@ -1,4 +1,4 @@
-//! `cargo xtask rocm`: a program on AMD's own libraries, over virtual GPUs that are built here.
+//! `cargo xtask rocm`: runs a program on AMD's own libraries, over virtual GPUs built from this checkout.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use shared_commands::rocm::run;
 use crate::dropin;
 use crate::rocm::{self, sysroot};
 
-/// What is to run, and where.
+/// What to run, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: run::Options,
-    /// Optimise all of the drop-in libraries, not only the virtual GPU
+    /// Optimise all drop-in libraries, not only the virtual GPU
     #[arg(long)]
     release: bool,
     /// Folder of the sysroots [default: rocm in the target folder]
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Makes what is missing, and becomes the program; returns if there is none.
+/// Creates what is missing, and becomes the program. Returns if no program is given.
 pub(crate) fn run(Arguments { options, release, folder }: &Arguments) -> Result<()> {
     let folder = folder.clone().unwrap_or_else(sysroot::folder);
     options.run(&folder, rocm::FOR_OWN_KERNELS, |own| dropin::before_amds(*release, own))

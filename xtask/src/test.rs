@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that has to hold, in one command; and suites of their own, a file each, for what takes long, fetches much, or
-//! needs what few machines have.
+//! `cargo xtask test`: all checks in one command. Separate suites, one file each, hold tests that take long,
+//! fetch much, or need rare hardware or software.
 
 mod amd_tests;
 pub(crate) mod candle;
@@ -33,7 +33,7 @@ use self::shared::Shared;
 use self::skips::Skips;
 use self::steps::Only;
 
-/// What is to run.
+/// What to run.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -41,7 +41,7 @@ use self::steps::Only;
     subcommand_help_heading = "Suites"
 )]
 pub(crate) struct Arguments {
-    /// Run the device tests on the AMD GPU of this machine, too
+    /// Also run the device tests on the AMD GPU of this machine
     #[arg(long)]
     gpu: bool,
     #[command(flatten)]
@@ -50,61 +50,67 @@ pub(crate) struct Arguments {
     suite: Option<Suite>,
 }
 
-/// What no plain run holds. Each is a run of its own.
+/// Suites that are not part of a plain run.
 #[derive(Debug, Subcommand)]
 enum Suite {
-    /// The tests that load AMD's own libraries, on those of ROCm releases, which are fetched into the target folder
+    /// The tests on AMD's own libraries, of ROCm releases that are fetched into the target folder
     Rocm(rocm::Options),
-    /// The test that decodes all kernels in Debian's rocBLAS of ROCm releases, which are fetched into the target folder
+    /// The test that decodes all kernels in Debian's rocBLAS, of ROCm releases that are fetched into the
+    /// target folder
     RocblasKernels(rocblas_kernels::Options),
-    /// AMD's own test programs over virtual GPUs; they are fetched into the target folder, and docs/generated/suites.md is written
+    /// AMD's own test programs over virtual GPUs; fetches them into the target folder and writes
+    /// docs/generated/suites.md
     AmdTests(amd_tests::Options),
     /// pyopencl's own tests on AMD's OpenCL over virtual GPUs
     ///
-    /// Both are fetched into the target folder, with AMD's libraries, which is 0.9 GB to download.
+    /// Fetches both into the target folder, with AMD's libraries: a download of 0.9 GB.
     Opencl(Only),
-    /// The device tests, all of them on virtual GPUs of all generations
+    /// All device tests on virtual GPUs of all generations
     ///
-    /// A plain run has them on one virtual GPU of each size of waves.
+    /// A plain run uses one virtual GPU of each wave size.
     Devices(Only),
     /// The device tests of the kernels on the other targets of builds, which differ little from those of other runs
     ///
-    /// The kernels are compiled for them. Listings of much compiled code are compared with LLVM's as well.
+    /// Compiles the kernels for them. Also compares listings of much compiled code with LLVM's.
     Related(Only),
-    /// The device tests on one virtual GPU, whose executor is compiled with overflow checks for it
+    /// The device tests on one virtual GPU, with its executor compiled with overflow checks
     OverflowChecks(Only),
-    /// This project's kernels one by one, on virtual GPUs of five targets, and docs/generated/kernels-checked.md is written
+    /// This project's kernels one by one, on virtual GPUs of five targets; writes
+    /// docs/generated/kernels-checked.md
     ///
-    /// Those of candle's names run candle's tests, against its CPU backend, and all their own tests, with all checks. Cargo fetches candle's
-    /// crates, and the executor is compiled once more.
+    /// Kernels with candle's names run candle's tests, compared with its CPU backend; all run their own
+    /// tests, with all checks. Cargo fetches candle's crates, and the executor is compiled once more.
     Kernels(Only),
-    /// The kernels of candle, as they are, on virtual GPUs, against candle's CPU backend
+    /// candle's unmodified kernels on virtual GPUs, compared with candle's CPU backend
     ///
     /// Cargo fetches its crates, and the executor is compiled once more.
     Candle(Only),
-    /// candle and cubecl as they are, with their CUDA backends, on virtual GPUs: their own tests, and models against candle's CPU backend
+    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs: their own tests, and models
+    /// compared with candle's CPU backend
     ///
-    /// Cargo fetches the crates and pip the models; kernels and the executor are compiled, which takes a quarter of an hour the first time.
+    /// Cargo fetches the crates and pip the models; compiling kernels and the executor takes a quarter of an
+    /// hour the first time.
     Engines(Only),
-    /// The tests of ranks that `mpirun` starts; Debian's Open MPI is fetched into the target folder
+    /// The tests of ranks started by `mpirun`; fetches Debian's Open MPI into the target folder
     Mpi(Only),
-    /// The tests of memory that Vulkan and HIP share, on a virtual GPU and Mesa's Vulkan on the CPU
+    /// The tests of memory shared by Vulkan and HIP, on a virtual GPU and Mesa's Vulkan on the CPU
     ///
-    /// Debian's packages of two versions of Mesa are fetched into the target folder.
+    /// Fetches Debian's packages of two versions of Mesa into the target folder.
     Vulkan(Only),
-    /// The tests that are judged by debuggers, GnuPG and nvcc; one of these that is not installed is a failure
+    /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
-    /// The tests that need no foreign code, under Miri, which looks for undefined behaviour; rustup's nightly toolchain has it
+    /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
+    /// toolchain has it
     Miri(Only),
-    /// examples/own-crate outside of this workspace: debug and release, with and without default features
+    /// examples/own-crate outside this workspace: debug and release, with and without default features
     ///
-    /// The executor is compiled twice for that.
+    /// This compiles the executor twice.
     Template(Only),
-    /// The fuzz targets, a workspace of its own: whether they compile
+    /// Checks that the fuzz targets, a separate workspace, compile
     ///
     /// cargo-fuzz runs them.
     Fuzz(Only),
-    /// The tests of what makes packages, xtask/package, which is a workspace of its own
+    /// The tests of the packaging program, xtask/package, a separate workspace
     ///
     /// `cargo xtask package --check` tests packages.
     Packages(Only),
@@ -116,12 +122,12 @@ fn suites() -> Vec<String> {
     command.get_subcommands().map(|suite| suite.get_name().to_owned()).collect()
 }
 
-/// Runs a suite, or everything that has to hold.
+/// Runs a suite, or all checks.
 pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
     let shared = Shared::new(Skips::new()?)?;
     let (steps, only) = match suite {
         None => (everything::steps(&shared, *gpu), only),
-        // They go on after a failure.
+        // These continue after a failure.
         Some(Suite::AmdTests(options)) => return amd_tests::run(options),
         Some(Suite::Rocm(options)) => (rocm::steps(options, &shared)?, &options.only),
         Some(Suite::RocblasKernels(options)) => (rocblas_kernels::steps(options, &shared)?, &options.only),
@@ -143,7 +149,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
     steps::run(steps, only, &shared.skips)
 }
 
-/// Has an error about an option with the name of a suite say that a suite is a word.
+/// Adds a tip to an error about an option with the name of a suite: a suite is a word.
 pub(crate) fn with_suite(mut error: clap::Error) -> clap::Error {
     let option = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => option.clone(),
@@ -163,10 +169,10 @@ mod tests {
     use super::*;
     use crate::{Cli, tools};
 
-    /// The page that tells of all this.
+    /// The page about tests.
     const PAGE: &str = "docs/contribute/testing.md";
 
-    /// What a command line gives, or the first line of what it says.
+    /// The parsed command line, or the first line of its error.
     fn parse(line: &str) -> Result<Cli, String> {
         let words = ["xtask", "test"].into_iter().chain(line.split_whitespace());
         crate::parse(words.map(Into::into)).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! The devices that tests run on, and what kernels are compiled for, so that they run there.
+//! The devices that tests run on, and the kernels' targets for them.
 
 use std::process::Command;
 
@@ -28,8 +28,9 @@ pub(crate) fn target_of(device: &str) -> &str {
     device.strip_prefix("vgpu:").unwrap_or(device)
 }
 
-/// Has kernels compiled for the devices of every run, or for all that tests run on if the command is for another of them, unless it or
-/// somebody says otherwise: each target takes minutes, and for others than in the step before they are compiled again.
+/// Makes kernels be compiled for the devices of every run, or for all test devices if the command is for
+/// another one, unless the command or the environment chooses targets. Each target takes minutes, and a
+/// change of targets between steps recompiles the kernels.
 pub(crate) fn for_test_devices(command: &mut Command) {
     let others = || VIRTUAL_DEVICES.iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
     let is_for_another = command.get_envs().any(|(name, value)| {
@@ -39,7 +40,7 @@ pub(crate) fn for_test_devices(command: &mut Command) {
     compile_for(command, if is_for_another { &VIRTUAL_DEVICES } else { &WAVE_SIZE_DEVICES });
 }
 
-/// Has kernels compiled for all devices that tests run on, unless the command or somebody says otherwise.
+/// Makes kernels be compiled for all test devices, unless the command or the environment chooses targets.
 pub(crate) fn for_all_test_devices(command: &mut Command) {
     compile_for(command, &VIRTUAL_DEVICES);
 }
@@ -84,7 +85,7 @@ mod tests {
             found.1.unwrap().to_str().unwrap().to_owned()
         };
         if tools::variable(TARGETS).is_some() {
-            // Somebody has said what to compile for, which stays.
+            // The environment chooses the targets.
             return;
         }
         let [few, all] =

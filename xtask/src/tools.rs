@@ -1,11 +1,11 @@
-//! The cargo subcommands that the tests use, installed into the cache where the machine lacks them.
+//! The cargo subcommands that the tests use, installed into the cache if the machine lacks them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use setup::{Program, run};
 
-/// This program, as texts call it.
+/// This program's name in messages.
 pub(crate) const PROGRAM: Program = Program {
     name: "cargo xtask",
     also_needs: &[
@@ -14,24 +14,24 @@ pub(crate) const PROGRAM: Program = Program {
     ],
 };
 
-/// A cargo subcommand that is a program of its own.
+/// A cargo subcommand in a separate program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     /// Program and crate name.
     pub(crate) name: &'static str,
-    /// The version that is installed where there is none.
+    /// The version to install if there is none.
     version: &'static str,
-    /// Features; the defaults hold updaters and clients that are not used here.
+    /// Features; the defaults include updaters and clients that are not used here.
     features: &'static str,
 }
 
-/// Says what build scripts compile kernels for.
+/// The targets that build scripts compile kernels for.
 pub(crate) const TARGETS: &str = "FERROCM_TARGETS";
 
-/// What the driver of AMD GPUs offers to programs.
+/// The device file of AMD's driver.
 pub(crate) const AMD_DRIVER: &str = "/dev/kfd";
 
-/// Runs each test in a process of its own.
+/// Runs each test in a separate process.
 pub(crate) const NEXTEST: Tool =
     Tool { name: "cargo-nextest", version: "0.9.151", features: "default-no-update" };
 
@@ -48,7 +48,7 @@ impl Tool {
         })
     }
 
-    /// Its version, as it says itself.
+    /// Its own version output.
     pub(crate) fn version_of(path: &Path) -> Option<String> {
         let line = run::capture(Command::new(path).arg("--version")).ok()?;
         line.split_whitespace().nth(1).map(str::to_owned)
@@ -59,8 +59,8 @@ impl Tool {
         format!("cargo install {}@{} --locked (`cargo xtask test` does it)", self.name, self.version)
     }
 
-    /// Finds it, or builds its published source into the cache: unoptimised, which takes a quarter of the time, since it
-    /// spends its own time waiting for others.
+    /// Finds it, or builds its published source into the cache: unoptimised, which takes a quarter of the
+    /// time, because the tool mostly waits for others.
     pub(crate) fn find_or_install(&self, cache: &Path) -> Result<PathBuf, run::Error> {
         if let Some(found) = self.find(Some(cache)) {
             return Ok(found);
@@ -91,7 +91,7 @@ impl Tool {
             "--force",
         ]);
         command.arg("--root").arg(&root).arg("--target-dir").arg(&build);
-        // The workspace's own settings are not meant for it.
+        // The workspace's settings must not apply to it.
         command.current_dir(std::env::temp_dir()).env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
         let result = run::run(command.stdin(Stdio::null()));
         let _ = std::fs::remove_dir_all(&build);
@@ -104,7 +104,7 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A variable of the environment, if it says something.
+/// An environment variable, if it is not empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -114,15 +114,15 @@ pub(crate) fn target_folder() -> PathBuf {
     workspace().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// Builds a program of the workspace like the tests, with their profile and the features of all members: what they have compiled is not
-/// compiled once more. `kind` is Cargo's option, `--bin` or `--example`.
+/// Builds a program of the workspace like the tests, with their profile and the features of all members, so
+/// that nothing is compiled twice. `kind` is Cargo's option, `--bin` or `--example`.
 pub(crate) fn build(kind: &str, name: &str) -> Command {
     let mut command = cargo();
     command.args(["build", "--quiet", "--workspace", kind, name]).current_dir(workspace());
     command
 }
 
-/// A program that has been built like the tests, by its path in the folder of their profile.
+/// A program that was built like the tests, by its path in the folder of their profile.
 pub(crate) fn built(path: &str) -> Command {
     Command::new(target_folder().join(format!("debug/{path}{}", std::env::consts::EXE_SUFFIX)))
 }

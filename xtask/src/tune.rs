@@ -1,4 +1,4 @@
-//! `cargo xtask tune`: which kernel of `blas-on-kernels` computes a product, by its sizes.
+//! `cargo xtask tune`: chooses the kernels of `blas-on-kernels` by the sizes of products.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,20 +13,20 @@ use crate::{test_devices, tools};
 const TABLE: &str = "crates/blas-on-kernels/tuning.txt";
 const PROGRAM: &str = "tune";
 
-/// Where to measure, and what.
+/// What to measure, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct Options {
-    /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets [default: a virtual GPU of each
-    /// class]
+    /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets
+    /// [default: a virtual GPU of each class]
     #[arg(long = "device", value_name = "URI")]
     devices: Vec<String>,
-    /// The type whose rows are written, such as f64 [default: all]
+    /// The type whose rows to write, such as f64 [default: all]
     #[arg(long = "type", value_name = "TYPE", requires = "out")]
     kind: Option<String>,
-    /// Choose by the time that products take on a real GPU, instead of by the counters of a virtual one
+    /// Choose by times on a real GPU instead of the counters of a virtual one
     #[arg(long)]
     time: bool,
-    /// The file that is written, if it is not the library's table
+    /// The file to write, if not the library's table
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -38,7 +38,7 @@ pub(crate) fn tune(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// With `--workspace`, for the features of the tests, with whose virtual GPU it runs.
+/// With `--workspace`, for the tests' features, so that it shares their virtual GPU.
 fn build() -> Command {
     let mut command = tools::build("--example", PROGRAM);
     test_devices::for_all_test_devices(&mut command);

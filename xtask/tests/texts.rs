@@ -1,4 +1,5 @@
-//! What `cargo xtask` says about set-up, which it shares with a program that people in a checkout need not have.
+//! `cargo xtask`'s messages about set-up, which it shares with a program that users of a checkout need not
+//! have.
 
 use std::process::Command;
 

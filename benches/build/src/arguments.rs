@@ -9,47 +9,47 @@ use code_object::TargetId;
 use kernel_build::DEFAULT_TARGETS;
 use kernel_build::Dialect;
 
-/// Measures a build script that compiles CUDA sources, beside a plain loop of the same compiler.
+/// Measures a build script that compiles CUDA sources, compared with a plain loop of the same compiler.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench build", bin_name = "cargo xtask bench build")]
 pub(crate) struct Arguments {
-    /// The folder of the sources [default: the eleven core modules of candle-kernels 0.11.1, which is fetched]
+    /// The folder of the sources [default: the eleven core modules of candle-kernels 0.11.1, fetched]
     #[arg(long, value_name = "DIR")]
     pub(crate) source: PathBuf,
-    /// Only these of its sources; a pattern as of `Builder::source`
+    /// Only these of its sources; a pattern as for `Builder::source`
     #[arg(long, value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
-    /// The targets, with commas between them [default: those of a build]
+    /// The targets, separated by commas [default: those of a build]
     #[arg(long, value_delimiter = ',', value_name = "TARGETS")]
     targets: Vec<String>,
-    /// The target that is added last
+    /// The target to add last
     #[arg(long, value_name = "TARGET", default_value = "gfx1101")]
     add: String,
     /// A folder of headers
     #[arg(short = 'I', long, value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// The source that is edited [default: the first one]
+    /// The source to edit [default: the first one]
     #[arg(long, value_name = "FILE")]
     edit: Option<String>,
-    /// The header that is edited [default: the one that most sources name]
+    /// The header to edit [default: the one that most sources include]
     #[arg(long, value_name = "FILE")]
     pub(crate) header: Option<String>,
-    /// The sources are HIP's
+    /// The sources are HIP
     #[arg(long)]
     hip: bool,
-    /// How often everything is measured; medians count
+    /// How often to measure everything; medians count
     #[arg(long, default_value_t = 3, value_name = "NUMBER")]
     pub(crate) repeat: usize,
-    /// How many times a build with nothing to do is measured each time
+    /// How often to measure a build with nothing to do, each time
     #[arg(long, default_value_t = 5, value_name = "NUMBER")]
     pub(crate) warm: usize,
-    /// Leaves out the plain loop
+    /// Leave out the plain loop
     #[arg(long)]
     pub(crate) no_loop: bool,
-    /// How many compilers a build may run at once [default: one per core]; the loop runs one
+    /// The number of compilers that a build may run at once [default: one per core]; the loop runs one
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
-    /// Writes everything, each single time included, into a file
+    /// Write everything, including each single time, to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Options of clang, for the builds and for the loop
@@ -70,7 +70,7 @@ impl Arguments {
         Ok(more)
     }
 
-    /// Compilers run elsewhere than the caller.
+    /// Compilers run in other folders than the caller.
     pub(crate) fn includes(&self) -> Result<Vec<PathBuf>> {
         let real = |dir: &PathBuf| dir.canonicalize().with_context(|| format!("find {}", dir.display()));
         self.include.iter().map(real).collect()
@@ -85,10 +85,10 @@ impl Arguments {
         self.jobs.unwrap_or_else(cores).max(1)
     }
 
-    /// The source that is edited.
+    /// The source to edit.
     pub(crate) fn edited(&self, sources: &[String]) -> Result<String> {
         let wanted = |name: &&String| self.edit.as_ref().is_none_or(|edit| *name == edit);
         let found = sources.iter().find(wanted).cloned();
-        found.with_context(|| format!("{} is none of the sources", self.edit.as_deref().unwrap_or("this")))
+        found.with_context(|| format!("{} is not one of the sources", self.edit.as_deref().unwrap_or("this")))
     }
 }

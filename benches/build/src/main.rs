@@ -1,5 +1,5 @@
-//! How long a build script takes that compiles CUDA sources: with nothing in the cache, with everything, and after edits, beside a plain
-//! loop of the same compiler over the same sources and targets.
+//! Measures how long a build script takes to compile CUDA sources: with an empty cache, with a full one, and
+//! after edits, compared with a plain loop of the same compiler over the same sources and targets.
 //!
 //! `cargo xtask bench build` runs it; docs/contribute/benchmarks.md has figures.
 
@@ -25,7 +25,7 @@ use report::{Report, Row};
 use script::{Done, Script};
 use tree::Tree;
 
-/// What is measured, in the order of the table.
+/// The measurements, in the order of the table.
 const CASES: [&str; 6] =
     ["plain loop", "cold", "warm", "one source edited", "one header edited", "one target more"];
 const LOOP: usize = 0;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What all measurements have in common.
+/// The common parameters of all measurements.
 struct Bench<'a> {
     arguments: &'a Arguments,
     toolchain: Toolchain,
@@ -58,12 +58,12 @@ struct Bench<'a> {
     rows: Vec<Row>,
 }
 
-/// What was measured once.
+/// The results of one round.
 struct Round {
     sources: usize,
-    /// The source that was edited.
+    /// The edited source.
     source: String,
-    /// The header that was edited.
+    /// The edited header.
     header: Option<String>,
 }
 
@@ -99,7 +99,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
 }
 
 impl Bench<'_> {
-    /// Everything once, in a fresh copy of the sources; gives their number and what is edited.
+    /// Measures everything once, in a fresh copy of the sources. Returns their number and the edited files.
     fn round(&mut self) -> Result<Round> {
         let arguments = self.arguments;
         let folder = tempfile::tempdir().context("a folder for the copy")?;
@@ -122,7 +122,7 @@ impl Bench<'_> {
 
         let (time, Done { sources, compiled }) = timed(|| script.start(&out, arguments.jobs()))?;
         let all = sources.len() * self.targets.len();
-        ensure!(compiled == all, "{compiled} objects were compiled, not {all}");
+        ensure!(compiled == all, "compiled {compiled} objects instead of {all}");
         self.add(COLD, time, compiled);
         if !arguments.no_loop {
             let compile =
@@ -137,7 +137,7 @@ impl Bench<'_> {
             let expected = expected.unwrap_or(compiled);
             ensure!(
                 compiled == expected,
-                "{}: {compiled} objects were compiled, not {expected}",
+                "{}: compiled {compiled} objects instead of {expected}",
                 CASES[case]
             );
             self.add(case, time, compiled);
@@ -175,7 +175,7 @@ struct Time {
     processor: Option<f64>,
 }
 
-/// Adds the processor time to what is measured.
+/// Adds the processor time to a measurement.
 fn timed<T>(measured: impl FnOnce() -> Result<(Duration, T)>) -> Result<(Time, T)> {
     let before = report::processor_seconds();
     let (wall, given) = measured()?;

@@ -1,4 +1,4 @@
-//! The loop that a shell script would have: one call of clang for each source and target, one after the other.
+//! The loop of a shell script: one call of clang for each source and target, one after the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use kernel_build::toolchain::Toolchain;
 use crate::arguments::Arguments;
 use crate::tree::Tree;
 
-/// How long the loop takes. It reads the same headers with the same options as a build, and writes code objects.
+/// Times the loop. It reads the same headers with the same options as a build, and writes code objects.
 pub(crate) fn compile(
     toolchain: &Toolchain,
     arguments: &Arguments,

@@ -1,25 +1,26 @@
-//! What was measured, as text and for files.
+//! The results, as text and for files.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Everything.
+/// All results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// First line of `clang --version`.
     pub(crate) toolchain: String,
     pub(crate) targets: Vec<String>,
-    /// The target that is added.
+    /// The added target.
     pub(crate) more: String,
     pub(crate) sources: usize,
-    /// The source that is edited.
+    /// The edited source.
     pub(crate) source: String,
-    /// The header that is edited.
+    /// The edited header.
     pub(crate) header: Option<String>,
     /// Compilers at once.
     pub(crate) jobs: usize,
-    /// The machine's load after the last measurement, over one, five and fifteen minutes, as the system says it.
+    /// The machine's load after the last measurement, over one, five and fifteen minutes, as the system
+    /// reports it.
     pub(crate) load: Option<String>,
     pub(crate) cases: Vec<Row>,
 }
@@ -28,10 +29,11 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) case: &'static str,
-    /// Objects that are compiled.
+    /// Compiled objects.
     pub(crate) compiled: usize,
     pub(crate) seconds: Vec<f64>,
-    /// Processor time of all processes together, where the system says it: what others do on the machine hardly changes it.
+    /// Processor time of all processes together, if the system reports it. Other work on the machine hardly
+    /// changes it.
     pub(crate) processor_seconds: Vec<f64>,
 }
 
@@ -94,21 +96,22 @@ impl fmt::Display for Report {
     }
 }
 
-/// Processor time of the processes that this one has started and that have ended, in seconds, where the system says it.
+/// Processor time of the ended child processes, in seconds, if the system reports it.
 pub(crate) fn processor_seconds() -> Option<f64> {
     children(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
 
-/// The sum of `cutime` and `cstime` in a text of `/proc/PID/stat`, whose unit is a hundredth of a second.
+/// The sum of `cutime` and `cstime` in a text of `/proc/PID/stat`, in hundredths of a second.
 fn children(stat: &str) -> Option<f64> {
-    // The name of the program comes before, in brackets, and may have spaces. The state follows, the third of all fields.
+    // The name of the program comes before, in brackets, and may have spaces. The state follows, the third of
+    // all fields.
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
     Some((field(16)? + field(17)?) / 100.0)
 }
 
-/// The load of the machine, where the system says it.
+/// The load of the machine, if the system reports it.
 pub(crate) fn load() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     Some(text.split(' ').take(3).collect::<Vec<_>>().join(" "))

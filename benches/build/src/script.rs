@@ -1,4 +1,4 @@
-//! A build script, in a process of its own: what a crate's `build.rs` does.
+//! A build script in its own process, like a crate's `build.rs`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,10 +11,10 @@ use kernel_build::Builder;
 use kernel_build::Dialect;
 use serde::{Deserialize, Serialize};
 
-/// Names the file that says what the process is to build.
+/// Names the file that says what the process must build.
 pub(crate) const VARIABLE: &str = "BUILD_BENCH_SCRIPT";
 
-/// What it builds.
+/// What the script builds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Script {
     pub(crate) folder: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Script {
     pub(crate) cache: PathBuf,
 }
 
-/// What it has done.
+/// What the script has done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Done {
     /// Objects that were not in the cache.
@@ -36,7 +36,7 @@ pub(crate) struct Done {
 }
 
 impl Script {
-    /// Runs the script, and says how long that takes from the start of its process to its end.
+    /// Runs the script, and returns the time from the start of its process to its end.
     pub(crate) fn start(&self, out: &Path, jobs: usize) -> Result<(Duration, Done)> {
         let file = out.join("script.json");
         fs::write(&file, serde_json::to_vec(self)?).with_context(|| format!("write {}", file.display()))?;
@@ -46,18 +46,18 @@ impl Script {
         let begin = Instant::now();
         let status = command.status().context("start this program")?;
         let time = begin.elapsed();
-        ensure!(status.success(), "the build script fails ({status})");
+        ensure!(status.success(), "the build script failed ({status})");
         let done = fs::read(done(&file)).context("read what the build script has done")?;
         Ok((time, serde_json::from_slice(&done)?))
     }
 }
 
-/// Where a script writes what it has done.
+/// The file for the results of a script.
 fn done(file: &Path) -> PathBuf {
     file.with_file_name("done.json")
 }
 
-/// What the process does.
+/// The work of the process.
 pub(crate) fn run(file: &Path) -> Result<()> {
     let bytes = fs::read(file).with_context(|| format!("read {}", file.display()))?;
     let script: Script = serde_json::from_slice(&bytes)?;

@@ -1,4 +1,4 @@
-//! A copy of the sources, which may be edited.
+//! An editable copy of the sources.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,17 +14,17 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Copies a folder, but for what is hidden.
+    /// Copies a folder, except hidden files.
     pub(crate) fn copy(from: &Path, to: PathBuf) -> Result<Self> {
         copy(from, &to)?;
         Ok(Self { folder: to })
     }
 
-    /// Changes what is in a file, and nothing of what it means.
+    /// Changes the text of a file, but not its meaning.
     pub(crate) fn edit(&self, name: &str) -> Result<()> {
         static EDITS: AtomicUsize = AtomicUsize::new(0);
         let path = self.folder.join(name);
-        ensure!(path.is_file(), "{} is no file of the sources", path.display());
+        ensure!(path.is_file(), "{} is not a file of the sources", path.display());
         let mut file = fs::File::options()
             .append(true)
             .open(&path)
@@ -33,7 +33,8 @@ impl Tree {
             .with_context(|| format!("write {}", path.display()))
     }
 
-    /// The header in the folder that most of these sources name, the first of several; none if they name none.
+    /// The header in the folder that most of these sources include; of several, the first. `None` if they
+    /// include none.
     pub(crate) fn header(&self, sources: &[String]) -> Result<Option<String>> {
         let mut found: Vec<(String, usize)> = Vec::new();
         for source in sources {
@@ -57,7 +58,7 @@ impl Tree {
     }
 }
 
-/// What a line includes in quotes.
+/// The file that a line includes in quotes.
 fn quoted(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
     rest.trim_start().strip_prefix('"')?.split_once('"').map(|(name, _)| name)
@@ -75,7 +76,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         if path.is_dir() {
             copy(&path, &to.join(name))?;
         } else {
-            // Not its permissions: what is in a registry's folder may not be writable.
+            // Permissions are not copied: files in a registry's folder may be read-only.
             let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
             let to = to.join(name);
             fs::write(&to, bytes).with_context(|| format!("write {}", to.display()))?;

@@ -1,4 +1,4 @@
-// Kernels that do next to nothing, so that what is measured is the way to them.
+// Kernels that do next to nothing, so that measurements show the cost of calling them.
 
 extern "C" __global__ void nothing() {}
 

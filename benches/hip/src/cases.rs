@@ -1,4 +1,4 @@
-//! What is compared: raw calls with the safe API, or with raw calls of another library.
+//! The comparisons: raw calls with the safe API, or with raw calls of another library.
 
 use anyhow::Result;
 use hip::{Device, DeviceBuffer, Event, HostBuffer, LaunchConfig, Module};
@@ -7,16 +7,16 @@ use crate::measure::{Plan, compare, print_head};
 use crate::modules;
 use crate::raw::{ALLOCATIONS, COPIES, Kernels, N, NODES, Operation, Raw};
 
-/// How much is measured, and of which cases.
+/// How much to measure, and which cases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection<'a> {
     pub(crate) plan: &'a Plan,
-    /// Cases whose name has this in it.
+    /// Cases whose name contains this.
     pub(crate) only: Option<&'a str>,
 }
 
 impl Selection<'_> {
-    /// Compares an operation with another way to do it, if it is to be measured.
+    /// Compares an operation with another way to do it, if it is selected.
     fn compare(
         &self,
         name: &str,
@@ -31,7 +31,7 @@ impl Selection<'_> {
     }
 }
 
-/// Compares raw calls of one library with the same calls of the one that `device` is of.
+/// Compares raw calls of one library with the same calls of the library of `device`.
 pub(crate) fn libraries(selection: Selection<'_>, device: &Device, against: &Device) -> Result<()> {
     let (stream, stream_against) = (device.stream()?, against.stream()?);
     let (raw, raw_against) = (Raw::new(device, &stream), Raw::new(against, &stream_against));
@@ -49,14 +49,14 @@ pub(crate) fn libraries(selection: Selection<'_>, device: &Device, against: &Dev
     Ok(())
 }
 
-/// What every case of the safe API has at hand.
+/// The state available to every case of the safe API.
 struct Bench<'a> {
     selection: Selection<'a>,
     raw: Raw<'a>,
 }
 
 impl Bench<'_> {
-    /// Compares a raw operation with the same of `hip`, `once` after the other.
+    /// Compares a raw operation with the same operation of `hip`, `once`.
     fn case(
         &self,
         variant: &str,

@@ -1,7 +1,8 @@
-//! What the safe API costs over raw calls of the same library, or one library over another: launches, copies, allocations,
-//! events, graphs.
+//! Measures the overhead of the safe API over raw calls of the same library, or of one library over another:
+//! launches, copies, allocations, events, graphs.
 //!
-//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/contribute/benchmarks.md says what the figures mean.
+//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/contribute/benchmarks.md says what
+//! the figures mean.
 
 mod cases;
 mod measure;
@@ -19,19 +20,19 @@ mod modules {
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench hip")]
 struct Arguments {
-    /// The device; FERROCM_DEVICE, else `auto`, unless given
+    /// The device [default: FERROCM_DEVICE, otherwise `auto`]
     #[arg(long, value_name = "URI")]
     device: Option<String>,
-    /// Raw calls on this device are what raw calls on the other are compared with, not the safe API with raw calls
+    /// Compare raw calls on the device with raw calls on this one, instead of the safe API with raw calls
     #[arg(long, value_name = "URI")]
     against: Option<String>,
-    /// How often each case is measured
+    /// How often to measure each case
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// Operations between two readings of the clock
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
     batch: u16,
-    /// Only cases whose name has this in it
+    /// Only cases whose name contains this
     #[arg(long = "case", value_name = "TEXT")]
     case: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) repeats: usize,
@@ -10,11 +10,11 @@ pub(crate) struct Plan {
     pub(crate) batch: usize,
 }
 
-/// One side of a comparison: does an operation as often as asked.
+/// One side of a comparison: does an operation the given number of times.
 pub(crate) type Side<'a> = &'a mut dyn FnMut(usize) -> anyhow::Result<()>;
 
-/// Times both sides in turn, `batch` operations at once, and prints the medians of one operation and of the ratio. `settle` runs
-/// outside of the times, after each batch.
+/// Times both sides in turn, `batch` operations at once, and prints the medians of one operation and of the
+/// ratio. `settle` runs after each batch, outside of the timed section.
 pub(crate) fn compare(
     plan: &Plan,
     name: &str,
@@ -30,12 +30,12 @@ pub(crate) fn compare(
         settle()?;
         Ok(elapsed)
     };
-    // The first round makes what is made once.
+    // The first round does the one-time initialisation.
     time(raw)?;
     time(ours)?;
     let (mut of_raw, mut of_ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..plan.repeats {
-        // Whoever goes first is not always the same.
+        // The sides take turns to go first.
         let (a, b) = if round % 2 == 0 {
             let a = time(raw)?;
             (a, time(ours)?)
@@ -57,7 +57,7 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Heads the table with what the two sides are called.
+/// Prints the header of the table, with the names of both sides.
 pub(crate) fn print_head(raw: &str, ours: &str) {
     println!("{:<34} {raw:>11} {ours:>11} {:>10}", "operation", "ratio");
     println!("{}", "-".repeat(69));

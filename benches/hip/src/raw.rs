@@ -1,4 +1,4 @@
-//! Raw calls with their status looked at, as a careful C program makes them.
+//! Raw calls with checks of their status, as in a careful C program.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -22,10 +22,10 @@ fn failed(status: hipError_t) -> Result<()> {
     bail!("a raw call failed: {status:?}")
 }
 
-/// Something that is done as often as asked.
+/// An operation, done the given number of times.
 pub(crate) struct Operation<'a> {
     pub(crate) name: String,
-    /// It takes about as long as so many others: fewer of them make a batch.
+    /// It takes about as long as this many others, so a batch has fewer of them.
     pub(crate) size: usize,
     pub(crate) run: Box<dyn FnMut(usize) -> Result<()> + 'a>,
 }
@@ -50,7 +50,7 @@ pub(crate) const N: usize = 256;
 /// Kernels of one graph.
 pub(crate) const NODES: usize = 20;
 
-/// A HIP library on a device, and a stream of that.
+/// A HIP library on a device, and a stream of that device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'a> {
     pub(crate) device: &'a Device,
@@ -171,13 +171,13 @@ impl<'a> Raw<'a> {
     pub(crate) fn launch_graph(self) -> Result<Operation<'a>> {
         let graph = Kernels::new(self.device, self.stream)?.graph(self.device)?;
         Ok(Operation::new(format!("launch a graph of {NODES} kernels"), NODES, move || {
-            // SAFETY: both handles are valid, and what the graph uses lives on.
+            // SAFETY: both handles are valid, and everything that the graph uses is still alive.
             check(unsafe { (self.table.hipGraphLaunch)(graph.as_raw(), self.handle) })
         }))
     }
 
     /// # Safety
-    /// Both sides have that many bytes, until the copy is done.
+    /// Both sides must have that many bytes until the copy is done.
     unsafe fn copy(
         self,
         to: *mut c_void,
@@ -209,7 +209,7 @@ impl Kernels {
         Ok(Self { saxpy, x, y })
     }
 
-    /// Enqueues [`NODES`] of them.
+    /// Enqueues [`NODES`] kernels.
     pub(crate) fn enqueue(&mut self, stream: &Stream) -> hip::Result<()> {
         for _ in 0..NODES {
             let launch = self.saxpy.launch(stream).elements(N, N as u32);
@@ -220,18 +220,18 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same as a graph, which keeps what it uses.
+    /// The same as a graph, which keeps everything that it uses alive.
     pub(crate) fn graph(mut self, device: &Device) -> Result<GraphExec> {
         Ok(device.capture(|stream| self.enqueue(stream))?.instantiate()?)
     }
 }
 
-/// A kernel as a C program gets it.
+/// A kernel as a C program obtains it.
 struct Kernel<'a> {
     raw: Raw<'a>,
     module: hipModule_t,
     function: hipFunction_t,
-    /// HIP may refer to the image as long as the module is loaded.
+    /// HIP may refer to the image while the module is loaded.
     _image: Vec<u8>,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Kernel<'a> {
         let image = object.code()?.into_owned();
         raw.device.make_current()?;
         let (mut module, mut function) = (null_mut(), null_mut());
-        // SAFETY: the image is a code object and stays where it is, the results are places to write to.
+        // SAFETY: the image is a code object and does not move, and the results are writable.
         unsafe {
             check((raw.table.hipModuleLoadData)(&raw mut module, image.as_ptr().cast()))?;
             check((raw.table.hipModuleGetFunction)(&raw mut function, module, name.as_ptr()))?;
@@ -251,7 +251,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// # Safety
-    /// The pointers are to the kernel's arguments, as many as it has.
+    /// The pointers must lead to all of the kernel's arguments.
     #[inline]
     unsafe fn launch(&self, workgroup: u32, arguments: *mut *mut c_void) -> Result<()> {
         // SAFETY: the function is loaded; the rest is the caller's promise.
@@ -290,12 +290,12 @@ impl Memory {
     /// `hipMalloc`, on the current device.
     fn new(table: &'static Table, bytes: usize) -> Result<Self> {
         let mut pointer = null_mut();
-        // SAFETY: the result is a place to write to.
+        // SAFETY: the result is writable.
         check(unsafe { (table.hipMalloc)(&raw mut pointer, bytes) })?;
         Ok(Self { table, pointer })
     }
 
-    /// A method, so that closures keep the memory and not a copy of its address.
+    /// A method, so that closures capture the memory and not a copy of its address.
     fn pointer(&self) -> *mut c_void {
         self.pointer
     }
@@ -303,7 +303,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the memory came from `hipMalloc` and is freed once; whoever used it has waited.
+        // SAFETY: the memory is from `hipMalloc` and is freed once; all users of it have waited.
         report(check(unsafe { (self.table.hipFree)(self.pointer) }));
     }
 }
@@ -317,7 +317,7 @@ struct RawEvent {
 impl RawEvent {
     fn new(table: &'static Table, flags: u32) -> Result<Self> {
         let mut event = null_mut();
-        // SAFETY: the result is a place to write to.
+        // SAFETY: the result is writable.
         check(unsafe { (table.hipEventCreateWithFlags)(&raw mut event, flags) })?;
         Ok(Self { table, event })
     }

@@ -1,4 +1,4 @@
-//! How long the translation of a line takes, here and with hipify-perl on the same file.
+//! Measures how long the translation of a line takes, here and with hipify-perl on the same file.
 //!
 //! `cargo xtask bench hipify` runs it; docs/use/hipify.md has figures.
 
@@ -10,17 +10,17 @@ use std::{fs, io};
 use clap::Parser;
 use hipify::{Options, Tables, translate};
 
-/// Measures the translation of CUDA sources, beside hipify-perl where that is installed.
+/// Measures the translation of CUDA sources, compared with hipify-perl if that is installed.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench hipify", bin_name = "cargo xtask bench hipify")]
 struct Arguments {
-    /// A source to translate [default: one that is made up, with names of every family]
+    /// A source to translate [default: a made-up one, with names of every family]
     #[arg(value_name = "FILE")]
     source: Option<PathBuf>,
-    /// Lines of the source that is made up
+    /// Lines of the made-up source
     #[arg(long, default_value_t = 500, value_name = "NUMBER")]
     lines: usize,
-    /// How often each is measured; the best counts
+    /// How often to measure each; the best counts
     #[arg(long, default_value_t = 5, value_name = "NUMBER")]
     repeat: usize,
     /// hipify-perl [default: the one of the toolchain]
@@ -72,7 +72,7 @@ fn perl(program: &Path, source: &Path, arguments: &[&str]) -> io::Result<()> {
     let mut command = Command::new("perl");
     command.arg(program).args(arguments).arg("--").arg(source).env("LC_ALL", "C");
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    if command.status()?.success() { Ok(()) } else { Err(io::Error::other("hipify-perl fails")) }
+    if command.status()?.success() { Ok(()) } else { Err(io::Error::other("hipify-perl failed")) }
 }
 
 fn measure(arguments: &Arguments) -> io::Result<()> {
@@ -107,7 +107,7 @@ fn measure(arguments: &Arguments) -> io::Result<()> {
         println!("hipify-perl is not installed; `cargo xtask setup` installs it");
         return Ok(());
     };
-    // One run each: it takes long enough.
+    // One run each, because it takes long enough.
     row("hipify-perl", best(1, || perl(&program, &source, &[]))?, lines);
     row("hipify-perl -quiet-warnings", best(1, || perl(&program, &source, &["-quiet-warnings"]))?, lines);
     Ok(())

@@ -1,4 +1,4 @@
-//! The operations that are measured: each with sizes of inference, and with what it has to compute and to move.
+//! The measured operations: each with sizes from inference, and with what it needs to compute and to move.
 
 use anyhow::{Context, Result};
 use half::f16;
@@ -12,9 +12,9 @@ use crate::peaks::Arithmetic;
 
 /// An operation with its buffers.
 pub(crate) struct Case {
-    /// Of the operation; a multiply-add is two, a function of one number is one.
+    /// Floating-point operations; a multiply-add counts as two, a function of one number as one.
     pub(crate) flops: u64,
-    /// Each input read and each output written once.
+    /// Bytes: each input read and each output written once.
     pub(crate) bytes: u64,
     pub(crate) arithmetic: Arithmetic,
     pub(crate) run: Run,
@@ -27,7 +27,7 @@ type Make = fn(&Stream) -> kernels::Result<Case>;
 trait Single: Float<Compute = f32> + GemmElement<Product = Self> {}
 impl<T: Float<Compute = f32> + GemmElement<Product = T>> Single for T {}
 
-/// Hidden size of the models whose shapes these are, and rows of activations.
+/// Hidden size of the models with these shapes, and rows of activations.
 const HIDDEN: usize = 2048;
 const ROWS: usize = 64;
 
@@ -67,7 +67,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(name, _)| *name)
 }
 
-/// Makes a case with its buffers.
+/// Creates a case with its buffers.
 pub(crate) fn make(name: &str, stream: &Stream) -> Result<Case> {
     let (_, make) = CASES.iter().find(|(known, _)| *known == name).context("there is no such case")?;
     Ok(make(stream)?)
@@ -135,7 +135,7 @@ fn rms_norm_backward<T: Single>(stream: &Stream) -> kernels::Result<Case> {
     let (alpha, mut out) = (noise::<T>(stream, HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let mut scales = DeviceBuffer::<f32>::zeroed(stream, ROWS)?;
     Ok(Case {
-        // Two sums of products, of one of them with weights; a product, a difference, a product.
+        // Two sums of products, one of them with weights; a product, a difference, a product.
         flops: 9 * x.len() as u64,
         bytes: size::<T>(3 * x.len() + HIDDEN) + size::<f32>(ROWS),
         arithmetic: Arithmetic::F32,
@@ -169,9 +169,9 @@ fn adamw<T: Single>(stream: &Stream) -> kernels::Result<Case> {
     let (mut mean, mut square) =
         (DeviceBuffer::<f32>::zeroed(stream, count)?, DeviceBuffer::zeroed(stream, count)?);
     Ok(Case {
-        // Of the mean 3, of the square 4, of the decay 2, of the step 7.
+        // 3 for the mean, 4 for the square, 2 for the decay, 7 for the step.
         flops: 16 * count as u64,
-        // The parameters in 16 bits are only written.
+        // The 16-bit parameters are only written.
         bytes: 2 * size::<T>(count) + 6 * size::<f32>(count),
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| {
@@ -248,7 +248,7 @@ fn two_products(stream: &Stream) -> kernels::Result<Case> {
     })
 }
 
-/// Bytes of the blocks of so many vectors of activations.
+/// Bytes of the blocks of this many vectors of activations.
 fn q8_1(vectors: usize) -> u64 {
     (vectors * HIDDEN / Q8_1::VALUES * Q8_1::BYTES) as u64
 }
@@ -264,7 +264,8 @@ fn quantize<T: Single>(stream: &Stream, vectors: usize) -> kernels::Result<Case>
     })
 }
 
-/// A quantised matrix times vectors. Its blocks are zeros: how long a product takes does not depend on them.
+/// A quantised matrix times vectors. Its blocks are zeros, because the time of a product does not depend on
+/// them.
 fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> kernels::Result<Case> {
     let weights = HIDDEN * HIDDEN / quant.block_values() * quant.block_bytes();
     let blocks = DeviceBuffer::<u8>::zeroed(stream, weights)?;
@@ -293,7 +294,7 @@ fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmeti
     })
 }
 
-/// Each token has two of the experts, which have as many pairs.
+/// Each token has two experts, and all experts have equally many pairs.
 fn gemm_experts<T: Single>(stream: &Stream) -> kernels::Result<Case> {
     const EXPERTS: usize = 8;
     let (n, k, pairs) = (512, HIDDEN, 2 * ROWS);

@@ -1,4 +1,4 @@
-//! How busy the machine was with other things, as Linux tells it.
+//! How busy the machine was with other work, as Linux reports it.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use std::fs;
 pub(crate) struct Load {
     all: u64,
     idle: u64,
-    /// Of this process.
+    /// Processor time of this process.
     own: u64,
 }
 
 impl Load {
-    /// Until now; nothing where the system does not tell.
+    /// The times until now; `None` if the system does not report them.
     pub(crate) fn now() -> Option<Self> {
         Self::read(&fs::read_to_string("/proc/stat").ok()?, &fs::read_to_string("/proc/self/stat").ok()?)
     }
@@ -28,14 +28,15 @@ impl Load {
             .ok()?;
         // user, nice, system, idle, iowait, irq, softirq, steal; guests are counted among the first two
         let idle = ticks.get(3)? + ticks.get(4)?;
-        // behind the program's name, which may have blanks in it: the state is the third field, the times are the 14th and 15th
+        // after the program's name, which may contain spaces: the state is the third field, the times are the
+        // 14th and 15th
         let mut fields = process.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut ticks_of_process = || fields.next()?.parse::<u64>().ok();
         let own = ticks_of_process()? + ticks_of_process()?;
         Some(Self { all: ticks.iter().take(8).sum(), idle, own })
     }
 
-    /// The part of the processors' time since then that others had.
+    /// The fraction of processor time since then that other processes used.
     pub(crate) fn others_since(self, before: Self) -> f64 {
         let all = self.all.saturating_sub(before.all);
         let others =

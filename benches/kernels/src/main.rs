@@ -1,4 +1,4 @@
-//! What the kernels execute and move, per target, beside what their operations have to.
+//! Counts what the kernels execute and move, per target, compared with what their operations need.
 //!
 //! `cargo xtask bench kernels` runs it; docs/contribute/benchmarks.md says what the figures mean.
 
@@ -23,10 +23,10 @@ pub(crate) struct Arguments {
     /// Target to run on; may be repeated [default: one of each generation]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
-    /// Only cases whose name has this in it
+    /// Only cases whose name contains this
     #[arg(long = "case", value_name = "TEXT")]
     case: Option<String>,
-    /// How often each is timed; the median counts
+    /// How often to time each case; the median counts
     #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// Write everything to this file

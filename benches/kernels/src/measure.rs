@@ -1,4 +1,4 @@
-//! Each case on one virtual GPU: counted once, then timed.
+//! Runs each case on one virtual GPU: counted once, then timed.
 
 use std::time::Instant;
 
@@ -16,43 +16,45 @@ use crate::peaks::Gpu;
 pub(crate) struct Measured {
     pub(crate) case: String,
     pub(crate) target: String,
-    /// The kernels that ran, in their order.
+    /// The kernels that ran, in order.
     pub(crate) kernels: Vec<String>,
-    /// Of waves; all kernels together.
+    /// Instructions of waves, all kernels together.
     pub(crate) instructions: u64,
     /// Matrix instructions among them.
     pub(crate) matrix_instructions: u64,
-    /// Lanes that vector instructions used, and those of matrix instructions, which use the whole wave.
+    /// Lanes used by vector instructions and by matrix instructions, which use the whole wave.
     pub(crate) lane_instructions: u64,
-    /// Floating-point operations that the operation consists of; a multiply-add is two.
+    /// Floating-point operations of the operation; a multiply-add counts as two.
     pub(crate) flops: u64,
-    /// Bytes of global memory read and written by all lanes, scalar loads included; what caches would serve counts each time.
+    /// Bytes of global memory read and written by all lanes, including scalar loads. Accesses that caches
+    /// would serve count each time.
     pub(crate) bytes: u64,
-    /// Bytes that any implementation has to read and write: each input and each output once.
+    /// Bytes that any implementation must read and write: each input and each output once.
     pub(crate) needed_bytes: u64,
-    /// Cycles that LDS takes for bank conflicts, of all its cycles.
+    /// The fraction of LDS cycles spent on bank conflicts.
     pub(crate) lds_conflicts: f64,
-    /// Waves of the kernel that executes most, per SIMD unit of a real device, and what it could hold.
+    /// Waves per SIMD unit of a real device, and the maximum there, for the kernel that executes most.
     pub(crate) occupancy: (u32, u32),
     /// Median time on this machine's virtual GPU, seconds.
     pub(crate) seconds: f64,
-    /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is slower.
+    /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is
+    /// slower.
     pub(crate) roofline_seconds: Option<f64>,
 }
 
 impl Measured {
-    /// Floating-point operations by lane instruction.
+    /// Floating-point operations per lane instruction.
     pub(crate) fn flops_each(&self) -> f64 {
         self.flops as f64 / self.lane_instructions as f64
     }
 
-    /// How many times the bytes that it has to it moves.
+    /// How many times the needed bytes it moves.
     pub(crate) fn times_moved(&self) -> f64 {
         self.bytes as f64 / self.needed_bytes as f64
     }
 }
 
-/// Measures the cases that the text is in.
+/// Measures the cases whose name contains the text.
 pub(crate) fn on(target: &str, only: Option<&str>, repeat: usize) -> Result<Vec<Measured>> {
     let device = Device::open(format!("vgpu:{target}"))?;
     let stream = device.stream()?;
@@ -63,7 +65,7 @@ pub(crate) fn on(target: &str, only: Option<&str>, repeat: usize) -> Result<Vec<
         let measured = measure(target, name, &mut case, &kernels, &stream, repeat);
         all.push(measured.with_context(|| name.to_owned())?);
     }
-    ensure!(!all.is_empty(), "no case has `{}` in its name", only.unwrap_or_default());
+    ensure!(!all.is_empty(), "no name of a case contains `{}`", only.unwrap_or_default());
     Ok(all)
 }
 

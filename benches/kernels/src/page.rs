@@ -6,10 +6,11 @@ use crate::measure::Measured;
 use crate::peaks::Gpu;
 use crate::report;
 
-/// From so much on, times are said to be those of a busy machine.
+/// From this fraction, the page says that the machine was busy.
 const BUSY: f64 = 0.05;
 
-/// The page with all cases on all targets. `others` is the part of the machine's processor time that other processes had.
+/// The page with all cases on all targets. `others` is the fraction of the machine's processor time that
+/// other processes used.
 pub(crate) fn write(targets: &[&str], measured: &[Measured], repeat: u16, others: Option<f64>) -> String {
     let mut page = String::from(
         "# What the kernels execute and move\n\n\
@@ -67,7 +68,7 @@ fn on<'a>(measured: &'a [Measured], target: &'a str) -> impl Iterator<Item = &'a
     measured.iter().filter(move |row| row.target == target)
 }
 
-/// The targets beside each other.
+/// The targets side by side.
 fn compared(page: &mut String, targets: &[&str], measured: &[Measured]) {
     *page += "\n## All targets\n\nFLOP by lane instruction, and how many times the bytes that it has to each case moves.\n\n| case |";
     targets.iter().for_each(|target| *page += &format!(" {target} | |"));
@@ -83,7 +84,7 @@ fn compared(page: &mut String, targets: &[&str], measured: &[Measured]) {
     }
 }
 
-/// With a comma before each three digits.
+/// With a comma between every three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

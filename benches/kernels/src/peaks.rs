@@ -1,11 +1,11 @@
-//! What a real GPU of each target can do at most, as AMD's data sheets and product pages have it (dense, boost clock).
+//! The peaks of a real GPU of each target, from AMD's data sheets and product pages (dense, boost clock).
 
-/// The type that an operation computes in, as far as peaks differ by it.
+/// The type that an operation computes in, as far as peaks depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arithmetic {
-    /// f32 on the vector units; on matrix units where there are some for f32 ([`Gpu::matrix_f32`]).
+    /// f32 on the vector units, or on matrix units if they support f32 ([`Gpu::matrix_f32`]).
     F32,
-    /// f16 or bf16, summed in f32, on matrix units where there are some.
+    /// f16 or bf16, summed in f32, on matrix units if there are any.
     F16,
 }
 
@@ -16,9 +16,9 @@ pub(crate) struct Gpu {
     pub(crate) name: &'static str,
     /// TFLOP/s of f32 vector arithmetic.
     vector_f32: f64,
-    /// TFLOP/s of f32 on matrix units, where there are some.
+    /// TFLOP/s of f32 on matrix units, if there are any.
     matrix_f32: Option<f64>,
-    /// TFLOP/s of products of f16 or bf16: matrix units, or packed arithmetic where there are none.
+    /// TFLOP/s of products of f16 or bf16: on matrix units, or with packed arithmetic if there are none.
     f16: f64,
     /// Bytes per second of the memory, in 10^9.
     pub(crate) memory: f64,
@@ -69,13 +69,13 @@ pub(crate) const GPUS: [Gpu; 5] = [
 ];
 
 impl Gpu {
-    /// That of a target, if there is one in the table.
+    /// The GPU of a target, if the table has one.
     pub(crate) fn of(target: &str) -> Option<&'static Gpu> {
         let processor = target.split(':').next();
         GPUS.iter().find(|gpu| Some(gpu.target) == processor)
     }
 
-    /// The shortest time, in seconds, in which it could do that much: an estimate from peaks, which no kernel reaches.
+    /// The shortest time, in seconds, for this much work: an estimate from peaks, which no kernel reaches.
     pub(crate) fn roofline(&self, flops: f64, arithmetic: Arithmetic, bytes: f64) -> f64 {
         let teraflops = match arithmetic {
             Arithmetic::F32 => self.matrix_f32.unwrap_or(self.vector_f32),

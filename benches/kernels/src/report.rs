@@ -1,30 +1,30 @@
-//! How figures are shown.
+//! Output of the figures.
 
 use vgpu::machine::Machine;
 
 use crate::measure::Measured;
 use crate::peaks::Gpu;
 
-/// What is measured, and on what.
+/// Prints what is measured, and on what.
 pub(crate) fn print_head(repeat: u16) {
     println!("machine     {}", machine());
     println!("time        on the virtual GPU, median of {repeat} runs");
     println!(
-        "estimate    peak arithmetic or memory of the real GPU, whichever is slower: no kernel is as fast"
+        "estimate    peak arithmetic or memory of the real GPU, whichever is slower; no kernel reaches it"
     );
     println!(
-        "moved       bytes of global memory that all lanes read and wrote, beside those that any implementation has to"
+        "moved       bytes of global memory that all lanes read and wrote, compared with what any implementation must"
     );
     println!();
 }
 
-/// What the virtual GPU runs on.
+/// The machine that the virtual GPU runs on.
 pub(crate) fn machine() -> String {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     format!("{} vectors, {threads} threads", Machine::global().vectors())
 }
 
-/// Of the real GPU.
+/// The name of the real GPU.
 pub(crate) fn estimate(row: &Measured) -> String {
     row.roofline_seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{:.2} us", seconds * 1e6))
 }

@@ -1,4 +1,5 @@
-//! The program runs. `cargo xtask bench kernels` also takes it from here: Cargo builds it for this test of what all tests are built of.
+//! The program runs. `cargo xtask bench kernels` also uses this build: for this test, Cargo builds the
+//! program from the same crates as all other tests.
 
 use std::process::{Command, Output};
 
@@ -14,7 +15,7 @@ fn a_case_is_counted_and_timed() {
     assert!(text.contains("gfx1100 (Radeon RX 7900 XTX)"), "{text}");
     let row = text.lines().find(|line| line.contains("gated silu f16 64x2048")).unwrap();
     let numbers: Vec<&str> = row.split_whitespace().skip(4).collect();
-    // what it moves is at least what it has to: three times 64 × 2048 halves
+    // it moves at least what it must: three times 64 × 2048 halves
     assert!(numbers[4].parse::<u64>().unwrap() >= 3 * 64 * 2048 * 2, "{row}");
     assert_eq!(text.matches("64x2048").count(), 1, "{text}");
 }

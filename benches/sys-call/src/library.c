@@ -1,4 +1,4 @@
-/* Functions with the names and types of HIP's that do next to nothing, so that what is measured is the call. */
+/* Functions with names and types of HIP functions that do next to nothing, so that only the call is measured. */
 
 int hipInit(unsigned flags) { return (int)(flags & 0); }
 

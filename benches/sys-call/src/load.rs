@@ -1,4 +1,4 @@
-//! What loading costs: a library with every function of the table, as many copies of it as are timed.
+//! The cost of loading: a library with every function of the table, copied once for each timing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const REPEATS: usize = 25;
 
 /// The result.
 pub(crate) struct Load {
-    /// How many functions the library has.
+    /// The number of functions of the library.
     pub(crate) functions: usize,
     /// The loader's part.
     pub(crate) open: Duration,
@@ -22,7 +22,7 @@ pub(crate) struct Load {
     pub(crate) table: Duration,
 }
 
-/// Times loading; every time a file that the process has not seen.
+/// Times loading, each time of a file that the process has not loaded yet.
 pub(crate) fn measure() -> Result<Load, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let library = compile(folder.path())?;
@@ -41,7 +41,7 @@ pub(crate) fn measure() -> Result<Load, String> {
         let loaded = unsafe { Table::load_from(&file) }.map_err(|error| error.to_string())?;
         table.push(start.elapsed().as_secs_f64());
         if let Some(missing) = Table::symbols().find(|symbol| !loaded.has(symbol)) {
-            return Err(format!("the table has no {missing}, though the library does"));
+            return Err(format!("the table lacks {missing}, which the library has"));
         }
     }
     Ok(Load {

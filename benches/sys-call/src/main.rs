@@ -1,4 +1,4 @@
-//! What a call through a function table costs, against a linked call and against a symbol look-up per call.
+//! Compares a call through a function table with a linked call and with a symbol look-up per call.
 //!
 //! `cargo xtask bench sys` runs it; docs/use/loading.md has figures.
 

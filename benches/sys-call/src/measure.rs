@@ -11,13 +11,13 @@ use hip_sys::{Table, hipDeviceptr_t, hipError_t, hipPointer_attribute};
 
 use crate::load;
 
-/// What the program is linked to.
+/// The library that the program is linked to.
 const LIBRARY: &str = env!("SYS_CALL_LIBRARY");
 /// Calls that are timed together.
 const CALLS: u32 = 10_000;
-/// As `CALLS`, for what is some twenty times slower.
+/// As `CALLS`, for calls that are about twenty times slower.
 const LOOK_UPS: u32 = 1_000;
-/// How often each is timed, all of them in turn, so that a change of the clock meets all alike.
+/// How often each is timed. All are timed in turn, so that a change of the clock affects all of them.
 const REPEATS: usize = 501;
 
 unsafe extern "C" {
@@ -30,10 +30,10 @@ unsafe extern "C" {
     ) -> hipError_t;
 }
 
-/// A way to call a function: times so many calls.
+/// A way to call a function: times this many calls.
 type Way<'a> = (&'static str, u32, Box<dyn FnMut(u32) -> Duration + 'a>);
 
-/// Times `calls` runs of a call, a multiple of eight: eight in a row, so that where the compiler happened to put the loop
+/// Times `calls` runs of a call, a multiple of eight: eight in a row, so that the alignment of the loop
 /// matters little.
 #[inline(always)]
 fn time(calls: u32, mut call: impl FnMut() -> hipError_t) -> Duration {
@@ -51,16 +51,16 @@ fn time(calls: u32, mut call: impl FnMut() -> hipError_t) -> Duration {
     start.elapsed()
 }
 
-/// Reads a pointer from the table, every time anew: the compiler would take the read out of the loop, as it could not
-/// in a program that calls now and then.
+/// Reads a pointer from the table each time. Otherwise the compiler would move the read out of the loop,
+/// which it cannot do in a program with occasional calls.
 #[inline(always)]
 fn read<F: Copy>(field: &F) -> F {
-    // SAFETY: a reference is valid for reads, also for one that is not optimised.
+    // SAFETY: a reference is valid for reads, including volatile ones.
     unsafe { std::ptr::read_volatile(field) }
 }
 
-/// The three ways to call one function with some arguments. The name stands for the linked function, the field and the
-/// symbol; the arguments are hidden from the optimiser.
+/// The three ways to call one function with some arguments. The name stands for the linked function, the
+/// field and the symbol; the arguments are hidden from the optimiser.
 macro_rules! ways {
     ($table:expr, $library:expr, $name:ident: $type:ty $(, $argument:expr)*) => {{
         let (table, library): (&'static Table, &libloading::Library) = ($table, $library);
@@ -142,13 +142,13 @@ fn medians<const N: usize>(mut ways: [Way<'_>; N]) -> Vec<(&'static str, f64)> {
     ways.iter().zip(times).map(|((name, ..), times)| (*name, median(times))).collect()
 }
 
-/// The middle value; NaN of none.
+/// The middle value; NaN without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The processor's name, and how many there are.
+/// The processor's name, and the number of processors.
 fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info

@@ -1,5 +1,5 @@
 // How many iterations each point takes to leave the circle of radius 2, at most `limit`: neighbours diverge.
-// Products and sums are rounded apart, so that every compiler gives the same counts.
+// Products and sums are rounded separately, so that every compiler gives the same counts.
 #pragma clang fp contract(off)
 
 extern "C" __global__ __launch_bounds__(256) void mandelbrot(unsigned size, unsigned limit, float *counts) {

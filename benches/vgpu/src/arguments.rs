@@ -17,16 +17,17 @@ pub(crate) struct Arguments {
     /// Target to run on, such as gfx1100; may be repeated [default: one of each instruction set]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
-    /// How many threads run workgroups; may be repeated [default: 1, 2, 4, … up to the cores of this process]
+    /// Number of threads that run workgroups; may be repeated [default: 1, 2, 4, … up to the cores of this
+    /// process]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Vec<u16>,
     /// Kernel to run; may be repeated [default: all]
     #[arg(long, value_name = "KERNEL", value_delimiter = ',')]
     kernel: Vec<Kernel>,
-    /// How often each is timed; the median counts
+    /// How often to time each kernel; the median counts
     #[arg(long, value_name = "COUNT", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) repeat: u16,
-    /// Write everything, each single time included, to this file
+    /// Write everything, including each single time, to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

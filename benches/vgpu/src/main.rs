@@ -1,4 +1,5 @@
-//! How fast the virtual GPU is: seven kernels, per target and number of threads, against PoCL where that is installed.
+//! Measures the speed of the virtual GPU: seven kernels, per target and number of threads, compared with PoCL
+//! if that is installed.
 //!
 //! `cargo xtask bench vgpu` runs it; docs/contribute/benchmarks.md has figures.
 

@@ -1,4 +1,5 @@
-//! The measurement: every kernel on everything, in turn, so that a change of the clock or of the load meets all alike.
+//! The measurement: every kernel on all devices, in turn, so that a change of the clock or of the load
+//! affects all of them.
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What a workload runs on, and what is known of it.
+/// What a workload runs on, and its properties.
 struct Entry<C> {
     device: Device,
     threads: Vec<usize>,
@@ -71,7 +72,7 @@ fn measure(
                 natives.push(Entry { device: Device::Pocl, threads, runner, executed: None, times });
             }
             Ok(None) => {}
-            // The virtual GPU's own figures do not depend on it.
+            // The figures of the virtual GPU do not depend on it.
             Err(error) => eprintln!("{}: {error:#}", report::name(kernel)),
         }
     }
@@ -92,7 +93,7 @@ fn measure(
     Ok(results)
 }
 
-/// A workload on PoCL, verified; none if PoCL has fewer threads.
+/// A workload on PoCL, verified; `None` if PoCL has fewer threads.
 fn on_pocl<'a>(pocl: &Pocl, workload: &'a Workload, threads: usize) -> Result<Option<OnPocl<'a>>> {
     let Some(mut runner) = pocl.prepare(workload, threads)? else { return Ok(None) };
     verify(workload, &mut runner).with_context(|| format!("PoCL, {threads} threads"))?;

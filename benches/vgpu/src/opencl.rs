@@ -1,4 +1,4 @@
-//! Workloads on PoCL, through the OpenCL loader, which is opened when the program runs.
+//! Workloads on PoCL, through the OpenCL loader, which is opened at run time.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -22,17 +22,17 @@ use crate::workload::{Argument, Workload};
 #[derive(Debug)]
 pub(crate) struct Pocl {
     device: Device,
-    /// How many threads it has.
+    /// Its number of threads.
     threads: usize,
-    /// Its version, for people.
+    /// Its version, as text.
     pub(crate) version: String,
 }
 
 impl Pocl {
-    /// Looks for it.
+    /// Looks for PoCL.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Says why there is none.
     pub(crate) fn find() -> Result<Pocl, String> {
         let platforms = match get_platforms() {
             Ok(platforms) => platforms,
@@ -72,7 +72,7 @@ impl Pocl {
         })
     }
 
-    /// A workload on so many of PoCL's threads, or none if it has fewer.
+    /// A workload on this many of PoCL's threads, or `None` if it has fewer.
     pub(crate) fn prepare<'a>(&self, workload: &'a Workload, threads: usize) -> Result<Option<OnPocl<'a>>> {
         match threads.cmp(&self.threads) {
             std::cmp::Ordering::Greater => Ok(None),
@@ -84,14 +84,14 @@ impl Pocl {
                     .create_sub_devices(&counts)
                     .map_err(|error| anyhow!("{threads} of PoCL's threads: {error}"))?
                     .pop()
-                    .ok_or_else(|| anyhow!("PoCL made no part of {threads} threads"))?;
+                    .ok_or_else(|| anyhow!("PoCL created no subdevice of {threads} threads"))?;
                 OnPocl::new(workload, Device::new(part.id()), Some(part)).map(Some)
             }
         }
     }
 }
 
-/// A workload on PoCL. What is declared first is released first.
+/// A workload on PoCL. Fields are released in the order of their declaration.
 #[derive(Debug)]
 pub(crate) struct OnPocl<'a> {
     workload: &'a Workload,
@@ -114,7 +114,8 @@ impl<'a> OnPocl<'a> {
         let kernel = Kernel::create(&program, name).with_context(|| format!("{source}.cl: {name}"))?;
         let buffer = |flags, values: &[f32]| {
             let start = values.as_ptr().cast::<c_void>().cast_mut();
-            // SAFETY: the buffer has as many elements as the slice it is copied from, which the call only reads.
+            // SAFETY: the buffer has as many elements as the slice it is copied from, which the call only
+            // reads.
             unsafe { Buffer::<f32>::create(&context, flags | CL_MEM_COPY_HOST_PTR, values.len(), start) }
         };
         let inputs = workload.inputs.iter().map(|input| buffer(CL_MEM_READ_ONLY, input));
@@ -122,7 +123,8 @@ impl<'a> OnPocl<'a> {
         let output = buffer(CL_MEM_READ_WRITE, &workload.output).context("PoCL's output")?;
         for (index, argument) in (0..).zip(&workload.arguments) {
             let memory = |buffer: &Buffer<f32>| -> cl_mem { opencl3::memory::ClMem::get(buffer) };
-            // SAFETY: values and buffers have the types that the kernel declares; the buffers live as long as the kernel.
+            // SAFETY: values and buffers have the types that the kernel declares; the buffers live as long as
+            // the kernel.
             unsafe {
                 match *argument {
                     Argument::U32(value) => kernel.set_arg(index, &value),

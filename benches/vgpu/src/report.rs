@@ -1,4 +1,4 @@
-//! Figures from times, and how they are shown.
+//! Figures computed from times, and their output.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use vgpu::machine::{Executed, Machine};
 use crate::opencl::Pocl;
 use crate::workload::{Kernel, Workload};
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) host: Host,
@@ -17,15 +17,15 @@ pub(crate) struct Report {
     pub(crate) results: Vec<Measured>,
 }
 
-/// What it was measured on.
+/// The machine that it was measured on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Host {
     architecture: &'static str,
-    /// Cores for this process.
+    /// Cores available to this process.
     cores: usize,
-    /// The widest vectors that the virtual GPU uses.
+    /// The width of the vectors that the virtual GPU uses.
     vectors: &'static str,
-    /// PoCL's version, or why there is none.
+    /// PoCL's version, or why it is missing.
     pocl: Result<String, String>,
 }
 
@@ -40,7 +40,7 @@ impl Host {
     }
 }
 
-/// What a kernel ran on.
+/// The device that a kernel ran on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Device {
@@ -67,13 +67,13 @@ pub(crate) struct Measured {
     threads: usize,
     /// The median time of a launch.
     seconds: f64,
-    /// The shortest one: far below the median if something else had the cores.
+    /// The shortest time: far below the median if other programs used the cores.
     best_seconds: f64,
     /// All times, in the order of measurement.
     times: Vec<f64>,
     rate: f64,
     unit: &'static str,
-    /// Of one launch.
+    /// Figures of one launch.
     instructions: Option<u64>,
     lane_instructions: Option<u64>,
     lane_instructions_per_second: Option<f64>,
@@ -121,7 +121,8 @@ fn serialize_name<S: serde::Serializer>(kernel: &Kernel, serializer: S) -> Resul
     serializer.serialize_str(&name(*kernel))
 }
 
-/// The middle one of an odd number of values, the mean of the two middle ones of an even number; zero of none.
+/// The middle one of an odd number of values, the mean of the two middle ones of an even number; zero without
+/// values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -149,7 +150,7 @@ pub(crate) fn relate(results: &mut [Measured]) {
     }
 }
 
-/// Says what is measured on what, and heads the table.
+/// Prints what is measured and on what, and the header of the table.
 pub(crate) fn print_head(host: &Host, repeats: u16) {
     println!("host   {}, {} cores, {}", host.architecture, host.cores, host.vectors);
     match &host.pocl {
@@ -215,7 +216,7 @@ pub(crate) fn print_kernel(results: &[Measured], pocl: bool) {
     println!();
 }
 
-/// What stands out of the table: the slowest kernel and the mean of the ratios, per device and number of threads.
+/// A summary of the table: the slowest kernel and the mean of the ratios, per device and number of threads.
 pub(crate) fn print_summary(results: &[Measured]) {
     let mut seen: Vec<(&Device, usize)> = Vec::new();
     for result in results {

@@ -26,7 +26,7 @@ pub(crate) struct OnVirtualGpu<'a> {
 }
 
 impl<'a> OnVirtualGpu<'a> {
-    /// Makes the device, loads the kernel and copies the inputs.
+    /// Opens the device, loads the kernel and copies the inputs.
     pub(crate) fn new(workload: &'a Workload, target: &str) -> Result<Self> {
         let device = Device::open(format!("vgpu:{target}"))?;
         let stream = device.stream()?;
@@ -43,7 +43,7 @@ impl<'a> OnVirtualGpu<'a> {
         Ok(OnVirtualGpu { workload, stream, function, inputs, output })
     }
 
-    /// Launches the kernel once to see how many instructions it executes.
+    /// Launches the kernel once to count the instructions that it executes.
     pub(crate) fn count(&mut self) -> Result<Executed> {
         let machine = Machine::global();
         let before = machine.executed();
@@ -82,8 +82,8 @@ impl Contender for OnVirtualGpu<'_> {
         }
         let ([grid_x, grid_y], [block_x, block_y]) = (self.workload.grid, self.workload.block);
         let launch = launch.grid((grid_x, grid_y)).block((block_x, block_y));
-        // SAFETY: the kernels of this program read their inputs and read and write their output, which have as many elements
-        // as the workload's grid and sizes make them use.
+        // SAFETY: the kernels of this program read their inputs and read and write their output, which have
+        // as many elements as the workload's grid and sizes make them use.
         unsafe { launch.enqueue()? };
         self.stream.synchronize()?;
         Ok(start.elapsed())

@@ -1,4 +1,4 @@
-//! The seven kernels: what they are launched with, and what must come out.
+//! The seven kernels: their arguments and expected results.
 
 use std::sync::OnceLock;
 
@@ -80,15 +80,15 @@ pub(crate) struct Workload {
     /// Work-items of a workgroup.
     pub(crate) block: [u32; 2],
     pub(crate) arguments: Vec<Argument>,
-    /// What the kernel only reads.
+    /// The inputs, which the kernel only reads.
     pub(crate) inputs: Vec<Vec<f32>>,
-    /// What is in the output before the launch.
+    /// The content of the output before the launch.
     pub(crate) output: Vec<f32>,
-    /// What must be in the output after it.
+    /// The expected content of the output after the launch.
     expected: Vec<f32>,
-    /// The largest error of an element relative to what is expected. Zero asks for the same bits.
+    /// The largest relative error of an element. Zero requires identical bits.
     tolerance: f32,
-    /// How much is done, in `unit` times a second.
+    /// The amount of work, in `unit` times a second.
     pub(crate) work: f64,
     pub(crate) unit: &'static str,
 }
@@ -112,7 +112,7 @@ impl Workload {
     /// Compares a result with the reference.
     pub(crate) fn check(&self, found: &[f32]) -> Result<()> {
         if found.len() != self.expected.len() {
-            bail!("{} elements came out, {} were expected", found.len(), self.expected.len());
+            bail!("got {} elements, expected {}", found.len(), self.expected.len());
         }
         let right = |found: f32, expected: f32| {
             found.to_bits() == expected.to_bits()
@@ -121,7 +121,7 @@ impl Workload {
         let mut wrong = found.iter().zip(&self.expected).enumerate().filter(|(_, (f, e))| !right(**f, **e));
         let Some((index, (found, expected))) = wrong.next() else { return Ok(()) };
         let more = wrong.count();
-        bail!("element {index} is {found:?} and not {expected:?}; {more} more elements are wrong");
+        bail!("element {index} is {found:?}, expected {expected:?}; {more} more elements are wrong");
     }
 }
 
@@ -198,7 +198,7 @@ fn alu() -> Workload {
     const ROUNDS: usize = 1000;
     const A: f32 = 0.999;
     const B: f32 = 0.25;
-    // The reference computes few items, and all others are like one of them.
+    // The reference computes a few items; all others are like one of them.
     const DISTINCT: usize = 1024;
     let few = numbers(DISTINCT, 3);
     let results: Vec<f32> = few
@@ -273,7 +273,8 @@ fn softmax() -> Workload {
         expected: expected.collect(),
         output: vec![0.0; x.len()],
         inputs: vec![x],
-        // An exponential may be off by 3 units in the last place, a sum by one for each of its levels and rounds.
+        // An exponential may be off by 3 units in the last place, a sum by one unit for each of its levels
+        // and rounds.
         tolerance: 20.0 * f32::EPSILON,
         work: (ROWS * COLUMNS) as f64 / MEGA,
         unit: "Melem/s",

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Registers this machine as an agent of a pool of Azure Pipelines, runs one job, and takes it out of the pool again.
+# Registers this machine as an agent in a pool of Azure Pipelines, runs one job, and removes it from the pool.
 #
 #   RUNNER_URL         the organisation
 #   RUNNER_TOKEN_FILE  a file with a token that may manage agents
 #   RUNNER_POOL        the pool
 #   RUNNER_HOME        the agent's folder
-#   RUNNER_ARCHIVE, RUNNER_SHA256   its archive, where the folder is empty
+#   RUNNER_ARCHIVE, RUNNER_SHA256   its archive, if the folder is empty
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 # shellcheck source=common.sh
@@ -17,7 +17,7 @@ pool="$(needed RUNNER_POOL "the pool")"
 mkdir -p "$home"
 cd "$home"
 unpack_once config.sh
-# The agent hides what it was given so from the jobs.
+# The agent hides settings passed like this from jobs.
 VSTS_AGENT_INPUT_TOKEN="$(token)"
 export VSTS_AGENT_INPUT_TOKEN
 

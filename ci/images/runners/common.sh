@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# What the registrations of runners share. Sourced, not run.
+# Shared by the registrations of runners. Sourced, not run.
 #
-# Tokens come from outside, in a file that only its owner reads, and never stand on a command line, which everybody on the machine sees.
+# Tokens come from outside, in a file that only its owner can read, and never appear on a command line, which
+# everybody on the machine sees.
 
 say() { echo "${0##*/}: $*" >&2; }
 fail() {
@@ -9,7 +10,7 @@ fail() {
     exit 1
 }
 
-# The value of a variable that has to be set.
+# The value of a variable that must be set.
 needed() {
     local name="$1"
     [ -n "${!name:-}" ] || fail "$name is not set: $2"
@@ -31,7 +32,8 @@ token() {
     printf '%s' "$text"
 }
 
-# Unpacks the runner's archive into the current folder, once, if it is the one that is expected. An archive comes from outside, with its sum.
+# Unpacks the runner's archive into the current folder, once, if it is the expected one. The archive comes from
+# outside, with its checksum.
 unpack_once() {
     local program="$1" archive sum
     [ -x "./$program" ] && return 0
@@ -43,5 +45,5 @@ unpack_once() {
     [ -x "./$program" ] || fail "$archive has no $program"
 }
 
-# What a runner is called: the machine, and a number that no other start has. A name stays as long as its registration.
+# A runner's name: the machine, and a number unique to this start. A name lasts as long as its registration.
 fresh_name() { printf '%s-%s' "$(hostname)" "$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')"; }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Registers this machine as a runner of GitHub for one job, runs that, and ends: started again, it registers anew.
+# Registers this machine as a GitHub runner for one job, runs the job, and ends. When started again, it registers again.
 #
 #   RUNNER_URL         the repository or organisation
 #   RUNNER_TOKEN_FILE  a file with a registration token
 #   RUNNER_LABELS      such as self-hosted,gpu,gfx942
 #   RUNNER_HOME        the runner's folder
-#   RUNNER_ARCHIVE, RUNNER_SHA256   its archive, where the folder is empty
+#   RUNNER_ARCHIVE, RUNNER_SHA256   its archive, if the folder is empty
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 # shellcheck source=common.sh
@@ -20,7 +20,7 @@ unpack_once config.sh
 if [ -f .runner ]; then
     say "the registration of an earlier start is used: it has had no job"
 else
-    # An ephemeral runner takes one job; GitHub forgets it, and the runner itself its registration.
+    # An ephemeral runner takes one job; then GitHub and the runner delete the registration.
     ACTIONS_RUNNER_INPUT_TOKEN="$(token)"
     export ACTIONS_RUNNER_INPUT_TOKEN
     ./config.sh --unattended --ephemeral --disableupdate --replace \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one job of GitLab in a container, as a runner that GitLab has made (its token begins with glrt-), and ends.
+# Runs one GitLab job in a container, as a runner created in GitLab (its token begins with glrt-), and ends.
 #
 #   RUNNER_URL         the instance
 #   RUNNER_TOKEN_FILE  a file with the runner's token
@@ -20,7 +20,7 @@ cd "$home"
 CI_SERVER_TOKEN="$(token)"
 export CI_SERVER_TOKEN
 devices=()
-# Containers get the GPU where there is one.
+# Containers get the GPU if there is one.
 for device in "${ROOT:-}/dev/kfd" "${ROOT:-}/dev/dri"; do
     if [ -e "$device" ]; then devices+=(--docker-devices "$device"); fi
 done

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Has Azure's agent, and with it what installs runners as extensions, wait until the machine is set up: else jobs begin before there is
-# Docker. Ordering cannot be taken back by a drop-in, so that the unit of cloud-init's last stage is written anew without it.
+# Makes Azure's agent, which installs runners as extensions, wait until the machine is set up: otherwise jobs begin
+# before Docker is installed. A systemd drop-in cannot remove ordering, so the unit of cloud-init's last stage is
+# rewritten without it.
 # ROOT is another root folder, for tests.
 set -eu
 root="${ROOT:-}"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks whether a machine is what jobs expect, says so line by line, and fails if it is not. The user that runs jobs is the only argument.
+# Checks whether a machine meets the expectations of jobs, line by line, and fails if not. The only argument is the user that runs jobs.
 # ROOT is another root folder, for tests.
 set -eu
 [ $# -eq 1 ] || { echo "usage: machine-ready.sh USER" >&2; exit 2; }

@@ -7,12 +7,12 @@ unsafe extern "C" {
     fn sample_sum(values: *const f32, count: c_int, sum: *mut f32) -> c_int;
 }
 
-/// The code of a call of HIP's that failed.
+/// The error code of a failed HIP call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed(pub c_int);
 
 fn count(values: &[f32]) -> Result<c_int, Failed> {
-    // What the library would say of a size that is none.
+    // The library's error for an invalid size.
     c_int::try_from(values.len()).map_err(|_| Failed(1))
 }
 

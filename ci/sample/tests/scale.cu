@@ -1,4 +1,4 @@
-// Every element is multiplied, in arrays that end within a block and with one.
+// Every element is multiplied, in arrays that end inside a block or at its end.
 #include "sample.h"
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Sums of whole numbers, which floats hold exactly.
+// Sums of integers, which floats represent exactly.
 #include "sample.h"
 
 #include <cuda_runtime.h>

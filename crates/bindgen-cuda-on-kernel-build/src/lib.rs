@@ -1,13 +1,13 @@
-//! bindgen_cuda's API over [`cudaforge`], which came after it: build scripts that compile CUDA kernels with nvcc compile them for AMD GPUs,
-//! unchanged.
+//! bindgen_cuda's API over that of its successor [`cudaforge`]: build scripts that compile CUDA kernels with
+//! nvcc compile them for AMD GPUs, unchanged.
 //!
 //! ```toml
 //! [patch.crates-io]
 //! bindgen_cuda = { git = "https://github.com/ferrocm/ferrocm" }
 //! ```
 //!
-//! [`cudaforge`] says what comes out, and what differs. What bindgen_cuda panics for ends the build script here with the same text as
-//! Cargo's errors.
+//! See [`cudaforge`] for the output and the differences. Where bindgen_cuda panics, this crate ends the build
+//! script and prints the same text as a Cargo error.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use cudaforge::{KernelBuilder, PtxOutput, SourceSelector};
 
-/// What cannot happen.
+/// An error that cannot happen.
 #[derive(Debug)]
 pub enum Error {}
 
@@ -29,7 +29,7 @@ pub struct Builder {
 }
 
 impl Default for Builder {
-    /// Compiles what fits `src/**/*.cu`, with the headers that fit `src/**/*.cuh`.
+    /// Compiles all files that match `src/**/*.cu`, with the headers that match `src/**/*.cuh`.
     fn default() -> Self {
         let kernels = SourceSelector::new().resolve().unwrap_or_else(|error| exit(&error));
         Self { builder: KernelBuilder::new(), kernels, headers: cudaforge::collect_headers(&["src"]) }
@@ -37,14 +37,14 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Compiles these files, and no others.
+    /// Compiles only these files.
     #[must_use]
     pub fn kernel_paths<P: Into<PathBuf>>(mut self, paths: Vec<P>) -> Self {
         self.kernels = there(paths);
         self
     }
 
-    /// Compiles the `.cu` files that fit a pattern, and no others.
+    /// Compiles only the `.cu` files that match a pattern.
     #[must_use]
     pub fn kernel_paths_glob(mut self, glob: &str) -> Self {
         let found = SourceSelector::new().add_glob(glob).resolve();
@@ -52,7 +52,7 @@ impl Builder {
         self
     }
 
-    /// Has Cargo watch these files and folders, too.
+    /// Makes Cargo watch these files and folders, too.
     #[must_use]
     pub fn watch<T, P>(mut self, paths: T) -> Self
     where
@@ -63,14 +63,15 @@ impl Builder {
         self
     }
 
-    /// Looks for headers in the folders of these headers, or in these folders, and in no others.
+    /// Looks for headers only in the folders of these headers, or in these folders.
     #[must_use]
     pub fn include_paths<P: Into<PathBuf>>(mut self, paths: Vec<P>) -> Self {
         self.headers = paths.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Looks for headers in the folders below this one, and in no others. The pattern's end says which files are headers: `src/**/*.cuh`.
+    /// Looks for headers only in the folders below this one. The end of the pattern says which files are
+    /// headers: `src/**/*.cuh`.
     #[must_use]
     pub fn include_paths_glob(mut self, glob: &str) -> Self {
         let folder: PathBuf = Path::new(glob)
@@ -88,7 +89,7 @@ impl Builder {
         self
     }
 
-    /// Adds an option of nvcc's.
+    /// Adds an nvcc option.
     #[must_use]
     pub fn arg(mut self, arg: &'static str) -> Self {
         self.builder = self.builder.arg(arg);
@@ -104,12 +105,13 @@ impl Builder {
         self
     }
 
-    /// Writes host code and kernels into a static library. The script tells Cargo to link it, as with bindgen_cuda.
+    /// Writes host code and kernels into a static library. The script tells Cargo to link it, as with
+    /// bindgen_cuda.
     pub fn build_lib<P: Into<PathBuf>>(self, out_file: P) {
         self.ready().build_lib(out_file).unwrap_or_else(|error| exit(&error));
     }
 
-    /// Compiles each source, and writes its code as text into a file with the extension `ptx`.
+    /// Compiles each source and writes its code as text to a file with the extension `ptx`.
     ///
     /// # Errors
     /// None.
@@ -148,7 +150,7 @@ impl Bindings {
     }
 }
 
-/// The paths, if there is something at each.
+/// The paths, if all of them exist.
 fn there<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {

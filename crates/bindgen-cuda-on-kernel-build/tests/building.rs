@@ -1,4 +1,4 @@
-//! What scripts get: constants with code for AMD GPUs, or errors for Cargo.
+//! Output of build scripts: constants with code for AMD GPUs, or errors for Cargo.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use code_object::text;
 use device_compiler::toolchain;
 use test_skip::{Lack, skip};
 
-/// Set for a process that runs a script: its sources' folder.
+/// Set for a process that runs a script: the folder of its sources.
 const SOURCES: &str = "SOURCES_OF_A_SCRIPT";
 
 const KERNEL: &str =

@@ -1,4 +1,5 @@
-//! From a line for each operation to the functions of the table: plain, batched and strided-batched, each with sizes of 32 and of 64 bits.
+//! Generates the functions of the table from a line for each operation: plain, batched and strided-batched,
+//! each with 32-bit and 64-bit sizes.
 
 use std::fmt::Write as _;
 
@@ -52,7 +53,7 @@ impl Form {
     }
 }
 
-/// The parameters of a function and the fields that they become.
+/// The parameters of a function and the corresponding fields.
 #[derive(Default)]
 struct Parameters {
     list: Vec<String>,
@@ -75,7 +76,7 @@ impl Parameters {
             "r" => (element.real, element.real_variant),
             "s" => ("f32", "F32"),
             "t" | "v" => ("c_void", "F32"),
-            other => return Err(format!("a scalar is no `{other}`")),
+            other => return Err(format!("a scalar cannot be `{other}`")),
         };
         self.push(name, &format!("*const {rust}"));
         let kind = if which == "t" {
@@ -88,14 +89,14 @@ impl Parameters {
         Ok(())
     }
 
-    /// A vector, matrix or other operand that there is one of for each product of the batch. `step` is the name of what is between
-    /// elements or columns.
+    /// A vector, matrix or other operand; there is one for each product of the batch. `step` is the name of
+    /// the distance between elements or columns.
     fn operand(&mut self, name: &str, step: Option<&str>, kind: &Kind<'_>) {
         let &Kind { form, int, element, written, typed, other } = kind;
         let mutable = if written { "mut" } else { "const" };
         let rust = other.map_or(element.rust, |other| other.0);
         let pointer = match form {
-            // Untyped memory holds pointers, too.
+            // Arrays of pointers to untyped memory are untyped, too.
             Form::Batched if !typed && rust != "c_void" => format!("*const *{mutable} {rust}"),
             _ => format!("*{mutable} {rust}"),
         };
@@ -127,7 +128,7 @@ struct Kind<'a> {
     written: bool,
     /// The type is an argument.
     typed: bool,
-    /// Not the element type of the name.
+    /// The type differs from the element type of the name.
     other: Option<(&'static str, &'static str)>,
 }
 
@@ -172,7 +173,7 @@ fn parameters(tokens: &[&str], element: &Element, form: Form, int: &str) -> Resu
                 out.field(name, name);
             }
             "alpha" | "beta" => out.scalar(name, which, element)?,
-            // The type of both is that of the second.
+            // Both have the type of the second.
             "cs" => {
                 out.push("alpha", "*const c_void");
                 out.push("beta", "*const c_void");
@@ -237,20 +238,20 @@ fn parameters(tokens: &[&str], element: &Element, form: Form, int: &str) -> Resu
                     out.push("_stride_inverse", "rocblas_stride");
                 }
             }
-            other => return Err(format!("`{other}` is no argument")),
+            other => return Err(format!("`{other}` is not an argument")),
         }
     }
     Ok(out)
 }
 
-/// The functions, what gives them to the builder, and their names.
+/// Generates the functions, the code that passes them to the builder, and their names.
 pub(crate) fn write(text: &str) -> Result<String, String> {
     let mut code = String::from("// Generated from functions.txt; changes are lost.\n\n");
     let mut names = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('|').map(str::trim).collect();
         let &[pattern, types, arguments, body] = fields.as_slice() else {
-            return Err(format!("four columns are needed: {line}"));
+            return Err(format!("a line needs four columns: {line}"));
         };
         let tokens: Vec<&str> = arguments.split_whitespace().collect();
         let (forms, ints): (&[Form], &[&str]) =
@@ -259,7 +260,7 @@ pub(crate) fn write(text: &str) -> Result<String, String> {
                     "=32" => (&[Form::Plain, Form::Batched, Form::Strided], &["i32"]),
                     "=batches" => (&[Form::Batched, Form::Strided], &["i32", "i64"]),
                     "=one" => (&[Form::Plain], &["i32"]),
-                    other => return Err(format!("`{other}` is no set of forms")),
+                    other => return Err(format!("`{other}` is not a set of forms")),
                 }
             } else {
                 (&[Form::Plain, Form::Batched, Form::Strided], &["i32", "i64"])
@@ -267,7 +268,7 @@ pub(crate) fn write(text: &str) -> Result<String, String> {
         let tokens: Vec<&str> = tokens.into_iter().filter(|token| !token.starts_with('=')).collect();
         for kind in types.split_whitespace() {
             let (prefix, letter) = kind.split_once(':').unwrap_or((kind, kind));
-            let element = element(letter).ok_or_else(|| format!("`{letter}` is no type"))?;
+            let element = element(letter).ok_or_else(|| format!("`{letter}` is not a type"))?;
             for &form in forms {
                 for int in ints {
                     let stem = pattern.replace("{}", if prefix == "-" { "" } else { prefix });

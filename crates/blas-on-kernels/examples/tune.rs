@@ -1,6 +1,7 @@
-//! Measures which kernel computes products of matrices best, by their sizes, and writes the rows of `tuning.txt`.
+//! Measures which kernel computes matrix products fastest, by their sizes, and writes the rows of
+//! `tuning.txt`.
 //!
-//! `cargo xtask tune` runs it; docs/internals/blas-on-kernels.md says how it decides.
+//! `cargo xtask tune` runs it; docs/internals/blas-on-kernels.md describes how it decides.
 
 use std::error::Error;
 use std::ffi::c_void;
@@ -13,27 +14,28 @@ use rocblas_sys::{
     Table, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_operation, rocblas_status,
 };
 
-/// Sizes that are measured, and up to which ones they stand for: rows, columns, depth.
+/// Measured sizes, and the limits up to which each applies: rows, columns, depth.
 const ROWS: &[(usize, &str)] = &[(64, "128"), (512, "1024"), (1152, "*")];
 const COLUMNS: &[(usize, &str)] = &[(1, "4"), (16, "16"), (64, "96"), (192, "*")];
 const DEPTHS: &[(usize, &str)] = &[(128, "256"), (512, "1024"), (1152, "*")];
-/// How many waves may share the depth, each of this many elements at least.
+/// The numbers of waves that may share the depth, and the minimum depth of each.
 const PARTS: &[u16] = &[1, 2, 4, 8];
 const LEAST_DEPTH: usize = 128;
 
 /// The devices without `--device`: one of each class, with the compute units of a large one.
 const DEVICES: &[&str] = &["vgpu:gfx90a?cus=104", "vgpu:gfx1100?cus=96", "vgpu:gfx1030?cus=80"];
 
-/// The model of a GPU by which counters become cycles. A SIMD unit issues an instruction of a wave every 4 cycles; a wave has 8 KiB of its
-/// operands on their way at once and waits a thousand cycles for them; a launch takes as long as 4096 cycles.
+/// The model of a GPU that converts counters to cycles. A SIMD unit issues an instruction of a wave every 4
+/// cycles. A wave loads 8 KiB of operands at once and waits a thousand cycles for them. A launch takes 4096
+/// cycles.
 const SIMDS: u64 = 4;
 const CYCLES_OF_INSTRUCTION: u64 = 4;
 const BYTES_UNDER_WAY: u64 = 8192;
 const CYCLES_OF_BYTES: u64 = 1000;
 const CYCLES_OF_LAUNCH: u64 = 4096;
-/// A choice executes at most so many times the instructions of the one that executes fewest.
+/// A choice executes at most this many times the instructions of the choice with the fewest.
 const MOST_INSTRUCTIONS: u64 = 2;
-/// How often a product is timed; the shortest time counts.
+/// How often each product is timed; the shortest time counts.
 const REPEAT: usize = 9;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -72,7 +74,7 @@ fn main() -> Result<()> {
             let rows = tuner.family(&family)?;
             text += &rows;
             if family.kind == "f16" {
-                // Like kernels.
+                // Named like kernels.
                 text += &rows.replace(" f16 ", " bf16 ");
             }
         }
@@ -93,7 +95,7 @@ struct Tuner {
     timed: bool,
 }
 
-/// What a choice costs.
+/// The cost of a choice.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     instructions: u64,
@@ -148,11 +150,11 @@ impl Tuner {
                     continue;
                 }
                 if !force(Some((tile, parts))) {
-                    return Err(format!("{tile} is no tile").into());
+                    return Err(format!("{tile} is not a tile").into());
                 }
                 let cost = product.cost()?;
                 costs.push((cost, (tile, parts)));
-                // More waves only add to what there is to execute.
+                // More waves only add instructions.
                 if cost.time > least {
                     break;
                 }
@@ -190,7 +192,7 @@ impl<'a> Product<'a> {
                 let i32 = rocblas_datatype::rocblas_datatype_i32_r;
                 ([rocblas_datatype::rocblas_datatype_i8_r, i32, i32], [1, 4])
             }
-            other => return Err(format!("{other} is no type").into()),
+            other => return Err(format!("{other} is not a type").into()),
         };
         let zeros = |bytes: usize| DeviceBuffer::from_slice(&tuner.stream, &vec![0_u8; bytes]);
         let operands = [zeros(m * k * bytes[0])?, zeros(k * n * bytes[0])?, zeros(m * n * bytes[1])?];
@@ -214,9 +216,9 @@ impl<'a> Product<'a> {
             _ => 1_f32.to_bits().into(),
         };
         let algorithm = rocblas_gemm_algo::rocblas_gemm_algo_standard;
-        // The first bytes are those of a narrow one.
+        // The first bytes also serve as a narrower number.
         let factor = |x: &u64| std::ptr::from_ref(x).cast();
-        // SAFETY: the buffers have as many elements as the sizes say, and factors are 64 bits at most.
+        // SAFETY: the buffers have as many elements as the sizes say, and factors have at most 64 bits.
         let status = unsafe {
             (self.tuner.table.rocblas_gemm_ex)(
                 self.tuner.handle,

@@ -1,4 +1,4 @@
-//! The functions that are no operations: handles, what they are set to, memory, texts.
+//! The functions that are not operations: handles and their settings, memory, texts.
 
 mod copy;
 mod handle;
@@ -9,7 +9,7 @@ use rocblas_sys::Builder;
 
 macro_rules! functions {
     ($($module:ident: $($name:ident)+;)+ @ $($slotted:ident in $of:ident)+;) => {
-        /// Gives the builder the functions; those that get no handle are of the HIP table of this slot.
+        /// Passes the functions to the builder. Those without a handle use the HIP table of this slot.
         pub(crate) fn provide<const SLOT: usize>(builder: &mut Builder) {
             $($(builder.$name($module::$name);)+)+
             $(builder.$slotted($of::$slotted::<SLOT>);)+
@@ -34,7 +34,7 @@ functions! {
     text:
         rocblas_get_commit_hash_string rocblas_get_commit_hash_string_size rocblas_get_version_string
         rocblas_get_version_string_size rocblas_status_to_string;
-    // Of the table's HIP.
+    // These use the table's HIP.
     @
         rocblas_create_handle in handle
         rocblas_get_matrix in copy
@@ -57,7 +57,7 @@ functions! {
         rocblas_set_vector_async_64 in copy;
 }
 
-/// The HIP table of a slot, which a table of functions has been made for.
+/// The HIP table of a slot for which a function table has been created.
 fn hip<const SLOT: usize>() -> crate::call::Result<&'static hip_sys::Table> {
     crate::HIP[SLOT].get().copied().ok_or(crate::gpu::INTERNAL)
 }

@@ -20,7 +20,7 @@ pub(crate) enum Type {
     BF16,
     I8,
     I32,
-    /// rocBLAS 6's 8-bit floats, which products have alone: of AMD's own formats, with 3 and with 2 bits of a significand.
+    /// rocBLAS 6's 8-bit floats, only for products: AMD's own formats, with 3 and with 2 bits of significand.
     F8,
     BF8,
 }
@@ -39,7 +39,7 @@ impl Type {
         Self::BF8,
     ];
 
-    /// Nothing for a type that no operation here has.
+    /// `None` for a type that no operation here supports.
     pub(crate) fn from(datatype: rocblas_datatype) -> Option<Self> {
         Some(match datatype {
             rocblas_datatype::rocblas_datatype_f32_r => Self::F32,
@@ -67,7 +67,7 @@ impl Type {
         }
     }
 
-    /// What arithmetic on it happens in.
+    /// The type in which arithmetic on it happens.
     pub(crate) fn compute(self) -> Self {
         match self {
             Self::F16 | Self::BF16 => Self::F32,
@@ -80,7 +80,7 @@ impl Type {
         matches!(self, Self::C32 | Self::C64)
     }
 
-    /// The type of a complex number's parts, and of all others the type itself.
+    /// The type of the parts of a complex number; for other types, the type itself.
     pub(crate) fn real(self) -> Self {
         match self {
             Self::C32 => Self::F32,
@@ -90,7 +90,7 @@ impl Type {
     }
 }
 
-/// How a function gets its batch.
+/// How a function receives its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Plain,
@@ -99,7 +99,7 @@ pub(crate) enum Form {
     Strided,
 }
 
-/// A number, or results, in host or device memory, as the pointer mode says.
+/// A number, or results, in host or device memory, depending on the pointer mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scalar {
     pub(crate) at: *const c_void,
@@ -111,13 +111,13 @@ impl Scalar {
         Self { at, kind }
     }
 
-    /// Its parts, from host memory; nothing of a type that no number of a caller has.
+    /// Its parts, from host memory; `None` for types that callers' numbers cannot have.
     ///
     /// # Safety
-    /// `at` is valid for reading its type.
+    /// `at` must be valid for reading its type.
     pub(crate) unsafe fn read(self) -> Option<(f64, f64)> {
         let at = self.at;
-        // SAFETY: as this function's contract; nothing is said about alignment.
+        // SAFETY: as this function's contract, which does not require alignment.
         unsafe {
             Some(match self.kind? {
                 Type::F32 => (at.cast::<f32>().read_unaligned().into(), 0.0),
@@ -140,7 +140,7 @@ impl Scalar {
     }
 }
 
-/// A vector or matrix in device memory, or one of each product of a batch.
+/// A vector or matrix in device memory, or one for each product of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
     pub(crate) at: *const c_void,
@@ -159,10 +159,10 @@ impl Operand {
     }
 }
 
-/// The arguments of a function; those that it does not have are neutral.
+/// The arguments of a function; missing ones have neutral values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Args {
-    /// The type of the function's name.
+    /// The type in the function's name.
     pub(crate) kind: Option<Type>,
     pub(crate) form: Form,
     pub(crate) n: i64,
@@ -185,10 +185,10 @@ pub(crate) struct Args {
     pub(crate) x: Operand,
     pub(crate) y: Operand,
     pub(crate) result: Scalar,
-    /// Results that are indices have 64 bits.
+    /// Whether results that are indices have 64 bits.
     pub(crate) wide: bool,
     pub(crate) compute: Option<Type>,
-    /// What 8-bit floats are computed in, and which of them operands are rounded to.
+    /// What 8-bit floats are computed in, and which 8-bit floats operands are rounded to.
     pub(crate) composite: rocblas_computetype,
     pub(crate) distance: rocblas_geam_ex_operation,
     pub(crate) flags: u32,

@@ -1,4 +1,4 @@
-//! A call of a function: its handle, and what is enqueued on it.
+//! A call of a function: its handle, and the work that it enqueues.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,28 +19,29 @@ pub(crate) const INVALID_VALUE: rocblas_status = rocblas_status::rocblas_status_
 pub(crate) const INVALID_POINTER: rocblas_status = rocblas_status::rocblas_status_invalid_pointer;
 pub(crate) const NOT_IMPLEMENTED: rocblas_status = rocblas_status::rocblas_status_not_implemented;
 
-/// A call under way. The handle's state is locked, so that calls from several threads follow one another.
+/// A call in progress. The handle's state is locked, so that calls from several threads run one after
+/// another.
 pub(crate) struct Call<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) state: MutexGuard<'a, State>,
-    /// Bytes of the workspace that the call uses already.
+    /// Bytes of the workspace that the call already uses.
     pub(crate) taken: usize,
-    /// Where the caller only asks for it: how much memory the call needs.
+    /// If the caller only asks for it: how much memory the call needs.
     queried: usize,
 }
 
-/// What implements a function.
+/// An implementation of a function.
 pub(crate) type Body = fn(&mut Call<'_>, &Args) -> Result;
 
-/// Runs a function. No panic gets through to C.
+/// Runs a function. No panic reaches C.
 ///
 /// # Safety
-/// The caller of the function keeps its contract: pointers are valid for what the sizes say.
+/// The caller must keep the function's contract: pointers are valid for the given sizes.
 pub(crate) unsafe fn run(handle: rocblas_handle, body: Body, args: &Args) -> rocblas_status {
     entry(|| with(handle, |call| call.finish(|call| body(call, args))))
 }
 
-/// Runs an entry point. No panic gets through to C.
+/// Runs an entry point. No panic reaches C.
 pub(crate) fn entry(work: impl FnOnce() -> Result) -> rocblas_status {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => rocblas_status::rocblas_status_success,
@@ -49,7 +50,7 @@ pub(crate) fn entry(work: impl FnOnce() -> Result) -> rocblas_status {
     }
 }
 
-/// Runs `work` with the handle's state, while its device is the current one.
+/// Runs `work` with the handle's state while its device is current.
 pub(crate) fn with<T>(handle: rocblas_handle, work: impl FnOnce(&mut Call<'_>) -> Result<T>) -> Result<T> {
     let handle = handle::find(handle)?;
     let state = handle.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,13 +86,13 @@ impl Factor {
         Self { at: std::ptr::null(), re, im: 0.0, kind: Type::F64 as u32, conjugate: 0 }
     }
 
-    /// Its value, if the host knows it.
+    /// The value, if the host knows it.
     pub(crate) fn known(&self) -> Option<(f64, f64)> {
         let im = if self.conjugate == 0 { self.im } else { -self.im };
         self.at.is_null().then_some((self.re, im))
     }
 
-    /// Whether it is known to be this real number.
+    /// Whether the host knows that it is this real number.
     pub(crate) fn is(&self, value: f64) -> bool {
         self.known() == Some((value, 0.0))
     }
@@ -107,7 +108,7 @@ impl Factor {
 pub(crate) struct DeviceOperand {
     pub(crate) at: *const c_void,
     pub(crate) stride: i64,
-    /// The element that is meant.
+    /// The first element.
     pub(crate) first: i64,
     pub(crate) indirect: u32,
     pub(crate) kind: u32,
@@ -129,7 +130,7 @@ impl DeviceOperand {
 }
 
 impl Call<'_> {
-    /// Runs an operation, or tells how much memory it needs if that is all that the caller asks for.
+    /// Runs an operation, or reports how much memory it needs if the caller only asks for that.
     pub(crate) fn finish(&mut self, body: impl FnOnce(&mut Self) -> Result) -> Result {
         let Some(most) = self.state.query else { return body(self) };
         match body(self) {
@@ -150,8 +151,8 @@ impl Call<'_> {
         self.state.pointer_mode == rocblas_pointer_mode::rocblas_pointer_mode_host
     }
 
-    /// An error unless all operands are there that the factors `alpha` and `beta` have used. Only where one is missing, factors in device memory
-    /// are waited for, and the host knows what this returns.
+    /// An error unless all operands exist that the factors `alpha` and `beta` require. Only if one is
+    /// missing, this waits for factors in device memory, and returns them.
     pub(crate) fn operands(
         &mut self,
         factors: [Factor; 2],
@@ -165,7 +166,7 @@ impl Call<'_> {
         if are_there(known) { Ok(known) } else { Err(INVALID_POINTER) }
     }
 
-    /// A factor whose value the host knows.
+    /// A factor with its value, read to the host.
     fn wait_for(&mut self, factor: Factor) -> Result<Factor> {
         if factor.at.is_null() {
             return Ok(factor);
@@ -173,13 +174,13 @@ impl Call<'_> {
         let kind = Type::ALL.into_iter().find(|kind| *kind as u32 == factor.kind).ok_or(INVALID_VALUE)?;
         let mut bytes = [0_u8; 16];
         self.fetch(factor.at, bytes.as_mut_ptr().cast(), kind.size())?;
-        // SAFETY: there are as many bytes as a number of any type has.
+        // SAFETY: there are enough bytes for a number of any type.
         let (re, im) =
             unsafe { Scalar::new(bytes.as_ptr().cast(), Some(kind)).read() }.ok_or(INVALID_VALUE)?;
         Ok(Factor { at: std::ptr::null(), re, im, ..factor })
     }
 
-    /// A number of the caller: its value if it is in host memory.
+    /// A number from the caller: its value, if it is in host memory.
     ///
     /// # Errors
     /// `rocblas_status_invalid_pointer` if there is none.
@@ -191,15 +192,15 @@ impl Call<'_> {
         if !self.on_host() {
             return Ok(Factor { at: scalar.at, re: 0.0, im: 0.0, kind: kind as u32, conjugate: 0 });
         }
-        // SAFETY: the function's caller says that it is there.
+        // SAFETY: the function's caller guarantees that it exists.
         let (re, im) = unsafe { scalar.read() }.ok_or(INVALID_VALUE)?;
         Ok(Factor { at: std::ptr::null(), re, im, kind: kind as u32, conjugate: 0 })
     }
 
-    /// Device memory for intermediate results, until the end of the call: blocks of so many bytes.
+    /// Device memory for intermediate results, until the end of the call, in blocks of the given bytes.
     ///
     /// # Errors
-    /// `rocblas_status_memory_error`; `rocblas_status_continue` where the caller only asks how much is needed.
+    /// `rocblas_status_memory_error`; `rocblas_status_continue` if the caller only asks how much is needed.
     pub(crate) fn workspace<const BLOCKS: usize>(
         &mut self,
         bytes: [usize; BLOCKS],
@@ -250,8 +251,8 @@ impl Call<'_> {
         let function = self.gpu.function(module, kernel)?.raw();
         let none = std::ptr::null_mut();
         let (stream, parameters) = (self.state.stream, parameters.as_mut_ptr());
-        // SAFETY: the pointers lead to as many arguments, of the types that the kernel has. What the kernel reads and writes, the caller of
-        // the function answers for.
+        // SAFETY: the pointers lead to the kernel's arguments, with the right number and types. The
+        // function's caller is responsible for what the kernel reads and writes.
         check(unsafe {
             (self.gpu.hip.hipModuleLaunchKernel)(function, x, y, z, block, 1, 1, 0, stream, parameters, none)
         })

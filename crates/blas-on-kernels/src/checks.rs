@@ -1,4 +1,4 @@
-//! What arguments are checked for, as rocBLAS does: what is no value at all first, then sizes, then pointers.
+//! Checks of arguments, in rocBLAS' order: first invalid values, then sizes, then pointers.
 
 use rocblas_sys::{rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side};
 
@@ -17,7 +17,7 @@ pub(crate) fn is_none(operation: rocblas_operation) -> bool {
     operation == rocblas_operation::rocblas_operation_none
 }
 
-/// Whether the upper triangle is meant.
+/// Whether this is the upper triangle.
 pub(crate) fn upper(fill: rocblas_fill) -> Result<bool> {
     match fill {
         rocblas_fill::rocblas_fill_upper => Ok(true),
@@ -44,17 +44,18 @@ pub(crate) fn left(side: rocblas_side) -> Result<bool> {
     }
 }
 
-/// Whatever holds of sizes.
+/// A condition on sizes.
 pub(crate) fn sizes(hold: bool) -> Result {
     if hold { Ok(()) } else { Err(INVALID_SIZE) }
 }
 
-/// Whether there may be a square matrix or triangle of this order: no memory holds one that is beyond 32 bits.
+/// Whether a square matrix or triangle of this order is possible: beyond 32 bits, it fits into no memory.
 pub(crate) fn addressable(order: i64) -> bool {
     (0..=i64::from(i32::MAX)).contains(&order)
 }
 
-/// Whether what alpha * A * B + beta * C reads, A and B, and what it writes, C, is there as far as it is used.
+/// Whether the operands of alpha * A * B + beta * C exist as far as they are used: A and B, which are read,
+/// and C, which is written.
 pub(crate) fn are_there([alpha, beta]: [Factor; 2], reads: bool, writes: bool) -> bool {
     match (alpha.is(0.0), beta.is(1.0)) {
         (true, true) => true,
@@ -63,7 +64,7 @@ pub(crate) fn are_there([alpha, beta]: [Factor; 2], reads: bool, writes: bool) -
     }
 }
 
-/// Rows and columns of a matrix in memory, of which its transpose may be meant.
+/// Rows and columns of a matrix in memory, which may be used transposed.
 pub(crate) fn stored(operation: rocblas_operation, rows: i64, columns: i64) -> [i64; 2] {
     if is_none(operation) { [rows, columns] } else { [columns, rows] }
 }

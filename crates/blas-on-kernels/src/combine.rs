@@ -24,7 +24,7 @@ impl From<Matrix> for Grid {
     }
 }
 
-/// `Combination` there.
+/// `Combination` in that file.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combination {
@@ -32,11 +32,11 @@ pub(crate) enum Combination {
     LeftDiagonal,
     RightDiagonal,
     Identity,
-    /// C becomes zero if alpha is.
+    /// C becomes zero if alpha is zero.
     Clear,
 }
 
-/// `Combined` there.
+/// `Combined` in that file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combined {
@@ -75,7 +75,7 @@ impl Combined {
         Self { alpha, ..self }
     }
 
-    /// Only the upper or the lower triangle of C is written; the rest becomes zero, or stays.
+    /// Only the upper or the lower triangle of C is written; the rest becomes zero, or is unchanged.
     pub(crate) fn triangle(self, upper: bool, cleared: bool) -> Self {
         Self { triangle: if upper { 1 } else { 2 }, cleared: cleared.into(), ..self }
     }
@@ -101,7 +101,7 @@ pub(crate) fn geam(call: &mut Call<'_>, args: &Args) -> Result {
         let is_there = |factor: Factor, operand: &Operand| factor.is(0.0) || !operand.at.is_null();
         !c.at.is_null() && is_there(alpha, &a) && is_there(beta, &b)
     })?;
-    // In place only element by element.
+    // In place is only possible element by element.
     let clashes =
         |operand: &Operand, trans| c.at == operand.at && (!is_none(trans) || operand.step != c.step);
     sizes(!clashes(&a, trans_a) && !clashes(&b, trans_b))?;

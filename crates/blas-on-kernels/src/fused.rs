@@ -8,7 +8,7 @@ use crate::args::{Args, Form, Operand, Scalar, Type};
 use crate::call::{INVALID_VALUE, NOT_IMPLEMENTED, entry, with};
 use crate::gemm::{Activation, Epilogue, fused_gemm_ex};
 
-/// A matrix in device memory, by columns; of a batch, the first one.
+/// A matrix in device memory, by columns; for a batch, the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct FusedMatrix {
     /// Its first element.
@@ -21,16 +21,17 @@ pub struct FusedMatrix {
     pub stride: i64,
 }
 
-/// `D = activation(alpha * op(A) * op(B) + beta * C + bias)`: `rocblas_gemm_strided_batched_ex` and what a linear layer does after it, by
-/// one kernel.
+/// `D = activation(alpha * op(A) * op(B) + beta * C + bias)`: `rocblas_gemm_strided_batched_ex` and the
+/// following steps of a linear layer, in one kernel.
 ///
-/// A and B have f32, f16 or bf16, both the same; C and D have one of these, both the same; what is computed in is f32. The bias is a vector
-/// of as many elements as D has rows, which is added to each column: with matrices by rows, as most engines have them, to each row.
+/// A and B share one type of f32, f16 and bf16, and so do C and D. The computation is in f32. The bias is a
+/// vector with as many elements as D has rows; it is added to each column (with matrices by rows, as in most
+/// engines, to each row).
 #[derive(Clone, Copy, Debug)]
 pub struct FusedGemm {
-    /// What op(A) is.
+    /// The operation op on A.
     pub trans_a: rocblas_operation,
-    /// What op(B) is.
+    /// The operation op on B.
     pub trans_b: rocblas_operation,
     /// Rows of D.
     pub m: i64,
@@ -38,36 +39,36 @@ pub struct FusedGemm {
     pub n: i64,
     /// Columns of op(A), rows of op(B).
     pub k: i64,
-    /// An f32 on the host or the device, as the handle's pointer mode says.
+    /// An f32 on the host or the device, depending on the handle's pointer mode.
     pub alpha: *const f32,
     /// The left operand.
     pub a: FusedMatrix,
     /// The right operand.
     pub b: FusedMatrix,
-    /// As `alpha`; where it is zero, C is not read.
+    /// As `alpha`; if it is zero, C is not read.
     pub beta: *const f32,
-    /// What is added; it may be D.
+    /// The addend; it may be D.
     pub c: FusedMatrix,
-    /// The result. It is written.
+    /// The result, which is written.
     pub d: FusedMatrix,
-    /// Elements in device memory, or null for none. All products of the batch have the same.
+    /// The bias in device memory, or null for none. All products of the batch share it.
     pub bias: *const c_void,
     /// The type of the bias: f32, f16 or bf16.
     pub bias_kind: rocblas_datatype,
-    /// What is applied last.
+    /// The function applied last.
     pub activation: Activation,
-    /// How many products there are.
+    /// The number of products.
     pub batch: i64,
 }
 
 impl FusedGemm {
     /// Enqueues the product on the handle's stream.
     ///
-    /// The status is that of `rocblas_gemm_strided_batched_ex`, and `rocblas_status_not_implemented` for other types than those above, or for
-    /// operands whose columns are 2²² elements apart or more.
+    /// Returns the status of `rocblas_gemm_strided_batched_ex`, or `rocblas_status_not_implemented` for types
+    /// other than those above or for operands whose columns are at least 2²² elements apart.
     ///
     /// # Safety
-    /// The pointers are valid for what the sizes say until the stream has got there.
+    /// The pointers must be valid for the given sizes until the stream has finished the work.
     pub unsafe fn enqueue(&self, handle: rocblas_handle) -> rocblas_status {
         let operand = |matrix: &FusedMatrix| {
             Operand::new(matrix.at, matrix.leading, matrix.stride, Type::from(matrix.kind))

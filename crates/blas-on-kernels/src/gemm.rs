@@ -57,7 +57,7 @@ impl Matrix {
         Self { conjugate: 1 - self.conjugate, ..self }
     }
 
-    /// What begins at this row and column of it.
+    /// The part of it that begins at this row and column.
     pub(crate) fn from(self, row: i64, column: i64) -> Self {
         let first = self.operand.first + row * self.steps[0] + column * self.steps[1];
         Self { operand: DeviceOperand { first, ..self.operand }, ..self }
@@ -72,7 +72,7 @@ impl Matrix {
     }
 }
 
-/// `Shape` of `kernels/blas/gemm.cu`: a product, before it is decided how it is computed.
+/// `Shape` of `kernels/blas/gemm.cu`: a product, before the choice of how to compute it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Product {
@@ -89,7 +89,7 @@ pub(crate) struct Product {
     part: i64,
     parts: u32,
     pub(crate) batches: u32,
-    /// What of D is meant: 0 all, 1 the upper triangle, 2 the lower one.
+    /// The part of D to compute: 0 all, 1 the upper triangle, 2 the lower one.
     pub(crate) triangle: u32,
     pub(crate) hermitian: u32,
 }
@@ -125,13 +125,13 @@ impl Product {
 
 /// Rows and columns of a workgroup's part of D: `SIDE` of `kernels/blas/gemm.cu`.
 const SIDE: i64 = 64;
-/// The depth that a workgroup has at least before others help it.
+/// The minimum depth of a workgroup before others help it.
 const LEAST_DEPTH: i64 = 256;
-/// The most workgroups that share the depth, and the most memory for what they have.
+/// The maximum number of workgroups that share the depth, and the maximum memory for their sums.
 const MOST_PARTS: i64 = 64;
 const MOST_PARTIAL: usize = 64 << 20;
 
-/// The kernels of a product, and what adds its parts.
+/// The kernels of a product, and the kernel that adds its parts.
 fn kernels(compute: Type, product: &Product) -> Result<[&'static str; 2]> {
     let operands = [product.a, product.b, product.c, product.d].map(|matrix| matrix.operand.kind);
     match compute {
@@ -149,10 +149,11 @@ impl Call<'_> {
         self.fused_product(compute, product, &Epilogue::NONE)
     }
 
-    /// Enqueues a product and what happens to its elements.
+    /// Enqueues a product and the operations on its elements.
     ///
     /// # Errors
-    /// `rocblas_status_not_implemented` if something does, and only the kernels that know no epilogue compute the product.
+    /// `rocblas_status_not_implemented` if there are such operations and only kernels without an epilogue
+    /// compute the product.
     fn fused_product(&mut self, compute: Type, product: &Product, epilogue: &Epilogue) -> Result {
         if let Some(matmul) = matmul::Matmul::of(product, epilogue, self.gpu.instructions) {
             return matmul.enqueue(self);
@@ -163,7 +164,7 @@ impl Call<'_> {
         self.tiles(kernels(compute, product)?, compute, product)
     }
 
-    /// Enqueues what `kernels/blas/gemm.cu` has for all matrices: a kernel, and what adds its parts.
+    /// Enqueues the kernel of `kernels/blas/gemm.cu` for all matrices, and the one that adds its parts.
     fn tiles(&mut self, [kernel, add]: [&'static str; 2], compute: Type, product: &Product) -> Result {
         let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
         let parts = self.parts(compute, product, tiles);
@@ -172,7 +173,7 @@ impl Call<'_> {
         if let Some((parts, bytes)) = parts {
             let [partial] = self.workspace([bytes])?;
             product.partial = partial;
-            // A multiple of what a workgroup reads at once.
+            // A multiple of the depth that a workgroup reads at once.
             product.part = ((product.k - 1) / parts / 16 + 1) * 16;
             product.parts = ((product.k - 1) / product.part + 1) as u32;
         }
@@ -184,12 +185,13 @@ impl Call<'_> {
         }
         let workgroups = (product.m * product.n - 1) / i64::from(THREADS) + 1;
         self.launch(&modules::BLAS_GEMM, add, vector::grid(workgroups, product.batches), THREADS, &product)?;
-        // What is enqueued from now on may use the same memory.
+        // Work enqueued from now on may use the same memory.
         self.taken = taken;
         Ok(())
     }
 
-    /// How many workgroups share the depth of a product with few tiles, and how much memory that needs.
+    /// The number of workgroups that share the depth of a product with few tiles, and the memory needed for
+    /// that.
     fn parts(&self, compute: Type, product: &Product, tiles: i64) -> Option<(i64, usize)> {
         let workgroups = tiles.saturating_mul(product.batches.into());
         let wanted = 2 * i64::from(self.gpu.compute_units) / workgroups.max(1);
@@ -206,7 +208,7 @@ impl Call<'_> {
     }
 }
 
-/// Whether there is a kernel for products of these types that are computed in this one.
+/// Whether there is a kernel for products of these types that is computed in this type.
 fn types(args: &Args) -> Result<Type> {
     let kind = |operand: &Operand| operand.kind.ok_or(INVALID_VALUE);
     let [a, b, c, d] = [kind(&args.a)?, kind(&args.b)?, kind(&args.c)?, kind(&args.d)?];
@@ -227,14 +229,14 @@ pub(crate) fn gemm(call: &mut Call<'_>, args: &Args) -> Result {
     multiply(call, &Args { d: args.c, ..*args }, &Epilogue::NONE)
 }
 
-/// The only solution that can be asked for by its number; 0 leaves the choice to the library.
+/// The only solution that can be requested by number; 0 leaves the choice to the library.
 const SOLUTION: i32 = 1;
 
 pub(crate) fn gemm_ex(call: &mut Call<'_>, args: &Args) -> Result {
     fused_gemm_ex(call, args, &Epilogue::NONE)
 }
 
-/// `gemm_ex`, and what happens to the elements of D.
+/// `gemm_ex`, and the operations on the elements of D.
 pub(crate) fn fused_gemm_ex(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     if let Some((algo, solution)) = args.solution
         && algo == rocblas_gemm_algo::rocblas_gemm_algo_solution_index
@@ -242,7 +244,7 @@ pub(crate) fn fused_gemm_ex(call: &mut Call<'_>, args: &Args, epilogue: &Epilogu
     {
         return Err(INVALID_VALUE);
     }
-    // The factors are of the type that is computed in.
+    // The factors have the compute type.
     let factor = |scalar: Scalar| Scalar::new(scalar.at, args.compute);
     multiply(call, &Args { alpha: factor(args.alpha), beta: factor(args.beta), ..*args }, epilogue)
 }
@@ -254,13 +256,13 @@ fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     }
 }
 
-/// A product whose arguments are in order.
+/// A product with checked arguments.
 struct Checked {
     compute: Type,
     product: Product,
 }
 
-/// Checks a product, for which `types` says what it is computed in. Nothing where there is nothing to do.
+/// Checks a product, whose compute type `types` gives. `None` if there is nothing to do.
 fn checked(
     call: &mut Call<'_>,
     args: &Args,
@@ -293,14 +295,14 @@ fn shapes(args: &Args) -> Result {
     sizes(c.step >= m && d.step >= m)
 }
 
-/// Where D takes C's place, it has its shape.
+/// If D replaces C, it has the shape of C.
 fn same_place(c: &Operand, d: &Operand) -> Result {
     let same = c.at == d.at;
     sizes(!same || c.step == d.step)?;
     if same && c.stride != d.stride { Err(INVALID_VALUE) } else { Ok(()) }
 }
 
-/// The product of the arguments, which are in order.
+/// The product of the checked arguments.
 fn product(args: &Args, [alpha, beta]: [Factor; 2]) -> Result<Product> {
     let matrix = |operand: &Operand, operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, args.form)?, operand.step).op(operation))
@@ -312,7 +314,7 @@ fn product(args: &Args, [alpha, beta]: [Factor; 2]) -> Result<Product> {
     Ok(Product { d: matrix(&args.d, none)?, ..product })
 }
 
-/// Whether the operands of D = alpha * A * B + beta * C are there as far as they are used.
+/// Whether the operands of D = alpha * A * B + beta * C exist as far as they are used.
 fn all_there(factors: [Factor; 2], [a, b, c, d]: [&Operand; 4]) -> bool {
     let is_there = |operand: &Operand| !operand.at.is_null();
     let [alpha, beta] = factors;
@@ -346,10 +348,10 @@ pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) 
     call.product(compute, &product)
 }
 
-/// The solutions of a problem: how many there are if there is no list, else as many as fit into it.
+/// The solutions of a problem: their number if there is no list, otherwise as many as fit into it.
 ///
 /// # Safety
-/// `size` is valid, and `list` is null or has room for as many numbers as it says.
+/// `size` must be valid, and `list` must be null or have room for as many numbers as it says.
 pub(crate) unsafe fn solutions(list: *mut i32, size: *mut i32) -> Result {
     if size.is_null() {
         return Err(INVALID_POINTER);
@@ -365,7 +367,7 @@ pub(crate) unsafe fn solutions(list: *mut i32, size: *mut i32) -> Result {
     Ok(())
 }
 
-/// Whether products of these types are computed at all.
+/// Whether products of these types are supported at all.
 pub(crate) fn is_known(from: Option<Type>, to: Option<Type>, compute: Option<Type>) -> Result {
     let operand = |kind| Operand::new(std::ptr::null(), 0, 0, kind);
     let (a, c) = (operand(from), operand(to));

@@ -1,4 +1,4 @@
-//! The kernels on a device: loaded when first used, and then for the life of the process.
+//! The kernels on a device: loaded on first use, and kept for the life of the process.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int};
@@ -13,7 +13,7 @@ use crate::call::Result;
 
 pub(crate) const INTERNAL: rocblas_status = rocblas_status::rocblas_status_internal_error;
 
-/// What HIP's answer is as one of rocBLAS.
+/// HIP's status as a rocBLAS status.
 pub(crate) fn check(error: hipError_t) -> Result {
     match error {
         hipError_t::hipSuccess => Ok(()),
@@ -27,12 +27,13 @@ pub(crate) fn check(error: hipError_t) -> Result {
     }
 }
 
-/// What the products of `kernels/blas/matmul.cu` are made of on a device: the conditions of `kernels/matrix.cuh`.
+/// The instructions that `kernels/blas/matmul.cu` uses for products on a device: the conditions of
+/// `kernels/matrix.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Class {
     /// MFMA: matrix instructions for every type.
     Mfma,
-    /// WMMA: matrix instructions for 16-bit floats and integers of 8 bits.
+    /// WMMA: matrix instructions for 16-bit floats and 8-bit integers.
     Wmma,
     /// Dot and multiply-add instructions.
     Dot,
@@ -42,8 +43,8 @@ pub(crate) enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instructions {
     pub(crate) class: Class,
-    /// Whether there are some for 8-bit floats in the formats that rocBLAS 6 has. Those of gfx950 and gfx12 have others, which lack some of
-    /// their numbers.
+    /// Whether there are instructions for rocBLAS 6's formats of 8-bit floats. Those of gfx950 and gfx12 use
+    /// other formats, which lack some of the numbers.
     pub(crate) f8: bool,
 }
 
@@ -100,7 +101,7 @@ pub(crate) struct Gpu {
     pub(crate) device: c_int,
     pub(crate) compute_units: u32,
     target: TargetId,
-    /// Nothing if there are no products of `kernels/blas/matmul.cu` for it.
+    /// `None` if `kernels/blas/matmul.cu` has no products for it.
     pub(crate) instructions: Option<Instructions>,
     functions: RwLock<HashMap<(usize, &'static str), Function>>,
     modules: Mutex<HashMap<usize, Module>>,
@@ -137,9 +138,9 @@ impl Gpu {
         let mut properties = std::mem::MaybeUninit::<hipDeviceProp_tR0600>::zeroed();
         // SAFETY: there is room for the properties.
         check(unsafe { (hip.hipGetDevicePropertiesR0600)(properties.as_mut_ptr(), device) })?;
-        // SAFETY: HIP has filled it; all of it is plain numbers, of which zeros are some.
+        // SAFETY: HIP has filled it; all fields are plain numbers, for which zeros are valid.
         let properties = unsafe { properties.assume_init() };
-        // SAFETY: HIP writes a NUL-terminated name, and what it does not write is zero.
+        // SAFETY: HIP writes a NUL-terminated name; everything else is zero.
         let name = unsafe { CStr::from_ptr(properties.gcnArchName.as_ptr()) };
         let target: Option<TargetId> = name.to_str().ok().and_then(|name| name.parse().ok());
         let target = target.ok_or(rocblas_status::rocblas_status_arch_mismatch)?;

@@ -1,4 +1,4 @@
-//! Handles: what a caller has set, and the memory for intermediate results.
+//! Handles: the caller's settings, and the memory for intermediate results.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
@@ -29,22 +29,22 @@ pub(crate) struct State {
     pub(crate) math: rocblas_math_mode,
     pub(crate) metric: rocblas_performance_metric,
     pub(crate) workspace: Workspace,
-    /// Functions only tell how many bytes they need: the most so far.
+    /// If set, functions only report how many bytes they need; this is the maximum so far.
     pub(crate) query: Option<usize>,
 }
 
 // SAFETY: streams, events and device memory may be used from any thread.
 unsafe impl Send for State {}
 
-/// Device memory for intermediate results; what is enqueued on the handle's stream uses it in turn.
+/// Device memory for intermediate results; work on the handle's stream uses it in turn.
 pub(crate) struct Workspace {
     at: *mut c_void,
     bytes: usize,
-    /// It is the caller's, and its size is fixed.
+    /// The caller owns it, and its size is fixed.
     pub(crate) foreign: bool,
     /// Work on the handle's stream uses it.
     used: bool,
-    /// Older, smaller blocks, or those of streams that are gone.
+    /// Older, smaller blocks, or blocks of destroyed streams.
     retired: Vec<*mut c_void>,
 }
 
@@ -59,7 +59,8 @@ impl Workspace {
         self.bytes
     }
 
-    /// At least so many bytes, which work on the handle's stream may use until the next call. What it has got before stays valid.
+    /// At least this many bytes, which work on the handle's stream may use until the next call. Memory
+    /// returned earlier stays valid.
     pub(crate) fn get(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result<*mut c_void> {
         if bytes > self.bytes {
             if self.foreign {
@@ -85,7 +86,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Makes memory of the caller the workspace, or the handle's own again.
+    /// Sets the workspace to the caller's memory, or back to the handle's own.
     pub(crate) fn set(&mut self, at: *mut c_void, bytes: usize) {
         if !self.foreign && !self.at.is_null() {
             self.retired.push(self.at);
@@ -94,7 +95,7 @@ impl Workspace {
         (self.at, self.bytes, self.foreign) = (at, if at.is_null() { 0 } else { bytes }, !at.is_null());
     }
 
-    /// Makes the memory's own size at least this.
+    /// Makes the handle's own memory at least this large.
     pub(crate) fn reserve(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result {
         if self.foreign {
             self.set(std::ptr::null_mut(), 0);
@@ -102,14 +103,15 @@ impl Workspace {
         if bytes > self.bytes { self.grow(hip, bytes) } else { Ok(()) }
     }
 
-    /// What is enqueued on `to` from now on follows what `from` has.
+    /// Work enqueued on `to` from now on waits for the work on `from`.
     fn pass(&mut self, hip: &hip_sys::Table, from: hipStream_t, to: hipStream_t) {
         if !std::mem::take(&mut self.used) || self.at.is_null() {
             return;
         }
         let mut event = std::ptr::null_mut();
         // hipEventDisableTiming
-        // SAFETY: there is room for the event; the streams are the caller's, and one that is gone is an error.
+        // SAFETY: there is room for the event; the streams are the caller's, and a
+        // destroyed one gives an error.
         let passed = unsafe {
             check((hip.hipEventCreateWithFlags)(&mut event, 2))
                 .and_then(|()| {
@@ -120,7 +122,7 @@ impl Workspace {
                 .is_ok()
         };
         if !passed && !self.foreign {
-            // The old stream is gone, and may still be at work.
+            // The old stream is destroyed, but may still be working.
             self.retired.push(self.at);
             (self.at, self.bytes) = (std::ptr::null_mut(), 0);
         }
@@ -129,7 +131,7 @@ impl Workspace {
     fn free(&mut self, hip: &hip_sys::Table) {
         let own = if self.foreign { std::ptr::null_mut() } else { self.at };
         for at in self.retired.drain(..).chain([own]).filter(|at| !at.is_null()) {
-            // SAFETY: hipMalloc gave it, and nothing is enqueued with it any more. hipFree waits for what was.
+            // SAFETY: the memory is from hipMalloc, and no new work uses it. hipFree waits for enqueued work.
             let error = unsafe { (hip.hipFree)(at) };
             if check(error).is_err() {
                 tracing::warn!(?error, "a handle's device memory could not be freed");
@@ -148,9 +150,9 @@ impl State {
     }
 }
 
-/// Handles by number. Numbers are never used twice, so that a stale one is an error.
+/// Handles by number. Numbers are never reused, so a stale one is an error.
 struct Handles {
-    /// The next one's, what is between two, and the first that there is no room for.
+    /// The next number, the distance between two, and the first number beyond the range.
     next: usize,
     step: usize,
     end: usize,
@@ -165,7 +167,7 @@ impl Default for Handles {
 
 static HANDLES: LazyLock<RwLock<Handles>> = LazyLock::new(RwLock::default);
 
-/// Handles from now on are numbers of a range, so many apart.
+/// From now on, handles are numbers of a range, this far apart.
 pub(crate) fn number(range: Range<usize>, step: NonZero<usize>) {
     let mut handles = HANDLES.write().unwrap_or_else(PoisonError::into_inner);
     (handles.next, handles.end, handles.step) = (range.start, range.end, step.get());

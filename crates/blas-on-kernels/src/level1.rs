@@ -18,7 +18,7 @@ enum Change {
     Rotm,
 }
 
-/// `Changed` there.
+/// `Changed` in that file.
 #[repr(C)]
 struct Changed {
     n: i64,
@@ -40,7 +40,7 @@ impl Changed {
     }
 }
 
-/// What vectors and factors of these types are computed in.
+/// The compute type for vectors and factors of these types.
 pub(crate) fn compute(args: &Args, kinds: &[Option<Type>]) -> Result<Type> {
     let compute = args.compute.ok_or(INVALID_VALUE)?.compute();
     for kind in kinds {
@@ -51,7 +51,7 @@ pub(crate) fn compute(args: &Args, kinds: &[Option<Type>]) -> Result<Type> {
     Ok(compute)
 }
 
-/// The type of a factor is that of the vectors, or its real one.
+/// The type of a factor is that of the vectors, or the corresponding real type.
 fn check_factor(kind: Option<Type>, compute: Type) -> Result {
     let kind = kind.ok_or(INVALID_VALUE)?.compute();
     if kind == compute || kind == compute.real() { Ok(()) } else { Err(NOT_IMPLEMENTED) }
@@ -158,7 +158,7 @@ pub(crate) fn rot(call: &mut Call<'_>, args: &Args) -> Result {
     if args.n <= 0 || args.batch <= 0 {
         return Ok(());
     }
-    // A cosine is real: of a complex one, the real part counts, which comes first.
+    // A cosine is real: if it is complex, only the real part counts, which comes first.
     let cosine = Scalar { kind: args.alpha.kind.map(Type::real), ..args.alpha };
     let factors = [call.factor(cosine)?, call.factor(args.beta)?];
     if args.x.at.is_null() || args.y.at.is_null() {
@@ -181,7 +181,7 @@ pub(crate) fn rotm(call: &mut Call<'_>, args: &Args) -> Result {
     enqueue(call, args, compute, Change::Rotm, NO_FACTORS)
 }
 
-/// Copies a vector of each product of a batch to another place.
+/// Copies a vector for each product of a batch to another place.
 pub(crate) fn copy_to(call: &mut Call<'_>, [x, y]: [Vector; 2], n: i64, batches: u32, kind: Type) -> Result {
     let [alpha, beta] = NO_FACTORS;
     let (parameters, matrix) = (DeviceOperand::NONE, [0.0; 5]);

@@ -18,7 +18,7 @@ pub(crate) enum Storage {
     Packed,
 }
 
-/// `Stored` there.
+/// `Stored` in that file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
@@ -50,7 +50,7 @@ impl Stored {
         })
     }
 
-    /// Of which only a triangle is in memory.
+    /// With only a triangle in memory.
     pub(crate) fn half(args: &Args, storage: Storage, structure: Structure) -> Result<Self> {
         let upper = upper(args.uplo)?;
         let diagonal = if storage == Storage::Band && upper { args.k } else { 0 };
@@ -63,7 +63,7 @@ impl Stored {
     }
 }
 
-/// `Multiplied` there.
+/// `Multiplied` in that file.
 #[repr(C)]
 struct Multiplied {
     m: i64,
@@ -79,7 +79,7 @@ struct Multiplied {
     batches: u32,
 }
 
-/// Rows of a workgroup where neighbouring rows are neighbours in memory, and where they are not or there are few.
+/// Rows of a workgroup if neighbouring rows are neighbours in memory, and if they are not or there are few.
 const ROWS: [u32; 2] = [64, 4];
 
 impl Multiplied {
@@ -91,7 +91,8 @@ impl Multiplied {
     }
 }
 
-/// y = alpha * A * x + beta * y, where A is `m` by `n` and has so many diagonals below and above the first one.
+/// y = alpha * A * x + beta * y, where A is `m` by `n` and has this many diagonals below and above the main
+/// one.
 fn multiply(
     call: &mut Call<'_>,
     args: &Args,
@@ -141,7 +142,7 @@ pub(crate) fn gemv(call: &mut Call<'_>, args: &Args) -> Result {
 pub(crate) fn gbmv(call: &mut Call<'_>, args: &Args) -> Result {
     let &Args { m, n, kl, ku, .. } = args;
     operation(args.trans_a)?;
-    // AMD's library takes no larger ones either.
+    // AMD's library does not accept larger ones either.
     sizes([m, n, kl, ku].into_iter().all(addressable) && args.batch >= 0 && increments(args))?;
     sizes(args.a.step > kl.saturating_add(ku))?;
     let (size, reach) = if is_none(args.trans_a) { ([m, n], [kl, ku]) } else { ([n, m], [ku, kl]) };
@@ -151,7 +152,7 @@ pub(crate) fn gbmv(call: &mut Call<'_>, args: &Args) -> Result {
     })
 }
 
-/// How far a matrix of which one triangle is stored reaches from its diagonal.
+/// How far the elements of a matrix with one stored triangle extend from its diagonal.
 fn reach(args: &Args, storage: Storage) -> Result<i64> {
     let &Args { n, k, .. } = args;
     match storage {
@@ -161,11 +162,11 @@ fn reach(args: &Args, storage: Storage) -> Result<i64> {
     }
 }
 
-/// With a symmetric or Hermitian matrix of which one triangle is stored.
+/// With a symmetric or Hermitian matrix, stored as one triangle.
 fn half(call: &mut Call<'_>, args: &Args, storage: Storage, structure: Structure) -> Result {
     let n = args.n;
     upper(args.uplo)?;
-    // AMD's library takes no larger bands either.
+    // AMD's library does not accept larger bands either.
     sizes(addressable(n) && args.batch >= 0 && increments(args))?;
     let reach = reach(args, storage)?;
     multiply(call, args, [n, n], [reach, reach], || Stored::half(args, storage, structure))
@@ -195,7 +196,8 @@ pub(crate) fn hpmv(call: &mut Call<'_>, args: &Args) -> Result {
     half(call, args, Storage::Packed, Structure::Hermitian)
 }
 
-/// A triangular matrix, as it is used: its storage, how far it reaches from its diagonal, and whether it is a lower one.
+/// A triangular matrix, as it is used: its storage, how far its elements extend from its diagonal, and
+/// whether it is lower.
 struct Triangle {
     a: Stored,
     reach: i64,
@@ -203,7 +205,7 @@ struct Triangle {
     kind: Type,
 }
 
-/// Nothing where there is nothing to do.
+/// `None` if there is nothing to do.
 fn triangle(args: &Args, storage: Storage) -> Result<Option<Triangle>> {
     let n = args.n;
     let is_upper = upper(args.uplo)?;

@@ -1,4 +1,4 @@
-//! Products with symmetric and Hermitian matrices, and products that are such.
+//! Products with symmetric and Hermitian matrices, and products whose results are such.
 
 use rocblas_sys::rocblas_operation;
 
@@ -40,7 +40,7 @@ fn one_half(call: &mut Call<'_>, args: &Args, structure: Structure) -> Result {
     let product = if is_left {
         Product::new([m, n, m], alpha, [a, b], beta, c, batches)
     } else {
-        // The transpose of all of it: the structured matrix is always on the left.
+        // Everything is transposed, so that the structured matrix is always on the left.
         let operands = [a.transposed(), b.transposed()];
         Product::new([n, m, n], alpha, operands, beta, c.transposed(), batches)
     };
@@ -134,7 +134,7 @@ pub(crate) fn syrk_ex(call: &mut Call<'_>, args: &Args) -> Result {
     let (a, c) = (args.a.kind.ok_or(INVALID_VALUE)?, args.c.kind.ok_or(INVALID_VALUE)?);
     let known = match compute {
         Type::F32 => [a, c].iter().all(|kind| kind.compute() == Type::F32),
-        // Of f32, it is more exact.
+        // For f32, this is more exact.
         Type::F64 => [Type::F32, Type::F64].contains(&a) && (c == Type::F64 || c == a),
         Type::C32 | Type::C64 => [a, c].iter().all(|kind| *kind == compute),
         _ => false,

@@ -1,8 +1,9 @@
 //! The rocBLAS function table over this project's own kernels and any HIP table.
 //!
-//! [`table`] takes a HIP implementation, AMD's own or the one over the virtual GPU, and gives BLAS on top of it, on machines where nobody has
-//! installed rocBLAS. [`functions`] lists what is there; every other function of the table returns `rocblas_status_not_implemented`, and
-//! `Table::has` tells the two apart. `docs/internals/blas-on-kernels.md` says which those are, and why.
+//! [`table`] takes a HIP implementation, AMD's own or the one over the virtual GPU, and provides BLAS on top
+//! of it, without an installed rocBLAS. [`functions`] lists the implemented functions. Every other function
+//! of the table returns `rocblas_status_not_implemented`, and `Table::has` tells the two apart.
+//! `docs/internals/blas-on-kernels.md` lists the missing functions, with reasons.
 //!
 //! ```no_run
 //! let hip = hip_sys::Table::load()?;
@@ -14,14 +15,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What differs from AMD's rocBLAS
-//! * Handles are checked: a destroyed or invented one is `rocblas_status_invalid_handle`. A handle may be used from several threads, whose
-//!   calls then follow one another.
-//! * Results do not depend on the order of threads: nothing is added by atomic operations, whatever the atomics mode is.
-//! * A call on a handle of another device than the current one makes that device current meanwhile.
+//! # Differences from AMD's rocBLAS
+//! * Handles are checked: a destroyed or invented one is `rocblas_status_invalid_handle`. Several threads may
+//!   use a handle; their calls then run one after another.
+//! * Results do not depend on the order of threads: no sums use atomic operations, whatever the atomics mode
+//!   is.
+//! * If a handle belongs to a device other than the current one, its calls temporarily make that device
+//!   current.
 //! * 16-bit floats are computed in f32 and rounded once, whatever the compute type is.
-//! * rocBLAS 6's products of 8-bit floats (`gemm_ex3`) are there, on every device.
-//! * Logging (`ROCBLAS_LAYER`) and checks of numbers (`ROCBLAS_CHECK_NUMERICS`) are not there.
+//! * rocBLAS 6's products of 8-bit floats (`gemm_ex3`) work on every device.
+//! * Logging (`ROCBLAS_LAYER`) and checks of numbers (`ROCBLAS_CHECK_NUMERICS`) are missing.
 #![warn(missing_docs)]
 
 mod api;
@@ -71,28 +74,29 @@ mod entries {
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 }
 
-/// Why there is no table.
+/// Why the table cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The HIP table lacks functions that nothing works without.
+    /// The HIP table lacks essential functions.
     #[error("the HIP implementation lacks {}", .0.join(", "))]
     MissingFunctions(
         /// Their names.
         Vec<&'static str>,
     ),
-    /// The process already has BLAS over as many HIP tables as there may be.
+    /// The process already has BLAS over the maximum number of HIP tables.
     #[error("BLAS already runs over {MOST_TABLES} other HIP implementations in this process")]
     TooManyTables,
 }
 
-/// The most HIP tables of a process that BLAS runs over: AMD's, that of the virtual GPU, and two of others.
+/// The maximum number of HIP tables of a process that BLAS runs over: AMD's, that of the virtual GPU, and two
+/// others.
 pub const MOST_TABLES: usize = 4;
 
-/// The HIP tables, by slot. A function that gets no handle knows its slot.
+/// The HIP tables, by slot. A function without a handle knows its slot.
 static HIP: [OnceLock<&'static hip_sys::Table>; MOST_TABLES] = [const { OnceLock::new() }; MOST_TABLES];
 
-/// The functions of HIP that are called.
+/// The HIP functions that are called.
 const NEEDED: &[&str] = &[
     "hipEventCreateWithFlags",
     "hipEventDestroy",
@@ -113,7 +117,7 @@ const NEEDED: &[&str] = &[
 
 /// The rocBLAS table over a HIP table. Later calls with the same table return the same result.
 ///
-/// No device is needed: `rocblas_create_handle` is for the current one, and fails where there is none.
+/// No device is needed: `rocblas_create_handle` uses the current one, and fails if there is none.
 ///
 /// # Errors
 /// See [`Error`].
@@ -132,11 +136,11 @@ pub fn table(hip: &'static hip_sys::Table) -> Result<&'static Table, Error> {
     })
 }
 
-/// Makes the handles of this process, from now on, numbers of a range that are so many apart. When they are used up, there is
-/// `rocblas_status_memory_error`. They count from 1 otherwise.
+/// From now on, the handles of this process are numbers of a range, this far apart. Once they are used up,
+/// creating a handle gives `rocblas_status_memory_error`. By default, handles count from 1.
 ///
-/// The handles are never looked into here. C++ code that was compiled with rocBLAS' own headers does so: for it, a drop-in library gives a range
-/// of addresses where there is memory.
+/// This crate never dereferences handles, but C++ code compiled with rocBLAS' headers does: for it, a drop-in
+/// library provides a range of addresses with memory.
 pub fn number_handles(range: Range<usize>, step: NonZero<usize>) {
     handle::number(range, step);
 }
@@ -148,13 +152,14 @@ fn table_of<const SLOT: usize>() -> &'static Table {
         entries::provide(&mut builder);
         api::provide::<SLOT>(&mut builder);
         builder.extensions(Extensions::NONE);
-        // SAFETY: the functions keep rocBLAS' contract: they check handles, need of the caller what is documented, may be called from any
-        // thread, and live as long as the process.
+        // SAFETY: the functions keep rocBLAS' contract: they check handles, require from the caller only what
+        // is documented, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     })
 }
 
-/// The C names of the functions that [`table`] implements, in no order. All others return `rocblas_status_not_implemented`.
+/// The C names of the functions that [`table`] implements, in no order. All others return
+/// `rocblas_status_not_implemented`.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     api::NAMES.iter().chain(entries::NAMES).copied()
 }

@@ -1,4 +1,4 @@
-//! Vectors that become a number.
+//! Reductions of vectors to a number.
 
 use std::ffi::c_void;
 
@@ -21,7 +21,7 @@ struct Reduced {
     parts: u32,
     second: u32,
     wide: u32,
-    /// Of a search: whether for the least.
+    /// For a search: whether for the least.
     conjugate: u32,
 }
 
@@ -30,7 +30,7 @@ enum Operation {
     Dot {
         conjugate: bool,
     },
-    /// Of vectors of f32, in f64.
+    /// For vectors of f32, in f64.
     WideDot,
     Nrm2,
     Asum,
@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// Bytes of what a workgroup has: `Part` there.
+    /// Bytes of a workgroup's result: `Part` in that file.
     fn part(self, compute: Type) -> usize {
         match self {
             Self::Dot { .. } | Self::WideDot => compute.size(),
@@ -62,9 +62,9 @@ impl Operation {
     }
 }
 
-/// Elements that a workgroup has at least before others help it.
+/// The minimum elements of a workgroup before others help it.
 const LEAST: i64 = 4096;
-/// The most workgroups for a vector.
+/// The maximum number of workgroups for a vector.
 const MOST_PARTS: i64 = 512;
 
 fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
@@ -72,7 +72,7 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
     let is_dot = matches!(operation, Operation::Dot { .. });
     let wide = [args.compute, args.result.kind] == [Some(Type::F64); 2] && kinds == [Some(Type::F32); 2];
     let operation = if is_dot && wide { Operation::WideDot } else { operation };
-    // The length of complex vectors may be called one that is computed in real numbers.
+    // For the length of complex vectors, the compute type may be a real type.
     let args = match (operation, args.x.kind) {
         (Operation::Nrm2, Some(kind)) if args.compute == Some(kind.compute().real()) => {
             &Args { compute: Some(kind), ..*args }
@@ -99,11 +99,12 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
     let batches = batches(args)?;
     let size = if args.wide && matches!(operation, Operation::Search { .. }) { 8 } else { result.size() };
     let bytes = size * batches as usize;
-    // Only dot products go backwards.
+    // Only dot products support negative increments.
     let empty = args.n <= 0 || !is_dot && args.x.step <= 0;
     if empty && call.on_host() {
         if call.state.query.is_none() {
-            // SAFETY: the caller has room for a result of each product, and all of them are zero as bytes, too.
+            // SAFETY: the caller has room for a result of each product, and zero bytes are a zero of every
+            // type.
             unsafe { args.result.at.cast_mut().cast::<u8>().write_bytes(0, bytes) };
         }
         return Ok(());

@@ -1,4 +1,4 @@
-//! What makes a plane rotation of two numbers.
+//! Computes plane rotations of two numbers.
 
 use std::ffi::c_void;
 
@@ -28,7 +28,7 @@ pub(crate) fn rotmg(call: &mut Call<'_>, args: &Args) -> Result {
     rotations(call, args, &numbers, true)
 }
 
-/// Each operand with its place in [`Rotations`] and how many numbers it has.
+/// Each operand with its place in [`Rotations`] and its number of elements.
 fn rotations(
     call: &mut Call<'_>,
     args: &Args,
@@ -53,7 +53,7 @@ fn rotations(
         return call.launch(&modules::BLAS_LEVEL1, kernel, grid, THREADS, &rotations);
     }
 
-    // All numbers of the host go to the device one after the other, and back.
+    // All numbers from the host are copied to the device one after the other, and back.
     let count = batches as usize;
     let mut staged: Vec<u8> = Vec::new();
     let mut starts = Vec::new();
@@ -67,7 +67,7 @@ fn rotations(
                 staged.extend_from_slice(std::slice::from_raw_parts(from, size));
             }
         }
-        // Each kind begins at a multiple of its size.
+        // Each operand begins at a multiple of its size.
         staged.resize(staged.len().next_multiple_of(16), 0);
     }
     let [at] = call.workspace([staged.len()])?;
@@ -77,7 +77,7 @@ fn rotations(
     }
     let (hip, stream) = (call.gpu.hip, call.state.stream);
     let kind = hipMemcpyKind::hipMemcpyHostToDevice;
-    // SAFETY: the workspace has so many bytes, and the stream is waited for before `staged` is gone.
+    // SAFETY: the workspace has this many bytes, and this waits for the stream before `staged` is dropped.
     unsafe {
         check((hip.hipMemcpyAsync)(at, staged.as_ptr().cast(), staged.len(), kind, stream))?;
         let launched = call.launch(&modules::BLAS_LEVEL1, kernel, grid, THREADS, &rotations);
@@ -101,10 +101,10 @@ fn rotations(
     Ok(())
 }
 
-/// Where numbers of a product of the batch are.
+/// Where the numbers of a product of the batch are.
 ///
 /// # Safety
-/// The operand is in host memory, and so are the pointers of a batch.
+/// The operand must be in host memory, and so must the pointers of a batch.
 unsafe fn host(operand: &Operand, form: Form, index: usize) -> *const c_void {
     // SAFETY: as this function's contract.
     unsafe {

@@ -1,4 +1,4 @@
-//! Products with triangular matrices, systems of them with many right sides, and their inverses.
+//! Products with triangular matrices, triangular systems with many right sides, and inverses.
 
 use crate::args::{Args, Form, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, Result};
@@ -9,15 +9,16 @@ use crate::level3::matrix;
 use crate::modules;
 use crate::vector::{THREADS, batches, grid, kernel};
 
-/// A triangular matrix and what stands on its right; where the caller has it the other way round, the transpose of both.
+/// A triangular matrix and the matrix on its right; if the caller has them the other way round, the transpose
+/// of both.
 struct Sides {
     a: Matrix,
     left: bool,
-    /// Rows and columns of what stands on the right.
+    /// Rows and columns of the matrix on the right.
     size: [i64; 2],
 }
 
-/// Checks what the operations have in common. Nothing where there is nothing to do.
+/// The checks common to all operations. `None` if there is nothing to do.
 fn sides(args: &Args) -> Result<Option<Sides>> {
     let &Args { m, n, a, b, .. } = args;
     let is_left = left(args.side)?;
@@ -43,7 +44,7 @@ fn turned(matrix: Matrix, left: bool) -> Matrix {
     if left { matrix } else { matrix.transposed() }
 }
 
-/// Memory of the handle for a matrix of each product, stored by columns.
+/// Memory of the handle for one matrix per product, stored by columns.
 fn temporary(call: &mut Call<'_>, [m, n]: [i64; 2], kind: Type, batches: u32) -> Result<Matrix> {
     let elements = (m as usize).saturating_mul(n as usize);
     let [at] = call.workspace([elements.saturating_mul(kind.size()).saturating_mul(batches as usize)])?;
@@ -69,7 +70,7 @@ pub(crate) fn trmm(call: &mut Call<'_>, args: &Args) -> Result {
     if !alpha.is(0.0) && (in_place || args.form == Form::Batched) {
         let size = [args.m, args.n];
         let copy = temporary(call, size, kind, batches)?;
-        // With alpha = 0, B need not be there, nor be worth a copy.
+        // With alpha = 0, B need not exist, and is not copied.
         Combined::copy(size, b, copy, batches).factor(Factor::of(1.0)).enqueue(call, kind)?;
         b = copy;
     }
@@ -91,12 +92,12 @@ struct Block {
     batches: u32,
 }
 
-/// Rows of a block that is solved at once: `SIDE` there.
+/// Rows of a block that is solved at once: `SIDE` in that file.
 const SIDE: i64 = 32;
-/// Columns of a workgroup: `COLUMNS` there.
+/// Columns of a workgroup: `COLUMNS` in that file.
 const COLUMNS: i64 = 64;
 
-/// A * X = alpha * B, where X is B's place: of each block of rows, what is known of X is subtracted from it first.
+/// A * X = alpha * B, where X replaces B: for each block of rows, the known part of X is first subtracted.
 fn solve(
     call: &mut Call<'_>,
     kind: Type,
@@ -112,12 +113,12 @@ fn solve(
     for index in 0..blocks {
         let first = if lower { index } else { blocks - 1 - index } * SIDE;
         let rows = SIDE.min(m - first);
-        // What is solved: above the block, or below it.
+        // The part already solved is above the block, or below it.
         let (known, depth) = if lower { (0, first) } else { (first + rows, m - first - rows) };
         let here = b.from(first, 0);
         if depth > 0 || !alpha.is(1.0) {
             let operands = [general.from(first, known), b.from(known, 0)];
-            // Without a depth nothing of the operands is read.
+            // Without a depth, the operands are not read.
             let minus = if depth > 0 { Factor::of(-1.0) } else { Factor::of(0.0) };
             call.product(kind, &Product::new([rows, n, depth], minus, operands, alpha, here, batches))?;
         }
@@ -147,17 +148,17 @@ pub(crate) fn trsm(call: &mut Call<'_>, args: &Args) -> Result {
     if !alpha.is(0.0) {
         solve(call, kind, a, b, alpha, size, batches)?;
     }
-    // A must not matter then, whatever is in it.
+    // Then the contents of A must not matter.
     if alpha.known().is_none() || alpha.is(0.0) {
         Combined::new(size, Combination::Clear, b, batches).factor(alpha).enqueue(call, kind)?;
     }
     Ok(())
 }
 
-/// The types of all are that which is computed in. Inverses of A's blocks that the caller may have are not needed.
+/// All types are the compute type. The caller's inverses of A's blocks are not needed.
 pub(crate) fn trsm_ex(call: &mut Call<'_>, args: &Args) -> Result {
     let kind = args.compute;
-    // Other types have products, of which solving begins with one.
+    // Other types only have products, and solving begins with one.
     kernel!("block", kind.ok_or(INVALID_VALUE)?)?;
     let mut args = Args { kind, alpha: Scalar::new(args.alpha.at, kind), ..*args };
     (args.a.kind, args.b.kind) = (kind, kind);
@@ -184,7 +185,7 @@ pub(crate) fn trtri(call: &mut Call<'_>, args: &Args) -> Result {
     let structure = Structure::Triangular;
     let triangle = Matrix { structure, upper: is_upper.into(), unit: is_unit.into(), ..matrix(&a, args)? };
     solve(call, kind, triangle, inverse, Factor::of(1.0), size, batches)?;
-    // In place, the other triangle is not A's.
+    // In place, the other triangle does not belong to A.
     let in_place = a.at == c.at || args.form == Form::Batched;
     Combined::copy(size, inverse, matrix(&c, args)?, batches)
         .triangle(is_upper, !in_place)

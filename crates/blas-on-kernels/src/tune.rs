@@ -1,4 +1,4 @@
-//! What `cargo xtask tune` needs: the kernels that there are, and products by one that is not the table's choice.
+//! For `cargo xtask tune`: lists the kernels, and computes products with one that is not the table's choice.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,13 +7,13 @@ use crate::gemm::tuning::{Choice, Problem, type_name};
 use crate::gemm::{TYPES, Tile, Way};
 use crate::gpu::Instructions;
 
-/// A tile's number and the parts, of all products from now on; 0 leaves the choice to the table.
+/// The number of the tile and the parts for all products from now on; 0 leaves the choice to the table.
 static FORCED: AtomicU32 = AtomicU32::new(0);
 
-/// Kernels between which there is a choice.
+/// Kernels to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// The class of targets, the element type and the way of reading operands, as `tuning.txt` has them.
+    /// The class of targets, the element type and the way of reading operands, as in `tuning.txt`.
     pub class: &'static str,
     /// The element type's name.
     pub kind: &'static str,
@@ -25,7 +25,8 @@ pub struct Family {
     pub tiles: Vec<&'static str>,
 }
 
-/// The families of a processor; none if it has none of these kernels. bf16 has kernels like those of f16, and is not among them.
+/// The families of a processor; empty if it has none of these kernels. bf16 has the same kernels as f16, and
+/// is not listed.
 pub fn families(processor: &str) -> Vec<Family> {
     let Some(Instructions { class, .. }) = Instructions::of(processor) else { return Vec::new() };
     let mut families = Vec::new();
@@ -43,8 +44,8 @@ pub fn families(processor: &str) -> Vec<Family> {
     families
 }
 
-/// Has every product of this process from now on computed in tiles of this name by so many waves that share the depth, where there is such
-/// a kernel; nothing leaves the choice to the table.
+/// From now on, computes every product of this process in tiles of this name, with this many waves sharing
+/// the depth, if there is such a kernel. `None` leaves the choice to the table.
 ///
 /// Returns whether there is a tile of this name.
 pub fn force(choice: Option<(&str, u16)>) -> bool {
@@ -59,7 +60,7 @@ pub fn force(choice: Option<(&str, u16)>) -> bool {
     true
 }
 
-/// The choice that is forced, if the problem has a kernel of that tile.
+/// The forced choice, if the problem has a kernel with that tile.
 pub(crate) fn forced(problem: &Problem) -> Option<Choice> {
     let number = FORCED.load(Ordering::Relaxed);
     let tile = *Tile::ALL.get((number >> 16).checked_sub(1)? as usize)?;

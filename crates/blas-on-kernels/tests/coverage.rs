@@ -1,4 +1,5 @@
-//! `docs/internals/blas-on-kernels.md` lists every function of the table, either as one that is there or with a reason why not.
+//! `docs/internals/blas-on-kernels.md` lists every function of the table, as implemented or with a reason why
+//! not.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -51,7 +52,7 @@ fn the_page_lists_every_operation_that_is_there() {
     }
 }
 
-/// The names in the first column of the page's section on what is missing.
+/// The names in the first column of the page's section on missing functions.
 fn missing_on_the_page() -> BTreeSet<String> {
     let page = std::fs::read_to_string(Path::new(PAGE)).unwrap();
     let section =
@@ -73,7 +74,7 @@ fn every_function_is_there_or_has_a_reason_why_not() {
     assert!(page.contains(&line), "the page says: {line}");
 }
 
-/// The names that the device tests have in their sources.
+/// The function names in the sources of the device tests.
 fn tested() -> BTreeSet<String> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device"));
     let mut names = BTreeSet::new();

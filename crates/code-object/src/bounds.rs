@@ -87,7 +87,8 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// The bytes of a table of strings, which ends in a NUL, so that every offset in it begins a string that ends.
+    /// The bytes of a table of strings, which ends in a NUL, so that every offset in it begins a string that
+    /// ends.
     fn strings(&self, of: &str, index: u32) -> Result<u64, Error> {
         let section = usize::try_from(index).ok().and_then(|index| self.sections.get(index));
         let section = section.filter(|section| section.sh_type.get(LE) == elf::SHT_STRTAB);

@@ -1,4 +1,5 @@
-//! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co` of libraries).
+//! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co`
+//! of libraries).
 //!
 //! clang writes `__CLANG_OFFLOAD_BUNDLE__` and a list of entries. With `--offload-compress` it packs that by zlib or Zstandard
 //! (`CCOB`). [`code_for`] takes a bundle of either kind, or a plain code object, and returns the code that fits a
@@ -29,7 +30,8 @@ const ENTRY_HEAD: usize = 24;
 /// One file in a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Kind, triple and target id: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`, `host-x86_64-unknown-linux-gnu-`.
+    /// Kind, triple and target id: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`,
+    /// `host-x86_64-unknown-linux-gnu-`.
     pub id: &'a str,
     /// The file.
     pub bytes: &'a [u8],

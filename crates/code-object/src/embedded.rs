@@ -116,7 +116,8 @@ impl CodeObject {
 }
 
 impl Module {
-    /// The code object that fits `device` best: its exact target id first, then its processor, then a generic one.
+    /// The code object that fits `device` best: its exact target id first, then its processor, then a generic
+    /// one.
     #[must_use]
     pub fn for_device(&self, device: &TargetId) -> Option<&CodeObject> {
         let mut best = None;

@@ -5,8 +5,8 @@
 //! and answers what a loader, a launch check or a build report asks: which target it is for, which kernels
 //! it holds with their arguments and resource use, which segments to map and which relocations to apply.
 //!
-//! It does **not** load, relocate or disassemble anything, and an offload bundle
-//! (`__CLANG_OFFLOAD_BUNDLE__`) is reported as [`Error::OffloadBundle`]; [`bundle`] reads those, compressed ones too.
+//! It does **not** load, relocate or disassemble anything, and an offload bundle (`__CLANG_OFFLOAD_BUNDLE__`)
+//! is reported as [`Error::OffloadBundle`]; [`bundle`] reads those, compressed ones too.
 //!
 //! Code objects come from outside, so parsing never panics. Every fault is an [`Error`] that names
 //! the part at fault. What a returned [`CodeObject`] says is consistent: file

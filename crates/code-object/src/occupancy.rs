@@ -66,7 +66,8 @@ pub struct Resources {
     pub lds: u32,
     /// Work-items of a workgroup.
     pub workgroup: u32,
-    /// Whether a workgroup may spread over a pair of compute units and their LDS (WGP mode of gfx10 and later).
+    /// Whether a workgroup may spread over a pair of compute units and their LDS (WGP mode of gfx10 and
+    /// later).
     pub wgp_mode: bool,
 }
 

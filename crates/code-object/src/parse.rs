@@ -106,7 +106,8 @@ impl CodeObject {
         &self.kernels
     }
 
-    /// Formats of the `printf` calls whose output goes to a buffer, each as `id:arguments[:size…]:text` (`amdhsa.printf`).
+    /// Formats of the `printf` calls whose output goes to a buffer, each as `id:arguments[:size…]:text`
+    /// (`amdhsa.printf`).
     #[must_use]
     pub fn printf_formats(&self) -> &[String] {
         &self.printf

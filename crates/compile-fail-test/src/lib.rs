@@ -1,3 +1,4 @@
-//! What must not compile with `hip` and `rocblas` is in `tests/compile_fail`: each file says which promise it would break.
+//! `tests/compile_fail` has programs that must not compile with `hip` and `rocblas`. Each file names the
+//! promise that it would break.
 //!
-//! It is a package of its own for the sake of their features: trybuild builds what a package depends on once more.
+//! It is a separate package to limit features: trybuild builds a package's dependencies once more.

@@ -1,4 +1,4 @@
-//! What must not compile: each file says which promise it would break.
+//! Programs that must not compile. Each file names the promise that it would break.
 
 #[test]
 fn promises_are_kept_by_the_compiler() {

@@ -1,7 +1,8 @@
-//! Splits a source into tokens: words, strings, comments, headers, punctuation. Every byte belongs to exactly one token.
+//! Splits a source into tokens: words, strings, comments, headers, punctuation. Every byte belongs to exactly
+//! one token.
 //!
-//! The lexer knows just enough of C++ to tell code from comments and strings. It never fails: an open string ends with
-//! its line, an open comment with the file, and a byte that means nothing is punctuation.
+//! The lexer knows just enough of C++ to tell code from comments and strings. It never fails: an open string
+//! ends with its line, an open comment with the file, and a byte that means nothing is punctuation.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -10,7 +11,7 @@
 pub enum Kind {
     /// Spaces, ends of lines, and backslashes that continue a line.
     Space,
-    /// `//` up to the end of its line, without that.
+    /// `//` up to the end of its line, excluding the line break.
     LineComment,
     /// `/* … */`.
     BlockComment,
@@ -24,11 +25,11 @@ pub enum Kind {
     RawString,
     /// `'…'`, with its prefix.
     Char,
-    /// `<…>` behind `#include`.
+    /// `<…>` after `#include`.
     Header,
     /// A `#` that begins a directive.
     Hash,
-    /// The end of a directive: no bytes, before the end of its line.
+    /// The end of a directive: an empty token before the line break.
     End,
     /// One byte of anything else, except that `<<<`, `>>>`, `::` and `->` are one token each.
     Punct,
@@ -39,9 +40,9 @@ pub enum Kind {
 pub struct Token {
     /// What it is.
     pub kind: Kind,
-    /// Where its bytes begin in the source.
+    /// The offset of its first byte in the source.
     pub start: usize,
-    /// Where they end: the first byte after them.
+    /// The offset after its last byte.
     pub end: usize,
 }
 
@@ -51,7 +52,7 @@ impl Token {
         &source[self.start..self.end]
     }
 
-    /// Whether a compiler sees nothing here: space or a comment.
+    /// Whether a compiler ignores the token: space or a comment.
     pub fn is_trivia(&self) -> bool {
         matches!(self.kind, Kind::Space | Kind::LineComment | Kind::BlockComment)
     }
@@ -78,14 +79,14 @@ pub fn tokens(source: &[u8]) -> Vec<Token> {
     lexer.tokens
 }
 
-/// Where in its line a token is.
+/// The position of a token in its line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineState {
     /// Nothing but space and comments so far.
     Start,
-    /// Behind the `#` that begins a directive.
+    /// After the `#` that begins a directive.
     Hash,
-    /// Behind `#include`.
+    /// After `#include`.
     Include,
     /// Anywhere else.
     Inside,
@@ -142,7 +143,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The byte behind a backslash that continues the line, if there is one at `at`.
+    /// The byte after a line continuation at `at`, if there is one.
     fn splice(&self, at: usize) -> Option<usize> {
         match self.source.get(at..)? {
             [b'\\', b'\n', ..] => Some(at + 2),
@@ -178,7 +179,7 @@ impl Lexer<'_> {
         self.push(Kind::Space, end);
     }
 
-    /// The end of the line that `from` is in, past lines that continue it, without the last end of line.
+    /// The end of the line that contains `from`, continuation lines included, final line break excluded.
     fn line_end(&self, from: usize) -> usize {
         let mut end = from;
         while let Some(&byte) = self.source.get(end) {
@@ -267,7 +268,7 @@ impl Lexer<'_> {
         self.line = if include || has_include { LineState::Include } else { LineState::Inside };
     }
 
-    /// The end of a raw string whose quote is at `quote`, or nothing where the quote opens none.
+    /// The end of the raw string whose quote is at `quote`; `None` if the quote opens no raw string.
     fn raw_string_end(&self, quote: usize) -> Option<usize> {
         let rest = &self.source[quote + 1..];
         let length = rest.iter().take(17).position(|&byte| byte == b'(')?;
@@ -295,7 +296,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Where `needle` is in `source`, at `from` or behind it.
+/// The first position of `needle` in `source` from `from` on.
 fn find(source: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
     let first = *needle.first()?;
     let mut at = from;

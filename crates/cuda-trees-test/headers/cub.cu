@@ -1,7 +1,7 @@
 // CUB's collectives of a block and a warp.
 #include <cub/cub.cuh>
 
-// What one thread after the other adds to the sums of the blocks before.
+// Adds the sums of the preceding blocks, one thread after the other.
 struct Running {
     int total;
     __device__ int operator()(int aggregate) {
@@ -13,12 +13,12 @@ struct Running {
 struct Affine {
     int a, b;
 };
-// x -> a x + b, one after the other: not commutative.
+// x -> a x + b, composed: not commutative.
 struct Compose {
     __device__ Affine operator()(const Affine &first, const Affine &second) const { return {first.a * second.a, first.b * second.a + second.b}; }
 };
 
-// In a block of two dimensions.
+// In a two-dimensional block.
 extern "C" __global__ void __launch_bounds__(128) reductions(const int *in, int *out) {
     using Ordered = cub::BlockReduce<Affine, 32, cub::BLOCK_REDUCE_RAKING, 4>;
     using Pairs = cub::BlockReduce<cub::KeyValuePair<int, int>, 32, cub::BLOCK_REDUCE_WARP_REDUCTIONS, 4>;
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(128) scans(const int *in, int *out,
     out[t * 3] = inclusive, out[t * 3 + 1] = aggregate, out[t * 3 + 2] = largest;
 }
 
-// Keys of three types, with values and without, up and down, and some of the bits alone.
+// Keys of three types, with and without values, ascending and descending, and by some of the bits only.
 extern "C" __global__ void __launch_bounds__(64) sorts(const unsigned *in, unsigned *up, float *down, int *values, long long *wide, unsigned *bits) {
     constexpr int items = 3;
     using Unsigned = cub::BlockRadixSort<unsigned, 64, items>;
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(64) sorts(const unsigned *in, unsig
     }
 }
 
-// Items change places, are loaded and stored in each way, compared with their neighbours, counted and merged.
+// Items are exchanged, loaded and stored in each way, compared with their neighbours, counted and merged.
 extern "C" __global__ void __launch_bounds__(64) moves(const int *in, int count, int *out) {
     constexpr int items = 4, all = 64 * items;
     using Direct = cub::BlockLoad<int, 64, items, cub::BLOCK_LOAD_DIRECT>;

@@ -18,7 +18,7 @@ extern "C" __global__ void tiles(const int *in, int *out) {
     const int i = threadIdx.y * blockDim.x + threadIdx.x;
     out += i * 60;
     tile<32>(in[i], out), tile<16>(in[i], out + 15), tile<4>(in[i], out + 30);
-    // A tile of a tile, groups of a size that is known at run time, and groups as such.
+    // A tile of a tile, groups whose size is known at run time, and generic groups.
     const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
     const auto part = cg::tiled_partition<8>(warp);
     out += 45;
@@ -37,7 +37,7 @@ extern "C" __global__ void tiles(const int *in, int *out) {
     out[11] = cg::this_grid().thread_rank() == i && cg::this_grid().num_blocks() == 1;
 }
 
-// Threads that run together, and those with an equal label.
+// Threads that run together, and those with the same label.
 extern "C" __global__ void together(const int *in, int *out, int *counter) {
     const int i = threadIdx.x, v = in[i];
     out += i * 20;
@@ -62,7 +62,7 @@ extern "C" __global__ void together(const int *in, int *out, int *counter) {
     out[17] = odd.size(), out[18] = odd.meta_group_rank(), out[19] = odd.shfl(v, odd.size() - 1);
 }
 
-// The blocks wait for each other; each adds what the others wrote before.
+// The blocks wait for each other; each adds what the others wrote.
 extern "C" __global__ void whole_grid(const int *in, int *parts, int *out) {
     __shared__ int local[64];
     const cg::thread_block block = cg::this_thread_block();

@@ -1,4 +1,4 @@
-// Copies to shared memory that run beside the code, and what their threads wait for.
+// Asynchronous copies to shared memory, and their synchronisation.
 #include <cuda_awbarrier.h>
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
@@ -24,7 +24,7 @@ extern "C" __global__ void copies(const unsigned char *in, unsigned char *out) {
         out[t * 32 + i] = local[other * 32 + i];
 }
 
-// Half of the block fetches rows, the other half sums them; two rows are on their way.
+// Half of the block fetches rows, the other half sums them; two rows are in flight.
 extern "C" __global__ void producers(const int *in, int *out, int rows) {
     constexpr unsigned stages = 2, width = 64;
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
@@ -51,7 +51,7 @@ extern "C" __global__ void producers(const int *in, int *out, int rows) {
 // Programs lay out shared memory for barriers by this size.
 static_assert(sizeof(cuda::barrier<cuda::thread_scope_block>) == 8 && alignof(cuda::barrier<cuda::thread_scope_block>) == 8, "CUDA's size");
 
-// Rounds of a barrier: each thread reads what its neighbour wrote in the round before.
+// Rounds of a barrier: each thread reads what its neighbour wrote in the previous round.
 extern "C" __global__ void barriers(int *out, int rounds) {
     __shared__ cuda::barrier<cuda::thread_scope_block> bar;
     __shared__ nvcuda::experimental::awbarrier other;

@@ -1,4 +1,4 @@
-// Numbers of eight and sixteen bits: conversions, and what CUDA's headers have beside HIP's. Floats with other ways to round.
+// Numbers of eight and sixteen bits: conversions, and CUDA's additions to HIP's headers. Floats with other rounding modes.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>
@@ -41,7 +41,7 @@ extern "C" __global__ void from_fp8(float *out) {
     out[5] = all.x == all.w || (all.x != all.x && all.w != all.w) ? all.z : -1.0f;
 }
 
-// What both types of sixteen bits have: results as floats.
+// Functions of both 16-bit types: results as floats.
 template <typename T, typename T2> static __device__ void sixteen(T a, T b, T c, float *out, T2 (*pair)(T, T), float (*get)(T)) {
     const T2 x = pair(a, b), y = pair(b, c), z = pair(c, a);
     const unsigned masks[12] = {__heq2_mask(x, y), __hne2_mask(x, y), __hle2_mask(x, y),  __hge2_mask(x, y),  __hlt2_mask(x, y),  __hgt2_mask(x, y),

@@ -1,8 +1,8 @@
-// Inline PTX of engines and libraries that `ptx.cu` of other tests does not have.
+// Inline PTX of engines and libraries that is not in other tests' `ptx.cu`.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-// Sums, differences and products of 256-bit numbers: a statement has a carry of its own.
+// Sums, differences and products of 256-bit numbers: each statement has its own carry.
 extern "C" __global__ void long_numbers(const unsigned *in, unsigned *out) {
     const unsigned *a = in + threadIdx.x * 16, *b = a + 8;
     unsigned *sum = out + threadIdx.x * 32, *difference = sum + 8, *product = sum + 16;
@@ -47,7 +47,7 @@ extern "C" __global__ void narrow(const float2 *in, unsigned short *out, unsigne
     }
 }
 
-// Products of narrow fragments; words of A and B as PTX lays them out, of a warp.
+// Products of narrow fragments; a warp's words of A and B in PTX's layout.
 extern "C" __global__ void products(const unsigned *in_a, const unsigned *in_b, int *out, float *floats) {
     const unsigned lane = threadIdx.x, *a = in_a + lane * 4, *b = in_b + lane * 2;
     int d[3][4] = {};

@@ -56,7 +56,7 @@ extern "C" __global__ void values(const float *in, double *out) {
     out[23] = std_::is_same_v<std_::conditional_t<std_::is_floating_point_v<float>, int, char>, int> + 2 * std_::is_trivially_copyable_v<float4> + 4 * std_::is_invocable_v<std_::plus<int>, int, int>;
 }
 
-// Each operation of an atomic, once a thread; the results are the same in every order.
+// Each atomic operation, once per thread; the results do not depend on the order.
 extern "C" __global__ void atomics(const int *in, int *out, double *sums, unsigned long long *wide) {
     const int v = in[blockIdx.x * blockDim.x + threadIdx.x];
     __shared__ cuda::atomic<int, cuda::thread_scope_block> local;

@@ -14,7 +14,7 @@ OPS_FOR_TYPE(UNARY, silu, act::Silu)
 OPS_FOR_TYPE(UNARY, gelu, act::GeluErf)
 OPS_FOR_TYPE(UNARY, soft, act::Chain<act::Softplus, act::Leaky<1, 10>>)
 
-// A table that the compiler makes.
+// A compile-time table.
 namespace {
 struct Powers {
     float at[16];

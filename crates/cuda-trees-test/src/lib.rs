@@ -1,7 +1,7 @@
-//! CUDA sources of this workspace's own that know nothing of AMD, as `kernel-build` compiles them.
+//! CUDA sources of this workspace without any adaptation to AMD, compiled by `kernel-build`.
 //!
-//! `trainer` is a tree of host code with launchers, `ops` one of kernels alone, and `headers` has a source for each of CUDA's libraries
-//! for device code.
+//! `trainer` is a tree of host code with launchers, `ops` a tree of kernels only, and `headers` has a source
+//! for each of CUDA's device libraries.
 
 pub mod trainer;
 

@@ -1,9 +1,9 @@
-//! The launchers of `trainer`. All return a status of the runtime, 0 if there is nothing to say.
+//! The launchers of `trainer`. All return a status of the runtime, 0 for success.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use hip::hip_sys::hipStream_t;
-// What the library calls.
+// The library calls functions of this crate.
 use hip_host as _;
 
 /// `Options` of `adamw.cu`.
@@ -35,11 +35,11 @@ unsafe extern "C" {
         width: c_int,
         stream: hipStream_t,
     ) -> c_int;
-    /// What the first failed call of this thread was.
+    /// The first failed call of this thread.
     pub safe fn trainer_failure() -> *const c_char;
-    /// A launch with more shared memory than there is.
+    /// A launch with more shared memory than available.
     pub fn trainer_too_much(data: *mut f32, stream: hipStream_t) -> c_int;
-    /// Losses of rows, and their gradients in the place of the logits if wanted.
+    /// Losses of rows; if wanted, their gradients replace the logits.
     pub fn trainer_classifier(
         logits: *mut f32,
         losses: *mut f32,
@@ -51,7 +51,7 @@ unsafe extern "C" {
         gradients: bool,
         stream: hipStream_t,
     ) -> c_int;
-    /// The sum of the losses, and the rows done since the last call.
+    /// The sum of the losses, and the number of rows since the last call.
     pub fn trainer_total(
         losses: *const f32,
         n: c_int,
@@ -59,7 +59,7 @@ unsafe extern "C" {
         rows: *mut c_uint,
         stream: hipStream_t,
     ) -> c_int;
-    /// A step of the optimiser on slices of `n` parameters, `stride` apart; without master weights those are null.
+    /// An optimiser step on slices of `n` parameters, `stride` apart. Master weights may be null.
     pub fn trainer_adamw(
         params: *mut c_void,
         master: *mut f32,
@@ -72,7 +72,7 @@ unsafe extern "C" {
         options: *const Options,
         stream: hipStream_t,
     ) -> c_int;
-    /// The sums of the squares of slices; has ended when it returns.
+    /// The sums of the squares of slices. Synchronous.
     pub fn trainer_squares(
         out: *mut f32,
         grads: *const c_void,
@@ -92,7 +92,7 @@ unsafe extern "C" {
         dim: c_int,
         stream: hipStream_t,
     ) -> c_int;
-    /// The most likely tokens up to a sum of probabilities.
+    /// The most likely tokens, up to a total probability.
     pub fn trainer_top_p(
         count: *mut c_int,
         order: *mut c_int,
@@ -102,8 +102,8 @@ unsafe extern "C" {
         top_p: f32,
         stream: hipStream_t,
     ) -> c_int;
-    /// Sorts keys, the largest first, with their places; says the sum of their squares and the largest, and how many keys are not below
-    /// each bound. Has ended when it returns.
+    /// Sorts keys with their places, largest first. Returns the sum of their squares, the largest, and for
+    /// each bound, how many keys are at least that. Synchronous.
     pub fn trainer_rank(
         keys: *mut f32,
         places: *mut c_int,

@@ -3,9 +3,9 @@
 use crate::pattern;
 use crate::{Error, Result};
 
-/// Overrides what scripts are told.
+/// Overrides the capability that scripts get.
 const VARIABLE: &str = "CUDA_COMPUTE_CAP";
-/// What `__CUDA_ARCH__` says in code for AMD GPUs, by ten.
+/// The value of `__CUDA_ARCH__` in code for AMD GPUs, divided by ten.
 const DEFAULT: usize = 89;
 
 /// An architecture of NVIDIA GPUs: 8.9 is 89, 9.0a is 90 with a suffix.
@@ -30,7 +30,8 @@ impl GpuArch {
         Self { base, suffix: Some(suffix.to_owned()) }
     }
 
-    /// Reads `90`, `9`, `90a`, `sm_100f`. A number alone gets the suffix of [`auto_suffix`](Self::auto_suffix).
+    /// Reads `90`, `9`, `90a`, `sm_100f`. A number alone gets the suffix of
+    /// [`auto_suffix`](Self::auto_suffix).
     ///
     /// # Errors
     /// [`Error::ComputeCapDetectionFailed`] for anything else.
@@ -40,14 +41,15 @@ impl GpuArch {
         let suffix = ["a", "f"].into_iter().find(|suffix| text.ends_with(suffix));
         let number = suffix.and_then(|suffix| text.strip_suffix(suffix)).unwrap_or(text);
         let number: usize = number.parse().map_err(|_| {
-            Error::ComputeCapDetectionFailed(format!("`{s}` is none; 89 and 90a are, for example"))
+            Error::ComputeCapDetectionFailed(format!("`{s}` is not valid; use for example 89 or 90a"))
         })?;
         // 8 is 8.0.
         let base = if number < 20 { number * 10 } else { number };
         Ok(suffix.map_or_else(|| Self::auto_suffix(base), |suffix| Self::with_suffix(base, suffix)))
     }
 
-    /// With the suffix by which NVIDIA's compiler allows all of an architecture's instructions: `a` from 9.0 to 12.0, `f` beyond.
+    /// With the suffix that makes NVIDIA's compiler allow all instructions of an architecture: `a` from 9.0
+    /// to 12.0, `f` beyond.
     #[must_use]
     pub fn auto_suffix(base: usize) -> Self {
         match base {
@@ -86,7 +88,8 @@ impl From<usize> for GpuArch {
     }
 }
 
-/// The compute capability of a build, and those of single files. Nothing here changes how code for AMD GPUs is compiled.
+/// The compute capability of a build, and those of single files. Nothing here changes how code for AMD GPUs
+/// is compiled.
 #[derive(Clone, Debug, Default)]
 pub struct ComputeCapability {
     default: Option<GpuArch>,
@@ -94,41 +97,43 @@ pub struct ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// The one that [`detect_compute_cap`] finds.
+    /// The capability that [`detect_compute_cap`] finds.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// This one.
+    /// The given capability.
     #[must_use]
     pub fn with_default(mut self, cap: usize) -> Self {
         self.default = Some(GpuArch::auto_suffix(cap));
         self
     }
 
-    /// This one, [as text](GpuArch::parse). A bad text changes nothing.
+    /// The given capability, [as text](GpuArch::parse). Invalid text changes nothing.
     #[must_use]
     pub fn with_default_arch(mut self, arch: &str) -> Self {
         self.default = GpuArch::parse(arch).ok().or(self.default);
         self
     }
 
-    /// Another for files whose names fit: `sm90_*.cu`.
+    /// Another capability for files whose names match: `sm90_*.cu`.
     #[must_use]
     pub fn with_override(mut self, pattern: &str, cap: usize) -> Self {
         self.overrides.push((pattern.to_owned(), GpuArch::auto_suffix(cap)));
         self
     }
 
-    /// Another for files whose names fit, [as text](GpuArch::parse). A bad text changes nothing.
+    /// Another capability for files whose names match, [as text](GpuArch::parse). Invalid text changes
+    /// nothing.
     #[must_use]
     pub fn with_override_arch(mut self, pattern: &str, arch: &str) -> Self {
         self.overrides.extend(GpuArch::parse(arch).ok().map(|arch| (pattern.to_owned(), arch)));
         self
     }
 
-    /// That of a file: the last override that fits, else the default, else the one that is detected.
+    /// The capability of a file: the last override that matches, otherwise the default, otherwise the
+    /// detected one.
     ///
     /// # Errors
     /// Those of [`detect_compute_cap`].
@@ -138,7 +143,7 @@ impl ComputeCapability {
         found.map_or_else(|| self.get_default(), |arch| Ok(arch.clone()))
     }
 
-    /// The default, else the one that is detected.
+    /// The default, otherwise the detected one.
     ///
     /// # Errors
     /// Those of [`detect_compute_cap`].
@@ -146,17 +151,18 @@ impl ComputeCapability {
         self.default.clone().map_or_else(detect_compute_cap, Ok)
     }
 
-    /// Whether there are any for single files.
+    /// Whether there are overrides for single files.
     #[must_use]
     pub fn has_overrides(&self) -> bool {
         !self.overrides.is_empty()
     }
 }
 
-/// The compute capability that scripts are to reckon with: that in `CUDA_COMPUTE_CAP`, else 8.9, which device code sees in `__CUDA_ARCH__`.
+/// The compute capability that scripts should assume: the one in `CUDA_COMPUTE_CAP`, otherwise 8.9, which
+/// device code sees in `__CUDA_ARCH__`.
 ///
 /// # Errors
-/// [`Error::ComputeCapDetectionFailed`] if that variable has none.
+/// [`Error::ComputeCapDetectionFailed`] if the variable is invalid.
 pub fn detect_compute_cap() -> Result<GpuArch> {
     match std::env::var(VARIABLE) {
         Ok(text) => GpuArch::parse(&text),
@@ -164,7 +170,7 @@ pub fn detect_compute_cap() -> Result<GpuArch> {
     }
 }
 
-/// The name that nvcc has for a compute capability: `sm_80` for 80, `sm_90a` for 90.
+/// nvcc's name for a compute capability: `sm_80` for 80, `sm_90a` for 90.
 #[must_use]
 pub fn get_gpu_arch_string(compute_cap: usize) -> String {
     GpuArch::auto_suffix(compute_cap).to_nvcc_arch()
@@ -188,7 +194,7 @@ mod tests {
         }
         assert_eq!(GpuArch::from(90).to_gencode_arg(), "-gencode=arch=compute_90a,code=sm_90a");
         let error = GpuArch::parse("ampere").unwrap_err().to_string();
-        assert!(error.contains("`ampere` is none"), "{error}");
+        assert!(error.contains("`ampere` is not valid"), "{error}");
     }
 
     #[test]

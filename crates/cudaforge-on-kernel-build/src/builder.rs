@@ -8,9 +8,9 @@ use kernel_build::{Build, Builder, BuiltModule};
 use crate::error::io;
 use crate::{ComputeCapability, DependencyManager, Error, ParallelConfig, Result, SourceSelector};
 
-/// What Cargo calls the folder for what a script writes.
+/// Cargo's variable for the output folder of a script.
 const OUT_DIR: &str = "OUT_DIR";
-/// An archive without members, and its name: scripts have CUDA's runtime linked, which host code for AMD GPUs does not call.
+/// An empty archive and its name: scripts link CUDA's runtime, which host code for AMD GPUs does not call.
 const RUNTIME: (&str, &[u8]) = ("libcudart.a", b"!<arch>\n");
 
 /// Compiles CUDA sources for AMD GPUs, as text for constants or as a static library.
@@ -38,7 +38,7 @@ impl Default for KernelBuilder {
 }
 
 impl KernelBuilder {
-    /// Compiles what fits `src/**/*.cu`, unless sources are named, and writes into `OUT_DIR`.
+    /// Compiles all files that match `src/**/*.cu`, unless sources are named, and writes to `OUT_DIR`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -62,7 +62,7 @@ impl KernelBuilder {
         self
     }
 
-    /// Adds the `.cu` files that fit a pattern.
+    /// Adds the `.cu` files that match a pattern.
     #[must_use]
     pub fn source_glob(mut self, pattern: &str) -> Self {
         self.sources = self.sources.add_glob(pattern);
@@ -76,7 +76,7 @@ impl KernelBuilder {
         self
     }
 
-    /// Has Cargo watch these files and folders, too.
+    /// Makes Cargo watch these files and folders, too.
     #[must_use]
     pub fn watch<I, P>(mut self, paths: I) -> Self
     where
@@ -115,18 +115,18 @@ impl KernelBuilder {
         self
     }
 
-    /// The compute capability, by ten, or none if `CUDA_COMPUTE_CAP` has a bad one.
+    /// The compute capability times ten, or `None` if `CUDA_COMPUTE_CAP` is invalid.
     #[must_use]
     pub fn get_compute_cap(&self) -> Option<usize> {
         self.caps.get_default().ok().map(|arch| arch.base)
     }
 
-    /// As [`compute_cap`](Self::compute_cap); those of single files are gone.
+    /// As [`compute_cap`](Self::compute_cap); overrides for single files are removed.
     pub fn set_compute_cap(&mut self, cap: usize) {
         self.caps = ComputeCapability::new().with_default(cap);
     }
 
-    /// Fails if there is no compute capability: here, only if `CUDA_COMPUTE_CAP` has a bad one.
+    /// Fails if there is no compute capability: here, only if `CUDA_COMPUTE_CAP` is invalid.
     ///
     /// # Errors
     /// [`Error::ComputeCapDetectionFailed`]
@@ -167,7 +167,8 @@ impl KernelBuilder {
     /// Fetches one of the git repositories, and returns its folder.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] if there is none of this name, [`Error::GitOperationFailed`] and [`Error::Io`].
+    /// [`Error::InvalidConfig`] if there is no repository of this name, [`Error::GitOperationFailed`] and
+    /// [`Error::Io`].
     pub fn fetch_git_dependency(&self, name: &str) -> Result<PathBuf> {
         self.dependencies.fetch_dependency(name, &self.out_dir)
     }
@@ -179,14 +180,14 @@ impl KernelBuilder {
         self
     }
 
-    /// Runs compilers on this part of the processors' threads, from 0 to 1.
+    /// Runs compilers on this fraction of the processors' threads, from 0 to 1.
     #[must_use]
     pub fn thread_percentage(mut self, percentage: f32) -> Self {
         self.parallel = self.parallel.with_percentage(percentage);
         self
     }
 
-    /// Runs at most so many compilers at once.
+    /// Runs at most this many compilers at once.
     #[must_use]
     pub fn max_threads(mut self, max: usize) -> Self {
         self.parallel = self.parallel.with_max_threads(max);
@@ -200,14 +201,14 @@ impl KernelBuilder {
         self
     }
 
-    /// Writes into this folder instead of `OUT_DIR`.
+    /// Writes to this folder instead of `OUT_DIR`.
     #[must_use]
     pub fn out_dir<P: Into<PathBuf>>(mut self, dir: P) -> Self {
         self.out_dir = dir.into();
         self
     }
 
-    /// Adds an option of nvcc's: [`kernel_build::Builder::flag`] says what becomes of it.
+    /// Adds an nvcc option: [`kernel_build::Builder::flag`] says how it is translated.
     #[must_use]
     pub fn arg(mut self, arg: &str) -> Self {
         self.args.push(arg.to_owned());
@@ -225,7 +226,7 @@ impl KernelBuilder {
         self
     }
 
-    /// Changes nothing: code that is in the cache is that of the same files and options.
+    /// Changes nothing: cached code always has the same files and options.
     #[must_use]
     pub fn no_incremental(self) -> Self {
         self
@@ -237,9 +238,10 @@ impl KernelBuilder {
         self
     }
 
-    /// Writes host code and kernels into a static library. The script tells Cargo to link it, as with cudaforge.
+    /// Writes host code and kernels to a static library. The script tells Cargo to link it, as with
+    /// cudaforge.
     ///
-    /// An empty `libcudart.a` is put beside it, for `cargo:rustc-link-lib=dylib=cudart`.
+    /// It also writes an empty `libcudart.a` next to it, for `cargo:rustc-link-lib=dylib=cudart`.
     ///
     /// # Errors
     /// [`Error`]
@@ -250,7 +252,7 @@ impl KernelBuilder {
         std::fs::write(&runtime, RUNTIME.1).map_err(|error| io("write", &runtime, &error))
     }
 
-    /// Compiles each source, and writes its code as text into a file with the extension `ptx`.
+    /// Compiles each source and writes its code as text to a file with the extension `ptx`.
     ///
     /// # Errors
     /// [`Error`]; it is [`Error::InvalidConfig`] if two sources have the same name.
@@ -269,7 +271,7 @@ impl KernelBuilder {
             let name = name(module);
             if !taken.insert(constant(&name)) {
                 return Err(Error::InvalidConfig(format!(
-                    "two sources would be the constant {}",
+                    "two sources would give the constant {}",
                     constant(&name)
                 )));
             }
@@ -328,7 +330,7 @@ impl PtxOutput {
         let mut text = String::new();
         for name in &self.names {
             let file = format!("{name}.ptx");
-            // The compiler finds the folder again if the build has been moved.
+            // With this, the compiler still finds the folder if the build is moved.
             let path = match is_out {
                 true => format!("concat!(env!(\"{OUT_DIR}\"), {:?})", format!("/{file}")),
                 false => format!("{:?}", self.out_dir.join(file)),

@@ -6,23 +6,23 @@ use std::process::Command;
 use crate::error::io;
 use crate::{Error, Result};
 
-/// What the dependency on CUTLASS is called.
+/// The name of the dependency on CUTLASS.
 const CUTLASS: &str = "cutlass";
 
 /// A git repository with headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalDependency {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its address.
     pub repo_url: String,
-    /// The commit, all 40 digits: servers give no parts.
+    /// The commit, with all 40 digits: servers do not accept fewer.
     pub commit: String,
-    /// Folders of headers in it.
+    /// Folders with headers in it.
     pub include_paths: Vec<String>,
-    /// What else scripts want of it.
+    /// Further paths that scripts need from it.
     pub extra_paths: Vec<String>,
-    /// With the repositories in it.
+    /// Whether to fetch its submodules.
     pub recurse_submodules: bool,
 }
 
@@ -61,10 +61,11 @@ impl ExternalDependency {
         }
     }
 
-    /// Fetches the commit into a folder below `out_dir`, unless it is there, and returns the folder.
+    /// Fetches the commit to a folder below `out_dir`, unless it is already there, and returns the folder.
     ///
     /// # Errors
-    /// [`Error::GitOperationFailed`] has what git said. Nothing is left then that a later call would take for the repository.
+    /// [`Error::GitOperationFailed`] contains git's message. Nothing is left that a later call would mistake
+    /// for the repository.
     pub fn fetch(&self, out_dir: &Path) -> Result<PathBuf> {
         let folder = out_dir.join(format!("{}-{}", self.name, self.commit));
         if folder.is_dir() {
@@ -117,7 +118,7 @@ fn git(folder: &Path, args: &[&str]) -> Result<()> {
     Err(bad(String::from_utf8_lossy(&output.stderr).trim_end().to_owned()))
 }
 
-/// All that a build takes headers from.
+/// Everything that a build takes headers from.
 #[derive(Clone, Debug, Default)]
 pub struct DependencyManager {
     dependencies: Vec<ExternalDependency>,
@@ -162,7 +163,7 @@ impl DependencyManager {
         self
     }
 
-    /// Fetches everything, and returns the compiler's options for the headers.
+    /// Fetches everything and returns the compiler's options for the headers.
     ///
     /// # Errors
     /// [`Error::InvalidConfig`] with CUTLASS; those of [`ExternalDependency::fetch`].
@@ -186,14 +187,15 @@ impl DependencyManager {
     /// Fetches one of the repositories, and returns its folder.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] if there is none of this name; those of [`ExternalDependency::fetch`].
+    /// [`Error::InvalidConfig`] if there is no repository of this name; those of
+    /// [`ExternalDependency::fetch`].
     pub fn fetch_dependency(&self, name: &str, out_dir: &Path) -> Result<PathBuf> {
         let found = self.dependencies.iter().find(|dependency| dependency.name == name);
         let missing = || Error::InvalidConfig(format!("there is no git dependency `{name}`"));
         found.ok_or_else(missing)?.fetch(out_dir)
     }
 
-    /// Whether CUTLASS is one of them.
+    /// Whether CUTLASS is among them.
     #[must_use]
     pub fn has_cutlass(&self) -> bool {
         self.dependencies.iter().any(|dependency| dependency.name == CUTLASS)
@@ -201,12 +203,12 @@ impl DependencyManager {
 }
 
 fn no_cutlass() -> Error {
-    let text = "the kernels ask for CUTLASS, which is written for NVIDIA's instructions and cannot be compiled for AMD GPUs; leave out \
-                the feature that brings them";
+    let text = "the kernels need CUTLASS, which is written for NVIDIA's instructions and cannot be compiled for AMD GPUs; disable \
+                the feature that needs it";
     Error::InvalidConfig(text.to_owned())
 }
 
-/// None: [CUTLASS](ExternalDependency::cutlass) would not help.
+/// Always `None`: [CUTLASS](ExternalDependency::cutlass) would not help.
 #[must_use]
 pub fn resolve_cutlass_from_cargo_checkouts() -> Option<PathBuf> {
     None

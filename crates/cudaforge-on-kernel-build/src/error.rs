@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use kernel_build::{CompilerError, Error as Cause};
 
-/// What the functions of this crate return.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why kernels were not built. The variants are cudaforge's.
@@ -11,10 +11,10 @@ pub enum Error {
     /// There is no compiler for AMD GPUs.
     #[error("no compiler for AMD GPUs: {0}")]
     NvccNotFound(String),
-    /// Never made here: CUDA is not needed.
+    /// Never returned here: CUDA is not needed.
     #[error("CUDA is not in {}", .0.display())]
     CudaToolkitNotFound(PathBuf),
-    /// A compute capability is missing, or is none.
+    /// A compute capability is missing or invalid.
     #[error("compute capability: {0}")]
     ComputeCapDetectionFailed(String),
     /// A source does not compile.
@@ -22,13 +22,13 @@ pub enum Error {
     CompilationFailed {
         /// The first such source.
         path: PathBuf,
-        /// What the compiler said of all such sources.
+        /// The compiler's messages for all such sources.
         message: String,
     },
-    /// The library could not be made.
+    /// The library could not be created.
     #[error("{0}")]
     LinkingFailed(String),
-    /// There is no such source.
+    /// A source does not exist.
     #[error("there is no {}", .0.display())]
     SourcePathNotFound(PathBuf),
     /// A dependency could not be fetched.
@@ -40,7 +40,7 @@ pub enum Error {
     /// The cache of compiled code could not be used.
     #[error("cache of compiled kernels: {0}")]
     CacheError(String),
-    /// The builder was told something that it cannot do.
+    /// The builder was told to do something that it cannot do.
     #[error("{0}")]
     InvalidConfig(String),
 }
@@ -64,7 +64,7 @@ impl From<Cause> for Error {
     }
 }
 
-/// An error of the system, with the path that it is about.
+/// A system error, with the path.
 pub(crate) fn io(action: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::Io(std::io::Error::new(error.kind(), format!("cannot {action} {}: {error}", path.display())))
 }

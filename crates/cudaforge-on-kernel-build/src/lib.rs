@@ -1,27 +1,34 @@
-//! cudaforge's API over [`kernel_build`]: build scripts that compile CUDA kernels with nvcc compile them for AMD GPUs, unchanged.
+//! cudaforge's API over [`kernel_build`]: build scripts that compile CUDA kernels with nvcc compile them for
+//! AMD GPUs, unchanged.
 //!
-//! A `[patch.crates-io]` section puts this crate in the place of cudaforge 0.1, for every crate of a program that asks for it:
+//! A `[patch.crates-io]` section replaces cudaforge 0.1 with this crate, for every crate of a program that
+//! uses it:
 //!
 //! ```toml
 //! [patch.crates-io]
 //! cudaforge = { git = "https://github.com/ferrocm/ferrocm" }
 //! ```
 //!
-//! # What comes out
-//! - [`KernelBuilder::build_ptx`] writes the constants that such scripts write. Each `&str` has code objects for AMD targets in the place
-//!   of PTX, compressed and [in base64](code_object::text). cudarc, by way of `cudarc-on-hip`, loads them as it loads PTX.
-//! - [`KernelBuilder::build_lib`] writes a static library of host code with its kernels. Its calls of CUDA's runtime are calls of HIP, which
-//!   `cudarc-on-hip` brings. Scripts of this kind have `cudart` linked; an empty library of that name is put beside.
+//! # Output
+//! - [`KernelBuilder::build_ptx`] writes the usual constants. Each `&str` has code objects for AMD targets
+//!   instead of PTX, compressed and [in base64](code_object::text). The cudarc of `cudarc-on-hip` loads them
+//!   like PTX.
+//! - [`KernelBuilder::build_lib`] writes a static library of host code with its kernels. Its calls of CUDA's
+//!   runtime become calls of HIP, which `cudarc-on-hip` provides. Such scripts link `cudart`, so an empty
+//!   library of that name is written, too.
 //!
-//! Sources are compiled for the targets in `FERROCM_TARGETS`, or for the common ones; [`kernel_build`] lists all variables. nvcc's
-//! options are understood.
+//! Sources are compiled for the targets in `FERROCM_TARGETS`, or for the common ones; [`kernel_build`] lists
+//! all variables. nvcc's options are understood.
 //!
-//! # What differs
-//! - Nothing looks for CUDA or for an NVIDIA GPU. [`detect_compute_cap`] says 8.9, which is what `__CUDA_ARCH__` is in the device code,
-//!   unless `CUDA_COMPUTE_CAP` says otherwise. Compute capabilities change nothing in the code.
-//! - Compiled code is kept in [`kernel_build`]'s cache, so that there is no `BuildCache`. There is no `CudaToolkit` either.
-//! - CUTLASS is written for NVIDIA's instructions: a builder that is [told to use it](KernelBuilder::with_cutlass) fails when it builds.
-//! - A git dependency is fetched by `git`, whole, into the output folder.
+//! # Differences
+//! - This crate does not look for CUDA or for an NVIDIA GPU. [`detect_compute_cap`] returns 8.9, the value of
+//!   `__CUDA_ARCH__` in the device code, unless `CUDA_COMPUTE_CAP` is set. Compute capabilities change
+//!   nothing in the code.
+//! - [`kernel_build`]'s cache keeps compiled code, so there is no `BuildCache`. There is no `CudaToolkit`
+//!   either.
+//! - CUTLASS is written for NVIDIA's instructions: a builder [told to use it](KernelBuilder::with_cutlass)
+//!   fails when it builds.
+//! - `git` fetches a git dependency completely, to the output folder.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 use crate::pattern;
 
-/// How many compilers run at once.
+/// The number of compilers that run at once.
 #[derive(Clone, Debug)]
 pub struct ParallelConfig {
     percentage: f32,
@@ -24,28 +24,28 @@ impl ParallelConfig {
         Self::default()
     }
 
-    /// This part of the processors' threads, from 0 to 1.
+    /// This fraction of the processors' threads, from 0 to 1.
     #[must_use]
     pub fn with_percentage(mut self, percentage: f32) -> Self {
         self.percentage = percentage.clamp(0.0, 1.0);
         self
     }
 
-    /// At most so many, whatever the percentage.
+    /// At most this many, whatever the fraction.
     #[must_use]
     pub fn with_max_threads(mut self, max: usize) -> Self {
         self.max = Some(max.max(1));
         self
     }
 
-    /// At least so many.
+    /// At least this many.
     #[must_use]
     pub fn with_min_threads(mut self, min: usize) -> Self {
         self.min = min.max(1);
         self
     }
 
-    /// Which files nvcc would compile with threads of its own. Changes nothing here.
+    /// The files that nvcc would compile with several threads. Changes nothing here.
     #[must_use]
     pub fn with_nvcc_thread_patterns<S: AsRef<str>>(
         mut self,
@@ -57,7 +57,8 @@ impl ParallelConfig {
         self
     }
 
-    /// Whether nvcc would compile this file with threads of its own: its path has one of the patterns in it, or fits one.
+    /// Whether nvcc would compile this file with several threads: its path contains or matches one of the
+    /// patterns.
     #[must_use]
     pub fn should_use_nvcc_threads(&self, path_str: &str) -> bool {
         let name = path_str.rsplit(['/', '\\']).next().unwrap_or(path_str);
@@ -67,7 +68,8 @@ impl ParallelConfig {
         self.nvcc_patterns.iter().any(is_fit)
     }
 
-    /// How many compilers run: what `CUDAFORGE_THREADS` or else `RAYON_NUM_THREADS` says, else what this value says.
+    /// The number of compilers: from `CUDAFORGE_THREADS`, otherwise `RAYON_NUM_THREADS`, otherwise this
+    /// value.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         let set = |name| std::env::var(name).ok()?.parse::<usize>().ok();
@@ -83,13 +85,13 @@ impl ParallelConfig {
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
-            reason = "a number of threads is small, and the product of two that are not negative"
+            reason = "a number of threads is small, and a product of two numbers that are not negative"
         )]
         let part = (available as f32 * self.percentage).ceil() as usize;
         self.max.unwrap_or(part).max(self.min).min(available)
     }
 
-    /// How many threads nvcc would start by itself for files that [fit](Self::should_use_nvcc_threads).
+    /// How many threads nvcc would start for [matching files](Self::should_use_nvcc_threads).
     #[must_use]
     pub fn nvcc_threads(&self) -> Option<usize> {
         Some(self.nvcc_threads)

@@ -1,4 +1,4 @@
-//! Which files are compiled.
+//! Selection of the files to compile.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::error::io;
 use crate::pattern;
 use crate::{Error, Result};
 
-/// What is compiled where nothing is named.
+/// The files to compile if none are named.
 const DEFAULT: &str = "src/**/*.cu";
 
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ enum Place {
     Glob(String),
 }
 
-/// Selects device sources: `.cu` files in folders and below, single files, and those that fit patterns.
+/// Selects device sources: `.cu` files in folders and below, single files, and files that match patterns.
 #[derive(Clone, Debug, Default)]
 pub struct SourceSelector {
     places: Vec<Place>,
@@ -25,7 +25,7 @@ pub struct SourceSelector {
 }
 
 impl SourceSelector {
-    /// What fits `src/**/*.cu`, unless something is added.
+    /// Files that match `src/**/*.cu`, unless something is added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -49,21 +49,21 @@ impl SourceSelector {
         self
     }
 
-    /// Adds the `.cu` files that fit a pattern: `src/**/*.cu`.
+    /// Adds the `.cu` files that match a pattern: `src/**/*.cu`.
     #[must_use]
     pub fn add_glob(mut self, pattern: &str) -> Self {
         self.places.push(Place::Glob(pattern.to_owned()));
         self
     }
 
-    /// Leaves out files whose names fit a pattern (`*_test.cu`), or that are in a folder (`deprecated/*`).
+    /// Leaves out files whose names match a pattern (`*_test.cu`), or that are in a folder (`deprecated/*`).
     #[must_use]
     pub fn exclude(mut self, patterns: &[&str]) -> Self {
         self.excludes.extend(patterns.iter().map(|&pattern| pattern.to_owned()));
         self
     }
 
-    /// Has Cargo watch these files and folders, too.
+    /// Makes Cargo watch these files and folders, too.
     #[must_use]
     pub fn watch<I, P>(mut self, paths: I) -> Self
     where
@@ -77,8 +77,8 @@ impl SourceSelector {
     /// The files, sorted, each once.
     ///
     /// # Errors
-    /// [`Error::SourcePathNotFound`] for a file or folder that is not there, [`Error::InvalidConfig`] for a bad pattern, and
-    /// [`Error::Io`].
+    /// [`Error::SourcePathNotFound`] for a file or folder that does not exist, [`Error::InvalidConfig`] for
+    /// an invalid pattern, and [`Error::Io`].
     pub fn resolve(&self) -> Result<Vec<PathBuf>> {
         let default = [Place::Glob(DEFAULT.to_owned())];
         let places = if self.places.is_empty() { &default[..] } else { &self.places };
@@ -101,7 +101,7 @@ impl SourceSelector {
         Ok(files)
     }
 
-    /// What [`watch`](Self::watch) was told.
+    /// The paths given to [`watch`](Self::watch).
     #[must_use]
     pub fn watch_paths(&self) -> &[PathBuf] {
         &self.watched
@@ -118,7 +118,7 @@ impl SourceSelector {
     }
 }
 
-/// Whether one of a path's parts has this name.
+/// Whether a component of a path has this name.
 fn has_part(path: &Path, name: &str) -> bool {
     path.components().any(|part| part.as_os_str() == name)
 }
@@ -134,7 +134,7 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder).map_err(read)? {
         let entry = entry.map_err(read)?;
         let path = entry.path();
-        // A folder behind a link is not searched: it may lead back here.
+        // Linked folders are not searched: a link may lead back here.
         if entry.file_type().map_err(read)?.is_dir() {
             files.extend(below(&path)?);
         } else if path.is_file() {
@@ -144,11 +144,11 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files that fit a pattern. None where its folder is not there.
+/// The files that match a pattern; none if its folder does not exist.
 fn of_glob(text: &str) -> Result<Vec<PathBuf>> {
     let text = text.strip_prefix("./").unwrap_or(text);
     let glob = kernel_build::Glob::new(text).map_err(|error| Error::InvalidConfig(error.to_string()))?;
-    // The folders before the first part with a special character.
+    // The folders before the first component with a special character.
     let plain = text.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
     let mut folder: PathBuf = plain.map(|part| if part.is_empty() { "/" } else { part }).collect();
     if folder.is_file() {

@@ -1,4 +1,4 @@
-//! What scripts get: constants and libraries with code for AMD GPUs.
+//! Output of build scripts: constants and libraries with code for AMD GPUs.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ const LAUNCHER: &str = "#include <cuda_runtime.h>\n\
     static __global__ void scale(float *x) { x[threadIdx.x] *= 2; }\n\
     extern \"C\" void launch(float *x, int n, cudaStream_t stream) { scale<<<1, n, 0, stream>>>(x); }\n";
 
-/// A folder with sources, unless there is no compiler, which the test run installs.
+/// A folder with sources; `None` without a compiler, which the test run installs.
 fn folder() -> Option<tempfile::TempDir> {
     if let Err(error) = toolchain::find() {
         skip(Lack::Tool, error);
@@ -89,7 +89,7 @@ fn a_library_has_host_code_and_kernels() {
             && has(b"hipLaunchKernel\0")
             && has(bundle::MAGIC)
     );
-    // What the linker takes for CUDA's runtime.
+    // The library that the linker takes as CUDA's runtime.
     assert_eq!(fs::read(path.with_file_name("libcudart.a")).unwrap(), b"!<arch>\n");
 }
 

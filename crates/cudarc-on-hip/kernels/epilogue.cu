@@ -1,7 +1,7 @@
-// What follows a product of matrices: a bias for each row is added, and an activation applied, in f32.
+// The epilogue of a matrix product: adds a bias for each row and applies an activation, in f32.
 //
-// Matrices are stored by columns, `distance` elements from one to the next. Activations: 0 none, 1 max(x, 0), 2 the approximation of GELU by
-// tanh.
+// Matrices are stored by columns, `distance` elements from one to the next. Activations: 0 none, 1 max(x, 0), 2 the tanh approximation of
+// GELU.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -1,8 +1,8 @@
 // Random numbers by Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 //
-// A sequence is one of 32-bit words: block b of four words is Philox's output for the counter b and the seed as key. Output i of a kernel is made
-// of the words at its place, so that n numbers at once are the same as n numbers in several calls. Poisson numbers need as many words as they
-// need, and draw them from sequences of their own.
+// A sequence consists of 32-bit words: block b of four words is Philox's output for the counter b and the seed as key. Output i of a
+// kernel is computed from the words at its place, so n numbers at once are the same as n numbers in several calls. Poisson numbers need a
+// varying number of words, and draw them from separate sequences.
 
 struct Block {
     unsigned word[4];
@@ -27,12 +27,12 @@ static __device__ unsigned long long pair(const Block &block, int index) {
     return static_cast<unsigned long long>(block.word[2 * index + 1]) << 32 | block.word[2 * index];
 }
 
-// Above 0, up to 1.
+// Numbers above 0, up to 1.
 static __device__ float unit(unsigned word) { return static_cast<float>(word) * 0x1p-32f + 0x1p-33f; }
 
 static __device__ double unit(unsigned long long words) { return static_cast<double>(words >> 11) * 0x1p-53 + 0x1p-54; }
 
-// What a block of words is: COUNT numbers of Type.
+// A block of words as COUNT numbers of Type.
 struct Word {
     using Type = unsigned;
     static constexpr int COUNT = 4;
@@ -65,7 +65,7 @@ struct UniformF64 {
     }
 };
 
-// By Box and Muller: two words are two numbers.
+// The Box-Muller transform: two words give two numbers.
 struct NormalF32 {
     using Type = float;
     static constexpr int COUNT = 4;
@@ -142,8 +142,8 @@ FILL(normal_f64, NormalF64)
 FILL(log_normal_f32, LogNormalF32)
 FILL(log_normal_f64, LogNormalF64)
 
-// Below 10, as many factors as keep a product of uniform numbers above e^-lambda; else Hörmann's transformed rejection ("The transformed
-// rejection method for generating Poisson random variables", 1993).
+// Below 10, the number of factors that keep a product of uniform numbers above e^-lambda; otherwise Hörmann's transformed rejection
+// ("The transformed rejection method for generating Poisson random variables", 1993).
 extern "C" __global__ void poisson_u32(unsigned *out, unsigned long long count, unsigned long long seed,
                                        unsigned long long start, double lambda, double) {
     const unsigned long long threads = static_cast<unsigned long long>(gridDim.x) * blockDim.x;

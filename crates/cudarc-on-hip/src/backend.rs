@@ -1,4 +1,4 @@
-//! Who stands behind CUDA's calls: the devices that `FERROCM_DEVICE` names, and their HIP table.
+//! The back end of CUDA's calls: the devices that `FERROCM_DEVICE` names, and their HIP table.
 
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,10 +9,10 @@ use hip_sys::{Table, hipError_t};
 
 use crate::driver::sys::{CUcontext, CUresult};
 
-/// What a call does, before it is a status of C.
+/// The outcome of a call, before it becomes a C status.
 pub(crate) type Outcome<T = ()> = Result<T, CUresult>;
 
-/// Calls a function of HIP's table.
+/// Calls a function of the HIP table.
 macro_rules! hip_call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::check(($table.$function)($($argument),*))
@@ -20,7 +20,7 @@ macro_rules! hip_call {
 }
 pub(crate) use hip_call;
 
-/// The devices of the process, which CUDA counts from zero.
+/// The devices of the process; CUDA's ordinals start at zero.
 pub(crate) struct Backend {
     pub(crate) devices: Vec<Device>,
     pub(crate) table: &'static Table,
@@ -28,21 +28,22 @@ pub(crate) struct Backend {
     primary: Vec<Context>,
 }
 
-/// What a `CUcontext` points to. HIP has devices where CUDA has contexts: several contexts of a device share everything.
+/// What a `CUcontext` points to. HIP has devices instead of contexts, so several contexts of a device share
+/// everything.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// The device, by CUDA's ordinal.
     pub(crate) ordinal: usize,
 }
 
-/// Every context that `cuCtxCreate` has made and `cuCtxDestroy` not freed, by address.
+/// Every context that `cuCtxCreate` has created and `cuCtxDestroy` has not freed, by address.
 static CREATED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 thread_local! {
     static CURRENT: Cell<CUcontext> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// The backend, opened by whoever comes first.
+/// The back end, opened on first use.
 pub(crate) fn backend() -> Outcome<&'static Backend> {
     opened().as_ref().map_err(|(code, _)| *code)
 }
@@ -84,7 +85,7 @@ impl Backend {
         Ok(std::ptr::from_ref(&self.primary[ordinal.unsigned_abs() as usize]).cast_mut().cast())
     }
 
-    /// What a handle stands for.
+    /// The context of a handle.
     pub(crate) fn context(&self, handle: CUcontext) -> Outcome<&Context> {
         let primary =
             self.primary.iter().find(|context| std::ptr::from_ref(*context).addr() == handle.addr());
@@ -95,13 +96,13 @@ impl Backend {
         if !created.contains(&handle.addr()) {
             return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
-        // SAFETY: the handle is one of those that `create_context` made and `destroy_context` has not freed. Who destroys a context that
-        // is in use breaks the contract of `cuCtxDestroy`.
+        // SAFETY: `create_context` has created the handle, and `destroy_context` has not freed it. Destroying
+        // a context in use breaks the contract of `cuCtxDestroy`.
         Ok(unsafe { &*handle.cast::<Context>() })
     }
 }
 
-/// Makes a context beside the primary one.
+/// Creates a context in addition to the primary one.
 pub(crate) fn create_context(ordinal: i32) -> Outcome<CUcontext> {
     backend()?.device(ordinal)?;
     let context = Box::into_raw(Box::new(Context { ordinal: ordinal.unsigned_abs() as usize }));
@@ -110,7 +111,7 @@ pub(crate) fn create_context(ordinal: i32) -> Outcome<CUcontext> {
     Ok(context.cast())
 }
 
-/// Frees a context that `create_context` made.
+/// Frees a context created by `create_context`.
 pub(crate) fn destroy_context(handle: CUcontext) -> Outcome {
     let mut created = CREATED.lock().unwrap_or_else(PoisonError::into_inner);
     let place = created.iter().position(|address| *address == handle.addr());
@@ -118,7 +119,7 @@ pub(crate) fn destroy_context(handle: CUcontext) -> Outcome {
     if CURRENT.get() == handle {
         CURRENT.set(std::ptr::null_mut());
     }
-    // SAFETY: `create_context` made it of a box, and it was taken out of the list just now.
+    // SAFETY: `create_context` created it from a box, and it has just been removed from the list.
     drop(unsafe { Box::from_raw(handle.cast::<Context>()) });
     Ok(())
 }
@@ -128,7 +129,7 @@ pub(crate) fn current_handle() -> CUcontext {
     CURRENT.get()
 }
 
-/// Makes a context current on the calling thread; null for none.
+/// Sets the calling thread's context; null for none.
 pub(crate) fn set_current(handle: CUcontext) -> Outcome {
     if !handle.is_null() {
         backend()?.context(handle)?;
@@ -137,7 +138,7 @@ pub(crate) fn set_current(handle: CUcontext) -> Outcome {
     Ok(())
 }
 
-/// The calling thread's device, current in HIP, and its table.
+/// The calling thread's device, made current in HIP, and its table.
 pub(crate) fn current() -> Outcome<(&'static Device, &'static Table)> {
     let handle = CURRENT.get();
     if handle.is_null() {
@@ -149,12 +150,13 @@ pub(crate) fn current() -> Outcome<(&'static Device, &'static Table)> {
     Ok((device, backend.table))
 }
 
-/// The table of the calling thread's device, which is current in HIP.
+/// The table of the calling thread's device, which is made current in HIP.
 pub(crate) fn table() -> Outcome<&'static Table> {
     current().map(|(_, table)| table)
 }
 
-/// The table for a call on an event or a stream, which knows its device: the calling thread needs no context for that.
+/// The table for a call on an event or a stream. These know their device, so the calling thread needs no
+/// context.
 pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
     match table() {
         Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) => Ok(backend()?.table),
@@ -162,13 +164,14 @@ pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
     }
 }
 
-/// A status of HIP's as one of CUDA's.
+/// A HIP status as a CUDA status.
 pub(crate) fn check(code: hipError_t) -> Outcome {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(translate(code)) }
 }
 
-/// HIP's numbers are those of CUDA's runtime API, of which the driver API has most. What the driver API has no number for is translated,
-/// and `hipErrorInvalidChannelDescriptor` and `hipErrorInvalidTexture`, which mean something else there.
+/// HIP uses the numbers of CUDA's runtime API, and the driver API has most of these. Numbers that the driver
+/// API lacks are translated, and so are `hipErrorInvalidChannelDescriptor` and `hipErrorInvalidTexture`,
+/// whose numbers mean something else there.
 #[cold]
 pub(crate) fn translate(code: hipError_t) -> CUresult {
     match code {
@@ -187,7 +190,7 @@ pub(crate) fn translate(code: hipError_t) -> CUresult {
     }
 }
 
-/// An error of `hip` as a status of CUDA's. What it says goes to the log.
+/// An error of `hip` as a CUDA status. Its text goes to the log.
 #[cold]
 pub(crate) fn result_of(error: &hip::Error) -> CUresult {
     tracing::error!(%error, "a call failed");
@@ -202,16 +205,17 @@ pub(crate) fn result_of(error: &hip::Error) -> CUresult {
     }
 }
 
-/// Whether memory may be allocated and freed in a stream's order: not with a library of which corruption is known to come of it.
+/// Whether memory may be allocated and freed in stream order: not with library versions where that is known
+/// to corrupt memory.
 pub(crate) fn trusts_stream_order(device: &Device) -> bool {
     let grave = |effect| matches!(effect, Effect::Corruption | Effect::Hang);
     !device.quirks().iter().any(|quirk| grave(quirk.effect) && quirk.functions.contains(&"hipMallocAsync"))
 }
 
-/// Writes a result where the caller wants it.
+/// Writes a result to the caller's pointer.
 ///
 /// # Safety
-/// The place is null, or one to write to.
+/// The pointer must be null or writable.
 pub(crate) unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
     if place.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -221,12 +225,12 @@ pub(crate) unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
     Ok(())
 }
 
-/// An outcome as C's status.
+/// An outcome as a C status.
 pub(crate) fn status(outcome: Outcome) -> CUresult {
     outcome.err().unwrap_or(CUresult::CUDA_SUCCESS)
 }
 
-/// Text for a status, in words.
+/// The text for a status.
 pub(crate) fn lowercase_words(name: &str) -> String {
     name.trim_start_matches("CUDA_ERROR_").trim_start_matches("CUDA_").replace('_', " ").to_lowercase()
 }

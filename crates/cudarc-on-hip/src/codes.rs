@@ -1,6 +1,6 @@
-//! How enumerations of C are written, as in cudarc: for programs to match on.
+//! C enumerations as Rust enumerations, as in cudarc, so that programs can match on them.
 
-/// A C enumeration as a Rust one, with the values that have several names as constants.
+/// A C enumeration as a Rust one; further names of a value become constants.
 macro_rules! codes {
     (
         $repr:ident $name:ident $(= $alias:ident)?;
@@ -38,7 +38,7 @@ macro_rules! codes {
     };
 }
 
-/// A C enumeration whose values are combined.
+/// A C enumeration of flags.
 macro_rules! flags {
     ($name:ident $(= $alias:ident)?; $($flag:ident = $value:literal,)+) => {
         #[repr(transparent)]
@@ -79,7 +79,7 @@ macro_rules! flags {
     };
 }
 
-/// The enumerations that cuBLAS and cuBLASLt have in common. Each has types of its own, as in cudarc.
+/// The enumerations shared by cuBLAS and cuBLASLt. Each library has its own types, as in cudarc.
 #[cfg(feature = "cublas")]
 macro_rules! blas_codes {
     () => {

@@ -1,6 +1,8 @@
-//! Linear algebra, over rocBLAS: AMD's where it is installed, else this project's own kernels, which serve virtual GPUs, too.
+//! Linear algebra, over rocBLAS: AMD's if it is installed, otherwise this project's own kernels, which also
+//! run on virtual GPUs.
 //!
-//! [`CudaBlas`] has [`Gemm`], [`Gemv`], [`Asum`] and [`GroupedGemm`] for matrices as BLAS lays them out, column by column.
+//! [`CudaBlas`] has [`Gemm`], [`Gemv`], [`Asum`] and [`GroupedGemm`] for matrices in BLAS' layout, column by
+//! column.
 
 pub mod result;
 pub mod safe;

@@ -1,7 +1,8 @@
-//! Products of matrices with a bias and an activation, over rocBLAS and a kernel for what follows it.
+//! Matrix products with a bias and an activation, over rocBLAS and a kernel for the epilogue.
 //!
-//! The product is rounded to the type of the result before bias and activation, where cuBLASLt rounds once. GELU is the approximation by tanh, as
-//! there. Matrices are by columns, of 16-bit and 32-bit floats; [`sys`] says which attributes there are.
+//! The product is rounded to the type of the result before bias and activation, whereas cuBLASLt rounds once.
+//! GELU is the tanh approximation, as in cuBLASLt. Matrices are stored by columns and have 16-bit or 32-bit
+//! floats; [`sys`] lists the supported attributes.
 
 pub mod result;
 pub mod safe;

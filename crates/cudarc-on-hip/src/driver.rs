@@ -1,7 +1,7 @@
 //! Devices, streams, memory and kernels, in three levels.
 //!
-//! [`CudaContext`] is a device, [`CudaStream`] what work is submitted to, [`CudaSlice`] memory, [`CudaModule`] code and [`CudaFunction`] a
-//! kernel of it:
+//! [`CudaContext`] is a device, [`CudaStream`] executes work, [`CudaSlice`] is memory, [`CudaModule`] is
+//! code, and [`CudaFunction`] is a kernel in it:
 //!
 //! ```no_run
 //! use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
@@ -24,9 +24,10 @@
 //! # }
 //! ```
 //!
-//! - [`safe`] keeps what is used alive and orders it: each [`CudaSlice`] has events of its last reads and writes, which streams wait for.
-//! - [`result`] are CUDA's functions that return a `Result`.
-//! - [`sys`] are CUDA's functions.
+//! - [`safe`] keeps objects in use alive, and orders their uses: each [`CudaSlice`] has events of its last
+//!   reads and writes, which streams wait for.
+//! - [`result`] has CUDA's functions, returning a `Result`.
+//! - [`sys`] has CUDA's functions.
 
 pub mod result;
 pub mod safe;

@@ -19,13 +19,13 @@ pub(crate) static EPILOGUE: LazyModule = LazyModule::new(&modules::EPILOGUE);
 
 /// Threads of a block.
 const BLOCK: u32 = 256;
-/// Blocks for each multiprocessor: the kernels loop over what is more.
+/// Blocks for each multiprocessor; the kernels loop over the rest.
 const BLOCKS_PER_UNIT: u64 = 32;
 
-/// Launches a kernel for so many threads, or fewer that loop.
+/// Launches a kernel for this many threads, or for fewer that loop.
 ///
 /// # Safety
-/// The arguments are the kernel's, and the stream is one of the device.
+/// The arguments must be the kernel's, and the stream must belong to the device.
 pub(crate) unsafe fn launch(
     device: &Device,
     module: &'static LazyModule,
@@ -38,7 +38,7 @@ pub(crate) unsafe fn launch(
     let function = module.function(device, name).map_err(|error| result_of(&error))?;
     let most = u64::from(device.properties().compute_units.max(1)) * BLOCKS_PER_UNIT;
     let blocks = threads.div_ceil(u64::from(BLOCK)).clamp(1, most) as u32;
-    // SAFETY: the function is loaded for good; the caller vouches for the rest.
+    // SAFETY: the function is never unloaded; the caller vouches for the rest.
     unsafe {
         hip_call!(
             device.table(),

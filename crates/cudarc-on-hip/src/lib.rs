@@ -1,12 +1,13 @@
-//! cudarc's API over HIP: Rust programs that are written for CUDA run on AMD's GPUs, and on virtual ones.
+//! cudarc's API over HIP: Rust programs written for CUDA run on AMD GPUs and on virtual GPUs.
 //!
-//! The crate takes cudarc's place in a program that asks for `cudarc = "0.19"`, whose source stays as it is:
+//! This crate replaces cudarc in a program that depends on `cudarc = "0.19"`, without changes to its source:
 //! ```toml
 //! [patch.crates-io]
 //! cudarc = { path = "ferrocm/crates/cudarc-on-hip" }
 //! ```
-//! The devices are those that `FERROCM_DEVICE` names, counted from zero: `amdgpu`, `vgpu:gfx1100`, `vgpu:gfx90a?count=2`, … Where it is
-//! unset, they are the machine's GPUs, else one virtual GPU.
+//! The devices are those that `FERROCM_DEVICE` names, counted from zero: `amdgpu`, `vgpu:gfx1100`,
+//! `vgpu:gfx90a?count=2`, … If the variable is not set, they are the machine's GPUs, or one virtual GPU if
+//! there are none.
 //!
 //! # Modules
 //! | module | over |
@@ -17,18 +18,19 @@
 //! | [`curand`] | kernels of this crate |
 //! | `nccl` | RCCL |
 //!
-//! # What is promised
-//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/generated/cudarc.md` lists each public item and whether it is here.
-//! - **What is not here** fails to compile, or is an error by its name, such as `CUDA_ERROR_NOT_SUPPORTED`.
-//! - **Nothing panics** that does not in cudarc, and safe functions are sound as there.
+//! # Guarantees
+//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/generated/cudarc.md` lists each public item
+//!   and whether it exists here.
+//! - **Missing items** fail to compile, or return a specific error such as `CUDA_ERROR_NOT_SUPPORTED`.
+//! - **Panics** occur only where cudarc panics, and safe functions are as sound as in cudarc.
 //!
-//! # What is otherwise
-//! - Code is for AMD's GPUs. What NVRTC calls PTX is the code as text, and PTX itself cannot be loaded.
-//! - A context is a device: several contexts of a device share its memory and its streams.
-//! - CUDA's version is 12.9, whatever feature names one.
+//! # Differences
+//! - Code is for AMD's GPUs. What NVRTC calls PTX is AMD code in text form; real PTX cannot be loaded.
+//! - A context is a device: several contexts of a device share its memory and streams.
+//! - CUDA's version is 12.9, whatever version a feature names.
 #![warn(missing_docs)]
 
-/// Features of cudarc of which nothing is here.
+/// Features of cudarc without a counterpart here.
 macro_rules! missing {
     ($($feature:literal: $what:literal,)+) => {
         $(
@@ -61,7 +63,8 @@ missing! {
     "nvtx": "NVTX",
 }
 
-// HIP's functions for host code in static libraries, which engines' build scripts make of CUDA sources.
+// HIP's functions for host code in static libraries, which the build scripts of engines compile from CUDA
+// sources.
 #[cfg(feature = "driver")]
 use hip_host as _;
 

@@ -1,8 +1,8 @@
-//! What CUDA's C++ calls the types of Rust.
+//! The names of Rust types in CUDA C++.
 
-/// A type that CUDA's C++ has, too.
+/// A type that also exists in CUDA C++.
 pub trait CudaTypeName {
-    /// Its name there.
+    /// Its name in CUDA C++.
     const NAME: &'static str;
 }
 

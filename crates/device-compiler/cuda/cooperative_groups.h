@@ -1,12 +1,12 @@
-// CUDA's <cooperative_groups.h> for AMD targets: groups of a grid, a block, and of a warp of 32 lanes. In HIP's dialect: HIP's, whose
-// tiles and coalesced groups are of a wave.
+// CUDA's <cooperative_groups.h> for AMD targets: groups of a grid, a block, and a warp of 32 lanes. In HIP's dialect, these are HIP's,
+// whose tiles and coalesced groups belong to a wave.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if !defined(__FERROCM_CUDA__)
 #include <hip/hip_cooperative_groups.h>
 #else
-// HIP's groups by another name: what concerns more than a block is theirs.
+// HIP's groups under another name, for everything larger than a block.
 #include "ferrocm_hip_begin.h"
 #define cooperative_groups __cuda_hip_groups
 #include <hip/hip_cooperative_groups.h>
@@ -22,7 +22,7 @@ namespace __cuda_groups {
 __CUDA_GROUP_INLINE unsigned block_rank() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 __CUDA_GROUP_INLINE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
 __CUDA_GROUP_INLINE unsigned lanes_before() { return (1u << __cuda_lane()) - 1; }
-// The lane that has a rank among those of a mask.
+// The lane with a given rank in a mask.
 __CUDA_GROUP_INLINE unsigned lane_of(unsigned mask, unsigned rank) {
     if (mask == 0xffffffffu)
         return rank & 31;
@@ -30,7 +30,7 @@ __CUDA_GROUP_INLINE unsigned lane_of(unsigned mask, unsigned rank) {
         mask &= mask - 1;
     return __builtin_ctz(mask | 0x80000000u);
 }
-// The bits of a mask's lanes, side by side by rank.
+// The bits of a mask's lanes, packed in rank order.
 __CUDA_GROUP_INLINE unsigned by_rank(unsigned mask, unsigned bits) {
     if (mask == 0xffffffffu)
         return bits;
@@ -41,7 +41,7 @@ __CUDA_GROUP_INLINE unsigned by_rank(unsigned mask, unsigned bits) {
 }
 } // namespace __cuda_groups
 
-// Any group: what tiles, blocks and grids become where a function takes them all.
+// Any group: tiles, blocks and grids convert to this for functions that take all of them.
 class thread_group {
   public:
     enum __cuda_kind { __cuda_lanes, __cuda_block, __cuda_grid };
@@ -71,7 +71,7 @@ class thread_group {
 
   protected:
     __cuda_kind kind;
-    // The group's lanes of the warp.
+    // The group's lanes in the warp.
     unsigned lanes;
 };
 
@@ -89,7 +89,7 @@ class thread_block : public thread_group {
     static __CUDA_GROUP_INLINE dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
     static __CUDA_GROUP_INLINE dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
     static __CUDA_GROUP_INLINE dim3 dim_threads() { return group_dim(); }
-    // All of the barrier is in the wait, which every thread that has arrived comes to.
+    // The wait does all the work of the barrier: every thread that has arrived gets to it.
     static __CUDA_GROUP_INLINE arrival_token barrier_arrive() { return arrival_token(); }
     static __CUDA_GROUP_INLINE void barrier_wait(arrival_token &&) { __syncthreads(); }
 };
@@ -109,7 +109,7 @@ class grid_group : public thread_group {
 };
 __CUDA_GROUP_INLINE grid_group this_grid() { return grid_group(); }
 
-// What tiles and coalesced groups have in common: lanes of a warp. `Group` knows its lanes by rank.
+// The common part of tiles and coalesced groups: lanes of a warp. `Group` maps ranks to lanes.
 template <typename Group> class __cuda_lane_group : public thread_group {
     unsigned meta_rank, meta_size;
 
@@ -117,7 +117,7 @@ template <typename Group> class __cuda_lane_group : public thread_group {
     __CUDA_GROUP_INLINE __cuda_lane_group(unsigned lanes, unsigned meta_rank, unsigned meta_size)
         : thread_group(__cuda_lanes, lanes), meta_rank(meta_rank), meta_size(meta_size) {}
     __CUDA_GROUP_INLINE const Group &self() const { return static_cast<const Group &>(*this); }
-    // The group's part of a warp's bits, by rank.
+    // The group's part of a warp's bits, in rank order.
     __CUDA_GROUP_INLINE unsigned own(unsigned bits) const { return self().by_rank(bits & lanes); }
 
   public:
@@ -149,7 +149,7 @@ template <typename Group> class __cuda_lane_group : public thread_group {
 };
 
 template <unsigned Size, typename Parent = void> class thread_block_tile : public __cuda_lane_group<thread_block_tile<Size, Parent>> {
-    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads: no more than a warp");
+    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads, at most a warp");
     typedef __cuda_lane_group<thread_block_tile> base;
 
   public:
@@ -175,7 +175,7 @@ class coalesced_group : public __cuda_lane_group<coalesced_group> {
     template <unsigned Size, typename Parent>
     __CUDA_GROUP_INLINE coalesced_group(const thread_block_tile<Size, Parent> &tile) : coalesced_group(tile.__cuda_mask()) {}
 };
-// The lanes of the warp that run this together.
+// The active lanes of the warp.
 __CUDA_GROUP_INLINE coalesced_group coalesced_threads() { return coalesced_group(__cuda_activemask()); }
 __CUDA_GROUP_INLINE thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
 
@@ -198,13 +198,13 @@ __CUDA_GROUP_INLINE coalesced_group tiled_partition(const coalesced_group &paren
         part |= 1u << parent.lane(rank);
     return coalesced_group(part, first / size, (parent.size() + size - 1) / size);
 }
-// The threads with an equal label. Parts are numbered by their first threads.
+// The threads with the same label. Parts are numbered in the order of their first threads.
 template <typename Group, typename Label> __CUDA_GROUP_INLINE coalesced_group labeled_partition(const Group &group, Label label) {
     const unsigned part = __cuda_match_any_sync(group.__cuda_mask(), label), first = part & (0u - part);
     const unsigned leaders = __cuda_ballot(first == 1u << __cuda_lane()) & group.__cuda_mask();
     return coalesced_group(part, __builtin_popcount(leaders & (first - 1)), __builtin_popcount(leaders));
 }
-// Part 1 are the threads whose predicate holds, part 0 the others.
+// Part 1 has the threads whose predicate holds, part 0 the others.
 template <typename Group> __CUDA_GROUP_INLINE coalesced_group binary_partition(const Group &group, bool predicate) {
     const unsigned yes = __cuda_ballot(predicate) & group.__cuda_mask();
     return coalesced_group(predicate ? yes : group.__cuda_mask() & ~yes, predicate ? 1 : 0, 2);

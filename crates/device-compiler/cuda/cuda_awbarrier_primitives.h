@@ -4,12 +4,12 @@
 #include "cuda_runtime.h"
 #include <cstdint>
 
-// The number that is still to come, that of a whole phase, and the phase.
+// The number of threads still to arrive, the number of a whole phase, and the phase.
 typedef uint64_t __mbarrier_t;
 typedef uint64_t __mbarrier_token_t;
 
 #define __CUDA_AWBARRIER_INLINE static __device__ __attribute__((always_inline, unused)) inline
-// Bits 0-19 are the number to come, 20-39 that of a phase, 40-63 the phase.
+// Bits 0-19: threads still to arrive. Bits 20-39: threads of a phase. Bits 40-63: the phase.
 __CUDA_AWBARRIER_INLINE void __mbarrier_init(__mbarrier_t *barrier, uint32_t count) {
     __hip_atomic_store(barrier, static_cast<uint64_t>(count) | static_cast<uint64_t>(count) << 20, __ATOMIC_RELEASE,
                        __HIP_MEMORY_SCOPE_WORKGROUP);

@@ -4,7 +4,7 @@
 #include "cuda_runtime.h"
 #include "ferrocm_half.h"
 #if defined(__HIPCC_RTC__) && !__has_include(<hip/hip_bf16.h>)
-#error "<cuda_bf16.h>: AMD's run-time compiler does not have HIP's types for bf16; its options need the folder of ROCm's headers (-I)"
+#error "<cuda_bf16.h>: AMD's run-time compiler lacks HIP's bf16 types; add the folder of ROCm's headers to its options (-I)"
 #endif
 #include "ferrocm_hip_begin.h"
 #include <hip/hip_bf16.h>
@@ -21,7 +21,7 @@ typedef __hip_bfloat162_raw __nv_bfloat162_raw;
 static __device__ __attribute__((unused)) inline __nv_bfloat162 atomicAdd(__nv_bfloat162 *at, __nv_bfloat162 value) { return __cuda_atomic_add_pair(at, value); }
 static __device__ __attribute__((unused)) inline __nv_bfloat16 atomicAdd(__nv_bfloat16 *at, __nv_bfloat16 value) { return __cuda_atomic_add_half(at, value); }
 
-// One that is not a number makes the result not a number.
+// A NaN operand makes the result a NaN.
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __hmax_nan(__nv_bfloat16 a, __nv_bfloat16 b) {
     const float x = __bfloat162float(a), y = __bfloat162float(b);
     return x != x ? a : y != y ? b : x > y ? a : b;
@@ -37,7 +37,7 @@ static __device__ __attribute__((always_inline, unused)) inline __nv_bfloat162 _
     return __halves2bfloat162(__hmin_nan(a.x, b.x), __hmin_nan(a.y, b.y));
 }
 
-// Conversions with other ways to round, and those whose names HIP lacks.
+// Conversions with other rounding modes, and those whose names HIP lacks.
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __float2bfloat16_rn(float a) { return __float2bfloat16(a); }
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __float2bfloat16_rz(float a) {
     unsigned bits = __cuda_bits<unsigned>(a);
@@ -45,7 +45,7 @@ static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bf
         bits |= 0x400000;
     return __cuda_bits<__nv_bfloat16>(static_cast<unsigned short>(bits >> 16));
 }
-// Away from zero where the sign asks for it: the bits of a number grow with its size.
+// Away from zero if the sign requires it: the bits of a number grow with its magnitude.
 static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bfloat16 __float2bfloat16_away(float a, bool away) {
     const __nv_bfloat16 cut = __float2bfloat16_rz(a);
     const bool exact = (__cuda_bits<unsigned>(a) & 0xffff) == 0 || a != a;
@@ -66,7 +66,7 @@ static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bf
 }
 __CUDA_HALF_BOTH __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __halves2bfloat162(x, y); }
 
-// To integers and from them.
+// To and from integers.
 #define __CUDA_BF16_TO(NAME, TYPE, MODE) \
     __CUDA_HALF_DEVICE TYPE NAME(__nv_bfloat16 a) { return __cuda_half::whole<TYPE, ::__cuda_ptx::MODE>(__bfloat162float(a)); }
 #define __CUDA_BF16_FROM(NAME, TYPE) \
@@ -96,14 +96,14 @@ __CUDA_BF16_FROM(__ull2bfloat16, unsigned long long)
 #undef __CUDA_BF16_FROM
 #undef __CUDA_BF16_TO
 
-// No less than 0; what is no number stays so.
+// At least 0; NaN stays NaN.
 __CUDA_HALF_DEVICE __nv_bfloat16 __hfma_relu(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
     const __nv_bfloat16 sum = __hfma(a, b, c);
     return __bfloat162float(sum) <= 0 ? __float2bfloat16(0) : sum;
 }
 __CUDA_HALF_COMMON(__nv_bfloat16, __nv_bfloat162, __bfloat162float, __float2bfloat16)
 
-// Comparisons of pairs that are true where one is no number: 1 or 0 in each half.
+// Comparisons of pairs that are true if an operand is NaN: 1 or 0 in each half.
 #define __CUDA_BF16_UNORDERED(NAME)                                                                        \
     __CUDA_HALF_DEVICE __nv_bfloat162 NAME(__nv_bfloat162 a, __nv_bfloat162 b) {                           \
         const unsigned mask = NAME##_mask(a, b);                                                           \

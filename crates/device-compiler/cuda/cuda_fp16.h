@@ -14,7 +14,7 @@ typedef __half2_raw __cuda_hip_half2_raw;
 static __device__ __attribute__((unused)) inline __half2 atomicAdd(__half2 *at, __half2 value) { return __cuda_atomic_add_pair(at, value); }
 static __device__ __attribute__((unused)) inline __half atomicAdd(__half *at, __half value) { return __cuda_atomic_add_half(at, value); }
 
-// One that is not a number makes the result not a number.
+// A NaN operand makes the result a NaN.
 static __device__ __attribute__((always_inline, unused)) inline __half2 __hmax2_nan(__half2 a, __half2 b) {
     return __halves2half2(__hmax_nan(__low2half(a), __low2half(b)), __hmax_nan(__high2half(a), __high2half(b)));
 }
@@ -36,7 +36,7 @@ __CUDA_HALF_BOTH __half __double2half(double a) { return __half(__half_raw{.data
 __CUDA_HALF_DEVICE signed char __half2char_rz(__half a) { return __cuda_half::whole<signed char, ::__cuda_ptx::rz>(__half2float(a)); }
 __CUDA_HALF_DEVICE unsigned char __half2uchar_rz(__half a) { return __cuda_half::whole<unsigned char, ::__cuda_ptx::rz>(__half2float(a)); }
 
-// Two halves as CUDA's raw pair has them: their bits. HIP's has structures in their place.
+// The bits of two halves, as in CUDA's raw pair. HIP's has structures instead.
 struct __cuda_half2_raw {
     unsigned short x, y;
     __cuda_half2_raw() = default;

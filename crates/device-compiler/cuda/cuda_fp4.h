@@ -10,10 +10,10 @@ enum __nv_fp4_interpretation_t { __NV_E2M1 = 0 };
 enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
 
 #define __CUDA_FP4 static __host__ __device__ __attribute__((always_inline, unused)) inline
-// To the nearest, of two the even one, and no further than 6. What is no number becomes 6.
+// Rounds to the nearest, ties to even, and saturates at 6. NaN becomes 6.
 __CUDA_FP4 __nv_fp4_storage_t __nv_cvt_double_to_fp4(double x, __nv_fp4_interpretation_t, cudaRoundMode) {
     const double size = __builtin_fabs(x);
-    // The middle of each two numbers; where it is the even one's, it belongs to that.
+    // The midpoints between adjacent numbers. A midpoint rounds to the even number.
     const unsigned code = (size > 0.25) + (size >= 0.75) + (size > 1.25) + (size >= 1.75) + (size > 2.5) + (size >= 3.5) + !(size <= 5.0);
     return static_cast<__nv_fp4_storage_t>(code | (__builtin_signbit(x) && x == x ? 8 : 0));
 }
@@ -34,7 +34,7 @@ __CUDA_FP4 __nv_fp4x2_storage_t __nv_cvt_double2_to_fp4x2(double2 x, __nv_fp4_in
     return static_cast<__nv_fp4x2_storage_t>(__nv_cvt_double_to_fp4(x.x, kind, mode) | __nv_cvt_double_to_fp4(x.y, kind, mode) << 4);
 }
 __CUDA_FP4 __half_raw __nv_cvt_fp4_to_halfraw(__nv_fp4_storage_t x, __nv_fp4_interpretation_t) {
-    // With its exponent taken for a half's, whose bias is 14 more, a number is 2^14 times too small.
+    // Read as a half's exponent, whose bias is larger by 14, it makes the number 2^14 times too small.
     __half_raw raw;
     raw.x = static_cast<unsigned short>((x & 8) << 12 | (x & 7) << 9);
     raw.data *= static_cast<_Float16>(16384.0f);
@@ -82,7 +82,7 @@ struct __nv_fp4x4_e2m1 {
     }
 };
 
-// Scales of blocks: powers of two from 2^-127 on; 255 is no number.
+// Scales of blocks: powers of two from 2^-127 up; 255 is NaN.
 struct __nv_fp8_e8m0 {
     __nv_fp8_storage_t __x;
     __nv_fp8_e8m0() = default;

@@ -5,8 +5,8 @@
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "ferrocm_hip_begin.h"
-// gfx942 converts the `_fnuz` formats only, so HIP leaves OCP's to the host there. Taken for a target without any such
-// instruction, it gives the device the conversions in software that gfx90a and gfx11 have.
+// gfx942 converts only the `_fnuz` formats, so HIP supports OCP's only on the host there. Treated as a target without such
+// instructions, it gets the software conversions of gfx90a and gfx11.
 #pragma push_macro("__gfx942__")
 #undef __gfx942__
 #include <hip/hip_fp8.h>
@@ -27,9 +27,9 @@ typedef __hip_fp8x4_storage_t __nv_fp8x4_storage_t;
 #define __nv_cvt_fp8x2_to_halfraw2 __hip_cvt_fp8x2_to_halfraw2
 
 #define __CUDA_FP8 static __host__ __device__ __attribute__((always_inline, unused)) inline
-// Where CUDA's results are others than HIP's. Saturation gives the largest finite number for infinities, too, of which HIP makes NaN or
-// infinity: a number that is too large, but finite, stands for them. And without saturation, what is above the largest number but nearer to
-// it than to what would come next, or in the middle and it is even, is rounded to it: 448 to 464 in E4M3, 57344 to below 61440 in E5M2.
+// Where CUDA's results differ from HIP's. Saturation turns infinities into the largest finite number, too, where HIP makes them NaN or
+// infinity; a finite number that is too large replaces them. Without saturation, a value above the largest number rounds to it if it is
+// nearer to it than to the next step, or a tie and it is even: 448 to 464 in E4M3, 57344 to below 61440 in E5M2.
 namespace __cuda_fp8 {
 template <typename F> __CUDA_FP8 F as_cuda(F x, bool saturate, bool e4m3) {
     const F size = __builtin_fabs(x);
@@ -40,7 +40,7 @@ template <typename F> __CUDA_FP8 F as_cuda(F x, bool saturate, bool e4m3) {
 }
 __CUDA_FP8 float2 as_cuda(float2 x, bool saturate, bool e4m3) { return make_float2(as_cuda(x.x, saturate, e4m3), as_cuda(x.y, saturate, e4m3)); }
 __CUDA_FP8 double2 as_cuda(double2 x, bool saturate, bool e4m3) { return make_double2(as_cuda(x.x, saturate, e4m3), as_cuda(x.y, saturate, e4m3)); }
-// The types of 16 bits have all of these numbers.
+// The 16-bit types can represent all of these numbers.
 __CUDA_FP8 __half_raw as_cuda(__half_raw x, bool saturate, bool e4m3) {
     if (!saturate)
         x.data = static_cast<_Float16>(as_cuda(static_cast<float>(x.data), false, e4m3));
@@ -87,7 +87,7 @@ __CUDA_FP8 __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw x, __nv_s
 #define __nv_cvt_halfraw2_to_fp8x2 __hip_cvt_halfraw2_to_fp8x2
 #endif
 
-// HIP's types, with CUDA's saturation where a number becomes one.
+// HIP's types, with CUDA's saturation in conversions to them.
 #define __CUDA_FP8_CONSTRUCTOR __host__ __device__ __attribute__((always_inline)) inline explicit
 #define __CUDA_FP8_TYPES(END, KIND)                                                                                                       \
     struct __nv_fp8_##END : __hip_fp8_##END {                                                                                             \

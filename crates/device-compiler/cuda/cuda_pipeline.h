@@ -1,4 +1,4 @@
-// CUDA's <cuda_pipeline.h> for AMD targets: copies to shared memory, which are done at once.
+// CUDA's <cuda_pipeline.h> for AMD targets: copies to shared memory, which are synchronous.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_pipeline_primitives.h"

@@ -1,10 +1,10 @@
-// CUDA's <cuda_pipeline_primitives.h> for AMD targets: copies to shared memory, which are done at once.
+// CUDA's <cuda_pipeline_primitives.h> for AMD targets: copies to shared memory, which are synchronous.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 
 #define __CUDA_PIPELINE_INLINE static __device__ __attribute__((always_inline, unused)) inline
-// Of `size` bytes, 4, 8 or 16, the last `zfill` are 0.
+// Copies `size` bytes (4, 8 or 16), of which the last `zfill` are set to 0.
 __CUDA_PIPELINE_INLINE void __pipeline_memcpy_async(void *to, const void *from, size_t size, size_t zfill = 0) {
     if (zfill == 0 && size == 16) {
         *static_cast<uint4 *>(to) = *static_cast<const uint4 *>(from);

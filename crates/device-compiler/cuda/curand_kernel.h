@@ -1,8 +1,8 @@
 // CUDA's <curand_kernel.h> for AMD targets: random numbers in kernels, XORWOW and Philox 4x32-10.
 //
 // Philox is the generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", with the seed as key, the sequence as the
-// upper half of the counter and a quarter of the offset as its lower half: the same numbers as CUDA's. XORWOW is Marsaglia's; its
-// start is mixed from seed and sequence here, so its numbers are others than CUDA's.
+// upper half of the counter and a quarter of the offset as its lower half. Its numbers are the same as CUDA's. XORWOW is Marsaglia's.
+// Its initial state is mixed from seed and sequence here, so its numbers differ from CUDA's.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
@@ -84,7 +84,7 @@ __CUDA_RAND_INLINE unsigned curand(curandStatePhilox4_32_10 *state) {
     }
     return result;
 }
-// The next four, from the place where the state is.
+// The next four numbers from the position of the state.
 __CUDA_RAND_INLINE uint4 curand4(curandStatePhilox4_32_10 *state) {
     const uint4 old = state->output;
     __cuda_philox_count(state, 1);
@@ -112,7 +112,7 @@ __CUDA_RAND_INLINE void skipahead(unsigned long long n, curandStateXORWOW *state
     for (; n > 0; n--)
         (void)curand(state);
 }
-// Each sequence starts at a place of its own: Philox of its number, with the seed as key.
+// Each sequence has its own start: Philox of its number, with the seed as key.
 __CUDA_RAND_INLINE void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateXORWOW *state) {
     const uint2 key = make_uint2(static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32));
     const unsigned low = static_cast<unsigned>(sequence), high = static_cast<unsigned>(sequence >> 32);
@@ -121,7 +121,7 @@ __CUDA_RAND_INLINE void curand_init(unsigned long long seed, unsigned long long 
     state->v[1] = first.y;
     state->v[2] = first.z;
     state->v[3] = first.w;
-    // Not all may be 0.
+    // The words must not all be 0.
     state->v[4] = second.x | 1;
     state->d = second.y;
     state->boxmuller_flag = state->boxmuller_flag_double = 0;
@@ -130,13 +130,13 @@ __CUDA_RAND_INLINE void curand_init(unsigned long long seed, unsigned long long 
     skipahead(offset, state);
 }
 
-// Above 0 and up to 1.
+// In (0, 1].
 __CUDA_RAND_INLINE float _curand_uniform(unsigned x) { return x * 2.3283064365386963e-10f + 1.16415321826934815e-10f; }
 __CUDA_RAND_INLINE double _curand_uniform_double_hq(unsigned x, unsigned y) {
     const unsigned long long z = static_cast<unsigned long long>(x) ^ static_cast<unsigned long long>(y) << 21;
     return z * CURAND_2POW53_INV_DOUBLE + CURAND_2POW53_INV_DOUBLE / 2;
 }
-// Two normal numbers of two random ones.
+// Two normal numbers from two uniform ones.
 __CUDA_RAND_INLINE float2 _curand_box_muller(unsigned x, unsigned y) {
     const float u = _curand_uniform(x), angle = y * (2.3283064365386963e-10f * 6.2831855f) + 1.16415321826934815e-10f * 6.2831855f;
     const float radius = sqrtf(-2.0f * logf(u));

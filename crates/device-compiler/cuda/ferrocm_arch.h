@@ -1,9 +1,9 @@
-// The compiler and the architecture that sources ask for. No guard: HIP's headers are read without these names.
+// The macros with which sources query compiler and architecture. No guard: HIP's headers are read without these names.
 #define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
 #define __CUDACC_VER_BUILD__ 0
-// An RTX 40's, so that guards keep the kernels for bf16 and fp8. What is newer needs instructions that have no like here.
+// The architecture of an RTX 40, so that guards keep the kernels for bf16 and fp8. Newer ones have instructions without a match here.
 #define __CUDA_ARCH_LIST__ 890
 #if defined(__HIP_DEVICE_COMPILE__)
 #define __CUDA_ARCH__ 890

@@ -1,8 +1,8 @@
-// What CUDA's device code has and HIP's headers lack, in both dialects.
+// Parts of CUDA's device code that HIP's headers lack, in both dialects.
 #pragma once
 #include "ferrocm_letters_begin.h"
 
-// Versions that sources ask for before they use a function.
+// Versions that sources check before they use a function.
 #if !defined(CUDA_VERSION)
 #define CUDA_VERSION 12080
 #endif
@@ -21,22 +21,22 @@
 #endif
 
 #if defined(__FERROCM_CUDA__)
-// The third number is of clusters, which these targets have not.
+// The third number is about clusters, which these targets lack.
 #undef __launch_bounds__
 #define __cuda_bounds_1(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define __cuda_bounds_2(threads, blocks) __cuda_bounds_1(threads)
 #define __cuda_bounds_3(threads, blocks, clusters) __cuda_bounds_1(threads)
 #define __cuda_bounds_select(one, two, three, chosen, ...) chosen
-// The second number is of blocks on a multiprocessor, where HIP's is of waves on a SIMD unit: a hint about registers, left out.
+// The second number counts blocks per multiprocessor, but HIP's counts waves per SIMD unit. It is only a register hint, so it is dropped.
 #define __launch_bounds__(...) \
     __cuda_bounds_select(__VA_ARGS__, __cuda_bounds_3, __cuda_bounds_2, __cuda_bounds_1, )(__VA_ARGS__)
 
-// Loads and stores with a hint for the caches. Those of HIP's dialect are HIP's business.
+// Loads and stores with a cache hint. HIP's dialect uses HIP's own.
 #define __CUDA_CACHE_HINT(NAME) \
     template <typename T> static __device__ __attribute__((always_inline, unused)) inline T NAME(const T *at) { return *at; }
 #define __CUDA_CACHE_STORE(NAME) \
     template <typename T> static __device__ __attribute__((always_inline, unused)) inline void NAME(T *at, T value) { *at = value; }
-// HIP has some types.
+// HIP has these for some types.
 __CUDA_CACHE_HINT(__ldg)
 __CUDA_CACHE_HINT(__ldcg)
 __CUDA_CACHE_HINT(__ldca)
@@ -50,16 +50,16 @@ __CUDA_CACHE_STORE(__stwt)
 #undef __CUDA_CACHE_HINT
 #undef __CUDA_CACHE_STORE
 
-// CUDA has it for `long long` alone; other integers may not choose between HIP's two.
+// CUDA has it only for `long long`. For other integers, HIP's two overloads would be ambiguous.
 static __device__ __attribute__((always_inline, unused)) inline int __ffsll(int x) { return __ffsll(static_cast<unsigned long long>(static_cast<long long>(x))); }
 static __device__ __attribute__((always_inline, unused)) inline int __ffsll(long x) { return __ffsll(static_cast<unsigned long long>(x)); }
 
 static __device__ __attribute__((always_inline, unused)) inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 static __device__ __attribute__((always_inline, unused)) inline void __brkpt() { __builtin_trap(); }
-// Host functions may name it, too, where they are read for the device.
+// Host functions may name it, too, when they are parsed for the device.
 static __host__ __device__ __attribute__((always_inline, unused)) inline void __trap() { __builtin_trap(); }
 
-// The same bits as another type, which need not be trivial to copy.
+// Reinterprets bits as another type, which need not be trivially copyable.
 template <typename To, typename From> static __host__ __device__ __attribute__((always_inline, unused)) inline To __cuda_bits(const From &from) {
     static_assert(sizeof(To) == sizeof(From), "as many bits");
     To to;
@@ -67,7 +67,7 @@ template <typename To, typename From> static __host__ __device__ __attribute__((
     return to;
 }
 
-// Sums of 16-bit numbers in memory, of two or of one: the word that has them is exchanged until nobody else came between.
+// Atomic sums of one or two 16-bit numbers in memory: a compare-exchange loop on their word.
 template <typename Pair> static __device__ inline Pair __cuda_atomic_add_pair(Pair *at, Pair value) {
     unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
     do {
@@ -88,7 +88,7 @@ template <typename Half> static __device__ inline Half __cuda_atomic_add_half(Ha
     return __cuda_bits<Half>(static_cast<unsigned short>(before >> shift));
 }
 
-// Addresses of shared memory as inline PTX has them: offsets of 32 bits.
+// Addresses of shared memory as in inline PTX: 32-bit offsets.
 static __device__ __attribute__((always_inline, unused)) inline size_t __cvta_generic_to_shared(const void *at) {
     return reinterpret_cast<unsigned long>((const __attribute__((address_space(3))) void *)at);
 }
@@ -103,7 +103,7 @@ static __device__ __attribute__((always_inline, unused)) inline void *__cvta_glo
 }
 
 #if !defined(__HIPCC_RTC__)
-// CUDA's host functions take kernels as they are.
+// CUDA's host functions accept kernels without a cast.
 template <typename F> static inline hipError_t __cuda_func_set_attribute(F *kernel, hipFuncAttribute attribute, int value) {
     return (hipFuncSetAttribute)(reinterpret_cast<const void *>(kernel), attribute, value);
 }
@@ -118,7 +118,7 @@ static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, 
     return (hipLaunchKernel)(reinterpret_cast<const void *>(kernel), grid, block, arguments, lds, stream);
 }
 #if HIP_VERSION_MAJOR >= 7
-// Each argument as the kernel's parameter has it.
+// Each argument is converted to the type of the kernel's parameter.
 template <typename T> struct __cuda_same { typedef T type; };
 template <typename... P>
 static inline hipError_t __cuda_launch_kernel_ex(const hipLaunchConfig_t *config, void (*kernel)(P...), typename __cuda_same<P>::type... arguments) {
@@ -127,7 +127,7 @@ static inline hipError_t __cuda_launch_kernel_ex(const hipLaunchConfig_t *config
 }
 #endif
 
-// Since CUDA 12 graphs are made of three arguments, and updated with a structure for what went wrong.
+// Since CUDA 12, instantiating a graph takes three arguments, and an update takes a structure for errors.
 static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, unsigned long long flags = 0) {
     return (hipGraphInstantiateWithFlags)(exec, graph, flags);
 }

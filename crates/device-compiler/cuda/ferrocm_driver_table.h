@@ -1,5 +1,5 @@
-// CUDA's names of the driver's types, values and functions, for HIP's, as hipify has them; those that need more than a name are in cuda.h. A test compares
-// this list with hipify's table.
+// CUDA's names of the driver's types, values and functions, mapped to HIP's as in hipify. Names that need more are in cuda.h. A test
+// compares this list with hipify's table.
 #pragma once
 #define CUDA_ARRAY3D_CUBEMAP hipArrayCubemap
 #define CUDA_ARRAY3D_DESCRIPTOR HIP_ARRAY3D_DESCRIPTOR

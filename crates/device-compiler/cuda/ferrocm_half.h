@@ -1,6 +1,6 @@
-// What CUDA's half and bf16 have and HIP's lack, written once for both: cuda_fp16.h and cuda_bf16.h stamp it for their types.
+// Parts of CUDA's half and bf16 that HIP's lack, written once for both: cuda_fp16.h and cuda_bf16.h instantiate them for their types.
 //
-// T is the number and T2 the pair, FROM a float of it, TO it of a float. A comparison that ends in `u` is true where one is no number.
+// T is the number and T2 the pair; FROM converts to float, TO from float. A comparison that ends in `u` is true if an operand is NaN.
 #pragma once
 #include "cuda_runtime.h"
 
@@ -21,14 +21,14 @@
         return mask;                                                                          \
     }
 
-// What both types lack in HIP.
+// Functions that both types lack in HIP.
 #define __CUDA_HALF_COMMON(T, T2, FROM, TO)                                                                                  \
     __CUDA_HALF_DEVICE T htanh(T a) { return TO(::tanhf(FROM(a))); }                                                         \
     __CUDA_HALF_DEVICE T htanh_approx(T a) { return TO(::tanhf(FROM(a))); }                                                  \
     __CUDA_HALF_DEVICE T2 h2tanh(T2 a) { return T2(htanh(a.x), htanh(a.y)); }                                                \
     __CUDA_HALF_DEVICE T2 h2tanh_approx(T2 a) { return T2(htanh(a.x), htanh(a.y)); }                                         \
     __CUDA_HALF_DEVICE T2 __hfma2_relu(T2 a, T2 b, T2 c) { return T2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)); } \
-    /* Results cut off to 0 to 1; what is no number becomes 0. */                                                             \
+    /* Results clamped to 0 to 1; NaN becomes 0. */                                                                           \
     __CUDA_HALF_DEVICE T __hadd_sat(T a, T b) { return TO(::__cuda_ptx::unit<float>(FROM(__hadd(a, b)))); }                  \
     __CUDA_HALF_DEVICE T __hsub_sat(T a, T b) { return TO(::__cuda_ptx::unit<float>(FROM(__hsub(a, b)))); }                  \
     __CUDA_HALF_DEVICE T __hmul_sat(T a, T b) { return TO(::__cuda_ptx::unit<float>(FROM(__hmul(a, b)))); }                  \
@@ -55,11 +55,11 @@
     __CUDA_HALF_MASK(__hgtu2_mask, T2, FROM, !(a <= b))
 
 namespace __cuda_half {
-// A number's whole part by a way of rounding, as an integer: the nearest that fits, and 0 for what is no number.
+// A number rounded to an integer by a rounding mode: the nearest that fits, and 0 for NaN.
 template <typename I, ::__cuda_ptx::mode M> static __device__ __attribute__((always_inline)) inline I whole(float a) {
     return ::__cuda_ptx::narrowed<I>(::__cuda_ptx::rounded<float, M>(a));
 }
-// A whole number as a double that rounds to fewer than 52 bits as it does itself: the bits below stand together in the last.
+// An integer as a double that rounds to fewer than 52 bits exactly as the integer does: the last bit stands for all lower bits.
 template <typename I> static __host__ __device__ __attribute__((always_inline)) inline double number(I x) {
     const bool negative = x < I(0);
     unsigned long long size = negative ? 0ull - static_cast<unsigned long long>(x) : static_cast<unsigned long long>(x);
@@ -70,7 +70,7 @@ template <typename I> static __host__ __device__ __attribute__((always_inline)) 
     }
     return (negative ? -static_cast<double>(size) : static_cast<double>(size)) * scale;
 }
-// The float next to a double, towards zero.
+// A double rounded to a float towards zero.
 static __host__ __device__ __attribute__((always_inline, unused)) inline float towards_zero(double x) {
     float f = static_cast<float>(x);
     unsigned bits;

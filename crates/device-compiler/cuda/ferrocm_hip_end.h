@@ -1,4 +1,4 @@
-// Read behind each of HIP's headers: CUDA's names again.
+// Included after each of HIP's headers: restores CUDA's names.
 #if defined(__FERROCM_CUDA__)
 #include "ferrocm_warp_names.h"
 #include "ferrocm_arch.h"

@@ -1,4 +1,4 @@
-// HIP's own meaning of the names in ferrocm_warp_names.h.
+// HIP's own meanings of the names in ferrocm_warp_names.h.
 #undef warpSize
 #undef __activemask
 #undef __ballot

@@ -1,4 +1,4 @@
-// Programs may have macros of one capital letter (-DN=1024), which are the names of parameters in these headers. No guard: each header
+// Programs may have macros of one capital letter (-DN=1024), but these headers use such names for parameters. No guard: each header
 // begins with this and ends with ferrocm_letters_end.h.
 #pragma push_macro("A")
 #undef A

@@ -1,4 +1,4 @@
-// The program's macros of one letter again.
+// Restores the program's macros of one letter.
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

@@ -1,13 +1,13 @@
-// What CUDA's mathematics and atomics have and HIP's headers lack, in CUDA's dialect.
+// Parts of CUDA's mathematics and atomics that HIP's headers lack, in CUDA's dialect.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #define __CUDA_MATH static __device__ __attribute__((always_inline, unused)) inline
 
-// Sums, products, quotients and roots of floats with the other ways to round. A double has the exact result but for what is
-// below its last bit; that stands in the last bit, so that the float next to it in the wanted direction is the one next to the exact result.
+// Sums, products, quotients and roots of floats with the other rounding modes. A double has the exact result except for bits
+// below its last one. The last bit stands for those, so rounding the double to a float gives the same as rounding the exact result.
 namespace __cuda_rounded {
 enum direction { down, up, zero };
-// The double next to `x` in the direction of `rest` if x ends in 0, so that one that is not exact ends in 1.
+// If x is not exact and ends in 0: its neighbour in the direction of `rest`, which ends in 1.
 __CUDA_MATH double odd(double x, double rest) {
     long long bits = __builtin_bit_cast(long long, x);
     if (rest != 0 && (bits & 1) == 0 && x - x == 0)
@@ -21,20 +21,20 @@ template <direction D> __CUDA_MATH float narrow(double x) {
         return f;
     const bool above = back > x, below = back < x;
     int bits = __builtin_bit_cast(int, f);
-    // Bits grow with the size of a number.
+    // Bits grow with the magnitude of a number.
     if (above && (D == down || (D == zero && x > 0)))
         bits += f > 0 ? -1 : f < 0 ? 1 : static_cast<int>(0x80000001u);
     else if (below && (D == up || (D == zero && x < 0)))
         bits += f < 0 ? -1 : f > 0 ? 1 : __builtin_bit_cast(int, f) == 0 ? 1 : static_cast<int>(0x80000001u);
     return __builtin_bit_cast(float, bits);
 }
-// x + y, where both are floats or products of them.
+// x + y; both are floats or products of floats.
 __CUDA_MATH double sum(double x, double y) {
 #pragma clang fp contract(off) reassociate(off)
     const double s = x + y, of_y = s - x, rest = (x - (s - of_y)) + (y - of_y);
     return odd(s, rest);
 }
-// The sign of zero: exact sums of numbers that are not zero are -0 downwards.
+// The sign of zero: if nonzero numbers cancel, the sum rounded down is -0.
 template <direction D> __CUDA_MATH float add(double x, double y) {
     if (D == down && x == -y && x != 0)
         return -0.0f;
@@ -75,12 +75,12 @@ __CUDA_MATH long long llmin(long long a, long long b) { return b < a ? b : a; }
 __CUDA_MATH unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
 __CUDA_MATH unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
 
-// Where an address is. Constants lie in global memory.
+// The address space of an address. Constants are in global memory.
 __CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at); }
 __CUDA_MATH unsigned __isLocal(const void *at) { return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)at); }
 __CUDA_MATH unsigned __isGlobal(const void *at) { return !__isShared(at) && !__isLocal(at); }
 
-// Atomic operations that only the block sees.
+// Atomic operations with block scope.
 #define __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, TYPE) \
     __CUDA_MATH TYPE NAME(TYPE *at, TYPE value) { return BUILTIN(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP); }
 #define __CUDA_BLOCK_ATOMICS(NAME, BUILTIN)               \
@@ -112,13 +112,13 @@ __CUDA_BLOCK_CAS(unsigned long long)
 #undef __CUDA_BLOCK_ATOMICS
 #undef __CUDA_BLOCK_ATOMIC
 
-// Vectors: each number by itself.
+// Vectors: each element by itself.
 __CUDA_MATH float2 atomicAdd(float2 *at, float2 value) { return make_float2(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y)); }
 __CUDA_MATH float4 atomicAdd(float4 *at, float4 value) {
     return make_float4(atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z), atomicAdd(&at->w, value.w));
 }
 
-// Kernels do not start before those of their stream before them have ended.
+// Kernels start only after the earlier kernels of their stream have ended.
 __CUDA_MATH void cudaGridDependencySynchronize() {}
 __CUDA_MATH void cudaTriggerProgrammaticLaunchCompletion() {}
 #undef __CUDA_MATH

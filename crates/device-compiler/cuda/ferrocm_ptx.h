@@ -1,7 +1,7 @@
-// What inline PTX becomes: kernel-build writes a call of one of these functions for each instruction.
+// Inline PTX as functions: kernel-build replaces each instruction by a call of one of these.
 //
-// Registers are bits: a function reads an argument as the type that its instruction names, and writes its result as bits, too.
-// Results come first, behind the addresses.
+// Registers are bits: a function reads an argument as its instruction's type, and writes its result as bits, too.
+// Results come first, after the addresses.
 #pragma once
 #include "ferrocm_letters_begin.h"
 namespace __cuda_ptx {
@@ -13,7 +13,7 @@ typedef f16 f16x2 __attribute__((ext_vector_type(2)));
 typedef bf16 bf16x2 __attribute__((ext_vector_type(2)));
 typedef short s16x2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u16x2 __attribute__((ext_vector_type(2)));
-// Numbers of eight and four bits: an operand has several.
+// Numbers of eight and four bits. An operand has several.
 struct e4m3 {};
 struct e5m2 {};
 struct s4 {};
@@ -21,7 +21,7 @@ struct u4 {};
 template <typename A, typename B> struct both {};
 typedef unsigned long long u64;
 typedef unsigned u32;
-// A result that nobody wants.
+// An unused result.
 struct sink {};
 
 template <unsigned N> struct bits_of;
@@ -33,7 +33,7 @@ template <unsigned N> using bits = typename bits_of<N>::type;
 template <bool B, typename T, typename F> struct either { typedef T type; };
 template <typename T, typename F> struct either<false, T, F> { typedef F type; };
 
-// A register's content as a type: its lower bits, or extended as its own type is.
+// A register's contents as another type: its lower bits, or extended according to its own type.
 template <typename T, typename R> __PTX T as(R value) {
     if constexpr (sizeof(T) == sizeof(R))
         return __builtin_bit_cast(T, value);
@@ -46,7 +46,7 @@ template <typename T, typename R> __PTX T as(R value) {
     else
         return __builtin_bit_cast(T, static_cast<bits<sizeof(T)>>(__builtin_bit_cast(bits<sizeof(R)>, value)));
 }
-// Writes a value to a register, which may be wider: integers are extended as their type is.
+// Writes a value to a register, which may be wider. Integers are extended according to their type.
 template <typename R, typename T> __PTX void set(R &to, T value) {
     if constexpr (__is_same(R, sink))
         return;
@@ -78,7 +78,7 @@ template <typename T, typename A> __PTX T *shared(A at) {
         const T a = as<T>(ra);                                                                                                \
         set(d, static_cast<T>(EXPRESSION));                                                                                   \
     }
-// Sums and products of signed numbers wrap: they are those of unsigned ones.
+// Signed sums and products wrap, so they are computed as unsigned ones.
 template <typename T> struct wrapping_of { typedef typename either<__is_integral(T), bits<sizeof(T)>, T>::type type; };
 template <typename T> using wrapping = typename wrapping_of<T>::type;
 __PTX_BINARY(add, static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b))
@@ -136,7 +136,7 @@ template <typename T, typename D, typename A, typename B> __PTX void max_(D &d, 
 template <typename T, typename D, typename A, typename B, typename C> __PTX void max_(D &d, A a, B b, C c) {
     set(d, __builtin_elementwise_max(__builtin_elementwise_max(as<T>(a), as<T>(b)), as<T>(c)));
 }
-// One that is not a number makes the result not a number.
+// A NaN operand makes the result a NaN.
 template <typename T, typename D, typename A, typename B> __PTX void min_nan(D &d, A a, B b) { set(d, __builtin_elementwise_minimum(as<T>(a), as<T>(b))); }
 template <typename T, typename D, typename A, typename B> __PTX void max_nan(D &d, A a, B b) { set(d, __builtin_elementwise_maximum(as<T>(a), as<T>(b))); }
 template <typename T, typename D, typename A> __PTX void neg(D &d, A ra) {
@@ -153,7 +153,7 @@ template <typename T, typename D, typename A> __PTX void abs_(D &d, A ra) {
     else
         set(d, __builtin_elementwise_abs(a));
 }
-// Numbers are cut off to 0 to 1; what is none is 0.
+// Numbers are clamped to 0 to 1; NaN becomes 0.
 template <typename T> __PTX T unit(T a) { return a > T(0) ? (a < T(1) ? a : T(1)) : T(0); }
 template <typename T, typename D, typename A, typename B> __PTX void add_sat(D &d, A a, B b) {
     if constexpr (__is_integral(T))
@@ -176,7 +176,7 @@ template <typename T, typename D, typename A, typename B, typename C> __PTX void
     set(d, static_cast<T>(as<T>(c) + (a < b ? b - a : a - b)));
 }
 
-// Approximations: the hardware's instruction, or the library's function where that is all there is.
+// Approximations: the hardware's instruction, or the library's function if there is none.
 template <typename T, typename D, typename A> __PTX void ex2(D &d, A ra) {
     const T a = as<T>(ra);
     if constexpr (__is_same(T, f16x2) || __is_same(T, bf16x2)) {
@@ -204,7 +204,7 @@ template <typename T, typename D, typename A> __PTX void tanh_(D &d, A ra) {
         set(d, static_cast<T>(::tanhf(static_cast<float>(as<T>(ra)))));
 }
 
-// Other ways to round: of f32.
+// Other rounding modes, for f32.
 #define __PTX_ROUNDED(END, D)                                                                                                                   \
     template <typename T> __PTX void add_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##add_##D(a, b); }       \
     template <typename T> __PTX void sub_##END(float &d, float a, float b) { static_assert(__is_same(T, float)); d = __f##sub_##D(a, b); }       \
@@ -217,7 +217,7 @@ __PTX_ROUNDED(rz, rz)
 __PTX_ROUNDED(rm, rd)
 __PTX_ROUNDED(rp, ru)
 
-// Sums of several words: a statement has a carry of its own.
+// Sums of several words. Each statement has its own carry.
 template <bool Set, typename T, typename D, typename A, typename B> __PTX void add_with(bool &carry, bool in, D &d, A ra, B rb) {
     typedef bits<sizeof(T)> word;
     const word a = as<word>(ra), b = as<word>(rb), partial = a + b, sum = partial + in;
@@ -262,7 +262,7 @@ __PTX_CARRY_3(madc_hi_cc, carry, mad_high_with, true)
 #undef __PTX_CARRY
 #undef __PTX_CARRY_3
 
-// The sign of the first, the size of the second.
+// The sign of the first, the magnitude of the second.
 __PTX_BINARY(copysign_, __builtin_copysign(b, a))
 template <typename D, typename A, typename B, typename C> __PTX void fns(D &d, A mask, B base, C offset) {
     set(d, ::__fns(as<u32>(mask), as<u32>(base), as<int>(offset)));
@@ -365,7 +365,7 @@ template <typename T, typename U, typename D, typename A, typename B, typename C
     set(d, sum);
 }
 
-// Comparisons and choices. A comparison with one that is no number is false, but for those with `u` and `ne`.
+// Comparisons and selections. A comparison with a NaN is false, except for those that end in `u`, and `nan`.
 #define __PTX_COMPARE(NAME, EXPRESSION)                                                                                       \
     template <typename T, typename D, typename A, typename B> __PTX void NAME(D &d, A ra, B rb) {                             \
         const T a = as<T>(ra), b = as<T>(rb);                                                                                 \
@@ -380,7 +380,7 @@ __PTX_COMPARE(setp_ge, a >= b)
 __PTX_COMPARE(setp_neu, a != b)
 __PTX_COMPARE(setp_num, a == a && b == b)
 __PTX_COMPARE(setp_nan, a != a || b != b)
-// The same of two numbers in a word: ones and zeros of their type, or bits.
+// The same for two numbers in a word: ones and zeros of their type, or bits.
 template <typename U, typename T, typename Test, typename D> __PTX void set_pair(D &d, T a, T b) {
     T numbers;
     u32 mask = 0;
@@ -394,7 +394,7 @@ template <typename U, typename T, typename Test, typename D> __PTX void set_pair
     else
         set(d, mask);
 }
-// A test as a type, for what is made of it: the opposite, too; together with another predicate; ones or zeros.
+// A test as a type, for its variants: with the opposite result, too; combined with another predicate; as ones or zeros.
 #define __PTX_TEST(NAME)                                                                                                      \
     struct is_setp_##NAME {                                                                                                   \
         template <typename T, typename A, typename B> static __device__ __attribute__((always_inline)) bool of(A a, B b) {    \
@@ -452,14 +452,14 @@ template <typename T, typename F> __PTX T narrowed(F a) {
     if constexpr (sizeof(F) == 2)
         return narrowed<T>(static_cast<float>(a));
     else {
-        // The limits of the type, as numbers that are in it or just above.
+        // The limits of the type, as numbers inside or just above its range.
         const F least = static_cast<F>(lowest<T>()), above = static_cast<F>(highest<T>() / 2 + 1) * F(2);
         return a != a ? T(0) : a < least ? lowest<T>() : a >= above ? highest<T>() : static_cast<T>(a);
     }
 }
-// Floating point to integers: what does not fit is the nearest that does, and what is no number is zero.
+// Floating point to integer: a value that does not fit becomes the nearest that does, and NaN becomes zero.
 template <mode M, typename T, typename F, typename D, typename A> __PTX void cvt_to_int(D &d, A a) { set(d, narrowed<T>(rounded<F, M>(as<F>(a)))); }
-// To the same type, a whole number.
+// Rounds to an integer of the same type.
 template <mode M, typename T, typename F, typename D, typename A> __PTX void cvt_round(D &d, A a) { set(d, rounded<F, M>(as<F>(a))); }
 template <typename T, typename F, typename D, typename A> __PTX void cvt(D &d, A a) { set(d, static_cast<T>(as<F>(a))); }
 template <typename T, typename F, typename D, typename A> __PTX void cvt_sat(D &d, A ra) {
@@ -474,7 +474,7 @@ template <typename T, typename F, typename D, typename A> __PTX void cvt_sat(D &
     } else
         set(d, static_cast<T>(unit<F>(a)));
 }
-// Two numbers in a word; the first operand is the upper one.
+// Two numbers in a word. The first operand is the upper one.
 template <typename T, typename F, typename D, typename A, typename B> __PTX void cvt_pair(D &d, A high, B low) {
     T both;
     both[0] = static_cast<decltype(both[0] + both[0])>(as<F>(low));
@@ -490,7 +490,7 @@ template <typename D, typename A> __PTX void cvt_tf32(D &d, A a) {
     set(d, (from & 0x7fffffffu) > 0x7f800000u ? from : (from + 0x1000u) & ~0x1fffu);
 }
 
-// Numbers of eight bits. A size is rounded to the nearest, of two the even one, and cut off at the largest.
+// Numbers of eight bits. Magnitudes are rounded to the nearest, ties to even, and saturate at the largest.
 template <typename F> __PTX u32 to_fp8(float x) {
     constexpr bool small = __is_same(F, e4m3);
     constexpr int mantissa = small ? 3 : 2, bias = small ? 7 : 15;
@@ -498,7 +498,7 @@ template <typename F> __PTX u32 to_fp8(float x) {
     const u32 bits = as<u32>(x), sign = bits >> 24 & 0x80, size = bits & 0x7fffffff;
     if (size > 0x7f800000)
         return 0x7f;
-    // Below the smallest normal number the steps are all of one size: a sum with a number that has its last bit there rounds.
+    // Below the smallest normal number, all steps have the same size. Adding a number whose last bit has that size does the rounding.
     const float step = __builtin_ldexpf(1.0f, 23 + 1 - bias - mantissa);
     if (size < static_cast<u32>(127 + 1 - bias) << 23)
         return sign | (as<u32>(as<float>(size) + step) - as<u32>(step));
@@ -509,7 +509,7 @@ template <typename F> __PTX u32 to_fp8(float x) {
 template <typename F> __PTX f16 from_fp8(u32 code) {
     if constexpr (__is_same(F, e5m2))
         return as<f16>(static_cast<unsigned short>(code << 8));
-    // With the exponent of E4M3 taken for a half's, a number is 256 times too small.
+    // Read as a half's exponent, E4M3's makes the number 256 times too small.
     if ((code & 0x7f) == 0x7f)
         return as<f16>(static_cast<unsigned short>(0x7e00 | (code & 0x80) << 8));
     return as<f16>(static_cast<unsigned short>((code & 0x80) << 8 | (code & 0x7f) << 7)) * f16(256.0f);
@@ -526,7 +526,7 @@ template <typename F, typename D, typename A> __PTX void cvt_from_fp8(D &d, A ra
     set(d, f16x2{from_fp8<F>(a & 0xff), from_fp8<F>(a >> 8)});
 }
 
-// Words out of parts
+// Words from parts
 template <typename D, typename A, typename B> __PTX void pack(D &d, A low, B high) {
     constexpr unsigned half = sizeof(D) / 2;
     set(d, static_cast<bits<sizeof(D)>>(static_cast<bits<sizeof(D)>>(as<bits<half>>(high)) << (8 * half) | as<bits<half>>(low)));
@@ -593,7 +593,7 @@ template <typename T, typename A, typename... D> __PTX void st_volatile_shared(A
     ((*at++ = as<T>(d)), ...);
 }
 
-// Orders and scopes, which an instruction's name has.
+// Orders and scopes come from an instruction's name.
 template <int Order, int Scope, typename T, typename A, typename D> __PTX void ld_ordered(A at, D &d) {
     set(d, __hip_atomic_load(generic<bits<sizeof(T)>>(at), Order, Scope));
 }
@@ -627,7 +627,7 @@ __PTX void atom_cas(A at, D &d, B compare, C value) {
     __hip_atomic_compare_exchange_strong((place<T, Shared>(at)), &expected, as<T>(value), Order, __ATOMIC_RELAXED, Scope);
     set(d, expected);
 }
-// A count that begins again at 0 behind its limit, and one that begins again at its limit below 0.
+// A counter that wraps to 0 above its limit, and one that wraps to its limit below 0.
 template <int Order, int Scope, typename T, bool Up, typename P, typename D> __PTX void count(P at, D &d, T limit) {
     T seen = *at, before;
     do {
@@ -651,7 +651,7 @@ template <int Order, int Scope, typename T, bool Shared = false, typename A, typ
     sink none;
     atom_dec<Order, Scope, T, Shared>(at, none, b);
 }
-// Each number by itself.
+// Each element by itself.
 template <int Order, int Scope, typename T, typename A, typename... B> __PTX void red_add_vector(A address, B... values) {
     T *at = generic<T>(address);
     ((void)__hip_atomic_fetch_add(at++, as<T>(values), Order, Scope), ...);
@@ -680,7 +680,7 @@ template <int Scope> __PTX void fence() {
     else
         __threadfence_system();
 }
-// Barrier 0 is the block's; others, and barriers of a part of the block, are not there.
+// Barrier 0 is the block's. Other barriers, and barriers of a part of the block, are not supported.
 template <typename A> __PTX void bar_sync(A) { __syncthreads(); }
 __PTX void bar_sync() { __syncthreads(); }
 template <typename A> __PTX void bar_warp_sync(A mask) { __cuda_syncwarp(as<u32>(mask)); }
@@ -688,13 +688,13 @@ template <typename A> __PTX void nanosleep(A) { __builtin_amdgcn_s_sleep(1); }
 __PTX void trap() { __builtin_trap(); }
 __PTX void exit_() { __builtin_amdgcn_endpgm(); }
 template <typename... A> __PTX void nothing(A...) {}
-// What a cache should keep: nobody asks for it.
+// Cache policies are ignored.
 template <typename D, typename... A> __PTX void policy(D &d, A...) { set(d, u64(0)); }
 template <typename P, typename A> __PTX void is_shared(P &p, A at) { set(p, __isShared(generic<void>(at)) != 0); }
 template <typename P, typename A> __PTX void is_local(P &p, A at) { set(p, __isLocal(generic<void>(at)) != 0); }
 template <typename P, typename A> __PTX void is_global(P &p, A at) { set(p, __isGlobal(generic<void>(at)) != 0); }
 
-// Copies from global to shared memory: done at once, so that there is nothing to wait for. Of the source, `size` bytes are read, the
+// Copies from global to shared memory. They are synchronous, so nothing has to wait. `size` bytes are read from the source; the
 // rest is zero.
 template <typename S, typename G, typename N> __PTX void cp_async(S to, G from, N size) {
     if (as<u32>(size) == 16)
@@ -714,12 +714,12 @@ template <typename S, typename G, typename N, typename M> __PTX void cp_async(S 
         bytes[i] = i < as<u32>(have) ? generic<unsigned char>(from)[i] : 0;
 }
 
-// Warps. The last operand of the instruction is the mask.
+// Warps. An instruction's last operand is the mask.
 template <typename D, typename A> __PTX void ballot(D &d, A p, u32 mask) { set(d, __cuda_ballot_sync(mask, p)); }
 template <typename D, typename A> __PTX void any(D &d, A p, u32 mask) { set(d, __cuda_any_sync(mask, p) != 0); }
 template <typename D, typename A> __PTX void all(D &d, A p, u32 mask) { set(d, __cuda_all_sync(mask, p) != 0); }
 template <typename D> __PTX void activemask(D &d) { set(d, __cuda_activemask()); }
-// The control word has the mask of segments and the clamp.
+// The control word has the segment mask and the clamp.
 template <int Kind, typename D, typename P> __PTX void shuffle(D &d, P &p, u32 a, u32 by, u32 control) {
     const u32 lane = __cuda_lane(), segment = control >> 8 & 31, clamp = control & 31;
     const u32 least = lane & segment, most = (lane & segment) | (clamp & ~segment);

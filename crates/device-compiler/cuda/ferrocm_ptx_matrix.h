@@ -1,10 +1,10 @@
-// What inline PTX about matrices becomes; read by ferrocm_ptx.h, whose types and registers it has.
+// Matrix instructions of inline PTX as functions. Included by ferrocm_ptx.h, whose types and registers it uses.
 #pragma once
 #include "ferrocm_letters_begin.h"
 namespace __cuda_ptx {
 #define __PTX static __device__ __attribute__((always_inline, unused)) inline
-// Matrices in shared memory, eight rows of 16 bytes each: lane i of eight gives the address of row i, the next eight lanes of the
-// next matrix's. Lane i then has two halves of row i / 4; transposed, of column i / 4.
+// Matrices in shared memory, eight rows of 16 bytes each: lane i of eight has the address of row i, the next eight lanes those of the
+// next matrix. Lane i then gets two halves of row i / 4; transposed, of column i / 4.
 template <typename A> __PTX u32 matrix_row(A at, u32 lane) { return __cuda_from_lane(as<u32>(at), lane); }
 template <bool Transposed, typename D> __PTX void load_matrix(u32 row, u32 matrix, D &d) {
     const u32 lane = __cuda_lane();
@@ -41,7 +41,7 @@ template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
 
 // Matrix products. Row i of A is in lanes 4i to 4i + 3 (i + 8 in further registers), column i of B in the same lanes; a lane has
 // two columns of rows lane / 4 and lane / 4 + 8 of C and D. A word holds as many elements of K as fit.
-// An element of a word, by its place.
+// An element of a word, by index.
 template <typename T> struct element {
     static constexpr int count = 4;
     static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<T>(word >> (8 * i)); }
@@ -84,7 +84,7 @@ template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
         return __builtin_fmaf(static_cast<float>(a[1]), static_cast<float>(b[1]), __builtin_fmaf(static_cast<float>(a[0]), static_cast<float>(b[0]), sum));
     }
 }
-// Adds the products of one row's words (in the four lanes of `row`) and the two columns that the lane has.
+// Adds the products of one row's words (in the four lanes of `row`) and the lane's two columns.
 template <typename T, unsigned Words, typename Acc> __PTX void row_products(const u32 (&a)[Words], const u32 (&b)[Words], u32 row, Acc &first, Acc &second) {
     const u32 column = __cuda_lane() % 4 * 2;
     for (unsigned word = 0; word < Words; word++)
@@ -105,7 +105,7 @@ template <typename T, typename Acc, unsigned Words> __PTX void mma_16(const u32 
     row_products<T>(upper, b, __cuda_lane() / 4, c[0], c[1]);
     row_products<T>(lower, b, __cuda_lane() / 4, c[2], c[3]);
 }
-// Sixteen rows and one word of K for each lane: two registers of A, one of B.
+// Sixteen rows, and one word of K per lane: two registers of A, one of B.
 template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1(D &d0, D &d1, D &d2, D &d3, A a0, A a1, B b, C c0, C c1, C c2, C c3) {
     const u32 upper[1] = {as<u32>(a0)}, lower[1] = {as<u32>(a1)}, right[1] = {as<u32>(b)};
@@ -121,7 +121,7 @@ __PTX void mma_16_2(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3, B b0, B 
     mma_16<T>(upper, lower, right, c);
     set(d0, c[0]), set(d1, c[1]), set(d2, c[2]), set(d3, c[3]);
 }
-// With results of f16: two of them in a register.
+// With f16 results: two in a register.
 template <typename T, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1_f16(D &d0, D &d1, A a0, A a1, B b, C c0, C c1) {
     const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);

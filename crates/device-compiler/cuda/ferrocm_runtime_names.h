@@ -1,5 +1,5 @@
-// CUDA's names of the runtime's types, values and functions, for HIP's: what kernels and their callers name most, and what is not a
-// name of HIP's alone. All others are in ferrocm_runtime_table.h.
+// CUDA's names of the runtime's types, values and functions, mapped to HIP's: the most common ones, and those that do not map to
+// a single HIP name. All others are in ferrocm_runtime_table.h.
 #pragma once
 #include "ferrocm_runtime_table.h"
 

@@ -1,5 +1,5 @@
-// CUDA's names of the runtime's other types, values and functions, for HIP's, as hipify has them; those that need more than a name are in ferrocm_runtime_names.h. A test compares
-// this list with hipify's table.
+// CUDA's names of the runtime's other types, values and functions, mapped to HIP's as in hipify. Names that need more are in
+// ferrocm_runtime_names.h. A test compares this list with hipify's table.
 #pragma once
 #define cudaAccessPolicyWindow hipAccessPolicyWindow
 #define cudaAccessProperty hipAccessProperty

@@ -4,7 +4,7 @@
 namespace __cuda_simd {
 #define __CUDA_SIMD static __device__ __attribute__((always_inline, unused)) inline
 
-// Calls a function on each part of two words, and puts the results together.
+// Calls a function on each part of two words, and packs the results.
 template <typename Part, typename Op> __CUDA_SIMD unsigned each(unsigned a, unsigned b, Op op) {
     constexpr int bits = 8 * sizeof(Part);
     constexpr unsigned mask = bits == 8 ? 0xffu : 0xffffu;
@@ -13,7 +13,7 @@ template <typename Part, typename Op> __CUDA_SIMD unsigned each(unsigned a, unsi
         result |= (static_cast<unsigned>(op(static_cast<Part>(a >> at), static_cast<Part>(b >> at))) & mask) << at;
     return result;
 }
-// The sum of what a function gives for each part.
+// The sum of a function's results for each part.
 template <typename Part, typename Op> __CUDA_SIMD unsigned sum(unsigned a, unsigned b, Op op) {
     unsigned result = 0;
     for (int at = 0; at < 32; at += 8 * static_cast<int>(sizeof(Part)))
@@ -102,13 +102,13 @@ __CUDA_SIMD_ALL(4, signed char, unsigned char)
 #undef __CUDA_SIMD_SUM
 #undef __CUDA_SIMD_BINARY
 
-// DPX: the largest or smallest of numbers and of sums, in whole words and in two halves. `_relu`: no less than 0.
+// DPX: the largest or smallest of numbers and of sums, in whole words and in two halves. `_relu`: at least 0.
 #define __CUDA_DPX(MIN, CHOOSE, END, TYPE)                                                                            \
     __CUDA_SIMD TYPE __vi##MIN##3_##END(TYPE a, TYPE b, TYPE c) { return CHOOSE(CHOOSE(a, b), c); }                   \
     __CUDA_SIMD TYPE __viadd##MIN##_##END(TYPE a, TYPE b, TYPE c) {                                                   \
         return CHOOSE(static_cast<TYPE>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c);                     \
     }                                                                                                                 \
-    /* The predicate is whether the first was taken. */                                                               \
+    /* The predicate says whether the first was chosen. */                                                            \
     __CUDA_SIMD TYPE __vib##MIN##_##END(TYPE a, TYPE b, bool *first) {                                                \
         const TYPE chosen = CHOOSE(a, b);                                                                             \
         *first = chosen == a;                                                                                         \
@@ -169,7 +169,7 @@ __CUDA_SIMD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c)
 __CUDA_SIMD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
 // HIP's is signed.
 __CUDA_SIMD unsigned __cuda_umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
-// The difference of signed numbers, which may not fit one.
+// The difference of signed numbers, which may not fit in a signed number.
 __CUDA_SIMD unsigned __cuda_sad(int a, int b, unsigned c) {
     const unsigned ua = static_cast<unsigned>(a), ub = static_cast<unsigned>(b);
     return (a > b ? ua - ub : ub - ua) + c;

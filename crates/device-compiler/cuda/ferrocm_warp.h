@@ -3,12 +3,12 @@
 // A warp has 32 lanes here too. A wave of 32 is one warp; a wave of 64 is two, its lower and its upper half. Lanes, masks and
 // ballots are those of the warp: the upper half's lane 0 is the wave's lane 32. No function moves a value between the halves.
 //
-// A mask chooses whose values count. It does not make lanes wait for each other: AMD's lanes run in step and come together where
-// the control flow does, so the lanes that a mask names have to arrive together, as they do in a program for CUDA before Volta.
+// A mask selects the lanes whose values count. It does not make lanes wait for each other: AMD's lanes run in step and reconverge where
+// the control flow does. So the lanes of a mask must arrive together, as in CUDA programs before Volta.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #define __CUDA_WARP_INLINE static __device__ __attribute__((always_inline, unused)) inline
-// A lane that takes no part may pass a value that was never set.
+// A lane that does not take part may pass an uninitialised value.
 #if __has_attribute(maybe_undef)
 #define __CUDA_MAYBE_UNDEF __attribute__((maybe_undef))
 #else
@@ -17,7 +17,7 @@
 
 static constexpr int __cuda_warp_size = 32;
 
-// Where the warp begins in its wave: 0 or 32.
+// The warp's first lane in its wave: 0 or 32.
 __CUDA_WARP_INLINE unsigned __cuda_warp_base() { return __lane_id() & 32u; }
 __CUDA_WARP_INLINE unsigned __cuda_lane() { return __lane_id() & 31u; }
 
@@ -33,14 +33,14 @@ __CUDA_WARP_INLINE unsigned __cuda_ballot_sync(unsigned mask, int predicate) { r
 __CUDA_WARP_INLINE int __cuda_any_sync(unsigned mask, int predicate) { return __cuda_ballot_sync(mask, predicate) != 0; }
 __CUDA_WARP_INLINE int __cuda_all_sync(unsigned mask, int predicate) { return __cuda_ballot_sync(mask, !predicate) == 0; }
 
-// What the lanes have written is visible to those that read after it.
+// Makes earlier writes of the lanes visible to later reads.
 __CUDA_WARP_INLINE void __cuda_syncwarp(unsigned = 0xffffffffu) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
     __builtin_amdgcn_wave_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
-// A value as 32-bit words, of which the last may be a part.
+// A value as 32-bit words; the last may be partial.
 template <typename T> struct __cuda_words {
     static constexpr unsigned count = (sizeof(T) + 3) / 4;
     int word[count];
@@ -59,7 +59,7 @@ template <typename T> struct __cuda_words {
     }
 };
 
-// The value of a lane of the warp.
+// The value of one lane of the warp.
 template <typename T> __CUDA_WARP_INLINE T __cuda_from_lane(__CUDA_MAYBE_UNDEF T value, unsigned lane) {
     __cuda_words<T> words(value);
     const int address = static_cast<int>((__cuda_warp_base() + lane) << 2);
@@ -68,7 +68,7 @@ template <typename T> __CUDA_WARP_INLINE T __cuda_from_lane(__CUDA_MAYBE_UNDEF T
     return words.value();
 }
 
-// The lane that each shuffle reads. A lane whose source is outside of its group of `width` lanes reads its own value.
+// The source lane of each shuffle. A lane whose source is outside its group of `width` lanes reads its own value.
 __CUDA_WARP_INLINE unsigned __cuda_source(int lane, int width) {
     return (static_cast<unsigned>(lane) & (width - 1u)) | (__cuda_lane() & ~(width - 1u));
 }
@@ -80,7 +80,7 @@ __CUDA_WARP_INLINE unsigned __cuda_source_down(unsigned delta, int width) {
     const unsigned lane = __cuda_lane(), room = width - 1u - (lane & (width - 1u));
     return delta > room ? lane : lane + delta;
 }
-// Groups before its own are in reach of a lane, later ones are not.
+// A lane can read from groups before its own, but not from later ones.
 __CUDA_WARP_INLINE unsigned __cuda_source_xor(int mask, int width) {
     const unsigned lane = __cuda_lane(), source = lane ^ static_cast<unsigned>(mask);
     return source >= ((lane + width) & ~(width - 1u)) ? lane : source;
@@ -111,8 +111,8 @@ template <typename T> __CUDA_WARP_INLINE T __cuda_shfl_xor_sync(unsigned, __CUDA
     return __cuda_shfl_xor(value, mask, width);
 }
 
-// The lanes of the warp with the same bits: a round for each value that there is in the wave. All lanes stay in the loop until the
-// last is done; a lane that left it would be asked for again behind it, with the others.
+// The lanes of the warp with the same bits, in one round per distinct value in the wave. All lanes stay in the loop until the
+// last is done: the active mask of a lane that left could otherwise be computed after the loop, together with other lanes.
 template <typename T> __CUDA_WARP_INLINE unsigned __cuda_match_any_sync(unsigned mask, T value) {
     const __cuda_words<T> words(value);
     unsigned same = 0;
@@ -141,7 +141,7 @@ template <typename T> __CUDA_WARP_INLINE unsigned __cuda_match_all_sync(unsigned
     return *all ? mask : 0;
 }
 
-// Reductions. With all lanes of the wave and full masks five exchanges are enough; else each lane takes those of its mask in turn.
+// Reductions. With all lanes of the wave and full masks, five exchanges are enough. Otherwise each lane loops over its mask's lanes.
 template <typename Op, typename T> __CUDA_WARP_INLINE T __cuda_reduce(unsigned mask, T value) {
     const unsigned present = __cuda_activemask() & mask;
     if (__ballot(present != 0xffffffffu) == 0) {
@@ -171,7 +171,7 @@ __CUDA_REDUCTION(and, a & b)
 __CUDA_REDUCTION(or, a | b)
 __CUDA_REDUCTION(xor, a ^ b)
 #undef __CUDA_REDUCTION
-// Sums are modulo 2^32.
+// Sums wrap modulo 2^32.
 __CUDA_WARP_INLINE unsigned __cuda_reduce_add_sync(unsigned mask, unsigned value) { return __cuda_reduce<__cuda_op_add>(mask, value); }
 __CUDA_WARP_INLINE int __cuda_reduce_add_sync(unsigned mask, int value) {
     return static_cast<int>(__cuda_reduce<__cuda_op_add>(mask, static_cast<unsigned>(value)));

@@ -1,5 +1,5 @@
-// CUDA's names of what ferrocm_warp.h has, in place of HIP's, which are about waves; and of what HIP has otherwise: halves' pair of bits,
-// sums that are cut off, differences and products.
+// CUDA's names of the functions in ferrocm_warp.h, replacing HIP's, which work on waves; and of functions that differ in HIP: the bits of
+// a pair of halves, and saturating sums, differences and products.
 #define warpSize __cuda_warp_size
 #define __activemask __cuda_activemask
 #define __ballot __cuda_ballot

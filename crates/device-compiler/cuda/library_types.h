@@ -1,4 +1,4 @@
-// CUDA's <library_types.h> for AMD targets: names of the types of numbers that libraries take.
+// CUDA's <library_types.h> for AMD targets: names of the number types of libraries.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"

@@ -1,10 +1,10 @@
 // CUDA's <mma.h> for AMD targets: nvcuda::wmma's fragments of a warp of 32 lanes, with matrix instructions where they fit.
 //
-// A lane has a whole row of A and a whole column of B; of the accumulator it has a part of a column (shape 32x8: of a row). Programs
-// may change `x[0..num_elements)` one by one, as in CUDA, and may not know which element of the matrix each is.
+// A lane has a whole row of A, a whole column of B, and a part of a column of the accumulator (shape 32x8: of a row). Programs
+// may change `x[0..num_elements)` one by one, as in CUDA, and must not assume which matrix element each one is.
 //
-// The matrix instructions round as their target does: gfx11's sums of f16 and bf16 may be one unit in the last place off even where
-// the sum is a small whole number. FERROCM_NO_WMMA leaves them out; f32 multiply-adds give the sums then.
+// The matrix instructions round like their target: gfx11's sums of f16 and bf16 may be off by one unit in the last place even if
+// the sum is a small integer. FERROCM_NO_WMMA disables them and uses f32 multiply-adds instead.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
@@ -13,7 +13,7 @@
 
 #define __CUDA_MMA_INLINE static __device__ __attribute__((always_inline, unused)) inline
 
-// Which matrix instructions there are: gfx11's, gfx12's, or those of gfx90a and newer with waves of 64.
+// The available matrix instructions: gfx11's, gfx12's, or those of gfx90a and newer with waves of 64.
 #if defined(__HIP_DEVICE_COMPILE__) && !defined(FERROCM_NO_WMMA)
 #if defined(__GFX11__) && __has_builtin(__builtin_amdgcn_wmma_f32_16x16x16_f16_w32)
 #define __CUDA_MMA_GFX11 1
@@ -38,7 +38,7 @@ namespace precision {
 struct tf32 {};
 } // namespace precision
 
-// To the nearest number of ten bits of mantissa, ties away from zero; the rest of the bits is 0.
+// Rounds to ten bits of mantissa, ties away from zero. The other bits become 0.
 static __host__ __device__ __attribute__((always_inline, unused)) inline float __float_to_tf32(float value) {
     unsigned bits;
     __builtin_memcpy(&bits, &value, 4);
@@ -52,7 +52,7 @@ namespace __cuda_mma {
 template <typename T> struct storage { typedef T type; };
 template <> struct storage<precision::tf32> { typedef float type; };
 
-// The types whose products are sums of f32, and those of i32.
+// The types whose products accumulate in f32, and those that accumulate in i32.
 template <typename T> struct kind { static constexpr bool matrix = false; };
 template <> struct kind<__half> { static constexpr bool matrix = true; };
 template <> struct kind<__nv_bfloat16> { static constexpr bool matrix = true; };
@@ -91,9 +91,9 @@ template <> struct convert<__nv_bfloat16, __nv_bfloat16> {
     static __device__ __attribute__((always_inline)) __nv_bfloat16 from(const __nv_bfloat16 &value) { return value; }
 };
 
-// The row of A or column of B that a lane has. Where an instruction spreads the rows of its result over the lanes in its own way,
-// those of the left operand are put in an order that makes up for it: with the accumulator's elements then are the same rows
-// everywhere. `Left` is the operand on the left of the instruction, which is B for the shape 32x8.
+// The row of A or column of B that a lane has. Some instructions distribute the rows of their result over the lanes in their own way.
+// The left operand's rows are then permuted to compensate, so that the accumulator's elements have the same rows on
+// every target. `Left` is the left operand of the instruction, which is B for the shape 32x8.
 template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned line_of(unsigned lane) {
 #if defined(__CUDA_MMA_GFX11)
     if (Left && kind<T>::matrix && Lines == 16)
@@ -106,7 +106,7 @@ template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned line_of(u
 #endif
     return lane & (Lines - 1u);
 }
-// The first lane that has it.
+// The first lane with it.
 template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned lane_of(unsigned line) {
 #if defined(__CUDA_MMA_GFX11)
     if (Left && kind<T>::matrix && Lines == 16)
@@ -151,7 +151,7 @@ typedef short short4v __attribute__((ext_vector_type(4)));
 typedef short short8v __attribute__((ext_vector_type(8)));
 typedef short short16v __attribute__((ext_vector_type(16)));
 
-// A product of 16x16x16 by an instruction: `Words` of a lane's part of the operands.
+// A 16x16x16 product by an instruction: a lane's part of the operands has `Words` words.
 template <typename Vector, int Words> __CUDA_MMA_INLINE Vector as_vector(const int (&words)[Words]) {
     Vector result;
     static_assert(sizeof(result) == sizeof(words), "");
@@ -214,10 +214,10 @@ template <> struct instruction<__nv_bfloat16> {
 };
 #endif
 
-// Of values: a choice between places would put them into memory.
+// Takes values: choosing between references would force them into memory.
 __CUDA_MMA_INLINE int select(bool first, int a, int b) { return first ? a : b; }
 
-// A product with the right operand's lines in the lanes: `sum[e]` is of the left operand's line e + (lane / Right) * Elements and
+// A product with the right operand's lines in the lanes: `sum[e]` combines the left operand's line e + (lane / Right) * Elements and
 // the right operand's line lane % Right.
 template <int LeftLines, int RightLines, typename T, typename S, int K, int Elements>
 __CUDA_MMA_INLINE void by_lanes(const line<S, K> &left, const line<S, K> &right, typename sum<T>::type (&total)[Elements]) {
@@ -251,7 +251,7 @@ template <typename T> struct product<16, 16, T, true> {
 #if defined(__CUDA_MMA_GFX11)
         c = instruction<T>::apply(left.word, right.word, c);
 #else
-        // The lower lanes give the first half of the line, the upper ones the second.
+        // The lower lanes provide the first half of the line, the upper ones the second.
         constexpr unsigned half = line<T, 16>::count / 2;
         const bool upper = __lane_id() & 16u;
         int a[half], b[half];
@@ -265,7 +265,7 @@ template <typename T> struct product<16, 16, T, true> {
             total[e] = c[e];
     }
 };
-// Eight lines on the left, each twice, and two products for the 32 on the right: a lane keeps what is of its own column.
+// Eight lines on the left, each twice, and two products for the 32 on the right. A lane keeps the results of its own column.
 template <typename T> struct product<8, 32, T, true> {
     typedef typename sum<T>::type Sum;
     static __device__ __attribute__((always_inline)) void add(const line<T, 16> &left, const line<T, 16> &right, Sum (&total)[8]) {
@@ -299,8 +299,8 @@ template <typename T> struct product<8, 32, T, true> {
     }
 };
 #elif defined(__CUDA_MMA_GFX9)
-// An instruction takes the whole wave for one product. With both warps at work there are two, the lower warp's and the upper warp's;
-// each warp lends its lanes for half of the other's sum and gets half of its result back.
+// An instruction uses the whole wave for one product. With both warps active, there are two products, one per warp:
+// each warp lends its lanes to half of the other's sum, and gets half of its own result back.
 template <typename T> __CUDA_MMA_INLINE void both_warps(const line<T, 16> &left, const line<T, 16> &right, float (&total)[8]) {
     const bool upper_warp = __lane_id() & 32u, upper = __lane_id() & 16u;
     const int partner = static_cast<int>((__lane_id() ^ 32u) << 2);
@@ -346,7 +346,7 @@ template <> struct product<16, 16, __nv_bfloat16, true> {
 };
 #endif
 
-// What satf asks for: numbers only.
+// The effect of satf: results are finite numbers.
 __CUDA_MMA_INLINE float finite(float value, float largest) { return value != value ? 0.0f : value > largest ? largest : value < -largest ? -largest : value; }
 template <typename D> struct rounded {
     static __device__ __attribute__((always_inline)) D of(float value, bool satf) { return satf ? finite(value, 3.402823466e38f) : value; }
@@ -366,7 +366,7 @@ template <int N, typename T> struct elements {
     storage_element_type x[N];
 };
 
-// The shapes that there are for an operand's type.
+// The available shapes for an operand's type.
 template <int M, int N, int K, typename T> struct shape {
     static constexpr bool is = (kind<T>::matrix && K == 16 && (M * N == 256) && (M == 16 || M == 8 || M == 32)) ||
                                (__is_same(T, precision::tf32) && M == 16 && N == 16 && K == 8) ||
@@ -394,7 +394,7 @@ __CUDA_MMA_INLINE void fill_fragment(fragment<Use, M, N, K, T, Layout> &f, const
 }
 
 namespace __cuda_mma {
-// A line of K elements, which lie side by side or `stride` apart. CUDA wants each row at a multiple of 16 bytes.
+// A line of K elements, contiguous or `stride` apart. CUDA requires each row to be aligned to 16 bytes.
 template <int K, typename S> __CUDA_MMA_INLINE void load_line(S (&x)[K], const S *from) {
     if constexpr (K * sizeof(S) >= 16)
         __builtin_memcpy(static_cast<void *>(x), __builtin_assume_aligned(from, 16), sizeof(x));
@@ -442,7 +442,7 @@ __CUDA_MMA_INLINE void store_matrix_sync(T *to, const fragment<accumulator, M, N
     }
 }
 
-// d = a * b + c. Sums of floating-point numbers are f32, or f64 of f64; those of half precision are rounded once, at the end.
+// d = a * b + c. Floating-point sums use f32, or f64 for f64; half-precision results are rounded once, at the end.
 template <int M, int N, int K, typename T, typename LayoutA, typename LayoutB, typename D, typename C>
 __CUDA_MMA_INLINE void mma_sync(fragment<accumulator, M, N, K, D> &d, const fragment<matrix_a, M, N, K, T, LayoutA> &a,
                                 const fragment<matrix_b, M, N, K, T, LayoutB> &b, const fragment<accumulator, M, N, K, C> &c,

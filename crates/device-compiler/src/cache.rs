@@ -1,4 +1,4 @@
-//! Compiled code on disk, found again by what it was made from.
+//! A cache of compiled code on disk, keyed by its inputs.
 //!
 //! ```text
 //! <root>/manifests/<ab>/<key>    which headers a source read, and the code object that came out
@@ -7,15 +7,15 @@
 //! <root>/turns/<key>             locked by who compiles what a key stands for
 //! <root>/tmp/                    files that are being written
 //! ```
-//! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A manifest has
-//! one entry for each state of the files in which that key was compiled: those that were [read](Dependencies::files), and those
-//! that were [looked for and not there](Dependencies::absent). Files appear by renaming complete ones, and what is read is checked
-//! against its hash, so neither an interrupted build nor a damaged disk can give a wrong result: the worst that happens is that
-//! something is compiled again. A manifest names its key, and its hash depends on the key, so that the manifest of one kernel is
-//! never taken for another's.
+//! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A
+//! key's manifest has one entry for each state of the files in which it was compiled: those that were
+//! [read](Dependencies::files), and those that were [looked for but missing](Dependencies::absent). Files are
+//! published by renaming complete ones and checked against their hashes when read. So neither an interrupted
+//! build nor a damaged disk can give a wrong result: at worst, something is compiled again. A manifest names
+//! its key, and its hash depends on the key, so one kernel's manifest is never taken for another's.
 //!
-//! The folder is private: it belongs to the user, and nobody else may write to it, else [`Cache::open`] refuses it. A file in it
-//! that somebody else owns or may write to, or that is a link, is passed over.
+//! The folder is private: it must belong to the user, and nobody else may write to it, or [`Cache::open`]
+//! refuses it. Files in it that somebody else owns or may write to are ignored, and so are links.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -29,20 +29,20 @@ use crate::files::{fill, is_absent};
 use crate::private::{self, Owner};
 use crate::{Diagnostic, Error};
 
-/// What the hash of a manifest is for: another text for every format.
+/// The context of a manifest's hash: a different text for every format.
 const MANIFEST: &str = "ferrocm kernel cache manifest 2";
 
-/// States of the headers that a manifest remembers.
+/// The number of header states that a manifest keeps.
 const ENTRIES: usize = 8;
-/// Age at which a file in `tmp` has been left behind by an interrupted build.
+/// Age at which a file in `tmp` counts as left behind by an interrupted build.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
 /// How long to wait for another process or thread that compiles the same.
 const TURN: Duration = Duration::from_secs(600);
-/// The pauses between two looks whether it is done.
+/// The shortest and longest pause between two checks.
 const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 
-/// A folder of compiled code, which any number of processes of a user may use at once.
+/// A folder of compiled code. Any number of a user's processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -62,18 +62,18 @@ pub struct Input {
     pub hash: String,
 }
 
-/// The state of the machine's files that a compilation depends on, as far as its key does not tell.
+/// The state of the files that a compilation depends on, beyond what its key covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependencies {
-    /// Those that it read.
+    /// The files that it read.
     pub files: Vec<Input>,
-    /// Those that it would have read, or that its source asked for (`__has_include`), and that were not there.
+    /// Missing files that it would have read, or that its source asked for (`__has_include`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<PathBuf>,
 }
 
 impl Dependencies {
-    /// Whether everything is as it was. `hash` gives a file's hash now, if it can be read.
+    /// Whether nothing has changed. `hash` returns a file's current hash, if it can be read.
     pub fn hold(&self, hash: impl Fn(&Path) -> Option<String>) -> bool {
         self.files.iter().all(|input| hash(&input.path).as_ref() == Some(&input.hash))
             && self.absent.iter().all(|path| is_absent(path))
@@ -81,22 +81,22 @@ impl Dependencies {
 }
 
 impl Dependencies {
-    /// As a text, for a compiler that tells them through an interface of C.
+    /// As JSON, for a compiler that passes them through a C interface.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What [`to_json`](Self::to_json) gave; nothing for any other text.
+    /// Parses the output of [`to_json`](Self::to_json); `None` for any other text.
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
-/// The hash of a file's content now, for [`Cache::lookup`]; nothing for what is no file, or cannot be read.
+/// The current hash of a file's content, for [`Cache::lookup`]; `None` if it is not a file or cannot be read.
 ///
-/// It is remembered while the file looks the same: its number, size and times.
+/// The hash is remembered while the file's inode number, size and times stay the same.
 #[must_use]
 pub fn hash_of_file(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -119,7 +119,7 @@ pub fn hash_of_file(path: &Path) -> Option<String> {
         return Some(hash.clone());
     }
     let hash = blake3::hash(&fs::read(path).ok()?).to_hex().to_string();
-    // A file that was just written may be written again without another time.
+    // A file that was just written may be written again within the same time stamp.
     let is_old = meta.modified().ok()?.elapsed().is_ok_and(|age| age > Duration::from_secs(2));
     if is_old {
         known().insert(path.to_owned(), (now, hash.clone()));
@@ -127,35 +127,34 @@ pub fn hash_of_file(path: &Path) -> Option<String> {
     Some(hash)
 }
 
-/// What a compilation gave.
+/// The result of a compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What it depends on.
+    /// Its dependencies.
     pub inputs: Dependencies,
     /// blake3 hash of the code, hexadecimal.
     pub object: String,
-    /// What the compiler said.
+    /// The compiler's messages.
     pub diagnostics: Vec<Diagnostic>,
-    /// Names in the code by the names that the program asked for.
+    /// The program's name expressions with their names in the code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
 }
 
 impl Entry {
-    /// Changes all texts that may name a file.
-    fn change(&mut self, change: &dyn Fn(&str) -> String) {
-        let in_path = |path: &mut PathBuf| {
-            // Others cannot be written.
-            if let Some(text) = path.to_str() {
-                *path = change(text).into();
+    /// Changes everything that may name a file: paths, and texts of the compiler.
+    fn change(&mut self, in_path: &dyn Fn(&Path) -> Option<PathBuf>, in_text: &dyn Fn(&str) -> String) {
+        let change = |path: &mut PathBuf| {
+            if let Some(changed) = in_path(path) {
+                *path = changed;
             }
         };
-        self.inputs.files.iter_mut().map(|input| &mut input.path).for_each(in_path);
-        self.inputs.absent.iter_mut().for_each(in_path);
+        self.inputs.files.iter_mut().map(|input| &mut input.path).for_each(change);
+        self.inputs.absent.iter_mut().for_each(change);
         for Diagnostic { place, message, text, .. } in &mut self.diagnostics {
-            place.iter_mut().map(|place| &mut place.file).for_each(in_path);
-            *message = change(message);
-            *text = change(text);
+            place.iter_mut().map(|place| &mut place.file).for_each(change);
+            *message = in_text(message);
+            *text = in_text(text);
         }
     }
 }
@@ -181,13 +180,15 @@ impl Movable {
         let paths = files.iter().map(|input| &input.path).chain(absent);
         let own = paths.into_iter().any(|path| self.is_beside(path)).then(|| self.own_key(key));
         let prefix = self.prefix();
-        entry.change(&|text| text.replace(&prefix, Self::MARK));
+        let marked = |path: &Path| Some(Path::new(Self::MARK).join(path.strip_prefix(&self.folder).ok()?));
+        entry.change(&marked, &|text| text.replace(&prefix, Self::MARK));
         own
     }
 
     fn unpack(&self, entry: &mut Entry) {
         let prefix = self.prefix();
-        entry.change(&|text| text.replace(Self::MARK, &prefix));
+        let found = |path: &Path| Some(self.folder.join(path.strip_prefix(Self::MARK).ok()?));
+        entry.change(&found, &|text| text.replace(Self::MARK, &prefix));
     }
 
     /// The key of entries for this folder only.
@@ -197,7 +198,8 @@ impl Movable {
         own.finalize().to_hex().to_string()
     }
 
-    /// Whether a file outside of the folder may have been found by a path relative to it: the two are in the same folder of the root folder.
+    /// Whether a file outside of the folder may have been found by a path relative to it: the two are in the
+    /// same folder of the root folder.
     fn is_beside(&self, path: &Path) -> bool {
         let first = |path: &Path| path.components().nth(1).map(|part| part.as_os_str().to_owned());
         first(path) == first(&self.folder)
@@ -208,19 +210,19 @@ impl Movable {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Manifest {
-    /// Whose entries these are.
+    /// The key of these entries.
     key: String,
     /// Newest first.
     entries: Vec<Entry>,
 }
 
 impl Manifest {
-    /// The bytes of its file: the hash of the rest, a line break, and the entries.
+    /// The bytes of its file: the hash of the entries, a line break, and the entries.
     fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
         Ok(sealed(&self.key, &serde_json::to_vec(self)?))
     }
 
-    /// What [`write`](Self::write) gave for this key; nothing if it is anything else.
+    /// Parses the output of [`write`](Self::write) for this key; `None` for anything else.
     fn read(key: &str, bytes: &[u8]) -> Option<Self> {
         let split = bytes.iter().position(|&b| b == b'\n')?;
         let (hash, body) = (&bytes[..split], &bytes[split + 1..]);
@@ -233,14 +235,15 @@ impl Manifest {
     }
 }
 
-/// The entries that the bytes of a manifest's file have for a key, newest first; none if the file is damaged, or another key's.
+/// The entries for a key in the bytes of a manifest file, newest first; empty if the file is damaged or
+/// belongs to another key.
 #[must_use]
 pub fn entries(key: &str, manifest: &[u8]) -> Vec<Entry> {
     Manifest::read(key, manifest).map(|manifest| manifest.entries).unwrap_or_default()
 }
 
-/// The bytes of a file with this text of entries, and the hash that makes it a manifest of the key: what whoever may write to a cache can
-/// put there.
+/// The bytes of a manifest file for a key with this text as its entries and a valid hash: what anybody with
+/// write access to a cache could put there.
 #[must_use]
 pub fn sealed(key: &str, body: &[u8]) -> Vec<u8> {
     let mut file = seal(key, body).into_bytes();
@@ -249,18 +252,18 @@ pub fn sealed(key: &str, body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The hash of a manifest's text, which is another one for every key.
+/// The hash of a manifest's text, which differs for every key.
 fn seal(key: &str, body: &[u8]) -> String {
     blake3::keyed_hash(&blake3::derive_key(MANIFEST, key.as_bytes()), body).to_hex().to_string()
 }
 
-/// Whether a text is a hash as [`blake3::Hash::to_hex`] writes it: what a file of the cache is named by.
+/// Whether a text is a hash in the form of [`blake3::Hash::to_hex`], which the cache uses as file names.
 fn is_hash(text: &str) -> bool {
     text.len() == 2 * blake3::OUT_LEN && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Cache {
-    /// Opens the cache, makes its folders and checks that they can be written, and by nobody else.
+    /// Opens the cache, creates its folders, and checks that they are writable, by nobody else.
     ///
     /// # Errors
     /// [`Error::Io`] and [`Error::NotPrivate`] name the folder.
@@ -274,7 +277,7 @@ impl Cache {
         let probe =
             tempfile::tempfile_in(&tmp).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
         let owner = Owner::of_new(&probe).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
-        // A link that leads to the folder is the user's, one inside of it is not ours.
+        // A link to the folder is the user's choice; a link inside is not from this cache.
         owner.check(&root, &fs::metadata(&root).map_err(|e| Error::io("look at", &root, e))?)?;
         for folder in &folders {
             owner
@@ -285,7 +288,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// A cache for as long as it is used.
+    /// A cache that exists as long as it is in use.
     ///
     /// # Errors
     /// [`Error::Io`] names the folder for temporary files.
@@ -296,11 +299,13 @@ impl Cache {
         Ok(Self { _temporary: Some(Arc::new(folder)), ..cache })
     }
 
-    /// The same cache, whose entries name files in this folder relative to it. A copy of the folder, such as a second clone of a repository,
-    /// then finds what the first one has compiled. The code must not depend on where the folder is; see clang's `-ffile-prefix-map`.
+    /// The same cache, whose entries name files in this folder relative to it. A copy of the folder, such as
+    /// a second clone of a repository, then finds what the first one has compiled. The code must not depend
+    /// on where the folder is; see clang's `-ffile-prefix-map`.
     ///
-    /// A source that reads a file beside the folder (`#include "../../common.h"`) reads another file in the copy. Such an entry is found for
-    /// this folder only. Files in `fixed` are the same for every copy: those of the compiler, and of folders that are part of the key.
+    /// A source that reads a file beside the folder (`#include "../../common.h"`) reads another file in the
+    /// copy. Such an entry is found for this folder only. Files in `fixed` are the same for every copy: those
+    /// of the compiler, and of folders that are part of the key.
     #[must_use]
     pub fn relative_to(&self, folder: &Path, fixed: Vec<PathBuf>) -> Self {
         Self { movable: Some(Movable { folder: folder.to_owned(), fixed }), ..self.clone() }
@@ -318,7 +323,7 @@ impl Cache {
         self.root.join("tmp")
     }
 
-    /// A folder of its own for one compilation; removed when dropped.
+    /// A separate folder for one compilation; removed when dropped.
     ///
     /// # Errors
     /// [`Error::Io`] names the folder that it would be in.
@@ -330,9 +335,9 @@ impl Cache {
             .map_err(|e| Error::io("make a folder in", tmp, e))
     }
 
-    /// The entry of a key whose files are all as they were, with its code object.
+    /// The entry of a key whose files are all unchanged, with its code object.
     ///
-    /// `hash` gives a file's hash now, if it can be read.
+    /// `hash` returns a file's current hash, if it can be read.
     pub fn lookup(&self, key: &str, hash: impl Fn(&Path) -> Option<String>) -> Option<(Entry, Vec<u8>)> {
         let own = self.movable.as_ref().map(|movable| movable.own_key(key));
         self.lookup_exactly(key, &hash).or_else(|| self.lookup_exactly(&own?, &hash))
@@ -349,10 +354,10 @@ impl Cache {
         })
     }
 
-    /// What [`lookup`](Self::lookup) finds, or else the [`turn`](Self::turn) to make it.
+    /// The result of [`lookup`](Self::lookup), or else the [`turn`](Self::turn) to create it.
     ///
     /// # Errors
-    /// The turn.
+    /// If the entry is not found, the error is the turn.
     pub fn lookup_or_turn(
         &self,
         key: &str,
@@ -365,10 +370,11 @@ impl Cache {
         self.lookup(key, hash).ok_or(turn)
     }
 
-    /// Waits while another process or thread compiles what the key stands for. Who has its turn looks it up again.
+    /// Waits while another process or thread compiles this key. After getting the turn, look the key up
+    /// again.
     ///
-    /// Without a turn two would compile the same, no more: so who cannot have one, because the other takes longer than ten minutes or the
-    /// file system has no locks, goes on without. The turn of a process that ends is free.
+    /// Turns only avoid duplicate work. If the other takes longer than ten minutes, or the file system has no
+    /// locks, the caller continues without one. A process that ends frees its turn.
     #[must_use]
     pub fn turn(&self, key: &str) -> Turn {
         self.turn_within(key, TURN)
@@ -393,16 +399,16 @@ impl Cache {
         }
     }
 
-    /// Makes the code with this hash appear under another path, where it stays whatever happens to the cache.
+    /// Links the code with this hash to another path, where it stays whatever happens to the cache.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn link(&self, hash: &str, path: &Path) -> std::io::Result<()> {
         let file = self.place("objects", hash);
         fs::hard_link(&file, path).or_else(|_| fs::copy(&file, path).map(drop))
     }
 
-    /// Stores what a compilation gave under its key.
+    /// Stores the result of a compilation under its key.
     ///
     /// # Errors
     /// [`Error::Io`] names the file.
@@ -414,7 +420,7 @@ impl Cache {
         if self.read_verified(&entry.object).is_none() {
             self.publish(&self.place("objects", &entry.object), bytes)?;
         }
-        // Two builders may do this at once; the loser's entry is then missing, which costs one compilation.
+        // If two builders do this at once, the loser's entry is lost, which costs one compilation.
         let mut manifest =
             self.manifest(key).unwrap_or_else(|| Manifest { key: key.to_owned(), entries: Vec::new() });
         manifest.entries.retain(|old| old.inputs != entry.inputs);
@@ -425,7 +431,7 @@ impl Cache {
         self.publish(&path, &file)
     }
 
-    /// Removes everything that is older than what others may be about to read, namely all manifests and code.
+    /// Removes all manifests and code.
     ///
     /// # Errors
     /// [`Error::Io`] names the file.
@@ -433,8 +439,8 @@ impl Cache {
         self.trim(0)
     }
 
-    /// Removes what was used longest ago until the code takes at most `bytes` bytes. Processes that use the cache meanwhile
-    /// compile again what they miss.
+    /// Removes the least recently used files until the code takes at most `bytes` bytes. Other processes
+    /// recompile what they miss.
     ///
     /// # Errors
     /// [`Error::Io`] names the file.
@@ -444,7 +450,7 @@ impl Cache {
         for kind in ["objects", "manifests"] {
             for folder in children(&self.root.join(kind)) {
                 for path in children(&folder) {
-                    // What is gone by now was removed by another process.
+                    // Missing files were removed by another process.
                     let Ok(meta) = fs::symlink_metadata(&path) else { continue };
                     total += meta.len();
                     files.push((meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), meta.len(), path));
@@ -480,10 +486,10 @@ impl Cache {
         (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
     }
 
-    /// The bytes of a file that nobody else can have written, which counts as used now.
+    /// The bytes of a file that nobody else can have written. Marks the file as used.
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let (bytes, file) = self.owner.read(path)?;
-        // For `trim`. In a cache that cannot be written, that changes nothing.
+        // For `trim`. This has no effect in a read-only cache.
         let _ = file.set_modified(SystemTime::now());
         Some(bytes)
     }
@@ -500,7 +506,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes what interrupted builds left behind. Trouble here is no reason to fail.
+    /// Removes files left behind by interrupted builds. Errors here are ignored.
     fn remove_stale(&self) {
         let Ok(entries) = fs::read_dir(self.tmp()) else { return };
         for entry in entries.flatten() {
@@ -517,7 +523,7 @@ impl Cache {
     }
 }
 
-/// What [`Cache::turn`] gives; the next one's turn comes when it is dropped.
+/// A turn from [`Cache::turn`]; dropping it passes the turn on.
 #[derive(Debug)]
 pub struct Turn {
     file: Option<(File, PathBuf)>,
@@ -526,19 +532,19 @@ pub struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some((file, path)) = self.file.take() {
-            // Who waits has the file open and gets its turn all the same; who comes later makes a new one.
+            // Waiting processes have the file open and still get their turn; later ones create a new file.
             let _ = fs::remove_file(path);
             drop(file);
         }
     }
 }
 
-/// What the file of a key is called: the key, if it is a hash.
+/// The file name of a key: the key itself, if it is a hash.
 fn name(key: &str) -> std::borrow::Cow<'_, str> {
     if is_hash(key) { key.into() } else { blake3::hash(key.as_bytes()).to_hex().to_string().into() }
 }
 
-/// The paths in a folder that is no link.
+/// The paths in a folder, unless it is a link.
 fn children(folder: &Path) -> Vec<PathBuf> {
     if fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink()) {
         return Vec::new();
@@ -684,7 +690,7 @@ mod tests {
             set(&path, 0o755);
         }
         Cache::open(folder.path()).unwrap();
-        // A link in the place of a folder leads somewhere else.
+        // A link instead of a folder leads elsewhere.
         let objects = folder.path().join("objects");
         fs::rename(&objects, folder.path().join("moved")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("moved"), &objects).unwrap();

@@ -1,25 +1,27 @@
-//! CUDA's headers for AMD targets, and which sources are CUDA's.
+//! CUDA's headers for AMD targets, and the detection of CUDA sources.
 //!
-//! The headers are part of this crate. They have CUDA's file names (`cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` …) and give
-//! CUDA's names for HIP's. Builds and run-time compilation put them on every compiler's include path, so that a
-//! `.cu` written for nvcc compiles as it is.
+//! The headers are part of this crate. They have CUDA's file names (`cuda_runtime.h`, `cuda_fp16.h`,
+//! `cooperative_groups.h` …) and map CUDA's names to HIP's. Builds and run-time compilation put them on every
+//! compiler's include path, so that a `.cu` written for nvcc compiles unmodified.
 //!
 //! # Dialects
-//! In [`Dialect::Cuda`] a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on every target: `warpSize` is 32,
-//! masks and ballots have 32 bits, and the functions of warps (`__shfl_down_sync`, `__ballot_sync`, `__activemask`,
-//! `__match_any_sync`, `__reduce_add_sync` …) stay within 32 lanes. On a target with waves of 64 lanes each half is a warp. In
-//! [`Dialect::Hip`] a source reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are those of HIP.
+//! In [`Dialect::Cuda`], a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on
+//! every target: `warpSize` is 32, masks and ballots have 32 bits, and the functions of warps
+//! (`__shfl_down_sync`, `__ballot_sync`, `__activemask`, `__match_any_sync`, `__reduce_add_sync` …) stay
+//! within 32 lanes. On a target with waves of 64 lanes, each half is a warp. In [`Dialect::Hip`], a source
+//! reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are those of HIP.
 //!
-//! A source that includes a header of HIP's (`hip/…`), itself or through its own headers, whatever conditions are around the
-//! `#include`, is HIP's; every other one is CUDA's.
+//! A source is HIP if it includes a HIP header (`hip/…`), directly or through its own headers, whatever
+//! conditions surround the `#include`. Every other source is CUDA.
 //!
 //! # What differs from NVIDIA's compiler
-//! * Lanes do not wait for each other at a mask; those that it names have to arrive together.
-//! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
-//!   [Inline PTX](crate::ptx) becomes C++.
+//! * Lanes do not wait for each other at a mask; the lanes in the mask must arrive together.
+//! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels
+//!   for bf16 and fp8. [Inline PTX](crate::ptx) becomes C++.
 //! * A `CUdeviceptr` is a pointer, as in HIP.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
-//!   [`build_lib`](https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.build_lib) makes a library of it.
+//!   [`build_lib`](https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.build_lib)
+//!   makes a library of it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -30,7 +32,7 @@ use cpp_lexer::{Kind, tokens};
 use crate::Error;
 use crate::files::write_atomically;
 
-/// What a source is written for.
+/// The language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// CUDA: warps of 32 lanes.
@@ -48,11 +50,11 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// The compiler's option that tells the headers that a source is CUDA's.
+/// The compiler option that tells the headers that a source is CUDA.
 pub const DIALECT_OPTION: &str = "-D__FERROCM_CUDA__=1";
-/// What a source in CUDA's dialect reads first.
+/// The header that a CUDA source reads first.
 pub const RUNTIME_HEADER: &str = "cuda_runtime.h";
-/// What a source in HIP's dialect reads first.
+/// The header that a HIP source reads first.
 pub const HIP_RUNTIME_HEADER: &str = "hip/hip_runtime.h";
 
 macro_rules! headers {
@@ -252,7 +254,7 @@ pub fn identity() -> blake3::Hash {
     hasher.finalize()
 }
 
-/// Writes the headers below a folder, in one that is named by their content, unless they are there, and returns that.
+/// Writes the headers to a subfolder named by their content, unless they exist, and returns that folder.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
@@ -268,9 +270,9 @@ pub(crate) fn write_headers(root: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// The dialect of a source: see the [module](self). `open` gets a name that the source, or a header that `open` gave, includes and
-/// what `open` said of the file with that `#include`; it returns the same of the file that is meant, and its text, if it is
-/// one of the program's own.
+/// The dialect of a source: see the [module](self). `open` resolves an `#include`: it gets the name and the
+/// identification of the including file, as returned by `open` before. If the header is one of the program's
+/// own, it returns the header's identification and text.
 pub fn dialect<F: Clone + Eq + std::hash::Hash>(
     source: F,
     text: &str,
@@ -285,7 +287,7 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
             }
             match open(&file, name) {
                 Some((found, text)) if seen.insert(found.clone()) => files.push((found, text)),
-                // hipcub/, rocprim/ and the like come with ROCm, and include HIP's headers.
+                // hipcub/, rocprim/ and others are part of ROCm and include HIP's headers.
                 None if name.contains('/') && (name.starts_with("hip") || name.starts_with("roc")) => {
                     return Dialect::Hip;
                 }
@@ -296,8 +298,8 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
     Dialect::Cuda
 }
 
-/// Of [`HEADERS`], those that a compilation of these texts may read: the ones outside of folders, those that a text names, and what they
-/// include.
+/// The [`HEADERS`] that a compilation of these texts may read: those outside folders, those that a text
+/// names, and their includes.
 #[must_use]
 pub fn headers_for<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(&'static str, &'static str)> {
     let texts: Vec<&str> = texts.into_iter().collect();
@@ -312,7 +314,7 @@ pub fn headers_for<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(&'stati
     HEADERS.iter().copied().filter(|(name, _)| wanted.contains(name)).collect()
 }
 
-/// The header that another one includes by a name: seen from its folder, else from that of all.
+/// The header that another one includes by a name, relative to its folder, else to the top folder.
 fn header_beside(header: &str, name: &str) -> Option<(&'static str, &'static str)> {
     let mut parts: Vec<&str> = header.split('/').collect();
     parts.pop();
@@ -328,7 +330,7 @@ fn header_beside(header: &str, name: &str) -> Option<(&'static str, &'static str
     of(&beside).or_else(|| of(name))
 }
 
-/// The names of the files that a text includes, outside of comments and texts.
+/// The names of the files that a text includes, outside comments and strings.
 pub(crate) fn included(source: &str) -> Vec<&str> {
     let tokens = tokens(source.as_bytes());
     let mut code = tokens.iter().filter(|token| !token.is_trivia()).peekable();
@@ -362,7 +364,7 @@ mod tests {
         }
         let none = names("int x;");
         assert!(none.contains("cuda_fp16.h") && none.iter().all(|name| !name.contains('/')));
-        // Whichever header a source names, it gets all that this one includes.
+        // Whichever header a source names, it gets everything that this one includes.
         for (header, _) in HEADERS {
             let found = names(&format!("#include <{header}>"));
             let mut open = vec![*header];
@@ -384,7 +386,7 @@ mod tests {
     fn the_table_has_every_file_of_the_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
         let mut found = Vec::new();
-        // libcu++'s names have no extension.
+        // libcu++'s headers have no extension.
         let mut open = vec![folder.clone()];
         while let Some(path) = open.pop() {
             if path.is_dir() {
@@ -429,7 +431,7 @@ mod tests {
         assert_eq!(cuda, names("ferrocm_hip_names.h", "#undef "));
     }
 
-    /// The names that a header defines as others.
+    /// The names that a header maps to others.
     fn definitions(file: &str) -> Vec<(&'static str, &'static str)> {
         let text = HEADERS.iter().find(|(name, _)| *name == file).unwrap().1;
         text.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' ')).collect()
@@ -439,7 +441,7 @@ mod tests {
     fn names_of_the_runtime_and_the_driver_are_hipifys() {
         use hipify::tables::Family;
 
-        /// Rows whose name no header of HIP 7.2 has, and what is no name of the two APIs.
+        /// Rows whose name is in no header of HIP 7.2, and names of neither API.
         const ABSENT: [&str; 12] = [
             "CUDAContext",
             "CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR",

@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Vec<PathBuf> {
     };
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {
-            // A line goes on.
+            // A line continuation.
             ('\\', Some('\n')) => {
                 chars.next();
                 finish(&mut word, &mut files);

@@ -1,4 +1,4 @@
-//! What compilers say, message by message.
+//! Messages of compilers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How serious a [`Diagnostic`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
-    /// Belongs to the message before it.
+    /// Belongs to the preceding message.
     Note,
-    /// Told by the compiler about its work, such as the result of an optimisation.
+    /// Information about the compiler's work, such as the result of an optimisation.
     Remark,
     /// The source compiles, but may not do what it should.
     Warning,
@@ -25,7 +25,7 @@ pub struct Place {
     pub file: PathBuf,
     /// Line, counted from 1.
     pub line: u32,
-    /// Column, counted from 1; 1 where the compiler names none, as nvcc does.
+    /// Column, counted from 1; 1 if the compiler names none, as with nvcc.
     pub column: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct Diagnostic {
     pub place: Option<Place>,
     /// The message's first line.
     pub message: String,
-    /// The whole text: message, source excerpt and the chain of includes before it.
+    /// The whole text: the preceding chain of includes, the message, and the source excerpt.
     pub text: String,
 }
 
@@ -57,14 +57,14 @@ const KINDS: &[(&str, Severity)] = &[
 ];
 
 impl Diagnostic {
-    /// Splits what clang printed into messages. The text before the first one is part of it.
+    /// Splits clang's output into messages. Text before the first message becomes part of it.
     #[must_use]
     pub fn read_all(text: &str) -> Vec<Self> {
         parse(text)
     }
 }
 
-/// Splits what clang printed into messages. Every line ends up in one, so nothing is lost.
+/// Splits clang's output into messages. Every line ends up in one, so nothing is lost.
 fn parse(text: &str) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut before = String::new();
@@ -88,12 +88,12 @@ fn parse(text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// What is in the closing counts of clang ("1 error generated when compiling for gfx1100.") and nvcc ("1 error detected in the compilation
-/// of "a.cu".").
+/// Texts in the final counts of clang ("1 error generated when compiling for gfx1100.") and nvcc ("1 error
+/// detected in the compilation of "a.cu".").
 const COUNTS: [&str; 2] = [" generated when compiling for ", " detected in the compilation of "];
 
-/// Leaves out the closing counts: those of clang are the only lines that name the target, and without them, equal messages for several
-/// targets are equal texts. nvcc's advice how to turn warnings off goes with them.
+/// Removes the final counts. Clang's are the only lines that name the target; without them, equal messages
+/// for several targets are equal texts. Also removes nvcc's advice on turning warnings off.
 #[must_use]
 pub fn without_counts(text: &str) -> String {
     let is_count = |line: &&str| {
@@ -103,8 +103,8 @@ pub fn without_counts(text: &str) -> String {
     text.lines().filter(|line| !is_count(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Gives places below the sources' folder, which debug information calls `.`, and below its parent, their whole path, as the other
-/// messages have it.
+/// Gives places below the sources' folder, which debug information calls `.`, and below its parent, their
+/// whole path, as the other messages have it.
 #[must_use]
 pub fn in_folder(text: &str, folder: &Path) -> String {
     let whole = |line: &str| {
@@ -124,7 +124,8 @@ fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     if let Some(found) = nvccs_head(line) {
         return Some(found);
     }
-    // `path:line:col: kind: message`, or `program: kind: message`, or, of code that is made from IR, `kind: path:line:col: message`.
+    // `path:line:col: kind: message`, or `program: kind: message`, or, for code compiled from IR, `kind:
+    // path:line:col: message`.
     let (at, kind, severity) = KINDS
         .iter()
         .filter_map(|&(kind, severity)| {
@@ -142,7 +143,7 @@ fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     Some((severity, line[..at].strip_suffix(": ").and_then(place), message.to_owned()))
 }
 
-/// nvcc's form: `path(line): kind #number: message`, or, of one of its programs, `ptxas fatal   : message`.
+/// nvcc's form: `path(line): kind #number: message`, or, from one of its programs, `ptxas fatal : message`.
 fn nvccs_head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     let severity = |word: &str| match word {
         "error" | "catastrophic error" | "internal error" | "fatal" => Some(Severity::Error),

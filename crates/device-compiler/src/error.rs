@@ -4,14 +4,14 @@ mod not_found;
 
 pub use not_found::{Attempt, NotFound};
 
-/// Why the compiler of device code cannot be used. Each variant names the thing at fault.
+/// Why the device compiler cannot be used. Each variant names the thing at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nothing to compile with.
+    /// There is no compiler.
     #[error(transparent)]
     Toolchain(#[from] NotFound),
-    /// A variable holds something that cannot be used.
+    /// A variable has an invalid value.
     #[error(transparent)]
     Variable(#[from] variables::Error),
     /// A file or folder could not be read or written.
@@ -24,9 +24,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Others could put code into the folder of the cache.
+    /// Others could put code into the cache folder.
     #[error(
-        "the cache folder {} is not private: {reason}; or set FERROCM_CACHE to a folder that is yours alone",
+        "the cache folder {} is not private: {reason}; or set FERROCM_CACHE to a folder that only you can write to",
         folder.display()
     )]
     NotPrivate {
@@ -49,13 +49,13 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// The compiler was ended because it took too much.
+    /// The compiler was stopped because it exceeded a limit.
     #[error("{0}")]
     Limit(crate::limits::Exceeded),
 }
 
 impl Error {
-    /// Of a file or folder: what was tried, with which, and what the system said.
+    /// An error about a file or folder: what was tried, the path, and the system's error.
     pub fn io(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { action, path: path.into(), source }
     }

@@ -1,25 +1,28 @@
-//! Compiles a source to a code object whose metadata tells what each kernel takes and does with it.
+//! Compiles a source to a code object whose metadata describes each kernel's arguments and their use.
 //!
-//! clang writes neither names nor types of a HIP kernel's arguments into code objects, nor whether the kernel writes
-//! through a pointer. It knows all of that while it compiles, so [`Compilation::run`] compiles in two steps:
+//! For HIP kernels, clang writes neither the names and types of arguments into code objects nor whether the
+//! kernel writes through a pointer. It knows these facts during compilation, so [`Compilation::run`] compiles
+//! in two steps:
 //! 1. the source to optimised IR, as text, with full debug information;
-//! 2. that IR to machine code, after the facts were added in the form that LLVM has for OpenCL's kernels, which its
-//!    AMDGPU target writes into the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
+//! 2. that IR to machine code, after adding the facts in LLVM's form for OpenCL kernels, which its AMDGPU
+//!    target writes to the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
 //!
-//! Optimising ends with the first step and generating code begins with the second, so the machine code is that of one
-//! compilation. Debug information that was not asked for is dropped before the second step.
+//! Optimisation ends with the first step and code generation begins with the second, so the machine code is
+//! the same as from a single step. Debug information that was not requested is dropped before the second
+//! step.
 //!
-//! One option is the exception: clang does not tell the second step of `-ffp-contract=fast`. The source's own arithmetic is
-//! marked in the IR and contracted all the same, but not that of the device libraries, such as inside of `sinf`.
+//! One option is an exception: clang does not pass `-ffp-contract=fast` to the second step. The source's own
+//! arithmetic is marked in the IR and still contracted, but that of the device libraries, such as inside
+//! `sinf`, is not.
 //!
-//! What the facts mean:
-//! - **Type**: the type in the source without typedefs and qualifiers: `float*` for `const real *__restrict__`. HIP's
-//!   vectors have their usual names, `float4`.
-//! - **`.is_const`**: what a pointer leads to is declared `const`.
-//! - **Access**: `read_only` or `write_only` where the optimiser has proved it, for this target. Otherwise `read_write`,
-//!   unless the source says `const` or the declaration is not known: then nothing is said.
+//! The facts:
+//! - **Type**: the type in the source without typedefs and qualifiers: `float*` for `const real
+//!   *__restrict__`. HIP's vectors have their usual names, `float4`.
+//! - **`.is_const`**: the pointee is declared `const`.
+//! - **Access**: `read_only` or `write_only` if the optimiser has proved it for this target. Otherwise
+//!   `read_write`, or nothing if the source says `const` or the declaration is unknown.
 //!
-//! An argument of which something cannot be told for certain, such as a type without a name, lacks that fact.
+//! If a fact about an argument is uncertain, such as a type without a name, it is omitted.
 
 mod debug;
 mod forbidden;
@@ -37,15 +40,15 @@ use crate::{Error, metrics};
 
 use debug::DebugInfo;
 
-/// Changes when the same input would get other facts, or other code by another way: for keys of caches.
+/// Part of cache keys. Changes when the same input would get different facts, or be compiled in another way.
 pub const SCHEME: &str = "kernel facts 1";
 
-/// The same of code whose kernels [count what they do](Compilation::metrics).
+/// The same for code whose kernels [count what they do](Compilation::metrics).
 pub const METRICS_SCHEME: &str = metrics::SCHEME;
 
-/// Options that ask for source lines in code objects: what virtual GPUs name in their fault reports.
+/// Options for source lines in code objects, which virtual GPUs use in fault reports.
 ///
-/// They come before the caller's own, which may say otherwise (`-g0`, `-g`). The sections are compressed.
+/// They precede the caller's own, which may override them (`-g0`, `-g`). The sections are compressed.
 pub const SOURCE_LINES: &[&str] = &["-gline-tables-only", "-gz"];
 
 /// One source on its way to a code object.
@@ -55,7 +58,7 @@ pub struct Compilation<'a> {
     pub toolchain: &'a Toolchain,
     /// The target, as `--offload-arch` takes it.
     pub target: &'a str,
-    /// A folder for files in between; the caller removes it.
+    /// A folder for intermediate files; the caller removes it.
     pub work: &'a Path,
     /// The code object to write.
     pub object: &'a Path,
@@ -65,23 +68,24 @@ pub struct Compilation<'a> {
     pub limits: Limits,
 }
 
-/// What a [`Compilation`] gave.
+/// The result of a [`Compilation`].
 #[derive(Debug)]
 pub struct Ran {
-    /// What the step that failed has given, or else the last, with the messages of both.
+    /// The output of the failed step, else of the last one, with the messages of both.
     pub output: Output,
-    /// What a compilation that went well has read and looked for; nothing where that is not known.
+    /// What a successful compilation has read and looked for; `None` if unknown.
     pub reads: Option<Reads>,
 }
 
 impl Compilation<'_> {
-    /// Runs both steps. `front` is a [command of the toolchain](Toolchain::command) with source, target and everything
-    /// else that compiling takes, but no output and none of the options that name its kind. `options` are those of the
-    /// caller, in order, which `front` has as well: some matter to the second step. `source` is the text of the source.
+    /// Runs both steps. `front` is a [command of the toolchain](Toolchain::command) with source, target and
+    /// everything else needed for compiling, but without an output and options for its kind. `options` are
+    /// those of the caller, in order. `front` already has them, but some also matter to the second step.
+    /// `source` is the text of the source.
     ///
     /// # Errors
-    /// [`Error::Program`] if clang cannot be run, [`Error::Limit`] if it was ended, [`Error::Io`] for files in between,
-    /// [`Error::Metrics`].
+    /// [`Error::Program`] if clang cannot be run, [`Error::Limit`] if it was stopped, [`Error::Io`] for
+    /// intermediate files, [`Error::Metrics`].
     pub fn run<'o>(
         &self,
         front: Command,
@@ -91,7 +95,8 @@ impl Compilation<'_> {
         self.run_with(front, options, &[], source)
     }
 
-    /// As [`run`](Self::run), with the options of a precompiled header, which stands for what `front` has the compiler read.
+    /// Like [`run`](Self::run), with the options for a precompiled header that replaces the headers in
+    /// `front`.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -106,9 +111,9 @@ impl Compilation<'_> {
         let (ir, told) = (self.work.join("optimised.ll"), self.work.join("told.ll"));
         let learning = Learning::begin(&mut front, &options, self.work, self.limits)?;
         front.args(precompiled);
-        // The order of uses is not part of the text unless asked for, and some passes of the second step go by it.
+        // The order of uses is written only on request, and some passes of the second step depend on it.
         front.args(["-S", "-emit-llvm", "-Xclang", "-emit-llvm-uselists", "-fno-crash-diagnostics"]);
-        // The last one counts. Paths must not depend on the folder that the compiler happens to run in.
+        // The last option counts. Paths must not depend on the compiler's current folder.
         front.args(["-g", "-gno-simple-template-names", "-fdebug-compilation-dir=."]).arg("-o").arg(&ir);
         let folder = front.get_current_dir().map(Path::to_owned);
         let first = self.output(front)?;
@@ -116,7 +121,7 @@ impl Compilation<'_> {
             return Ok(Ran { output: first, reads: None });
         }
         let text = std::fs::read(&ir).map_err(|e| Error::io("read", &ir, e))?;
-        // clang writes bytes of sources as they are, such as those of texts that are not UTF-8, into names only.
+        // Only names contain raw bytes of sources, such as invalid UTF-8.
         let text = String::from_utf8_lossy(&text);
         let reads = learning.end(source)?.filter(|_| !assembly::may_read_files(&text));
         let mut with_facts = kernels::tell(&text, DebugInfo::wanted(&options));
@@ -129,7 +134,7 @@ impl Compilation<'_> {
         back.arg("-O3");
         back.arg(format!("-mcpu={}", self.target));
         back.args(for_code(&options)).args(["-Xclang", "-disable-llvm-passes"]);
-        // Options that only matter to the first step are not the caller's mistake.
+        // Options that only matter to the first step must not cause warnings.
         back.args(["-Wno-unused-command-line-argument", "-fno-crash-diagnostics"]);
         back.arg("-o").arg(self.object).arg(&told).env("TMPDIR", self.work);
         if let Some(folder) = folder {
@@ -152,8 +157,8 @@ impl Compilation<'_> {
     }
 }
 
-/// Those of the caller's options that the generation of code and the linker look at. What the compiler has noted in the IR
-/// itself, such as features of the target and the precision of mathematics, does no harm.
+/// The caller's options for the code generator and the linker. Options already recorded in the IR, such as
+/// target features and the precision of mathematics, do no harm.
 fn for_code(options: &[&OsStr]) -> Vec<OsString> {
     let mut kept = Vec::new();
     let mut rest = options.iter();
@@ -170,7 +175,7 @@ fn for_code(options: &[&OsStr]) -> Vec<OsString> {
                         .flatten(),
                 );
             }
-            // Two arguments as well, and of the front end.
+            // Also two arguments, for the front end.
             b"-Xclang" => drop(rest.next()),
             b"-fgpu-rdc" | b"-fno-gpu-rdc" => {}
             _ if has("-Wp,") || has("-Wa,") => {}

@@ -1,4 +1,4 @@
-//! Files that appear completely or not at all.
+//! Files that are written atomically.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -6,17 +6,17 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Whether a compiler finds no file at a path. A folder is none.
+/// Whether a compiler finds no file at a path. A folder does not count as a file.
 pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |found| found.is_dir())
 }
 
-/// Writes all bytes and makes sure that they are on the disk. `path` is the name for the error.
+/// Writes all bytes and flushes them to disk. `path` is for the error.
 pub(crate) fn fill(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| Error::io("write", path, e))
 }
 
-/// Writes a file so that it is there completely or not at all, and not touched if it already has these bytes.
+/// Writes a file atomically, and does not touch it if it already has these bytes.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.

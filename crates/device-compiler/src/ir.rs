@@ -1,6 +1,7 @@
-//! As much of the text form of LLVM's IR as the facts need: nodes of metadata, heads of functions, quoted texts.
+//! A parser for the parts of LLVM's textual IR that the facts need: metadata nodes, function headers, quoted
+//! texts.
 //!
-//! The text is the compiler's own. What does not look as expected is passed over, and never a panic.
+//! The text comes from the compiler. Unexpected parts are skipped and never cause a panic.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ impl<'a> Nodes<'a> {
         self.0.values().copied().filter(move |node| kind(node) == Some(wanted))
     }
 
-    /// A number that no node has, and neither has any above it.
+    /// A number above those of all nodes.
     pub(crate) fn free(&self) -> u32 {
         self.0.keys().max().map_or(0, |last| last.saturating_add(1))
     }
@@ -51,7 +52,7 @@ pub(crate) fn kind(node: &str) -> Option<&str> {
     Some(node.strip_prefix('!')?.split_once('(')?.0)
 }
 
-/// The value of a field of a node `!Kind(field: value, …)`, also of a whole line with one.
+/// The value of a field in a node `!Kind(field: value, …)` or in a whole line with one.
 pub(crate) fn field<'a>(node: &'a str, name: &str) -> Option<&'a str> {
     let inner = node.split_once('(')?.1;
     let inner = &inner[..inner.rfind(')')?];
@@ -84,7 +85,7 @@ pub(crate) fn text(value: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A text as an element of a node.
+/// A text in the syntax of a node's element.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("!\"");
     for byte in text.bytes() {
@@ -98,7 +99,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// Splits at a separator that stands in no quotes and no brackets.
+/// Splits at separators outside quotes and brackets.
 pub(crate) fn split(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut depth = 0_usize;
@@ -117,7 +118,7 @@ pub(crate) fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// The characters outside of quotes, with their places. A backslash hides no quote: LLVM writes one as `\22`.
+/// The characters outside quotes, with their positions. A backslash hides no quote: LLVM writes one as `\22`.
 fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut inside = false;
     text.char_indices().filter(move |(_, c)| {
@@ -144,7 +145,7 @@ pub(crate) struct Head<'a> {
 pub(crate) struct Parameter<'a>(Vec<&'a str>);
 
 impl<'a> Head<'a> {
-    /// Of a line `define … @name(…) … {`.
+    /// Parses a line `define … @name(…) … {`.
     pub(crate) fn of(line: &'a str) -> Option<Self> {
         let define = line.strip_prefix("define ")?.strip_suffix('{')?;
         let at = unquoted(define).find(|(_, c)| *c == '@')?.0;
@@ -169,7 +170,7 @@ impl<'a> Head<'a> {
 }
 
 impl Parameter<'_> {
-    /// A pointer that the caller passes, not a value that lies in the argument segment.
+    /// Whether the caller passes a pointer, as opposed to a value in the argument segment.
     pub(crate) fn is_pointer(&self) -> bool {
         self.0.first() == Some(&"ptr") && !self.0.iter().any(|part| part.starts_with("byref("))
     }

@@ -1,13 +1,16 @@
-//! The compiler of code for AMD GPUs: finding it, running it, and keeping what it has compiled.
+//! The device compiler: finding it, running it, and caching its results.
 //!
-//! Both that compile kernels stand on this crate: [`kernel-build`](https://docs.rs/ferrocm-kernel-build), for build scripts, and
-//! run-time compilation in [`hip`](https://docs.rs/ferrocm-hip). A program that compiles at run time thereby has no build tool in it.
+//! Two crates use it to compile kernels: [`kernel-build`](https://docs.rs/ferrocm-kernel-build) in build
+//! scripts, and [`hip`](https://docs.rs/ferrocm-hip) at run time. So a program that compiles at run time
+//! contains no build tool.
 //!
-//! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and says what is missing.
-//! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA's sources from HIP's; [`ptx`] turns inline PTX into C++.
-//! * [`facts`] runs clang so that the code object tells what each kernel takes, and counts what kernels do where that is asked for.
-//! * [`reads`] learns which files a compilation depends on; [`cache`] finds what it gave by them.
-//! * [`limits`] ends a compiler that takes too much; [`Diagnostic`] is one of its messages.
+//! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
+//! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
+//!   inline PTX into C++.
+//! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
+//!   count what they do.
+//! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
+//! * [`limits`] stops a compiler that exceeds a limit; [`Diagnostic`] is one of its messages.
 //!
 //! ```no_run
 //! use std::process::Command;
@@ -22,8 +25,8 @@
 //! ```
 //!
 //! # Contract
-//! Nothing here writes outside of the folders that it is given and the cache's. Every failure is an [`Error`] that names what is at
-//! fault.
+//! Nothing here writes outside the given folders and the cache's. Every failure is an [`Error`] that names
+//! what is at fault.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

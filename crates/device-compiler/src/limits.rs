@@ -1,7 +1,8 @@
-//! How long a compiler may run, and how much memory it may have.
+//! Limits on a compiler's time and memory.
 //!
-//! A few lines of C++ keep a compiler busy for ever, or until the machine has no memory left. Sources that come from elsewhere at run time
-//! are therefore compiled with [`Limits`]. Builds have none: their sources are the user's own, and who runs a build can end it.
+//! A few lines of C++ can keep a compiler busy forever, or until the machine runs out of memory. Sources that
+//! arrive at run time are therefore compiled with [`Limits`]. Builds have none: their sources are the user's
+//! own, and the user can stop a build.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process_group};
 
-/// What a compiler may use. `None` is no limit.
+/// What a compiler may use. `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time from the start of each process to its end.
@@ -22,15 +23,17 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// None at all.
+    /// No limits.
     pub const NONE: Self = Self { time: None, memory: None };
-    /// Five minutes and 2 GiB. A clang that compiles a kernel with HIP's headers takes a second, and some 0.4 GiB of address space.
+    /// Five minutes and 2 GiB. Compiling a kernel with HIP's headers takes clang a second and some 0.4 GiB of
+    /// address space.
     pub const DEFAULT: Self = Self { time: Some(Duration::from_secs(300)), memory: Some(2 << 30) };
 
-    /// What `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY` say, each of them `none` for no limit; else the [default](Self::DEFAULT).
+    /// The limits in `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY`, `none` for no limit; else the
+    /// [defaults](Self::DEFAULT).
     ///
     /// # Errors
-    /// Of a variable that says anything else.
+    /// A variable has another value.
     pub fn from_env() -> Result<Self, variables::Error> {
         Ok(Self {
             time: variables::RTC_TIMEOUT.time_limit()?.unwrap_or(Self::DEFAULT.time),
@@ -39,7 +42,7 @@ impl Limits {
     }
 }
 
-/// The limit at which a compiler was ended.
+/// The limit at which a compiler was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exceeded {
@@ -55,23 +58,25 @@ impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time(limit) => {
-                write!(f, "the compiler was ended after {limit:?}, its limit of time")
+                write!(f, "the compiler was stopped after {limit:?}, its time limit")
             }
             Self::Memory(limit) => {
-                write!(f, "the compiler was ended at {limit} bytes, its limit of memory")
+                write!(f, "the compiler was stopped at {limit} bytes, its memory limit")
             }
-            Self::Output(limit) => write!(f, "the compiler was ended because it printed over {limit} bytes"),
+            Self::Output(limit) => {
+                write!(f, "the compiler was stopped because it printed over {limit} bytes")
+            }
         }
     }
 }
 
-/// How much a compiler with limits may print, bytes.
+/// The bytes that a compiler with limits may print.
 const PRINTED: u64 = 32 << 20;
-/// What compilers, linkers and shells print that get no more memory, or may not make a file longer.
+/// Messages of compilers, linkers and shells that run out of memory or exceed the file size limit.
 const OUT_OF_MEMORY: [&str; 5] =
     ["out of memory", "bad_alloc", "Cannot allocate memory", "File too large", "File size limit exceeded"];
 
-/// Runs a program and waits for its end, or for a limit: then it and its children are ended.
+/// Runs a program until it ends or reaches a limit; then it is killed with its children.
 ///
 /// # Errors
 /// Those of running a program.
@@ -82,7 +87,7 @@ pub fn output(mut command: Command, limits: Limits) -> io::Result<Result<Output,
     let begin = Instant::now();
     let mut child = restricted(&command, limits).spawn()?;
     let group = Pid::from_child(&child);
-    // The group is there until its first process has been waited for.
+    // The group exists until its first process has been waited for.
     let end = || {
         let _ = kill_process_group(group, Signal::KILL);
     };
@@ -111,14 +116,14 @@ pub fn output(mut command: Command, limits: Limits) -> io::Result<Result<Output,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             end();
-            // What the processes had printed before is read all the same.
+            // Output printed before is still read.
             if receive.iter().next().is_none() {
                 break;
             }
         }
         readers.map(|reader| reader.join().unwrap_or_default())
     });
-    // Who closes its output may go on.
+    // A program that closes its output may continue to run.
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -145,12 +150,12 @@ pub fn output(mut command: Command, limits: Limits) -> io::Result<Result<Output,
     Ok(exceeded.map_or(Ok(Output { status, stdout, stderr }), Err))
 }
 
-/// A program has printed more than it may.
+/// A program printed more than allowed.
 struct TooMuch;
 
 fn read(mut pipe: impl Read, send: &Sender<TooMuch>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What came before an error counts.
+    // Output before an error counts.
     let _ = pipe.by_ref().take(PRINTED).read_to_end(&mut bytes);
     if bytes.len() as u64 == PRINTED && pipe.read(&mut [0]).is_ok_and(|more| more > 0) {
         let _ = send.send(TooMuch);
@@ -159,18 +164,18 @@ fn read(mut pipe: impl Read, send: &Sender<TooMuch>) -> Vec<u8> {
     bytes
 }
 
-/// The same command, begun by a shell that first tells the system what it and all that it starts may use.
+/// The same command, started by a shell that first sets limits for itself and its children.
 fn restricted(command: &Command, limits: Limits) -> Command {
     let within = |resource: Resource, limit: u64| {
         getrlimit(resource).maximum.map_or(limit, |allowed| limit.min(allowed))
     };
     let mut script = String::from("ulimit -c 0; ");
     if let Some(memory) = limits.memory {
-        // A shell counts memory in KiB, and files in blocks of 512 bytes.
+        // Shells count memory in KiB, and files in blocks of 512 bytes.
         script.push_str(&format!("ulimit -v {}; ", within(Resource::As, memory) >> 10));
         script.push_str(&format!("ulimit -f {}; ", within(Resource::Fsize, memory) >> 9));
     }
-    // For when this process does not live to end it.
+    // In case this process dies before it can kill it.
     if let Some(time) = limits.time {
         script.push_str(&format!("ulimit -t {}; ", within(Resource::Cpu, time.as_secs().saturating_add(1))));
     }
@@ -221,7 +226,7 @@ mod tests {
     fn what_takes_too_long_is_ended_with_its_children() {
         let time = Duration::from_millis(200);
         let limits = Limits { time: Some(time), memory: None };
-        // A child that has the pipes, and a program that has closed them.
+        // A child that keeps the pipes open, and a program that has closed them.
         for script in ["sleep 1000 & sleep 1000; wait", "exec >&- 2>&-; sleep 1000"] {
             assert_eq!(run(script, limits).unwrap_err(), Exceeded::Time(time), "{script}");
         }
@@ -234,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         let long = format!("head -c 300M /dev/zero > {}", file.display());
-        // As LLVM says it, and with the limit that the process has.
+        // LLVM's message, and the limit of the process.
         let said = "[ $(ulimit -v) = 262144 ] && echo 'LLVM ERROR: out of memory' >&2; exit 1";
         for script in [said, &long] {
             assert_eq!(run(script, limits).unwrap_err(), Exceeded::Memory(memory), "{script}");

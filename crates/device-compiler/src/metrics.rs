@@ -1,15 +1,16 @@
-//! A pass over optimised IR that has kernels count what they do: work-items, waves, bytes and cycles.
+//! A pass over optimised IR that makes kernels count what they do: work-items, waves, bytes and cycles.
 //!
-//! It works on the text that [`Compilation`](crate::facts::Compilation) has between its two steps, after the optimiser and before
-//! code is generated. So what is counted is what the optimiser has left, and counting keeps it from no optimisation.
+//! It works on the text between the two steps of [`Compilation`](crate::facts::Compilation), after the
+//! optimiser and before code generation. So it counts the optimised code, and counting prevents no
+//! optimisation.
 //!
-//! - A block that accesses memory, and the first of a function, adds one for each of its work-items to a counter of its own. LLVM's
-//!   pass for atomic additions makes that one addition per wave. The sizes of the accesses are constants of the block, which the
-//!   [`Table`] has: who reads the counters multiplies.
-//! - A wave of a kernel reads the clocks when it begins, and adds the differences when it ends.
+//! - Each block that accesses memory, and the first block of each function, adds one per work-item to its own
+//!   counter. LLVM's pass for atomic additions turns this into one addition per wave. The sizes of the
+//!   accesses are constants of the block and stored in the [`Table`]: the reader of the counters multiplies.
+//! - Each wave of a kernel reads the clocks at its begin, and adds the differences at its end.
 //!
-//! Loads that the code generator adds itself, such as those of spilled registers and of arguments, are not counted; neither is what
-//! inline assembly and instructions on images access.
+//! Loads added by the code generator, such as those of spilled registers and arguments, are not counted.
+//! Neither are accesses by inline assembly and image instructions.
 
 mod access;
 mod sizes;
@@ -24,15 +25,16 @@ use crate::ir::{Head, text};
 use access::Bytes;
 use sizes::Types;
 
-/// Changes when the pass gives something else for the same code.
+/// Changes when the pass gives a different result for the same code.
 pub(crate) const SCHEME: &str = "kernel metrics 1";
 
-/// The bits of the shader clock where it has so few that a wave may outlast it: on gfx11.
+/// The bits of the shader clock on gfx11, so few that a wave may outlast it.
 const SHORT_CLOCK_BITS: u32 = 20;
-/// Ticks of the constant clock, of 100 MHz, within which the short shader clock does not come round, at up to 4 GHz.
+/// Ticks of the constant 100 MHz clock within which the short shader clock does not wrap around, at up to 4
+/// GHz.
 const SHORT_CLOCK_TICKS: u64 = (1 << SHORT_CLOCK_BITS) / 40;
 
-/// The module with counters. One without functions stays as it is.
+/// The module with counters. A module without functions is unchanged.
 pub(crate) fn count(module: &str, target: &str) -> Result<String, Error> {
     let mut pass = Pass {
         types: Types::of(module),
@@ -41,7 +43,7 @@ pub(crate) fn count(module: &str, target: &str) -> Result<String, Error> {
         functions: Vec::new(),
         out: String::with_capacity(module.len() * 2),
     };
-    // Orders of uses are those of the code without counters.
+    // Orders of uses apply to the code without counters.
     let mut lines = module.lines().filter(|line| !line.trim_start().starts_with("uselistorder"));
     while let Some(line) = lines.next() {
         if line.starts_with("attributes #") {
@@ -77,7 +79,7 @@ impl Pass<'_> {
         self.counters - 1
     }
 
-    /// Adds a value to a counter, for each work-item that gets here.
+    /// Adds a value to a counter, for each work-item that reaches this point.
     fn add(&mut self, counter: u32, value: &str) {
         let offset = u64::from(counter) * 8;
         // Writing to a text cannot fail.
@@ -106,7 +108,7 @@ impl Pass<'_> {
         let work_items = self.counter();
         let mut traffic = Vec::new();
         let mut blocks = blocks(body).into_iter();
-        // The first block has no label, and no block leads to it.
+        // The first block has no label and no predecessors.
         let first = blocks.next().unwrap_or_default();
         self.block(first, Some(work_items), waves, &mut traffic);
         for block in blocks {
@@ -115,7 +117,7 @@ impl Pass<'_> {
         self.functions.push(Function { name, waves, work_items, traffic });
     }
 
-    /// A block, with a counter if it accesses memory; the first one has one anyway.
+    /// A block, with a counter if it accesses memory or is the first one.
     fn block(
         &mut self,
         lines: &[&str],
@@ -135,7 +137,7 @@ impl Pass<'_> {
                 }
             }
         }
-        // Nothing may stand before the label and the phis of a block.
+        // The counter must follow the label and the phis of a block.
         let begin =
             lines.iter().position(|line| !is_label(line) && !line.contains(" = phi ") && !line.is_empty());
         let begin = begin.unwrap_or(lines.len());
@@ -179,7 +181,8 @@ impl Pass<'_> {
         name
     }
 
-    /// Reads the clocks at the begin of a kernel, and finds the work-item that speaks for its wave: the first, which every wave has.
+    /// Reads the clocks at the start of a kernel, and selects the work-item that adds for its wave: the
+    /// first, which every wave has.
     fn begin(&mut self) {
         for line in [
             "  %ferrocm.low = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
@@ -192,7 +195,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Before the end of a kernel: the work-item that speaks for the wave adds what it has taken.
+    /// Before the end of a kernel, the wave's selected work-item adds the elapsed time.
     fn end(&mut self, waves: Waves) {
         let end = self.out.len();
         self.line(&format!("  br i1 %ferrocm.speaks, label %ferrocm.sum.{end}, label %ferrocm.end.{end}"));
@@ -280,14 +283,14 @@ fn is_label(line: &str) -> bool {
     !line.is_empty() && !line.starts_with([' ', '\t', ';', '#'])
 }
 
-/// Whether a kernel's work-items end at an instruction.
+/// Whether an instruction ends a kernel's work-items.
 fn is_end(line: &str) -> bool {
     let line = line.trim_start();
     line == "ret void" || line.starts_with("ret void,") || line.contains("@llvm.amdgcn.endpgm(")
 }
 
-/// A group of attributes without what counting makes untrue: that a function does not access memory, and that it does not
-/// synchronise. LLVM itself knows that of its own functions.
+/// A group of attributes without those that counting invalidates: that a function does not access memory, and
+/// that it does not synchronise. LLVM knows these facts for its own functions anyway.
 fn without_memory(line: &str) -> String {
     let memory =
         line.split_once(" memory(").and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)));
@@ -300,7 +303,7 @@ fn without_memory(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As clang writes it: a kernel that ends in two places, with a loop, and a function that only reads.
+    /// Like clang's output: a kernel with a loop and two ends, and a function that only reads.
     const MODULE: &str = "\
 @c = addrspace(4) constant i32 1
 
@@ -348,7 +351,7 @@ attributes #1 = { nounwind memory(argmem: read, inaccessiblemem: none) \"x\"=\"a
         assert!(lines[at("ferrocm.end.")..].contains(&"ret void"));
         assert_eq!(lines.iter().filter(|line| line.starts_with("br i1 %ferrocm.speaks")).count(), 1);
         assert!(lines[at("= and i64 %ferrocm.cycles.")].ends_with(", -1"));
-        // Nothing promises what is no longer so, or counts uses.
+        // No attribute is invalid now, and no orders of uses remain.
         assert!(
             !counted.contains("memory(")
                 && !counted.contains("nosync")

@@ -1,4 +1,4 @@
-//! Files that clang sees otherwise than they are on disk: those with inline PTX.
+//! Files that clang reads in a rewritten form: those with inline PTX.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, cuda, ptx};
 
-/// The folders in which a quoted or bracketed name is looked up, behind that of the file that includes it.
+/// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
     includes: &[PathBuf],
     mut options: impl Iterator<Item = &'a OsString>,
@@ -23,15 +23,16 @@ fn include_folders<'a>(
     folders
 }
 
-/// A file as clang is to see it.
+/// A file in the form for clang.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rewritten {
-    /// The paths under which clang opens it: several where links lead to it.
+    /// The paths under which clang opens it; several if there are links to it.
     names: BTreeSet<PathBuf>,
     text: String,
 }
 
-/// A path as clang looks it up: as it is put together from the folder of the file with the `#include`, without dots, links as they are.
+/// A path as clang looks it up: joined with the folder of the file with the `#include`, dots removed, links
+/// not resolved.
 #[must_use]
 pub fn named(path: &Path) -> PathBuf {
     let mut named = PathBuf::new();
@@ -44,7 +45,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, as far as [`ptx::rewrite`] changes them. What cannot be read is clang's to report.
+/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left
+/// for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -53,7 +55,7 @@ pub fn rewritten<'a>(
     let folders = include_folders(includes, options);
     let mut seen = HashSet::from([source.to_owned()]);
     let mut files = vec![source.to_owned()];
-    // By where they really are, so that each is one file for clang, too, whatever names it has.
+    // By real path, so that each is a single file for clang, too, whatever its names.
     let mut found: BTreeMap<PathBuf, Rewritten> = BTreeMap::new();
     while let Some(file) = files.pop() {
         let Ok(real) = std::fs::canonicalize(&file) else { continue };
@@ -74,7 +76,8 @@ pub fn rewritten<'a>(
     found.into_values().collect()
 }
 
-/// Writes what clang is to read instead of files with inline PTX into a folder; returns the options that say so.
+/// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read
+/// them.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
@@ -110,7 +113,7 @@ mod tests {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         let write = |name: &str, text: String| std::fs::write(root.join(name), text).unwrap();
-        // Each includes the other by way of its folder, again and again.
+        // Each includes the other through its folder, again and again.
         write(
             "kernels/a.cu",
             "#include \"deep/b.cuh\"\n#include \"link.cuh\"\n#include \"plain.cuh\"\n".to_owned(),

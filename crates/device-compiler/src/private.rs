@@ -1,4 +1,4 @@
-//! Folders and files that are the user's alone.
+//! Folders and files that only the user can write to.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -9,19 +9,20 @@ use rustix::fs::OFlags;
 
 use crate::Error;
 
-/// Permissions of everybody but the owner to write.
+/// Write permissions of everybody but the owner.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Makes a folder, and those above it that are missing, for the user alone, whatever the process's mask is.
+/// Creates a folder and its missing parents for the user alone, whatever the process's umask.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Who files have to belong to.
+/// The required owner of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     user: u32,
-    /// Whom a file that the user makes belongs to: somebody else on file systems that say the same of every file.
+    /// The owner of a file that the user creates. It differs from the user on file systems that report the
+    /// same owner for every file.
     of_new: u32,
 }
 
@@ -31,7 +32,7 @@ impl Owner {
         Ok(Self { user: rustix::process::geteuid().as_raw(), of_new: file.metadata()?.uid() })
     }
 
-    /// The superuser may change everything anyway.
+    /// The superuser can change everything anyway.
     fn is(self, uid: u32) -> bool {
         uid == self.user || uid == self.of_new || uid == 0
     }
@@ -48,15 +49,16 @@ impl Owner {
         let mode = meta.mode() & 0o7777;
         if mode & OTHERS_WRITE != 0 {
             return refuse(format!(
-                "others may write to it (its mode is {mode:04o}); `chmod -R go-w` takes that away"
+                "others may write to it (its mode is {mode:04o}); `chmod -R go-w` fixes that"
             ));
         }
         Ok(())
     }
 
-    /// The content of a file that nobody else can have written, and the file; nothing if it is a link, or anything else but a file.
+    /// The content of a file that nobody else can have written, and the file; `None` if it is not a regular
+    /// file.
     pub(crate) fn read(self, path: &Path) -> Option<(Vec<u8>, File)> {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
         let meta = file.metadata().ok()?;

@@ -1,9 +1,11 @@
-//! Inline PTX becomes C++: `asm` statements of CUDA sources, which clang would hand to the assembler of AMD's instructions.
+//! Turns inline PTX into C++: `asm` statements of CUDA sources, which clang would pass to the assembler for
+//! AMD's instructions.
 //!
-//! [`rewrite`] replaces each statement whose instructions it knows by calls of the functions in `ferrocm_ptx.h`, on the lines of the
-//! statement. A PTX instruction that has no equivalent becomes an error that the compiler reports at that line, if the code is
-//! compiled for the device and not removed as dead: guards keep their meaning. Everything else stays as it is: an `asm`
-//! statement for AMD's or the host's instructions, and one whose text a macro puts together.
+//! [`rewrite`] replaces each statement whose instructions it knows by calls of the functions in
+//! `ferrocm_ptx.h`, on the same lines. A PTX instruction without an equivalent becomes an error that the
+//! compiler reports at that line, if the code is compiled for the device and not removed as dead code, so
+//! guards keep their meaning. Everything else is unchanged: `asm` statements for AMD's or the host's
+//! instructions, and those whose text comes from a macro.
 
 mod instruction;
 mod template;
@@ -70,20 +72,21 @@ struct Operand {
 /// An `asm` statement.
 struct Statement {
     template: String,
-    /// It is not to be moved past others.
+    /// It must not be reordered with others.
     ordered: bool,
-    /// There are `asm` statements among the operands. All of it stays: what is in there could otherwise be rewritten twice.
+    /// There are `asm` statements among the operands. The whole statement is unchanged, because the inner
+    /// ones could be rewritten twice.
     nested: bool,
     outputs: Vec<Operand>,
     inputs: Vec<Operand>,
 }
 
-/// Goes through tokens that are not space.
+/// Iterates over tokens, skipping space.
 struct Reader<'a> {
     source: &'a str,
     tokens: &'a [Token],
     at: usize,
-    /// An operand has a word that begins an `asm` statement.
+    /// An operand contains an `asm` keyword.
     nested: bool,
 }
 
@@ -106,7 +109,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Strings beside each other, put together. Nothing if one is not plain.
+    /// Adjacent string literals, joined. `None` if one is not plain.
     fn strings(&mut self) -> Option<String> {
         let mut all = String::new();
         let mut any = false;
@@ -127,7 +130,8 @@ impl<'a> Reader<'a> {
         any.then_some(all)
     }
 
-    /// What is in parentheses, on one line and without comments. Nothing if it has a directive, or a string of several lines.
+    /// The text in parentheses, on one line and without comments. `None` if it contains a directive or a
+    /// multi-line string.
     fn parenthesised(&mut self) -> Option<String> {
         if !self.take("(") {
             return None;
@@ -170,7 +174,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The characters that a string stands for.
+/// The characters of a string literal.
 fn unescaped(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -234,7 +238,7 @@ impl Statement {
         reader.take(")").then_some((Self { template, ordered, nested, outputs, inputs }, end))
     }
 
-    /// The statement in C++; nothing if it is not PTX or its operands are of a kind that PTX has not.
+    /// The statement in C++; `None` if it is not PTX or has operands of a kind that PTX lacks.
     fn code(&self) -> Option<String> {
         let body = template::translate(&self.template, self.outputs.len() + self.inputs.len())?;
         let mut code = String::from("do { ");

@@ -1,15 +1,17 @@
-//! What a compilation depends on: the files that it read, and those that it looked for and did not find.
+//! The dependencies of a compilation: the files that it read, and those that it looked for and did not find.
 //!
-//! All of it comes from the compiler. It lists the files that it read (`-dependency-file`), those included that `__has_include` has found
-//! and `#embed` has read. It does not list what was not there, so a second run of its preprocessor tells where it looks (`search`):
-//! * the folders in which it looks for headers, those included that do not exist;
-//! * each place at which a source asks whether a file is there (`__has_include`, `__has_embed`), and in what words.
+//! All of this comes from the compiler. It lists the files that it read (`-dependency-file`), including those
+//! that `__has_include` found and `#embed` read. It does not list missing files, so a second run of its
+//! preprocessor reports where it looks (`search`):
+//! * the folders in which it looks for headers, including those that do not exist;
+//! * each place where a source asks whether a file exists (`__has_include`, `__has_embed`), and the name that
+//!   it asks for.
 //!
-//! Inline assembly can read files, too (`.incbin`). Of that the compiler tells nothing, but the IR has the assembly's final text
-//! (`assembly`).
+//! Inline assembly can also read files (`.incbin`). The compiler does not report these, but the IR has the
+//! assembly's final text (`assembly`).
 //!
-//! Where it stays unknown what was read or asked for, such as a name that a macro makes, nothing is known of the compilation, and its
-//! result is not kept.
+//! If it remains unknown what was read or asked for, such as a name from a macro, the compilation has no
+//! known dependencies, and its result is not cached.
 
 pub(crate) mod assembly;
 mod options;
@@ -32,15 +34,15 @@ use search::{Search, Watch};
 /// What a compilation read and looked for.
 #[derive(Clone, Debug)]
 pub struct Reads {
-    /// When it began: what is newer may have changed since it was read.
+    /// Its start: newer files may have changed since they were read.
     begin: SystemTime,
-    /// The compiler's folder, in which relative paths begin.
+    /// The compiler's current folder, the base of relative paths.
     folder: PathBuf,
     files: Vec<PathBuf>,
     search: Search,
 }
 
-/// A compilation whose reads are learnt.
+/// A compilation whose dependencies are being recorded.
 pub struct Learning {
     begin: SystemTime,
     folder: PathBuf,
@@ -49,8 +51,8 @@ pub struct Learning {
 }
 
 impl Learning {
-    /// Begins with a compilation by `command`, which has its source and all options but output and precompiled headers. Has it list what
-    /// it reads, in the folder `work`.
+    /// Starts recording a compilation by `command`, which has its source and all options except output and
+    /// precompiled headers. Makes it list its reads in the folder `work`.
     ///
     /// # Errors
     /// [`Error::Io`] and [`Error::Program`], if the preprocessor cannot be asked where it looks.
@@ -73,9 +75,9 @@ impl Learning {
         Ok(Self { begin, folder, list, watch })
     }
 
-    /// What was learnt of it, now that it has ended well; nothing where that is not all.
+    /// The dependencies of the compilation after its success; `None` if they are incomplete.
     ///
-    /// `source` is the text of the source, for messages that name none of the machine's files.
+    /// `source` is the text of the source, for messages that name no file.
     ///
     /// # Errors
     /// As [`begin`](Self::begin), and [`Error::Limit`].
@@ -88,8 +90,8 @@ impl Learning {
     }
 }
 
-/// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
-/// not.
+/// The options that list the files that a compilation reads. The driver refuses -MD for device code, but the
+/// compiler behind it accepts it.
 pub fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
     let options = [
         "-dependency-file".into(),
@@ -102,20 +104,20 @@ pub fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
 }
 
 impl Reads {
-    /// The same of a compilation that is part of a build, which has looked at files before.
+    /// The same for a compilation in a build that has examined files before.
     #[must_use]
     pub fn since(&self, begin: SystemTime) -> Self {
         Self { begin: begin.min(self.begin), ..self.clone() }
     }
 
-    /// Whether the source, as the preprocessor leaves it, has what looks like inline assembly that reads files.
+    /// Whether the preprocessed source seems to contain inline assembly that reads files.
     #[must_use]
     pub fn may_assemble_files(&self) -> bool {
         self.search.assembles_files
     }
 
-    /// What the compilation depends on beside the files in the folders `own`, which nobody else changes; nothing if that cannot be told,
-    /// or has changed meanwhile. `hash` gives a file's hash.
+    /// The dependencies outside the folders `own`, which nobody else changes; `None` if they are unknown or
+    /// have changed in the meantime. `hash` returns a file's hash.
     #[must_use]
     pub fn dependencies(
         &self,
@@ -125,19 +127,19 @@ impl Reads {
         let own = |path: &Path| own.iter().any(|folder| path.starts_with(folder));
         let mut files = Vec::new();
         for path in &self.files {
-            // Who leaves a folder of ours by `..` is somewhere else the next time.
+            // A path that leaves such a folder through `..` leads elsewhere the next time.
             if own(path) {
                 if !own(&overlay::named(path)) {
                     return None;
                 }
                 continue;
             }
-            // What precompiled headers are made of; always empty.
+            // The source of precompiled headers; always empty.
             if path == Path::new("/dev/null") {
                 continue;
             }
             let meta = fs::metadata(path).ok()?;
-            // Anything but a file gives other bytes each time.
+            // Anything but a file may give different bytes each time.
             if !meta.is_file() || meta.modified().ok()? >= self.begin {
                 return None;
             }
@@ -159,10 +161,10 @@ impl Reads {
         let Search { folders, asked, .. } = &self.search;
         let in_toolchain =
             |file: &Path| folders.iter().any(|folder| !folder.is_callers && file.starts_with(&folder.path));
-        // A name in quotes is first looked for beside the file that has it.
+        // A name in quotes is first looked up beside the including file.
         let mut beside: BTreeSet<&Path> = BTreeSet::from([self.folder.as_path()]);
         beside.extend(self.files.iter().filter(|file| !in_toolchain(file)).filter_map(|file| file.parent()));
-        // The folders of the toolchain of which something is read are taken as they are: they hold what belongs together.
+        // Toolchain folders from which something is read are trusted as a whole.
         let is_used = |folder: &Path| self.files.iter().any(|file| file.starts_with(folder));
         let open = folders.iter().map(|folder| folder.is_callers || !is_used(&folder.path));
         let open: Vec<bool> = open.collect();
@@ -183,14 +185,14 @@ impl Reads {
     }
 }
 
-/// What is not there of a path, if the file is not: the first folder that is missing, or else the file.
+/// The missing part of a path, if the file does not exist: the first missing folder, or else the file.
 fn missing(path: &Path) -> Option<PathBuf> {
     if !is_absent(path) {
         return None;
     }
     let mut shortest = path;
     for above in path.ancestors().skip(1) {
-        // A link that leads nowhere is something else than nothing.
+        // A dangling link is not the same as nothing.
         if above.ends_with("..") || fs::symlink_metadata(above).is_ok() {
             break;
         }
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(missing(&root.join("there/file")), None);
         assert_eq!(missing(&root.join("there/no")), Some(root.join("there/no")));
         assert_eq!(missing(&root.join("no/such/file")), Some(root.join("no")));
-        // A folder is no file, and a file no folder.
+        // A folder is not a file, and a file is not a folder.
         assert_eq!(missing(&root.join("there")), Some(root.join("there")));
         assert_eq!(missing(&root.join("there/file/x")), Some(root.join("there/file/x")));
     }

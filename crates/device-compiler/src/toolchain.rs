@@ -1,12 +1,14 @@
-//! Finds what device code is compiled with: clang, lld, the HIP headers and the device libraries.
+//! Finds the device compiler: clang, lld, the HIP headers and the device libraries.
 //!
-//! [`find`] looks, in this order, at
-//! 1. `FERROCM_CLANG` (a clang) and `FERROCM_HIP_PATH` (a folder with `include/hip`), which are binding when set,
+//! [`find`] searches, in this order:
+//! 1. `FERROCM_CLANG` (a clang) and `FERROCM_HIP_PATH` (a folder with `include/hip`), which are binding when
+//!    set,
 //! 2. an installed ROCm: `ROCM_PATH`, `HIP_PATH`, `/opt/rocm`, `/opt/rocm-*`,
-//! 3. clang 22 or later on `PATH`, with headers and device libraries wherever they are,
-//! 4. the prefix in the user cache that `ferrocm setup` makes.
+//! 3. clang 22 or later on `PATH`, with headers and device libraries from any place,
+//! 4. the prefix in the user's cache that `ferrocm setup` creates.
 //!
-//! What was tried and why it would not do is in the error; [`survey`] tells the same piece by piece.
+//! The error lists every place that was tried and why it was rejected; [`survey`] reports each part
+//! separately.
 
 mod answers;
 mod parts;
@@ -23,24 +25,26 @@ pub use crate::error::{Attempt, NotFound};
 pub use search::Search;
 pub use survey::{Finding, Need};
 
-/// The variable that names the command which installs a toolchain, for messages where a checkout has a command of its own.
+/// The variable that names the command for installing a toolchain, for messages in checkouts with their own
+/// command.
 pub const SETUP_VARIABLE: &str = variables::SETUP.name;
 
-/// Finds a toolchain as the environment says.
+/// Finds a toolchain according to the environment.
 ///
 /// # Errors
-/// [`NotFound`] with every place that was looked at.
+/// [`NotFound`] with every place that was tried.
 pub fn find() -> Result<Toolchain, NotFound> {
     Search::from_env().find()
 }
 
-/// Lists each tool and library: where it is, its version, what is wrong and what to do.
+/// Lists each tool and library: its place, its version, what is wrong and what to do.
 #[must_use]
 pub fn survey() -> Vec<Finding> {
     Search::from_env().survey()
 }
 
-/// Folder of everything that is kept between builds: `FERROCM_CACHE`, else `ferrocm` in the user's cache folder.
+/// Folder of everything that is kept between builds: `FERROCM_CACHE`, else `ferrocm` in the user's cache
+/// folder.
 ///
 /// `None` if the environment names no such folder (neither `XDG_CACHE_HOME` nor `HOME` is set).
 #[must_use]
@@ -93,7 +97,7 @@ pub enum Origin {
     Rocm(PathBuf),
     /// Found on `PATH`.
     System,
-    /// The prefix that `ferrocm setup` made.
+    /// The prefix that `ferrocm setup` created.
     Prefix(PathBuf),
 }
 
@@ -129,16 +133,17 @@ pub struct Toolchain {
     pub device_libs: PathBuf,
     /// Folder of the C++ standard library's headers.
     pub cxx_headers: PathBuf,
-    /// hipify-perl, if it is there: what the crate `hipify` is compared with.
+    /// hipify-perl, if present; the crate `hipify` is compared with it.
     pub hipify: Option<PathBuf>,
-    /// Folders of shared libraries that the compiler needs and the system's loader would not find.
+    /// Folders of the compiler's shared libraries that the system's loader would not find.
     pub library_path: Vec<PathBuf>,
-    /// Options for every call, such as the place of the C++ headers where clang does not find any.
+    /// Options for every call, such as the place of the C++ headers if clang does not find any.
     pub args: Vec<OsString>,
 }
 
 impl Toolchain {
-    /// A call of clang that compiles HIP with this toolchain's headers and libraries, whatever the environment says.
+    /// A call of clang that compiles HIP with this toolchain's headers and libraries, independent of the
+    /// environment.
     ///
     /// The caller adds target, input and output.
     #[must_use]
@@ -154,7 +159,7 @@ impl Toolchain {
             argument.push(path);
             command.arg(argument);
         }
-        // Without a version clang assumes an old HIP and drops its mathematics wrapper without a word.
+        // Without a version, clang assumes an old HIP and silently drops its mathematics wrapper.
         if !self.hip_path.join("share/hip/version").is_file() {
             command.arg(format!("--hip-version={}", self.hip_version));
         }
@@ -168,7 +173,8 @@ impl Toolchain {
         command
     }
 
-    /// The folder that [`ferrocm setup`](Origin::Prefix) installed it in, by its name and where links lead. None for any other toolchain.
+    /// The folder that [`ferrocm setup`](Origin::Prefix) installed it in, by its name and where links lead.
+    /// None for any other toolchain.
     pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let named = if let Origin::Prefix(root) = &self.origin { Some(root.clone()) } else { None };
         let real = named.as_ref().and_then(|root| std::fs::canonicalize(root).ok());
@@ -191,7 +197,7 @@ impl Toolchain {
         command
     }
 
-    /// A call of clang for whatever the caller says.
+    /// A call of clang with the caller's arguments only.
     #[must_use]
     pub fn plain_command(&self) -> Command {
         let mut command = probe::clang(&self.clang, &self.library_path);
@@ -199,8 +205,8 @@ impl Toolchain {
         command
     }
 
-    /// A hash of everything that decides what the compiler makes of its input, independent of where it is installed:
-    /// its version text and the contents of the device libraries. Headers are not part of it.
+    /// A hash of everything that determines the compiler's output, independent of its place: its version text
+    /// and the contents of the device libraries. Headers are not included.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the device libraries cannot be read.
@@ -223,7 +229,7 @@ fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The paths in a folder, sorted; none if it cannot be read.
+/// The paths in a folder, sorted; empty if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .map(|dir| dir.filter_map(|entry| Some(entry.ok()?.path())).collect())

@@ -1,9 +1,9 @@
-//! What drop-in libraries have in common.
+//! Code shared by the drop-in libraries.
 //!
 //! | module | |
 //! |---|---|
-//! | [`link`] | makes a shared library with a vendor's name and symbol versions of a crate's static one |
-//! | [`log`] | what such a library writes to standard error |
+//! | [`link`] | links a crate's static library into a shared one with a vendor's name and symbol versions |
+//! | [`log`] | messages of such a library on standard error |
 #![warn(missing_docs)]
 
 pub mod link;

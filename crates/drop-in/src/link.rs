@@ -1,8 +1,8 @@
-//! Links a crate's static library into a shared one that takes the place of a vendor's: with its name, its `SONAME` and the
-//! versions of its symbols.
+//! Links a crate's static library into a shared one that replaces a vendor's, with the same name, `SONAME`
+//! and symbol versions.
 //!
-//! rustc gives the linker a version script of its own for a `cdylib`, with which others cannot be combined. So the crate is
-//! built as a static library, and the C compiler that Rust links with makes the shared one of it.
+//! For a `cdylib`, rustc passes its own version script, which cannot be combined with others. So the crate is
+//! built as a static library, and the C compiler that Rust links with turns it into a shared one.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,20 +10,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A shared library to be made.
+/// A shared library to link.
 #[derive(Debug, Clone, Copy)]
 pub struct DropIn<'a> {
-    /// The static library, with Rust's own library in it.
+    /// The static library, including Rust's standard library.
     pub archive: &'a Path,
     /// The linker's version script: what is exported, with versions.
     pub script: &'a Path,
-    /// The `SONAME`, which is the file's name as well: `libamdhip64.so.7`.
+    /// The `SONAME`, which is also the file's name: `libamdhip64.so.7`.
     pub soname: &'a str,
     /// Leave debug information out.
     pub strip: bool,
 }
 
-/// Why there is no library.
+/// Why linking failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -36,29 +36,29 @@ pub enum Error {
         source: io::Error,
     },
     /// The C compiler cannot be run.
-    #[error("`{compiler}`, which links, cannot be run: {source}")]
+    #[error("cannot run the linker `{compiler}`: {source}")]
     NoCompiler {
         /// The program.
         compiler: String,
         /// Why.
         source: io::Error,
     },
-    /// The linker refuses.
+    /// The linker fails.
     #[error("linking {} failed:\n{output}", .path.display())]
     Link {
-        /// The library that was to be made.
+        /// The library to link.
         path: PathBuf,
         /// What the linker said.
         output: String,
     },
 }
 
-/// What Rust's library needs of the system (`rustc --print native-static-libs`).
+/// System libraries that Rust's library needs (`rustc --print native-static-libs`).
 const SYSTEM_LIBRARIES: [&str; 7] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 impl DropIn<'_> {
-    /// Links the library into a folder, unless it is there and newer than what it is made of, and makes the link without a
-    /// version (`libamdhip64.so`) beside it. Several processes may do so at once. Returns the library's path.
+    /// Links the library into a folder unless it is up to date, and creates the link without a version
+    /// (`libamdhip64.so`) beside it. Several processes may do this at once. Returns the library's path.
     ///
     /// # Errors
     /// See [`Error`].
@@ -113,7 +113,7 @@ impl DropIn<'_> {
         command.args(["-shared", "-o"]).arg(output);
         command.arg("-Wl,--whole-archive").arg(self.archive).arg("-Wl,--no-whole-archive");
         command.arg(option("-Wl,--version-script=", self.script)).arg(format!("-Wl,-soname,{}", self.soname));
-        // Calls inside the library stay inside, whatever else the process has of the same name.
+        // Calls inside the library stay inside, even if the process has other symbols of the same name.
         command.args(["-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,-z,relro,-z,now"]);
         if self.strip {
             command.arg("-Wl,--strip-debug");

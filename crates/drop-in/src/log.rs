@@ -1,7 +1,8 @@
-//! What a drop-in library has to say besides codes: errors, fault reports among them, on standard error.
+//! Messages of a drop-in library on standard error: errors, including fault reports.
 //!
-//! `FERROCM_LOG` says what is written: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`. A program that takes reports by
-//! itself ([`leave_reports`]) tells of them by itself, so they are only written where the variable is set.
+//! `FERROCM_LOG` sets the level: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`. A program
+//! that handles fault reports itself ([`leave_reports`]) also shows them, so they are written only if the
+//! variable is set.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -12,35 +13,36 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// The program takes reports by itself.
+/// The program handles fault reports itself.
 static REPORTS_ARE_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Says that the program takes reports by itself, and tells of them: they are not written as well, unless the variable asks for it.
+/// Declares that the program handles and shows fault reports itself. They are then not written here, unless
+/// the variable asks for it.
 pub fn leave_reports() {
     REPORTS_ARE_LEFT.store(true, Ordering::Relaxed);
 }
 
-/// Has messages of the level that the variable names, and of more serious ones, written as lines that begin with the
-/// library's name. The first call of a process, or rather of one copy of this crate in it, holds.
+/// Starts writing messages of the variable's level and above, as lines that begin with the library's name.
+/// Only the first call counts, per copy of this crate in the process.
 pub fn start(library: &'static str) {
     let named = variables::LOG.word().unwrap_or_else(|error| {
         to_standard_error(&format!("{library}: {error}"));
         None
     });
     let asked_for = named.is_some();
-    // The words of the table are the names of levels.
+    // The words in the variable's table are level names.
     let level = named.and_then(|name| name.parse().ok()).unwrap_or(LevelFilter::ERROR);
-    // The subscriber is this library's own, which nothing else can have set.
+    // The subscriber belongs to this library; nothing else can have set it.
     let log = Log { library, level, asked_for, write: to_standard_error };
     let _ = tracing::subscriber::set_global_default(log);
 }
 
 fn to_standard_error(line: &str) {
-    // Standard error that is closed has no reader.
+    // If standard error is closed, nobody reads it.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Hands each message on as a line.
+/// Writes each message as a line.
 struct Log<W> {
     library: &'static str,
     level: LevelFilter,
@@ -77,7 +79,7 @@ impl<W: Fn(&str) + 'static> Subscriber for Log<W> {
     fn exit(&self, _: &Id) {}
 }
 
-/// One message: the text, what belongs to it, and the report if there is one, which has lines of its own.
+/// One message: the text, its fields, and the report, if any, on separate lines.
 #[derive(Default)]
 struct Text {
     message: String,
@@ -144,7 +146,7 @@ mod tests {
         let (report, other) =
             ("liba: error: a stream has failed (code: 700)\nfirst\nsecond", "liba: warn: left out");
         assert_eq!(told(false), [report, other]);
-        // Whoever takes reports is told twice only if that is asked for.
+        // A program that handles reports gets them twice only on request.
         leave_reports();
         assert_eq!((told(false), told(true)), (vec![other.to_owned()], vec![report.into(), other.into()]));
     }

@@ -1,4 +1,4 @@
-//! A file per subcommand: its `Arguments`, and `run`, which does it.
+//! One file per subcommand: its `Arguments`, and `run`, which executes it.
 
 pub(crate) mod bench;
 pub(crate) mod devices;

@@ -1,6 +1,7 @@
-//! The program `ferrocm`: what people who use the crates need beside them.
+//! The program `ferrocm`, the command-line companion of the crates.
 //!
-//! All of it is [`main`], which other programs of this project call, too. The API follows the program and may change with every version.
+//! Its only function is [`main`], which other programs of this project also call. The API follows the program
+//! and may change with every version.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -15,13 +16,14 @@ use setup::Program;
 
 use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, patch, rocm, run, setup as set_up};
 
-/// This program, as texts call it.
+/// This program's name in messages.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
 
 /// Status for a malformed command line or device URI.
 const USAGE: u8 = 2;
 
-/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices, translates CUDA.
+/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices,
+/// translates CUDA.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = HELP)]
 struct Cli {
@@ -31,23 +33,23 @@ struct Cli {
 
 const HELP: &str = "\
 Examples:
-  ferrocm setup               find the device compiler, or install it
-  ferrocm doctor              see what is here, what is missing and what to do about it
-  ferrocm devices             see which GPUs a program can open, and by which URIs
-  ferrocm run ./saxpy         run a HIP program, on a virtual GPU where there is no other
+  ferrocm setup               find or install the device compiler
+  ferrocm doctor              check what is installed, and how to get what is missing
+  ferrocm devices             list the GPUs that a program can open, with their URIs
+  ferrocm run ./saxpy         run a HIP program, on a virtual GPU if there is no other
   ferrocm rocm -- ./saxpy     run it on AMD's own libraries, over a virtual GPU
-  ferrocm hipcc a.hip -o a    compile a HIP program and link it
-  ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
+  ferrocm hipcc a.hip -o a    compile and link a HIP program
+  ferrocm hipify --check src  report what in CUDA sources does not translate to HIP
   ferrocm patch --checkout DIR engine
-                              have a Rust program that uses CUDA run on AMD GPUs
-  ferrocm bench extract LOG   see what a training log says of speed, memory and loss
+                              make a Rust program that uses CUDA run on AMD GPUs
+  ferrocm bench extract LOG   show speed, memory and loss from a training log
   ferrocm bench compare a.json b.json
-                              see which of two training runs is faster, by how much, at what cost
+                              show which of two training runs is faster, by how much, and its cost
   ferrocm bench run           measure the GPU, and check each result
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
 
-// Each has a file in `commands`, with its help.
+// Each has its own file in `commands`, with its help.
 #[derive(Debug, Subcommand)]
 enum Command {
     Setup(set_up::Arguments),
@@ -55,7 +57,7 @@ enum Command {
     Devices(devices::Arguments),
     Run(run::Arguments),
     Rocm(rocm::Arguments),
-    // Its options are clang's, and `main` takes them before clap does.
+    // Its options are clang's; `main` handles them before clap.
     Hipcc(hipcc::Arguments),
     Hipconfig(hipcc::ConfigArguments),
     Hipify(Box<hipify::Arguments>),
@@ -65,9 +67,9 @@ enum Command {
     Man(documents::Man),
 }
 
-/// Does what the command line of this process says. Returns the status to exit with.
+/// Executes the command line of this process. Returns the exit status.
 pub fn main() -> ExitCode {
-    // clap would take `--` for itself.
+    // clap would consume `--`.
     let given: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let [name, arguments @ ..] = given.as_slice()
         && name == "hipcc"
@@ -80,7 +82,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Run(arguments) => {
-            // It returns only if there is no program.
+            // Returns only if no program was started.
             let (status, error) = run::run(&arguments);
             output::tell_error(&error);
             return ExitCode::from(status);
@@ -91,7 +93,7 @@ pub fn main() -> ExitCode {
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Completions(arguments) => documents::completions(arguments),
         Command::Man(arguments) => documents::man(&arguments),
-        // Their exit status says what was found.
+        // Their exit status reports findings.
         Command::Hipify(arguments) => return hipify::run(&arguments),
         Command::Bench(arguments) => match bench::run(arguments) {
             Ok(status) => return status,
@@ -110,7 +112,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The status that was found out, or that of a failure.
+/// The given status, or that of a failure.
 fn exit(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),

@@ -1,8 +1,8 @@
-//! What is written to standard output and standard error.
+//! Writing to standard output and standard error.
 
 use std::io::{self, Write};
 
-/// Writes to standard output. Whoever closes it has read enough, which is no error.
+/// Writes to standard output. A closed pipe is not an error: the reader has seen enough.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -13,7 +13,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes an error and its causes, each once: most errors tell their causes themselves.
+/// Writes an error and its causes, each once: most errors already include their causes.
 pub(crate) fn tell_error(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");
     for cause in error.chain().skip(1).map(ToString::to_string) {

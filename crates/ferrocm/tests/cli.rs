@@ -18,10 +18,10 @@ fn virtual_targets() -> impl Iterator<Item = (&'static str, u64)> {
     executed.map(|row| (row.name, if row.name.starts_with("gfx9") { 64 } else { 32 }))
 }
 
-/// A library that is not there, so that no test depends on what this machine has.
+/// A missing library, so that no test depends on this machine's libraries.
 const NO_LIBRARY: &str = "/no/such/libamdhip64.so";
 
-/// The program, in an environment without GPUs and without choices of whoever runs the tests.
+/// The program, in an environment without GPUs and without the user's settings.
 fn ferrocm(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ferrocm"));
     command.args(arguments).stdin(Stdio::null()).env("FERROCM_HIP_LIBRARY", NO_LIBRARY);
@@ -49,7 +49,7 @@ fn run(command: &mut Command) -> Ran {
     let output = command.output().expect("starts");
     let text = |bytes| String::from_utf8(bytes).expect("prints UTF-8");
     let ran = Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
-    // Who installed the program has no checkout.
+    // Users who installed the program have no checkout.
     assert!(!ran.out.contains("xtask") && !ran.err.contains("xtask"), "{}{}", ran.out, ran.err);
     ran
 }
@@ -58,7 +58,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The row of a table whose first cell is this, with the lines below it that belong to it.
+/// The row of a table with this first cell, and its continuation lines.
 fn row<'a>(text: &'a str, first: &str) -> &'a str {
     let is_first = |line: &str| line.split("  ").next() == Some(first);
     let mut start = 0;
@@ -117,7 +117,7 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["bench", "extract"], "<LOG>"),
         (
             &["bench", "extract", "--format", "x", "a.log"],
-            "`x` is no format; there are primus, megatron, nemo,",
+            "`x` is not a format; the formats are primus, megatron, nemo,",
         ),
         (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `steady`"),
         (&["bench", "extract", "--gpus", "0", "a.log"], "0 is not in 1.."),
@@ -147,14 +147,14 @@ fn run_becomes_the_program_with_the_libraries_first() {
     let none = run(&mut ferrocm(&["run", "--libraries", path, "env"]));
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""), "{}", none.err);
     assert!(none.err.contains(&format!("there is no libamdhip64.so.7 in {path}")), "{}", none.err);
-    // What a program of this test never loads.
+    // The programs of this test never load these files.
     fs::write(libraries.join("libamdhip64.so.7"), "").expect("write");
     let with = |arguments: &[&str]| {
         let mut command = ferrocm(&["run"]);
         command.args(arguments).env("FERROCM_LIBRARIES", path).env("LD_LIBRARY_PATH", "/before");
         run(&mut command)
     };
-    // Of the environment, these alone: the rest is that of whoever runs the tests.
+    // Only these variables: the rest belongs to whoever runs the tests.
     let shown = "for name in LD_LIBRARY_PATH FERROCM_DEVICE FERROCM_HSA_DEVICE; do eval \"echo $name=\\$$name\"; done";
     let ran = with(&["--device", "vgpu:gfx90a", "--", "sh", "-c", shown]);
     let expected = format!("LD_LIBRARY_PATH={path}:{path}/hiprtc:{path}/rocblas:{path}/rccl:/before");
@@ -166,7 +166,7 @@ fn run_becomes_the_program_with_the_libraries_first() {
     for line in [&*expected, "FERROCM_DEVICE=", "FERROCM_HSA_DEVICE=vgpu:gfx90a"] {
         assert!(ran.out.lines().any(|found| found == line), "{line} in {}", ran.out);
     }
-    // Options behind the program's name are the program's.
+    // Options after the program's name belong to the program.
     let ran = with(&["sh", "-c", "echo $1; exit 7", "--device", "--device"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(7), "--device\n"), "{}", ran.err);
     let ran = with(&["--", "no-such-program"]);
@@ -193,9 +193,9 @@ fn rocm_fetches_nothing_without_the_libraries_of_the_virtual_gpu() {
     let error = rocm(&["--", "rocminfo"]);
     assert!(error.contains("there is no libhsa-runtime64.so.1 in ") && error.contains("/hsa"), "{error}");
     for (arguments, told) in [
-        (&["--version", "6.0"][..], "\"6.0\" is no ROCm release that is known here: 5.2, 5.7, 6.4, 7.2"),
+        (&["--version", "6.0"][..], "\"6.0\" is not a known ROCm release: 5.2, 5.7, 6.4, 7.2"),
         (&["--version", "6.4", "--own-hip"], "need --version 7.2"),
-        (&["--with", "cublas"], "\"cublas\" is nothing that is known here for ROCm 7.2"),
+        (&["--with", "cublas"], "\"cublas\" is not a known addition to ROCm 7.2"),
     ] {
         let error = rocm(arguments);
         assert!(error.contains(told), "{error}");
@@ -232,7 +232,7 @@ fn manual_pages_and_completions_know_every_command() {
         let text = fs::read_to_string(pages.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
         assert!(text.contains(".TH ") && text.contains(".SH SYNOPSIS"), "{page}: {text}");
     }
-    // The judge of a shell's text is the shell.
+    // Let the shell itself judge the completions.
     let ran = run(&mut ferrocm(&["completions", "bash"]));
     let script = format!(
         "{}\nCOMP_WORDS=(ferrocm de); COMP_CWORD=1; _ferrocm ferrocm de ferrocm; echo \"${{COMPREPLY[@]}}\"",
@@ -389,7 +389,7 @@ fn a_bad_variable_is_an_error_that_names_it_and_the_bad_part() {
         for part in ["FERROCM_DEVICE", "vgpu:gfx1100?cu=4", "`cu` is not a parameter"] {
             assert!(ran.err.contains(part), "{part} in {}", ran.err);
         }
-        // What there is instead is shown all the same.
+        // The available devices are still shown.
         assert!(ran.out.contains("vgpu:gfx1201"), "{}", ran.out);
         if command.len() == 2 {
             let default = json(&ran.out)["default"].clone();
@@ -411,7 +411,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
 
-/// Folders in which nothing is: `bin`, `cache`, `tmp`.
+/// Empty folders: `bin`, `cache`, `tmp`.
 struct Empty(tempfile::TempDir);
 
 impl Empty {
@@ -458,7 +458,7 @@ fn doctor_says_what_is_missing_and_what_to_do() {
         assert!(ran.err.contains(part), "{part} in {}", ran.err);
     }
     assert!(ran.err.starts_with("error: required, but not in order: "), "{}", ran.err);
-    // Every place that was looked at, and what is there.
+    // Every place searched, and what was found there.
     let prefix = empty.path("cache/toolchain/current").display().to_string();
     assert!(ran.out.contains(&format!("\n  {prefix}: set-up has installed no clang there\n")), "{}", ran.out);
     let device = if cfg!(feature = "virtual") { "vgpu:gfx1100" } else { "MISSING" };
@@ -504,9 +504,9 @@ fn setup_without_a_network_says_so_and_leaves_nothing_behind() {
     let empty = Empty::new();
     let apt = empty.path("apt");
     fs::create_dir(&apt).expect("folder");
-    // Nothing listens at this port of this machine.
+    // Nothing listens on this local port.
     fs::write(apt.join("sources.list"), "deb http://127.0.0.1:1/debian bookworm main\n").expect("write");
-    // What was installed before stays in use.
+    // The previous installation stays in use.
     let toolchains = empty.path("cache/toolchain");
     fs::create_dir_all(toolchains.join("old")).expect("folder");
     symlink("old", toolchains.join("current")).expect("link");
@@ -568,7 +568,7 @@ fn bench_extract_prints_a_table_json_and_the_seed_format() {
         "  step time        mean 2.0000 s (95 %: 2.0000 to 2.0000), median 2.0000 s",
         "  throughput       16384.0 tokens/s, 2048.0 tokens/s/GPU, 100.0 TFLOP/s/GPU",
         "  loss             12 to 11.8",
-        "  finding          1 of 4 losses are missing or no finite numbers [loss-is-no-number]",
+        "  finding          1 of 4 losses are missing or not finite [loss-is-no-number]",
         "  ignored          line 7: loss is not finite: `nan`",
     ] {
         assert!(ran.out.lines().any(|found| found == line), "{line:?} in {}", ran.out);
@@ -619,7 +619,7 @@ fn bench_extract_reads_several_logs_and_standard_input() {
     let written = fs::read_to_string(folder.path().join("records/b.json")).expect("written");
     assert_eq!(json(&written)["performance_metrics"]["avg_step_time_seconds"], 4.0);
 
-    // What failed is told; the others are printed.
+    // Failures are reported; the others are printed.
     let ran = run(&mut ferrocm(&["bench", "extract", &first, &bad, &at("none.log")]));
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.out.contains("a.log\n  format           maxtext"), "{}", ran.out);
@@ -641,7 +641,7 @@ fn bench_extract_reads_several_logs_and_standard_input() {
     assert!(ran.err.contains("standard input (-) is read alone"), "{}", ran.err);
 }
 
-/// Whoever installs the program to get the compiler has none that could build what measures.
+/// Whoever installs the program to get the compiler cannot build the measuring code yet.
 #[cfg(not(feature = "measure"))]
 #[test]
 fn bench_run_says_how_to_build_what_measures() {

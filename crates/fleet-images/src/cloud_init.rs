@@ -1,4 +1,4 @@
-//! The user data of cloud-init, which sets a machine up at its first start.
+//! The user data for cloud-init, which sets up a machine at its first start.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::table::key_file;
 use crate::{Error, Result, Table, keys, read};
 
-/// Scripts that machines have, and where.
+/// Scripts on machines, and their places.
 const SCRIPTS: [(&str, &str); 5] = [
     ("ci/images/steps/machine-ready.sh", "/opt/ferrocm/machine-ready.sh"),
     ("ci/images/runners/common.sh", "/opt/ferrocm/runners/common.sh"),
@@ -23,7 +23,8 @@ const BEFORE: &str = "ci/images/steps/agent-after-setup.sh";
 fn block(text: &str, indent: usize, name: &str) -> Result<String> {
     let mut out = String::new();
     for (number, line) in text.lines().enumerate() {
-        // A block takes its indent from its first line, and has no tabs or control characters in front of text.
+        // A block takes its indent from its first line, and must not have tabs or control characters before
+        // text.
         let problem = match line {
             line if number == 0 && (line.is_empty() || line.starts_with(' ')) => {
                 "it is the first, and blank or indented"
@@ -43,7 +44,7 @@ fn block(text: &str, indent: usize, name: &str) -> Result<String> {
     Ok(out)
 }
 
-/// A file that is written on the machine.
+/// A file to write on the machine.
 fn file(path: &str, permissions: &str, text: &str, name: &str) -> Result<String> {
     let content = block(text, 6, name)?;
     Ok(format!(
@@ -81,7 +82,7 @@ pub(crate) fn user_data(table: &Table, project: &Path) -> Result<String> {
         }
     }
     for (script, path) in SCRIPTS {
-        // What is sourced is not run.
+        // Sourced files need not be executable.
         let permissions = if script.ends_with("/common.sh") { "0644" } else { "0755" };
         out += &file(path, permissions, &read(&project.join(script))?, script)?;
     }

@@ -1,14 +1,14 @@
-//! The Dockerfiles: one to build and test without a GPU, one to test on a GPU what was built.
+//! The Dockerfiles: one to build and test without a GPU, one to test the results on a GPU.
 
 use crate::Table;
 use crate::table::key_file;
 
-/// The number of the user that runs jobs: 1000 is somebody else in Ubuntu's image.
+/// The id of the user that runs jobs: 1000 is another user in Ubuntu's image.
 const USER: u32 = 1001;
 
 const MADE: &str = "# Made by `cargo xtask ci images` from ci/images/images.toml.\n";
 
-/// The step that installs packages, and leaves no lists behind.
+/// The step that installs packages and removes the package lists.
 fn install(packages: &[String]) -> String {
     let packages: String = packages.iter().map(|package| format!("        {package} \\\n")).collect();
     format!(
@@ -53,9 +53,9 @@ pub(crate) fn test(table: &Table) -> String {
     for key in table.keys_on("test") {
         out += &format!("COPY keys/{}.asc {}\n", key.name, key_file(&key.name));
     }
-    // Before there are certificates, sources that need them cannot be read.
+    // Sources over HTTPS need certificates, so these come first.
     out += &install(&["ca-certificates".to_owned()]);
-    // One step: a file for each source, and for what of it is preferred.
+    // One step: a file for each source, and for its preferences.
     let mut files = Vec::new();
     for source in table.sources_on("test") {
         let stanza = source.stanza(&table.test_codename);
@@ -68,7 +68,7 @@ pub(crate) fn test(table: &Table) -> String {
     });
     out += &format!("RUN {}\n", written.collect::<Vec<_>>().join(" \\\n    && "));
     out += install(&table.test_packages).trim_end();
-    // The groups have the machine's numbers only there; `--group-add` names them.
+    // The groups' ids are known only on the machine; `--group-add` names them.
     out += &format!(
         " \\\n    && groupadd --force render \\\n    \
          && useradd --create-home --uid {USER} --groups video,render {user}\n\

@@ -1,4 +1,4 @@
-//! Keys: put into the user data once they have been looked at.
+//! Keys: inserted into the user data after a check.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use setup::run;
 
 use crate::{Error, Result, Table, USER_DATA, read};
 
-/// What stands in the place of a key.
+/// The placeholder for a key.
 pub(crate) fn placeholder(name: &str) -> String {
     format!("@key {name}@\n")
 }
@@ -19,7 +19,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Of a folder.
+    /// Keys in a folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
@@ -29,10 +29,10 @@ impl Keys {
         self.folder.join(format!("{name}.asc"))
     }
 
-    /// Fetches all keys of the table (`ci/images/keys/fetch.sh`), or looks at those that are there.
+    /// Fetches all keys of the table (`ci/images/keys/fetch.sh`), or checks the existing ones.
     ///
     /// # Errors
-    /// [`Error::Run`]; a key that is another one is not kept.
+    /// [`Error::Run`]; a wrong key is not kept.
     pub fn fetch(&self, table: &Table, project: &Path) -> Result<()> {
         for key in &table.keys {
             let mut command = Command::new("sh");
@@ -43,10 +43,11 @@ impl Keys {
         Ok(())
     }
 
-    /// The user data with keys in their places. Each key is looked at again, by `gpg`.
+    /// The user data with the keys inserted. `gpg` checks each key again.
     ///
     /// # Errors
-    /// [`Error::File`] for a key that is missing, [`Error::Key`] for one that is not as the table says, and what is wrong with the table.
+    /// [`Error::File`] for a missing key, [`Error::Key`] for one that differs from the table, and errors
+    /// about the table.
     pub fn user_data(&self, table: &Table, project: &Path) -> Result<String> {
         let mut text = crate::files(project)?
             .into_iter()
@@ -60,7 +61,7 @@ impl Keys {
             let armored = armored.trim();
             let (begin, end) = ("-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----");
             if !armored.starts_with(begin) || !armored.ends_with(end) {
-                return Err(problem("it is no armoured public key".to_owned()));
+                return Err(problem("it is not an armoured public key".to_owned()));
             }
             let found = fingerprint(&path)?;
             if found.as_deref() != Some(&key.fingerprint) {
@@ -80,7 +81,7 @@ impl Keys {
 
 /// The fingerprint of the first primary key in a file.
 fn fingerprint(path: &Path) -> Result<Option<String>> {
-    // It wants a folder of its own even to look at a file.
+    // gpg needs a home folder even to read a file.
     let home = tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let mut command = Command::new("gpg");
     command.arg("--homedir").arg(home.path());

@@ -1,8 +1,9 @@
-//! What the machines of a pool and the containers of its jobs are made of: from one table, `ci/images/images.toml`, the user data of
-//! cloud-init and the Dockerfiles.
+//! Generates the images of a pool's machines and of its jobs' containers from one table,
+//! `ci/images/images.toml`: cloud-init's user data and the Dockerfiles.
 //!
-//! [`files`] makes what is checked in. Keys that sign packages are no part of the project: the checked-in user data has a line in the
-//! place of each, and [`Keys`] puts the keys there that [`fetch.sh`](../../../ci/images/keys/fetch.sh) has fetched and looked at.
+//! [`files`] generates the checked-in files. Keys that sign packages are not part of the project: the
+//! checked-in user data has a placeholder for each, and [`Keys`] inserts the keys that
+//! [`fetch.sh`](../../../ci/images/keys/fetch.sh) has fetched and checked.
 
 mod cloud_init;
 mod docker;
@@ -27,7 +28,7 @@ pub const USER_DATA: &str = "ci/images/cloud-init/user-data.yaml";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
@@ -36,10 +37,10 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// A table that is not one.
+    /// The table is not valid TOML.
     #[error("{TABLE}: {0}")]
     Syntax(#[from] toml_edit::TomlError),
-    /// The table lacks something, or has it otherwise than it should be.
+    /// The table lacks something or has an invalid value.
     #[error("{TABLE}: {place}: {problem}")]
     Table {
         /// Where in the table.
@@ -47,8 +48,8 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A script that is put into the user data has a line that the block of text there would not keep.
-    #[error("{script}: line {line} cannot stand in the user data: {problem}")]
+    /// A script for the user data has a line that a YAML block would not preserve.
+    #[error("{script}: line {line} cannot be in the user data: {problem}")]
     Script {
         /// The script.
         script: String,
@@ -57,7 +58,7 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A key that is no key, or another one.
+    /// A file is not a key, or the wrong one.
     #[error("{}: {problem}", path.display())]
     Key {
         /// The key's file.
@@ -73,12 +74,12 @@ pub enum Error {
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A file that is made from the table.
+/// A file generated from the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
     /// Its path in the project's folder.
     pub path: &'static str,
-    /// What is in it.
+    /// Its contents.
     pub text: String,
 }
 
@@ -94,11 +95,11 @@ pub fn table(project: &Path) -> Result<Table> {
     Table::parse(&read(&project.join(TABLE))?)
 }
 
-/// All files that are made from the table and the scripts in a project's folder. The oldest compiler that the project builds with is the
-/// one of its manifest.
+/// All files generated from the table and the scripts in a project's folder. The oldest supported compiler is
+/// that of the project's manifest.
 ///
 /// # Errors
-/// As [`table`], and what is wrong with a script.
+/// As [`table`], and errors about scripts.
 pub fn files(project: &Path) -> Result<Vec<Made>> {
     let table = table(project)?;
     let manifest: toml_edit::DocumentMut =
@@ -122,7 +123,7 @@ pub fn files(project: &Path) -> Result<Vec<Made>> {
     ])
 }
 
-/// The paths of made files that are not as they would be made.
+/// The paths of generated files that are out of date.
 ///
 /// # Errors
 /// As [`files`].
@@ -133,7 +134,7 @@ pub fn differences(project: &Path) -> Result<Vec<&'static str>> {
     Ok(made.iter().filter(differs).map(|made| made.path).collect())
 }
 
-/// Makes all files anew and returns the paths of those that have changed.
+/// Regenerates all files and returns the paths of those that changed.
 ///
 /// # Errors
 /// As [`files`], and [`Error::File`].

@@ -1,10 +1,10 @@
-//! The table: read, and checked for what would only show on a machine.
+//! The table, and checks for errors that would otherwise appear only on a machine.
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::{Error, Result};
 
-/// What machines and containers are made of.
+/// The contents of machines and containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The machines' distribution.
@@ -15,23 +15,23 @@ pub struct Table {
     pub user: String,
     /// Its groups.
     pub groups: Vec<String>,
-    /// What is installed on machines.
+    /// Packages on machines.
     pub machine_packages: Vec<String>,
-    /// The image that builds start from, and the name of its release.
+    /// The base image of builds, and the name of its release.
     pub build_image: (String, String),
-    /// What is installed for builds.
+    /// Packages for builds.
     pub build_packages: Vec<String>,
-    /// The image that tests start from, and its version.
+    /// The base image of tests, and its version.
     pub test_image: (String, String),
     /// The name of its release.
     pub test_codename: String,
-    /// What is installed for tests.
+    /// Packages for tests.
     pub test_packages: Vec<String>,
     /// The release of ROCm.
     pub rocm: String,
-    /// Who signs packages.
+    /// Keys that sign packages.
     pub keys: Vec<Key>,
-    /// Where other packages come from.
+    /// Other sources of packages.
     pub sources: Vec<Source>,
 }
 
@@ -53,13 +53,13 @@ pub struct Source {
     pub name: String,
     /// Its address.
     pub uri: String,
-    /// What of it is used.
+    /// The used components.
     pub components: Vec<String>,
     /// The name of its key.
     pub key: String,
     /// Where it is used: `machine`, `test`.
     pub on: Vec<String>,
-    /// The host whose packages come before the distribution's of the same names.
+    /// The host whose packages take precedence over the distribution's of the same name.
     pub prefer: Option<String>,
 }
 
@@ -78,25 +78,25 @@ impl<'a> Part<'a> {
         self.table.get(key).ok_or_else(|| self.error(key, "it is missing"))
     }
 
-    /// One word: what goes into files as it is must not end the line or the word there.
+    /// One word: it is written to files unquoted, so it must not end a line or word there.
     fn word(&self, key: &str) -> Result<String> {
-        let text = self.item(key)?.as_str().ok_or_else(|| self.error(key, "it is no text"))?;
+        let text = self.item(key)?.as_str().ok_or_else(|| self.error(key, "it is not text"))?;
         self.checked(key, text)
     }
 
     fn checked(&self, key: &str, text: &str) -> Result<String> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-+._:/{}".contains(letter);
         if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
-            return Err(self.error(key, format!("\"{text}\" is no word of letters, digits and -+._:/")));
+            return Err(self.error(key, format!("\"{text}\" is not a word of letters, digits and -+._:/")));
         }
         Ok(text.to_owned())
     }
 
     /// Words in alphabetical order, each once, so that a change touches one line.
     fn words(&self, key: &str) -> Result<Vec<String>> {
-        let array = self.item(key)?.as_array().ok_or_else(|| self.error(key, "it is no list"))?;
+        let array = self.item(key)?.as_array().ok_or_else(|| self.error(key, "it is not a list"))?;
         let words = array.iter().map(|value| {
-            let text = value.as_str().ok_or_else(|| self.error(key, "it has something that is no text"))?;
+            let text = value.as_str().ok_or_else(|| self.error(key, "it has an item that is not text"))?;
             self.checked(key, text)
         });
         let words: Vec<String> = words.collect::<Result<_>>()?;
@@ -107,10 +107,10 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Nothing else than these.
+    /// Refuses unknown keys.
     fn only(&self, known: &[&str]) -> Result<()> {
         match self.table.iter().find(|(key, _)| !known.contains(key)) {
-            Some((key, _)) => Err(self.error(key, "nobody knows what it means")),
+            Some((key, _)) => Err(self.error(key, "it is unknown")),
             None => Ok(()),
         }
     }
@@ -142,12 +142,12 @@ impl Table {
     /// Reads the table.
     ///
     /// # Errors
-    /// [`Error::Syntax`], and [`Error::Table`] with the place of what is wrong.
+    /// [`Error::Syntax`], and [`Error::Table`] with the place of the error.
     pub fn parse(text: &str) -> Result<Self> {
         let document: DocumentMut = text.parse()?;
         let sections = ["machine", "build", "test", "rocm", "key", "source"];
         if let Some((name, _)) = document.iter().find(|(name, _)| !sections.contains(name)) {
-            let problem = "nobody knows what it means".to_owned();
+            let problem = "it is unknown".to_owned();
             return Err(Error::Table { place: name.to_owned(), problem });
         }
         let machine = ["distribution", "version", "codename", "user", "groups", "packages"];
@@ -172,7 +172,7 @@ impl Table {
             let digits =
                 fingerprint.chars().all(|digit| digit.is_ascii_digit() || ('A'..='F').contains(&digit));
             if fingerprint.len() != 40 || !digits {
-                return Err(part.error("fingerprint", "it is no 40 digits of 0 to 9 and A to F"));
+                return Err(part.error("fingerprint", "it is not 40 digits of 0 to 9 and A to F"));
             }
             keys.push(Key { name: part.word("name")?, url, fingerprint });
         }
@@ -181,7 +181,7 @@ impl Table {
         for part in parts(&document, "source", &known)? {
             let (name, uri, key) = (part.word("name")?, fill(part.word("uri")?), part.word("key")?);
             if uri.contains(['{', '}']) {
-                return Err(part.error("uri", format!("{uri} has braces that stand for nothing")));
+                return Err(part.error("uri", format!("{uri} has braces of unknown meaning")));
             }
             if !keys.iter().any(|found| found.name == key) {
                 return Err(part.error("key", format!("there is no key \"{key}\"")));
@@ -225,7 +225,7 @@ impl Table {
 }
 
 impl Source {
-    /// The source as apt reads it.
+    /// The source in apt's format.
     pub(crate) fn stanza(&self, codename: &str) -> String {
         format!(
             "Types: deb\nURIs: {}\nSuites: {codename}\nComponents: {}\nArchitectures: amd64\nSigned-By: {}\n",
@@ -235,14 +235,14 @@ impl Source {
         )
     }
 
-    /// What has apt prefer its packages.
+    /// apt's preference for its packages.
     pub(crate) fn preferences(&self) -> Option<String> {
         let host = self.prefer.as_ref()?;
         Some(format!("Package: *\nPin: origin {host}\nPin-Priority: 600\n"))
     }
 }
 
-/// Where a key lies on a machine or in a container.
+/// The path of a key on a machine or in a container.
 pub(crate) fn key_file(name: &str) -> String {
     format!("/etc/apt/keyrings/{name}.asc")
 }
@@ -272,14 +272,14 @@ mod tests {
         };
         for (from, to, message) in [
             ("user = \"runner\"", "", "machine.user: it is missing"),
-            ("user = \"runner\"", "user = 3", "machine.user: it is no text"),
-            ("user = \"runner\"", "user = \"a b\"", "machine.user: \"a b\" is no word"),
-            ("user = \"runner\"", "user = \"runner\"\ncolour = \"red\"", "machine.colour: nobody knows"),
+            ("user = \"runner\"", "user = 3", "machine.user: it is not text"),
+            ("user = \"runner\"", "user = \"a b\"", "machine.user: \"a b\" is not a word"),
+            ("user = \"runner\"", "user = \"runner\"\ncolour = \"red\"", "machine.colour: it is unknown"),
             ("\"git\",", "\"git\", \"curl\",", "machine.packages: curl comes after git"),
             ("\"git\",", "\"git\", \"git\",", "machine.packages: git comes after git"),
-            ("\"git\",", "\"git; reboot\",", "machine.packages: \"git; reboot\" is no word"),
-            ("\"git\",", "\"-y\",", "machine.packages: \"-y\" is no word"),
-            ("[rocm]", "[rock]", "rock: nobody knows"),
+            ("\"git\",", "\"git; reboot\",", "machine.packages: \"git; reboot\" is not a word"),
+            ("\"git\",", "\"-y\",", "machine.packages: \"-y\" is not a word"),
+            ("[rocm]", "[rock]", "rock: it is unknown"),
             ("key = \"rocm\"", "key = \"rocks\"", "source 2.key: there is no key \"rocks\""),
             (
                 "amdgpu/{driver}",
@@ -287,7 +287,7 @@ mod tests {
                 "source 2.uri: https://repo.radeon.com/amdgpu/{drover}/ubuntu has braces",
             ),
             ("on = [\"machine\"]", "on = [\"moon\"]", "source 1.on: moon is neither"),
-            ("CA8BB4727A47B4D0", "CA8BB4727A47B4", "key 2.fingerprint: it is no 40 digits"),
+            ("CA8BB4727A47B4D0", "CA8BB4727A47B4", "key 2.fingerprint: it is not 40 digits"),
             (
                 "https://repo.radeon.com/rocm/rocm",
                 "http://repo.radeon.com/rocm/rocm",

@@ -10,20 +10,20 @@ use tar::{Builder, EntryType, Header};
 
 use crate::Error;
 
-/// A file that goes into an archive.
+/// A file for an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Where it is in the archive.
+    /// Its path in the archive.
     pub name: String,
-    /// Where it is now.
+    /// Its path on disk.
     pub path: PathBuf,
 }
 
-/// The files below a folder, sorted by name. A link to a file below it counts as that file. Other links, sockets and the like are refused:
-/// what they lead to is not in the archive.
+/// The files below a folder, sorted by name. A link to a file below the folder counts as that file. Other
+/// links, sockets and the like are refused, because their targets are not in the archive.
 ///
 /// # Errors
-/// The folder cannot be read, or holds something that is no file.
+/// The folder cannot be read, or contains something that is not a file.
 pub fn items(folder: &Path) -> Result<Vec<Item>, Error> {
     let root = folder.canonicalize().map_err(Error::io("read", folder))?;
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ fn collect(folder: &Path, root: &Path, prefix: &str, found: &mut Vec<Item>) -> R
         let path = entry.path();
         let name = entry.file_name();
         let Some(name) = name.to_str() else {
-            return Err(Error::input(&path, "its name is no UTF-8, which an archive has to have"));
+            return Err(Error::input(&path, "its name is not UTF-8, as archives require"));
         };
         let name = format!("{prefix}{name}");
         let kind = entry.file_type().map_err(Error::io("read", &path))?;
@@ -47,10 +47,7 @@ fn collect(folder: &Path, root: &Path, prefix: &str, found: &mut Vec<Item>) -> R
         } else if kind.is_file() || (kind.is_symlink() && leads_to_file(&path, root)) {
             found.push(Item { name, path });
         } else {
-            return Err(Error::input(
-                &path,
-                "is neither a file nor a folder, and so cannot go into an archive",
-            ));
+            return Err(Error::input(&path, "is neither a file nor a folder, so it cannot be archived"));
         }
     }
     Ok(())
@@ -61,17 +58,17 @@ fn leads_to_file(link: &Path, root: &Path) -> bool {
     link.canonicalize().is_ok_and(|path| path.starts_with(root) && path.is_file())
 }
 
-/// Writes a `.tar.gz` of files, all of which lie below one folder of this name in it. Equal files give equal archives, whoever writes them
-/// and whenever.
+/// Writes a `.tar.gz` of files, below one folder of this name. Equal files give equal archives, regardless of
+/// user and time.
 ///
 /// # Errors
-/// A file cannot be read, or the archive not written.
+/// A file cannot be read, or the archive cannot be written.
 pub fn write(archive: &Path, top: &str, items: &[Item], time: u64) -> Result<(), Error> {
     let mut sorted: Vec<&Item> = items.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let unfinished = archive.with_extension("unfinished");
     let file = File::create(&unfinished).map_err(Error::io("write", &unfinished))?;
-    // Neither the time nor the system that packs is in it.
+    // It contains neither the time nor the packing system.
     let gzip =
         GzBuilder::new().mtime(0).operating_system(255).write(io::BufWriter::new(file), Compression::new(9));
     let mut tar = Builder::new(gzip);
@@ -108,7 +105,7 @@ fn is_program(_: &std::fs::Metadata) -> bool {
 /// Unpacks an archive into a folder. Names that lead out of it, and links, are refused.
 ///
 /// # Errors
-/// The archive cannot be read, or holds what it should not.
+/// The archive cannot be read, or has unexpected contents.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<(), Error> {
     let file = File::open(archive).map_err(Error::io("read", archive))?;
     let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(io::BufReader::new(file)));
@@ -175,7 +172,7 @@ mod tests {
         let (_, first) = tree("a", &["b", "lib/a.so", &long, "a"]);
         let (second_path, second) = tree("b", &["a", &long, "lib/a.so", "b"]);
         assert_eq!(first, second);
-        // Whoever reads it is someone else's program.
+        // The reader is a foreign program.
         let listed = Command::new("tar").args(["--utc", "-tvzf"]).arg(&second_path).output().expect("tar");
         let listed = String::from_utf8(listed.stdout).expect("UTF-8");
         assert_eq!(listed.lines().count(), 4, "{listed}");

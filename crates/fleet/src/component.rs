@@ -1,4 +1,4 @@
-//! `.ferrocm/fleet.toml` in a component's folder: what its maintainers say of its sources and tests.
+//! `.ferrocm/fleet.toml` in a component's folder: its maintainers' settings for sources and tests.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::error::read;
 /// Where the file is in a component's folder.
 pub const FILE: &str = ".ferrocm/fleet.toml";
 
-/// The settings. Keys that are not known are refused; a component without the file has the defaults.
+/// The settings. Unknown keys are refused; a component without the file has the defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Settings {
@@ -21,23 +21,23 @@ pub struct Settings {
     pub include: Vec<String>,
     /// The folder of test programs: each source in it has a `main`, and is linked with all sources.
     pub tests: String,
-    /// What kernels may use at most, as `build-kernels --limit` reads it.
+    /// Limits of kernels, in the format of `build-kernels --limit`.
     pub limits: Vec<String>,
-    /// A report of `build-kernels --json` that no kernel may be worse than.
+    /// A report of `build-kernels --json`; no kernel may be worse than in it.
     pub baseline: Option<String>,
     /// Options for the compiler.
     pub flags: Vec<String>,
-    /// Commands of bash that make further packages, in the folder that FLEET_PACKAGES names.
+    /// bash commands that make further packages, in the folder that FLEET_PACKAGES names.
     pub package: Vec<String>,
-    /// Seconds after which a test program is ended.
+    /// The time limit of a test program, in seconds.
     pub test_timeout: u64,
     /// Checks of virtual GPUs, as FERROCM_VGPU_CHECK names them.
     pub checks: String,
-    /// What hipify is told.
+    /// Options of hipify.
     pub hipify: Hipify,
     /// Tests that do not run.
     pub disabled: Vec<Exception>,
-    /// Tests that run and have to fail.
+    /// Tests that run and must fail.
     pub expected_failure: Vec<Exception>,
 }
 
@@ -51,11 +51,11 @@ pub struct Hipify {
     pub options: Vec<String>,
 }
 
-/// A test that is none, or that is known to fail, and why.
+/// A disabled test, or a known failure, and why.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Exception {
-    /// The test's name, as JUnit has it; `*` stands for anything.
+    /// The test's name in JUnit; `*` matches anything.
     pub test: String,
     /// On which targets; none means all.
     #[serde(default)]
@@ -87,7 +87,7 @@ impl Default for Settings {
 }
 
 impl Exception {
-    /// Whether it is about a device of a target at all.
+    /// Whether it applies to a device of a target.
     #[must_use]
     pub fn about(&self, target: &str, device: &str) -> bool {
         let kind = device_kind(device);
@@ -95,7 +95,7 @@ impl Exception {
             && (self.devices.is_empty() || self.devices.iter().any(|known| known == kind))
     }
 
-    /// Whether it is about a test on a device (`vgpu:gfx942`, `amdgpu`) of a target.
+    /// Whether it applies to a test on a device (`vgpu:gfx942`, `amdgpu`) of a target.
     #[must_use]
     pub fn holds(&self, test: &str, target: &str, device: &str) -> bool {
         matches(&self.test, test) && self.about(target, device)
@@ -107,17 +107,17 @@ fn device_kind(device: &str) -> &'static str {
     if device.starts_with("vgpu") { "vgpu" } else { "gpu" }
 }
 
-/// A text as one word of bash.
+/// A text as one bash word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Whether a name is of a form, in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` stands for anything.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     let Some(name) = name.strip_prefix(first).and_then(|name| name.strip_suffix(last)) else { return false };
-    // The first place that fits leaves the most to what comes behind.
+    // The first match leaves the most text for the rest.
     let mut parts = between.split('*');
     parts.try_fold(name, |name, part| name.split_once(part).map(|(_, behind)| behind)).is_some()
 }
@@ -126,7 +126,7 @@ impl Settings {
     /// Reads the settings of the component in a folder.
     ///
     /// # Errors
-    /// The file cannot be read, or the error names the key and what would be right.
+    /// The file cannot be read, or a value is invalid; the error names the key and what is expected.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE);
         if !path.exists() {
@@ -135,7 +135,8 @@ impl Settings {
         Self::parse(&read(&path)?).map_err(|reason| Error::Settings { path, reason })
     }
 
-    /// The settings, and what the description says of the component, as assignments of bash. A store that the environment names stays.
+    /// The settings, and the component's entry in the description, as bash assignments. A store named in the
+    /// environment takes precedence.
     #[must_use]
     pub fn variables(&self, description: &Description, component: &Component) -> String {
         let mut text = String::new();
@@ -178,7 +179,7 @@ impl Settings {
     /// Reads the text of such a file.
     ///
     /// # Errors
-    /// The key, what is wrong with it, and what would be right.
+    /// The key, what is wrong with it, and what is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let settings: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         for (key, folder) in [("sources", &settings.sources), ("tests", &settings.tests)] {
@@ -194,7 +195,7 @@ impl Settings {
             ));
         }
         if settings.test_timeout == 0 {
-            return Err("test-timeout: 0 ends each test at once; write seconds".into());
+            return Err("test-timeout: 0 would stop each test at once; write seconds".into());
         }
         for (key, rows) in
             [("disabled", &settings.disabled), ("expected-failure", &settings.expected_failure)]
@@ -202,7 +203,7 @@ impl Settings {
             for row in rows {
                 if row.reason.trim().is_empty() {
                     return Err(format!(
-                        "{key}: `{}` has no reason; say why, and where it is being worked on",
+                        "{key}: `{}` has no reason; say why, and where it is tracked",
                         row.test
                     ));
                 }
@@ -213,7 +214,7 @@ impl Settings {
                 }
                 if let Some(other) = row.targets.iter().find(|target| !target.starts_with("gfx")) {
                     return Err(format!(
-                        "{key}: targets: `{other}` is no target; write one such as `gfx942`"
+                        "{key}: targets: `{other}` is not a target; write one such as `gfx942`"
                     ));
                 }
             }
@@ -227,7 +228,7 @@ fn relative(key: &str, path: &str) -> Result<(), String> {
         .components()
         .any(|part| !matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
     if outside || path.is_empty() {
-        return Err(format!("{key}: `{path}` has to be a path in the component's folder"));
+        return Err(format!("{key}: `{path}` must be a path in the component's folder"));
     }
     Ok(())
 }
@@ -250,7 +251,7 @@ mod tests {
         );
         assert!(matches("a*b*c*d", "axbbcxd") && !matches("a*b*c*d", "axcbd") && matches("a**c", "ac"));
         assert!(!matches("ab*ba", "aba"), "one letter is not both");
-        // An answer takes no longer for many stars.
+        // Many stars take no longer.
         assert!(!matches(&"*a".repeat(40), &"a".repeat(39)) && matches(&"*a".repeat(40), &"a".repeat(40)));
     }
 

@@ -1,4 +1,4 @@
-//! `ci/fleet.toml`: which components there are, what they depend on, and what they are built and tested for.
+//! `ci/fleet.toml`: the components, their dependencies, and what they are built and tested for.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::error::read;
 use crate::rows::Rows;
 use crate::stages::Each;
 
-/// The whole description. Keys that are not known are refused.
+/// The whole description. Unknown keys are refused.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Description {
-    /// What holds for all components.
+    /// Settings of all components.
     pub fleet: Fleet,
-    /// Operating systems, the first of which is the one of jobs that run once.
+    /// Operating systems. Jobs that run once use the first.
     pub os: Vec<Os>,
     /// Releases of ROCm.
     pub rocm: Vec<Rocm>,
@@ -29,29 +29,31 @@ pub struct Description {
     pub component: Vec<Component>,
 }
 
-/// What holds for all components.
+/// Settings of all components.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Fleet {
     /// The repository with the templates and the steps, `owner/name`, on all three systems.
     pub repository: String,
-    /// The branch or tag of it that stubs name.
+    /// Its branch or tag, for stubs.
     pub r#ref: String,
     /// When nightly builds start: five fields as in crontab, in UTC.
     pub nightly: String,
-    /// Where `publish` copies archives, and `dependencies` looks for them: a folder, or an address that takes PUT and GET.
+    /// Where `publish` puts archives and `dependencies` looks for them: a folder, or an address that supports
+    /// PUT and GET.
     pub store: String,
-    /// Minutes after which a job is ended, unless the component says otherwise.
+    /// The time limit of a job in minutes, unless the component sets one.
     pub timeout: u32,
-    /// MiB up to which the container of a failed job is kept; 0 keeps none.
+    /// The maximum size in MiB of a failed job's container to keep; 0 keeps none.
     #[serde(default)]
     pub container_limit: u32,
-    /// The name of Azure's service connection to the repository with the templates; none where both are in one organisation.
+    /// The name of Azure's service connection to the repository with the templates; `None` if both are in one
+    /// organisation.
     #[serde(default)]
     pub azure_endpoint: Option<String>,
 }
 
-/// How much of the matrix a build runs. Each has the rows of the ones before it.
+/// How much of the matrix a build runs. Each tier includes the rows of the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -64,7 +66,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// All of them, in order.
+    /// All tiers, in order.
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Full];
 
     /// Its name.
@@ -77,10 +79,10 @@ impl Tier {
         }
     }
 
-    /// The tier of a name.
+    /// The tier with a name.
     ///
     /// # Errors
-    /// There is none of this name; the error lists them.
+    /// There is no such tier; the error lists them.
     pub fn parse(name: &str) -> Result<Self, Error> {
         let found = Self::ALL.into_iter().find(|tier| tier.name() == name);
         found.ok_or_else(|| Error::unknown("tier", name, Self::ALL.map(Self::name)))
@@ -93,23 +95,23 @@ impl Tier {
 pub struct Os {
     /// Its name, such as `debian-13`.
     pub name: String,
-    /// What installs packages there.
+    /// Its package manager.
     pub package_manager: PackageManager,
     /// The container image.
     pub image: String,
     /// The lowest tier that builds for it.
     pub tier: Tier,
-    /// What carries the container.
+    /// The machine for the container.
     pub runner: Runner,
 }
 
-/// What installs packages.
+/// A package manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PackageManager {
     /// Debian, Ubuntu.
     Apt,
-    /// Fedora, RHEL and its kin.
+    /// Fedora, RHEL and relatives.
     Dnf,
     /// SUSE.
     Zypper,
@@ -149,7 +151,7 @@ pub struct Rocm {
     pub tier: Tier,
 }
 
-/// A target, and what is done for it.
+/// A target, and how it is tested.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Target {
@@ -171,13 +173,13 @@ pub struct Target {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// What GPUs it has.
+    /// The target of its GPUs.
     pub target: String,
-    /// How many GPUs the tests of one job get; a job for each number.
+    /// Numbers of GPUs for the tests; one job for each number.
     pub gpus: Vec<u32>,
     /// The lowest tier that runs on it.
     pub tier: Tier,
-    /// Whether jobs are sent there at all.
+    /// Whether jobs are sent there.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// How each system finds its machines.
@@ -194,7 +196,7 @@ pub struct Component {
     pub kind: Kind,
     /// Its repository, `owner/name`.
     pub repository: String,
-    /// The branch that nightly and aggregate builds take.
+    /// The branch for nightly and aggregate builds.
     pub branch: String,
     /// Its folder in the repository.
     #[serde(default = "here")]
@@ -202,19 +204,19 @@ pub struct Component {
     /// Components whose archives it needs.
     #[serde(default)]
     pub depends: Vec<String>,
-    /// Targets; none means all.
+    /// Targets; empty means all.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Operating systems; none means all.
+    /// Operating systems; empty means all.
     #[serde(default)]
     pub os: Vec<String>,
-    /// Files whose changes start a build, as patterns of git's (`src/**`); none means all.
+    /// Files whose changes start a build, as git patterns (`src/**`); empty means all.
     #[serde(default)]
     pub paths: Vec<String>,
     /// How many jobs share the tests of a target.
     #[serde(default = "one")]
     pub shards: u32,
-    /// Minutes after which a job is ended.
+    /// The time limit of a job, in minutes.
     #[serde(default)]
     pub timeout: Option<u32>,
 }
@@ -223,7 +225,7 @@ pub struct Component {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// CUDA sources: hipified, compiled, and tested by programs that are linked with `libamdhip64`.
+    /// CUDA sources: hipified, compiled, and tested by programs linked with `libamdhip64`.
     Cuda,
     /// A Rust crate or workspace, tested by cargo-nextest.
     Cargo,
@@ -256,7 +258,7 @@ impl Description {
     /// Reads and checks a description.
     ///
     /// # Errors
-    /// The file cannot be read, or the error names the key and what would be right.
+    /// The file cannot be read, or a value is invalid; the error names the key and what is expected.
     pub fn read(path: &Path) -> Result<Self, Error> {
         Self::parse(&read(path)?).map_err(|reason| Error::Settings { path: path.to_owned(), reason })
     }
@@ -264,7 +266,7 @@ impl Description {
     /// Reads and checks the text of a description.
     ///
     /// # Errors
-    /// The key, what is wrong with it, and what would be right.
+    /// The key, what is wrong with it, and what is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let description: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         plain(&toml::from_str(text).map_err(|error| error.to_string())?)?;
@@ -272,25 +274,25 @@ impl Description {
         Ok(description)
     }
 
-    /// The component of a name.
+    /// The component with a name.
     ///
     /// # Errors
-    /// There is none; the error lists them.
+    /// There is no such component; the error lists them.
     pub fn component(&self, name: &str) -> Result<&Component, Error> {
         let found = self.component.iter().find(|component| component.name == name);
         found.ok_or_else(|| Error::unknown("component", name, self.component.iter().map(|c| c.name.as_str())))
     }
 
-    /// Those that need a component's archive, directly.
+    /// The components that directly need a component's archive.
     pub fn dependents<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Component> {
         self.component.iter().filter(move |component| component.depends.iter().any(|needed| needed == name))
     }
 
-    /// All components, each behind those that it depends on.
+    /// All components, each after its dependencies.
     #[must_use]
     pub fn in_order(&self) -> Vec<&Component> {
         let mut ordered: Vec<&Component> = Vec::new();
-        // `check` has refused circles, so that each round places one at least.
+        // `check` has refused cycles, so each round places at least one.
         while ordered.len() < self.component.len() {
             let placed: BTreeSet<&str> = ordered.iter().map(|component| component.name.as_str()).collect();
             let next = self.component.iter().find(|component| {
@@ -309,7 +311,7 @@ impl Description {
         slug("fleet.repository", &self.fleet.repository)?;
         cron(&self.fleet.nightly)?;
         if self.fleet.timeout == 0 {
-            return Err("fleet.timeout: 0 ends each job at once; write minutes, such as 60".into());
+            return Err("fleet.timeout: 0 would stop each job at once; write minutes, such as 60".into());
         }
         if self.fleet.store.is_empty() {
             return Err("fleet.store: it is empty; write a folder, or an https:// address".into());
@@ -322,7 +324,7 @@ impl Description {
             for name in &names {
                 word(what, name)?;
                 if !seen.insert(*name) {
-                    return Err(format!("{what}: `{name}` is there twice; give each a name of its own"));
+                    return Err(format!("{what}: `{name}` appears twice; give each a different name"));
                 }
             }
             Ok(names.into_iter().map(str::to_owned).collect())
@@ -335,22 +337,19 @@ impl Description {
         }
         let components = names("component", self.component.iter().map(|c| c.name.as_str()).collect())?;
         if self.os[0].tier != Tier::Quick || self.rocm[0].tier != Tier::Quick {
-            return Err(
-                "os, rocm: the first of each is that of jobs that run once; its tier has to be `quick`"
-                    .into(),
-            );
+            return Err("os, rocm: jobs that run once use the first of each; its tier must be `quick`".into());
         }
         for target in &self.target {
             if !target.name.starts_with("gfx") {
                 return Err(format!(
-                    "target.name: `{}` is no target; write one such as `gfx942`",
+                    "target.name: `{}` is not a target; write one such as `gfx942`",
                     target.name
                 ));
             }
         }
         for runner in self.os.iter().map(|os| &os.runner).chain(self.pool.iter().map(|pool| &pool.runner)) {
             if runner.github.is_empty() || runner.azure.is_empty() || runner.gitlab.is_empty() {
-                return Err("runner: each system needs something to find machines by: github = […], azure = \"…\", gitlab = […]".into());
+                return Err("runner: each system needs a way to find machines: github = […], azure = \"…\", gitlab = […]".into());
             }
         }
         for pool in &self.pool {
@@ -367,7 +366,7 @@ impl Description {
         if ordered < self.component.len() {
             let placed: BTreeSet<_> = self.in_order().iter().map(|c| c.name.clone()).collect();
             let circle: Vec<_> = components.into_iter().filter(|name| !placed.contains(name)).collect();
-            return Err(format!("component.depends: {} depend on each other in a circle", circle.join(", ")));
+            return Err(format!("component.depends: {} depend on each other in a cycle", circle.join(", ")));
         }
         Ok(())
     }
@@ -394,11 +393,11 @@ impl Description {
             return Err(format!("{at}: shards: {} jobs; write 1 to {MOST_SHARDS}", component.shards));
         }
         if component.timeout == Some(0) {
-            return Err(format!("{at}: timeout: 0 ends each job at once; write minutes"));
+            return Err(format!("{at}: timeout: 0 would stop each job at once; write minutes"));
         }
         let folder = Path::new(&component.folder);
         if folder.is_absolute() || folder.components().any(|part| part == std::path::Component::ParentDir) {
-            return Err(format!("{at}: folder: `{}` is outside of the repository", component.folder));
+            return Err(format!("{at}: folder: `{}` is outside the repository", component.folder));
         }
         let lowest = |names: &[String], all: Vec<(&str, Tier)>| {
             let chosen =
@@ -411,8 +410,8 @@ impl Description {
             lowest(&component.os, self.os.iter().map(|os| (os.name.as_str(), os.tier)).collect());
         if of_targets.max(of_systems) > Some(Tier::Standard) {
             return Err(format!(
-                "{at}: only the tier `full` builds it, so that nothing judges pull requests and pushes; give it a target and an \
-                 operating system of a lower tier"
+                "{at}: only the tier `full` builds it, so nothing checks pull requests and pushes; give it a target \
+                 and an operating system of a lower tier"
             ));
         }
         let rows = Rows::of(self, component);
@@ -420,7 +419,7 @@ impl Description {
             let mut seen = BTreeSet::new();
             if let Some(row) = rows.each(each).iter().find(|row| !seen.insert(&row.id)) {
                 return Err(format!(
-                    "{at}: two of its jobs are called `{}`; give systems, releases, targets and pools other names",
+                    "{at}: two of its jobs have the name `{}`; rename systems, releases, targets or pools",
                     row.id
                 ));
             }
@@ -429,10 +428,10 @@ impl Description {
     }
 }
 
-/// GitHub takes no more than 256 jobs of a matrix, which has a row for each target as well.
+/// GitHub allows at most 256 jobs per matrix, and each shard has a row for each target.
 const MOST_SHARDS: u32 = 64;
 
-/// Refuses texts with line ends and other control characters: each goes into a line of some file.
+/// Refuses texts with line breaks and other control characters: each becomes part of a line in some file.
 fn plain(value: &toml::Value) -> Result<(), String> {
     match value {
         toml::Value::String(text) if text.contains(char::is_control) => {
@@ -444,7 +443,7 @@ fn plain(value: &toml::Value) -> Result<(), String> {
     }
 }
 
-/// Letters, digits, dots and dashes: what can be part of a job's name in all systems.
+/// Letters, digits, dots and dashes: the characters allowed in job names on all systems.
 fn word(what: &str, name: &str) -> Result<(), String> {
     let good = !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.')
@@ -452,7 +451,9 @@ fn word(what: &str, name: &str) -> Result<(), String> {
     if good {
         return Ok(());
     }
-    Err(format!("{what}: `{name}` is no name; write letters, digits, dots and dashes, such as `debian-13`"))
+    Err(format!(
+        "{what}: `{name}` is not a valid name; write letters, digits, dots and dashes, such as `debian-13`"
+    ))
 }
 
 fn slug(key: &str, name: &str) -> Result<(), String> {
@@ -463,7 +464,7 @@ fn slug(key: &str, name: &str) -> Result<(), String> {
     if parts.len() == 2 && parts.iter().all(good) {
         return Ok(());
     }
-    Err(format!("{key}: `{name}` names no repository; write owner and name, such as `vision/reduce`"))
+    Err(format!("{key}: `{name}` is not a repository; write owner and name, such as `vision/reduce`"))
 }
 
 fn cron(text: &str) -> Result<(), String> {
@@ -473,7 +474,9 @@ fn cron(text: &str) -> Result<(), String> {
     if fields.len() == 5 && fields.iter().all(|field| !field.is_empty() && good(field)) {
         return Ok(());
     }
-    Err(format!("fleet.nightly: `{text}` is no time; write the five fields of crontab, such as `17 2 * * *`"))
+    Err(format!(
+        "fleet.nightly: `{text}` is not a time; write the five fields of crontab, such as `17 2 * * *`"
+    ))
 }
 
 fn one_of(key: &str, name: &str, known: &[String]) -> Result<(), String> {
@@ -563,7 +566,7 @@ os = ["debian-13"]
 timeout = 90
 "#;
 
-    /// The example with a text in the place of another.
+    /// The example with a text replaced by another.
     pub(crate) fn with(from: &str, to: &str) -> Result<Description, String> {
         assert!(EXAMPLE.contains(from), "`{from}` is in the example");
         Description::parse(&EXAMPLE.replacen(from, to, 1))
@@ -597,15 +600,19 @@ timeout = 90
             (
                 "name = \"fedora-43\"",
                 "name = \"debian-13\"",
-                ["os: `debian-13` is there twice", "of its own"],
+                ["os: `debian-13` appears twice", "a different name"],
             ),
             ("name = \"fedora-43\"", "name = \"fedora 43\"", ["os: `fedora 43`", "`debian-13`"]),
             ("kind = \"cuda\"", "kind = \"cmake\"", ["unknown variant `cmake`", "`cuda`"]),
             ("shards = 2", "shards = 0", ["component `reduce`: shards", "1 to 64"]),
             ("shards = 2", "shards = 4000000000", ["component `reduce`: shards", "1 to 64"]),
-            ("gpus = [1, 8]", "gpus = [1, 1]", ["two of its jobs are called `mi300x-1-gpu", "other names"]),
+            (
+                "gpus = [1, 8]",
+                "gpus = [1, 1]",
+                ["two of its jobs have the name `mi300x-1-gpu", "rename systems"],
+            ),
             ("\"src/**\"", "\"src/**\\n\"", ["control character", "one line"]),
-            ("shards = 2", "depends = [\"engine\"]", ["in a circle", "reduce, engine"]),
+            ("shards = 2", "depends = [\"engine\"]", ["in a cycle", "reduce, engine"]),
             ("os = [\"debian-13\"]", "os = [\"fedora-43\"]", ["component `engine`", "lower tier"]),
             ("shards = 2", "folder = \"../x\"", ["folder: `../x`", "outside"]),
             ("azure = \"gpu-mi300x\"", "azure = \"\"", ["runner", "azure = "]),

@@ -1,41 +1,41 @@
-//! What can go wrong.
+//! Errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder cannot be read or written.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was to be done.
+        /// The attempted action.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A file of settings is not as it should be.
+    /// A file of settings is invalid.
     #[error("{}: {reason}", .path.display())]
     Settings {
         /// The file.
         path: PathBuf,
-        /// The key, what is wrong with it, and what would be right.
+        /// The key, what is wrong with it, and what is expected.
         reason: String,
     },
-    /// Something was asked for that the description does not have.
+    /// The description lacks the requested item.
     #[error("no {what} `{name}`; there are {known}")]
     Unknown {
         /// A component, stage, target …
         what: &'static str,
         /// Its name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: String,
     },
-    /// A file that a step left is not what it should be.
+    /// A step's output file is invalid.
     #[error("{}: {reason}", .path.display())]
     Input {
         /// The file.
@@ -48,13 +48,13 @@ pub enum Error {
     Step {
         /// The stage.
         stage: &'static str,
-        /// The row of the matrix, with a space before it, or nothing.
+        /// The row of the matrix, with a space before it, or empty.
         row: String,
         /// The step.
         step: &'static str,
         /// How its process ended.
         status: String,
-        /// The folder of what the job left.
+        /// The folder with the job's output.
         out: PathBuf,
     },
 }
@@ -88,7 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(Error::io("read", path))
 }
 
-/// Writes a text, and makes the folder for it.
+/// Writes a text and creates its folder.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(Error::io("make the folder", folder))?;

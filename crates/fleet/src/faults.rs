@@ -1,4 +1,4 @@
-//! Reports of virtual GPUs on faults, found in what a program wrote: kernel, line, lane.
+//! Finds fault reports of virtual GPUs in a program's output: kernel, line, lane.
 
 use std::collections::HashSet;
 
@@ -15,11 +15,11 @@ pub struct Fault {
     pub source: Option<String>,
     /// The workgroup, wave and lane.
     pub place: String,
-    /// The report as it was written.
+    /// The report as written.
     pub text: String,
 }
 
-/// The lines that a report consists of, behind the one with its kernel. `docs/use/faults.md` shows one.
+/// The lines of a report after the one with its kernel. `docs/use/faults.md` shows one.
 const PARTS: [&str; 5] = ["source ", "inlined at ", "pc ", "instruction ", "workgroup "];
 
 /// All reports in a text, each once.
@@ -39,10 +39,10 @@ pub fn find(text: &str) -> Vec<Fault> {
             let line = lines[index..end].iter().find_map(|line| line.trim_start().strip_prefix(part));
             line.map(|value| value.trim().to_owned())
         };
-        // A report without a place is part of something else that looks like one.
+        // A report without a place is something else that looks like one.
         let Some(place) = value("workgroup ") else { continue };
         let fault = Fault {
-            // A library says who it is first.
+            // A library prints its name first.
             what: lines[start].rsplit("error: ").next().unwrap_or_default().trim().to_owned(),
             kernel,
             target,
@@ -57,14 +57,14 @@ pub fn find(text: &str) -> Vec<Fault> {
     found
 }
 
-/// Kernel and target of the line that names them.
+/// The kernel and target in the line that names them.
 fn kernel(line: &str) -> Option<(String, String)> {
     let value = line.trim_start().strip_prefix("kernel ")?.trim();
     let (kernel, target) = value.strip_suffix(')')?.rsplit_once(" (")?;
     target.starts_with("gfx").then(|| (kernel.to_owned(), target.to_owned()))
 }
 
-/// The first line of the report whose kernel stands in a line: above it may be one that tells more of the address.
+/// The first line of a report, given its line with the kernel: a line above may describe the address.
 fn first(lines: &[&str], kernel: usize) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let depth = indent(lines[kernel]);

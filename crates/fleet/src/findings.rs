@@ -1,4 +1,4 @@
-//! What does not translate, out of hipify's SARIF: as annotations beside the source, as a comment, and for GitLab's widget.
+//! Findings from hipify's SARIF: as annotations beside the source, as a comment, and for GitLab's widget.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, error};
 
-/// How bad a finding is, as SARIF has it.
+/// The severity of a finding, as in SARIF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// To be known.
+    /// For information.
     None,
-    /// To be known.
+    /// For information.
     Note,
     /// May be wrong.
     Warning,
@@ -32,7 +32,7 @@ pub struct Finding {
     pub line: u64,
     /// The column, from 1.
     pub column: u64,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
     /// The rule.
     pub rule: String,
@@ -40,7 +40,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// The part of SARIF that is read.
+/// The relevant part of SARIF.
 #[derive(Deserialize)]
 struct Log {
     runs: Vec<Run>,
@@ -98,7 +98,7 @@ struct Region {
     start_column: u64,
 }
 
-/// What SARIF says of a result without a level.
+/// SARIF's default level.
 fn warning() -> Level {
     Level::Warning
 }
@@ -106,17 +106,17 @@ fn warning() -> Level {
 /// Reads the findings of a SARIF file.
 ///
 /// # Errors
-/// The file cannot be read, or is no SARIF.
+/// The file cannot be read, or is not SARIF.
 pub fn read(path: &Path) -> Result<Vec<Finding>, Error> {
     parse(&error::read(path)?).map_err(|reason| Error::input(path, reason))
 }
 
-/// Reads the findings of SARIF's text.
+/// Reads findings from SARIF text.
 ///
 /// # Errors
-/// It is no SARIF.
+/// The text is not SARIF.
 pub fn parse(text: &str) -> Result<Vec<Finding>, String> {
-    let log: Log = serde_json::from_str(text).map_err(|error| format!("is no SARIF: {error}"))?;
+    let log: Log = serde_json::from_str(text).map_err(|error| format!("is not SARIF: {error}"))?;
     let findings = log.runs.into_iter().flat_map(|run| run.results).map(|result| {
         let place = result.locations.into_iter().find_map(|location| location.physical_location);
         let (path, region) =
@@ -133,7 +133,7 @@ pub fn parse(text: &str) -> Result<Vec<Finding>, String> {
     Ok(findings.collect())
 }
 
-/// A reference of URIs as a path.
+/// A URI reference as a path.
 fn decoded(uri: &str) -> String {
     let mut bytes = Vec::with_capacity(uri.len());
     let mut rest = uri.strip_prefix("file://").unwrap_or(uri).bytes();
@@ -157,7 +157,7 @@ fn decoded(uri: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The findings as lines that a system shows beside the source.
+/// The findings as lines that a system displays beside the source.
 ///
 /// # Errors
 /// There is no such system.
@@ -186,7 +186,7 @@ pub fn annotations(findings: &[Finding], system: &str) -> Result<String, Error> 
                 azure(rule),
                 azure(message)
             ),
-            // GitLab reads a file, which `code_quality` gives.
+            // GitLab reads a file instead, from `code_quality`.
             "gitlab" | "local" => writeln!(text, "{path}:{line}:{column}: {kind}: {message} [{rule}]"),
             other => return Err(Error::unknown("system", other, ["github", "azure", "gitlab", "local"])),
         };
@@ -207,7 +207,7 @@ fn azure(text: &str) -> String {
         .replace(']', "%5D")
 }
 
-/// The findings as GitLab's report on the quality of code.
+/// The findings as GitLab's code quality report.
 #[must_use]
 pub fn code_quality(findings: &[Finding]) -> String {
     let entries: Vec<_> = findings
@@ -229,11 +229,11 @@ pub fn code_quality(findings: &[Finding]) -> String {
             })
         })
         .collect();
-    // Texts and numbers: none of it can fail.
+    // Only texts and numbers: this cannot fail.
     serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
 }
 
-/// How many rows a comment has at most; the report has them all.
+/// The maximum number of rows in a comment; the report has them all.
 const ROWS: usize = 50;
 
 /// A comment on a pull request.
@@ -281,9 +281,9 @@ mod tests {
     fn findings_are_read_from_sarif() {
         let findings = parse(SARIF).expect("SARIF");
         assert_eq!((findings[0].path.as_str(), findings[0].line, findings[0].column), ("src/a b.cu", 7, 3));
-        // What the standard says of a result without a level.
+        // The standard's default level.
         assert_eq!((findings[1].level, findings[1].line), (Level::Warning, 1));
-        assert!(parse("{}").expect_err("no runs").contains("is no SARIF"));
+        assert!(parse("{}").expect_err("no runs").contains("is not SARIF"));
         assert_eq!(decoded("a%2"), "a%2");
         assert_eq!(decoded("file:///x%C3%A9"), "/xé");
     }

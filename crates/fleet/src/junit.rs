@@ -1,6 +1,6 @@
 //! Results of tests as JUnit: read from other programs, judged, and written.
 //!
-//! What is written keeps to Jenkins's schema (`junit-10.xsd`).
+//! The output follows Jenkins's schema (`junit-10.xsd`).
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,10 +10,10 @@ use roxmltree::{Document, Node};
 use crate::component::Exception;
 use crate::{Error, error};
 
-/// No test takes more seconds: sums of them stay numbers.
+/// Times are capped at this many seconds, so that sums stay finite.
 const LONGEST: f64 = 1e9;
 
-/// What became of a test.
+/// The outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It passed.
@@ -27,13 +27,13 @@ pub enum Outcome {
 /// A test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What it is a part of.
+    /// Its class.
     pub class: String,
     /// Its name.
     pub name: String,
     /// Seconds.
     pub time: f64,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// What it wrote to standard output.
     pub output: String,
@@ -74,10 +74,10 @@ impl Suite {
         }
     }
 
-    /// Reads a JUnit file, of cargo-nextest or of [`to_xml`](Self::to_xml). All suites in it become one.
+    /// Reads a JUnit file from cargo-nextest or [`to_xml`](Self::to_xml). All suites in it are merged.
     ///
     /// # Errors
-    /// The file cannot be read, is no XML, or no JUnit.
+    /// The file cannot be read, is not XML, or is not JUnit.
     pub fn read(path: &Path) -> Result<Self, Error> {
         Self::parse(&error::read(path)?).map_err(|reason| Error::input(path, reason))
     }
@@ -87,11 +87,11 @@ impl Suite {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let document = Document::parse(text).map_err(|error| format!("is no XML: {error}"))?;
+        let document = Document::parse(text).map_err(|error| format!("is not XML: {error}"))?;
         let root = document.root_element();
         if !matches!(root.tag_name().name(), "testsuites" | "testsuite") {
             return Err(format!(
-                "is no JUnit: it begins with <{}>, not <testsuites>",
+                "is not JUnit: it begins with <{}>, not <testsuites>",
                 root.tag_name().name()
             ));
         }
@@ -108,7 +108,7 @@ impl Suite {
     #[must_use]
     pub fn to_xml(&self) -> String {
         let Counts { tests, failed, skipped } = self.counts();
-        // The sum of no numbers is -0 in Rust, which the schema has no place for.
+        // In Rust, an empty sum is -0, which the schema does not allow.
         let time = self.cases.iter().fold(0.0, |sum, case| sum + case.time);
         let name = attribute(&self.name);
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -154,7 +154,8 @@ impl Suite {
         xml
     }
 
-    /// Judges the tests by the component's rows: a failure that is expected is none, and one that is expected and does not come is one.
+    /// Applies the component's rows to the tests. Expected failures pass; an expected failure that does not
+    /// occur fails.
     pub fn judge(&mut self, expected: &[Exception], target: &str, device: &str) {
         for case in &mut self.cases {
             let Some(row) = expected.iter().find(|row| row.holds(&case.name, target, device)) else {
@@ -176,7 +177,8 @@ impl Suite {
 }
 
 impl Suite {
-    /// Adds a failure for each row that is about a device of a target and fits none of these tests, which are all that there are.
+    /// Adds a failure for each row that applies to a device of a target and matches none of the tests, which
+    /// must be all tests.
     pub fn refuse_rows_without_tests(&mut self, rows: &[Exception], target: &str, device: &str) {
         let fits = |row: &Exception| self.cases.iter().any(|case| row.holds(&case.name, target, device));
         let stale: Vec<_> = rows.iter().filter(|row| row.about(target, device) && !fits(row)).collect();
@@ -199,7 +201,7 @@ fn case(node: Node<'_, '_>) -> Result<Case, String> {
     let time = node.attribute("time").unwrap_or("0");
     let time = match time.parse() {
         Ok(seconds) if (0.0..=LONGEST).contains(&seconds) => seconds,
-        _ => return Err(format!("test `{name}` took `{time}`, which is no number of seconds")),
+        _ => return Err(format!("test `{name}` took `{time}`, which is not a number of seconds")),
     };
     let child = |names: &[&str]| node.children().find(|child| names.contains(&child.tag_name().name()));
     let text = |node: Node<'_, '_>| node.text().unwrap_or_default().to_owned();
@@ -230,7 +232,7 @@ fn case(node: Node<'_, '_>) -> Result<Case, String> {
     })
 }
 
-/// Text without characters that XML cannot have.
+/// Text without characters that XML does not allow.
 fn legal(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().map(|c| match c {
         '\t' | '\n' | '\r' => c,
@@ -245,7 +247,7 @@ fn content(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A reader makes a line end of it otherwise.
+            // Otherwise, readers turn it into a line break.
             '\r' => out.push_str("&#13;"),
             c => out.push(c),
         }
@@ -317,7 +319,7 @@ mod tests {
 
     #[test]
     fn files_of_nextest_are_read() {
-        // As its documentation shows them.
+        // As in its documentation.
         let text = r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="nextest-run" tests="2" failures="1" errors="0" uuid="45c50042" timestamp="2022-06-06T16:32:18.770+00:00" time="0.079">
     <testsuite name="nextest-tests::basic" tests="2" disabled="0" errors="0" failures="1">
@@ -342,7 +344,7 @@ stack</failure>
     #[test]
     fn what_is_no_junit_is_refused() {
         for (text, part) in [
-            ("<a", "is no XML"),
+            ("<a", "is not XML"),
             ("<html/>", "begins with <html>"),
             ("<testsuites><testcase/></testsuites>", "has no name"),
             ("<testsuites><testcase name='a' time='x'/></testsuites>", "took `x`"),

@@ -1,4 +1,5 @@
-//! What is in an archive and what it was made of, as JSON and as a page for people. `ci/manifest.schema.json` is the schema.
+//! The contents and the origin of an archive, as JSON and as a page for people. `ci/manifest.schema.json` is
+//! the schema.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::archive::{self, Item};
 use crate::{Error, error};
 
-/// The version of the form.
+/// The version of the format.
 pub const SCHEMA: u32 = 1;
 
 /// A manifest.
@@ -27,13 +28,13 @@ pub struct Manifest {
     pub r#ref: String,
     /// The commit: 40 hexadecimal digits.
     pub commit: String,
-    /// When that was made, in seconds since 1970.
+    /// The time of the commit, in seconds since 1970.
     pub commit_time: u64,
-    /// The targets that it has code for.
+    /// The targets of its code.
     pub targets: Vec<String>,
     /// The releases of ROCm that it was built with.
     pub rocm: Vec<String>,
-    /// What it was built from.
+    /// The components that it was built from.
     pub dependencies: Vec<Dependency>,
     /// The files in the archive.
     pub files: Vec<FileEntry>,
@@ -67,14 +68,14 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// The file cannot be read, or is no manifest of this version.
+    /// The file cannot be read, or is not a manifest of this version.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let manifest: Self = serde_json::from_str(&error::read(path)?)
-            .map_err(|e| Error::input(path, format!("is no manifest: {e}")))?;
+            .map_err(|e| Error::input(path, format!("is not a manifest: {e}")))?;
         if manifest.schema != SCHEMA {
             return Err(Error::input(
                 path,
-                format!("has schema {}, and this program knows {SCHEMA}", manifest.schema),
+                format!("has schema {}, but this program knows only {SCHEMA}", manifest.schema),
             ));
         }
         Ok(manifest)
@@ -97,7 +98,7 @@ impl Manifest {
     /// The manifest as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Texts and numbers: none of it can fail.
+        // Only texts and numbers: this cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 

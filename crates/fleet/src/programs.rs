@@ -1,4 +1,4 @@
-//! Test programs: each is run by itself on a device, with a limit of time, and what it leaves is kept if it fails.
+//! Test programs: each runs separately on a device, with a time limit. If it fails, its files are kept.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::Error;
 use crate::component::{Exception, Settings};
 use crate::junit::{Case, Outcome, Suite};
 
-/// The exit code of a program that cannot run here, as GNU's test programs have it.
+/// The exit code of a program that cannot run here, as in GNU's test programs.
 const SKIPPED: i32 = 77;
-/// How much of what a program writes goes into JUnit; all of it is in its folder.
+/// How much of a program's output goes into JUnit; its folder has all of it.
 const KEPT: usize = 1 << 20;
 
-/// How programs are run.
+/// How to run programs.
 #[derive(Debug, Clone)]
 pub struct Runner<'a> {
     /// The folder of the programs.
@@ -27,21 +27,21 @@ pub struct Runner<'a> {
     pub target: String,
     /// Which part of the programs, from 1, of how many.
     pub shard: (usize, usize),
-    /// What is known of some of them.
+    /// The component's settings for tests.
     pub settings: &'a Settings,
-    /// Folders of what failed programs leave are below it, in `failed`.
+    /// The folders of failed programs are in `failed` below it.
     pub out: PathBuf,
 }
 
 /// The two numbers of `1/2`.
 ///
 /// # Errors
-/// The text is nothing of that kind.
+/// The text has another form.
 pub fn shard(text: &str) -> Result<(usize, usize), String> {
     let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
     match parsed {
         Some((part, of)) if part >= 1 && part <= of => Ok((part, of)),
-        _ => Err(format!("`{text}` is no part of the tests; write such as `1/2`")),
+        _ => Err(format!("`{text}` is not a part of the tests; write one such as `1/2`")),
     }
 }
 
@@ -82,7 +82,7 @@ impl Runner<'_> {
             single.cases.iter().for_each(&mut tell);
             suite.cases.append(&mut single.cases);
         }
-        // A part of the tests does not tell which names there are.
+        // A part of the tests does not show all names.
         if of == 1 {
             for rows in [&self.settings.disabled, &self.settings.expected_failure] {
                 suite.refuse_rows_without_tests(rows, &self.target, &self.device);
@@ -103,7 +103,7 @@ impl Runner<'_> {
         let mut command = Command::new(program);
         command.current_dir(&folder).stdin(Stdio::null()).stdout(create(&output)?).stderr(create(&error)?);
         command.env("FERROCM_DEVICE", &self.device).env("LD_LIBRARY_PATH", &self.library);
-        // The settings alone say which checks there are, wherever the tests run.
+        // Only the settings choose the checks, wherever the tests run.
         command.env("FERROCM_VGPU_CHECK", &self.settings.checks);
         let started = Instant::now();
         let child = command.spawn().map_err(Error::io("run", program))?;
@@ -132,7 +132,7 @@ impl Runner<'_> {
         Ok(case)
     }
 
-    /// Puts the program, and how to run it, beside what it wrote.
+    /// Puts the program, and a script to run it, beside its output.
     fn keep(&self, program: &Path, name: &str, folder: &Path) -> Result<(), Error> {
         let copy = folder.join(name);
         fs::copy(program, &copy).map_err(Error::io("write", &copy))?;
@@ -146,7 +146,7 @@ impl Runner<'_> {
     }
 }
 
-/// Waits for a program, and ends it when its time is up.
+/// Waits for a program, and kills it when its time is up.
 fn wait(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
@@ -162,7 +162,7 @@ fn wait(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>
     }
 }
 
-/// What a program wrote; of very much, the end, where it says why it failed.
+/// A program's output. If it is long, only the end, which says why the program failed.
 fn text(path: &Path) -> Result<String, Error> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     Ok(String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(KEPT)..]).into_owned())
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(told[6], "skipped: expected failure: #9 (exit status: 1)");
         assert_eq!((told[7].as_str(), told.len()), ("no test has this name: remove the row", 8));
         assert_eq!((suite.cases[1].output.as_str(), suite.cases[1].error.as_str()), ("said\n", "why\n"));
-        // What failed can be run again.
+        // Failed programs can be run again.
         let kept = folder.path().join("out/failed/b");
         let again = Command::new("sh")
             .arg(kept.join("reproduce.sh"))

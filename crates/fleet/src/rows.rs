@@ -20,7 +20,7 @@ pub struct Row {
     pub rocm: String,
     /// The operating system.
     pub os: String,
-    /// What installs packages.
+    /// The package manager.
     pub package_manager: String,
     /// The container image.
     pub image: String,
@@ -28,17 +28,17 @@ pub struct Row {
     pub runner: Runner,
     /// The row of `compile` whose output it takes.
     pub build: String,
-    /// Which part of the tests, as in `1/2`.
+    /// The part of the tests, such as `1/2`.
     pub shard: String,
     /// The device of its tests, as a URI.
     pub device: String,
     /// How many GPUs it gets; 0 for virtual ones.
     pub gpus: u32,
-    /// Minutes after which it is ended.
+    /// Its time limit, in minutes.
     pub minutes: u32,
 }
 
-/// What steps read of a row: variables of the environment, and the fields that they come from.
+/// A row's environment variables for steps, and their fields.
 pub const VARIABLES: [(&str, &str); 10] = [
     ("FLEET_ROW", "id"),
     ("FLEET_TARGET", "target"),
@@ -53,12 +53,12 @@ pub const VARIABLES: [(&str, &str); 10] = [
 ];
 
 impl Row {
-    /// Its fields, as JSON has them.
+    /// Its fields, as in JSON.
     #[must_use]
     pub fn fields(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(fields)) => fields,
-            // Strings and numbers: none of it can fail.
+            // Only strings and numbers: this cannot fail.
             _ => Map::new(),
         }
     }
@@ -124,7 +124,7 @@ impl Rows {
         rows
     }
 
-    /// The rows of a kind of stage; of one that runs once, there are none.
+    /// The rows of a kind of stage; empty for one that runs once.
     #[must_use]
     pub fn each(&self, each: Each) -> &[Row] {
         match each {
@@ -135,7 +135,7 @@ impl Rows {
         }
     }
 
-    /// Those of a tier, the lower ones' included.
+    /// The rows of a tier, including those of lower tiers.
     #[must_use]
     pub fn of_tier(&self, each: Each, tier: Tier) -> Vec<&Row> {
         self.each(each).iter().filter(|row| row.tier <= tier).collect()

@@ -1,4 +1,4 @@
-//! Stages on a developer's machine: the same scripts with the same variables, one job after the other.
+//! Runs stages on a developer's machine: the same scripts with the same variables, one job after the other.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,22 +8,22 @@ use crate::description::{Description, Tier};
 use crate::rows::{Row, Rows};
 use crate::stages::{self, Each, Stage, When};
 
-/// What is run, and where.
+/// What to run, and where.
 #[derive(Debug, Clone)]
 pub struct Local {
     /// The checkout with the templates and steps.
     pub home: PathBuf,
     /// The component's checkout.
     pub repo: PathBuf,
-    /// What jobs leave is below it.
+    /// The folder of the jobs' output.
     pub work: PathBuf,
     /// The component.
     pub component: String,
     /// How much of the matrix.
     pub tier: Tier,
-    /// What the build is for: `local`, or the event that is to be tried: `pull-request`, `push`, `tag`, `nightly`.
+    /// The reason of the build: `local`, or the event to try out: `pull-request`, `push`, `tag`, `nightly`.
     pub event: String,
-    /// Where archives are published to and fetched from, if not where the description says.
+    /// Where to publish archives and fetch them from, if not the description's store.
     pub store: Option<String>,
     /// The `xtask` program, so that steps need not build it.
     pub xtask: Option<PathBuf>,
@@ -34,11 +34,11 @@ pub struct Local {
 /// Which of the jobs are run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// The stage; all of them without one, but for those on pools and for releases.
+    /// The stage; without one, all except those on pools and for releases.
     pub stage: Option<String>,
-    /// Without the stages that it needs: they have run before.
+    /// Skip the stages that it needs, which have run before.
     pub only: bool,
-    /// Targets; all of the tier without one.
+    /// Targets; empty means all of the tier.
     pub targets: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Job {
 pub struct Failure {
     /// The stage.
     pub stage: &'static str,
-    /// What failed.
+    /// The failure.
     pub error: Error,
     /// Its summary.
     pub summary: PathBuf,
@@ -82,7 +82,7 @@ pub fn jobs(description: &Description, local: &Local, choice: &Choice) -> Result
         None => stages::ALL.iter().filter(|s| s.each != Each::Pool && !s.releases).map(|s| s.name).collect(),
         Some(name) => vec![stages::stage(name)?.name],
     };
-    // What is needed of the others, but for pools, which are not here.
+    // Needed stages, except those on pools, which are not available here.
     let mut index = 0;
     while let (Some(name), false) = (wanted.get(index), choice.only) {
         let needs = stages::stage(name)?.needs.iter().copied();
@@ -90,7 +90,8 @@ pub fn jobs(description: &Description, local: &Local, choice: &Choice) -> Result
         wanted.extend(more);
         index += 1;
     }
-    // A target that is asked for runs whatever its tier; without one, those of the tier do, with one system and one release.
+    // A requested target runs whatever its tier. Without one, the targets of the tier run, with one system
+    // and one release.
     let chosen = |row: &&Row| match choice.targets.is_empty() {
         true => row.tier <= local.tier,
         false => choice.targets.contains(&row.target),
@@ -109,7 +110,7 @@ pub fn jobs(description: &Description, local: &Local, choice: &Choice) -> Result
 }
 
 impl Job {
-    /// The folder for what it leaves.
+    /// The folder for its output.
     #[must_use]
     pub fn out(&self, local: &Local) -> PathBuf {
         local.work.join("artifacts").join(self.stage.artifact(self.row.as_ref().map(|row| row.id.as_str())))
@@ -150,10 +151,10 @@ impl Job {
         variables
     }
 
-    /// Runs its steps. What a job of its name left before is removed.
+    /// Runs its steps. Removes earlier output of a job with the same name.
     ///
     /// # Errors
-    /// The first step that failed, or what kept one from being started.
+    /// The first step that failed, or why one could not be started.
     pub fn run(&self, local: &Local, description: &Description) -> Result<(), Error> {
         let out = self.out(local);
         if out.exists() {
@@ -173,7 +174,7 @@ impl Job {
             }
             let mut command = Command::new("bash");
             command.arg("-c").arg(step.command()).current_dir(&local.repo).stdin(Stdio::null());
-            // What a pipeline would not have set must not have a say.
+            // Variables that a pipeline would not set must have no effect.
             for (name, _) in std::env::vars_os() {
                 if name.to_string_lossy().starts_with("FLEET_") {
                     command.env_remove(name);
@@ -195,7 +196,7 @@ impl Job {
     }
 }
 
-/// Runs jobs in order. Where one fails, the others of its stage run, and no later stage.
+/// Runs jobs in order. If one fails, the others of its stage still run, but no later stage.
 pub fn run(
     description: &Description,
     local: &Local,

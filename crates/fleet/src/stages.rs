@@ -1,5 +1,5 @@
-//! The stages of a pipeline, the same for all components and all systems: one table, from which templates are written and by which stages
-//! run on a developer's machine.
+//! The stages of a pipeline, the same for all components and all systems: one table, for writing templates
+//! and for running stages on a developer's machine.
 
 use crate::Error;
 
@@ -52,21 +52,21 @@ pub struct Step {
 }
 
 impl Step {
-    /// The shell text, the same on every system and on a developer's machine.
+    /// The shell command, the same on every system and on a developer's machine.
     #[must_use]
     pub fn command(&self) -> String {
         format!("bash \"$FLEET_HOME/ci/steps/{}.sh\"", self.name)
     }
 }
 
-/// What a job takes of those before it.
+/// The inputs of a job from earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// What a stage that runs once left.
+    /// The output of a stage that runs once.
     Of(&'static str),
-    /// What the build of its row left.
+    /// The output of its row's build.
     Build,
-    /// What all jobs of a stage left.
+    /// The output of all jobs of a stage.
     All(&'static str),
 }
 
@@ -79,17 +79,18 @@ pub struct Stage {
     pub about: &'static str,
     /// How many jobs it has.
     pub each: Each,
-    /// The stages that have to have passed. One whose matrix is empty counts as passed.
+    /// The stages that must have passed. One with an empty matrix counts as passed.
     pub needs: &'static [&'static str],
-    /// What its jobs take.
+    /// The inputs of its jobs.
     pub takes: &'static [Take],
-    /// Whether its jobs leave files for others or for people: an artifact of the stage's name, and the row's.
+    /// Whether its jobs leave files for other jobs or for people: an artifact named after the stage and the
+    /// row.
     pub leaves: bool,
     /// Its scripts, in order.
     pub steps: &'static [Step],
-    /// Whether it runs for nightly builds and tags alone.
+    /// Whether it runs only for nightly builds and tags.
     pub releases: bool,
-    /// Whether it runs this project's programs, for which what they were built from is kept between builds.
+    /// Whether it runs this project's programs, whose build outputs are cached between builds.
     pub cache: bool,
 }
 
@@ -242,17 +243,17 @@ pub const ALL: &[Stage] = &[
     },
 ];
 
-/// The stage of a name.
+/// The stage with a name.
 ///
 /// # Errors
-/// There is none; the error lists them.
+/// There is no such stage; the error lists them.
 pub fn stage(name: &str) -> Result<&'static Stage, Error> {
     let found = ALL.iter().find(|stage| stage.name == name);
     found.ok_or_else(|| Error::unknown("stage", name, ALL.iter().map(|stage| stage.name)))
 }
 
 impl Stage {
-    /// The name of what a job leaves.
+    /// The name of a job's artifact.
     #[must_use]
     pub fn artifact(&self, row: Option<&str>) -> String {
         match row {

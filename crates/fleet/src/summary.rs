@@ -1,4 +1,5 @@
-//! The summary of a job, in Markdown: which tests failed and how, which kernel did wrong and where, and how to see it again.
+//! The summary of a job, in Markdown: which tests failed and how, which kernel faulted and where, and how to
+//! reproduce it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,7 +8,7 @@ use crate::findings::Level;
 use crate::junit::{Outcome, Suite};
 use crate::{Error, faults, findings};
 
-/// What a summary is about.
+/// The job of a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Job {
     /// The component.
@@ -18,7 +19,7 @@ pub struct Job {
     pub row: String,
     /// The target; empty for a job that runs once.
     pub target: String,
-    /// The device of its tests; empty where there are none.
+    /// The device of its tests; empty if there are none.
     pub device: String,
     /// The container image, if there is one.
     pub image: String,
@@ -26,22 +27,22 @@ pub struct Job {
     pub source: String,
 }
 
-/// How many lines of a failed step's output are shown.
+/// The number of lines shown of a failed step's output.
 const LINES: usize = 60;
-/// How many failed tests are shown in full.
+/// The number of failed tests shown in full.
 const TESTS: usize = 20;
 
-/// A step, by what it left in the folder of logs.
+/// A step, according to its files in the log folder.
 struct Ran {
     name: String,
     status: i32,
     log: String,
 }
 
-/// Sums up what a job left in its folder.
+/// Summarises the output of a job.
 ///
 /// # Errors
-/// A file cannot be read, or is not what a step leaves there.
+/// A file cannot be read, or is not the output of a step.
 pub fn summary(job: &Job, out: &Path) -> Result<String, Error> {
     let ran = steps(out)?;
     let failed: Vec<&Ran> = ran.iter().filter(|step| step.status != 0).collect();
@@ -176,7 +177,7 @@ fn reproduce(text: &mut String, job: &Job, container: bool) {
     }
 }
 
-/// Text without what colours it on terminals.
+/// Text without terminal colours.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -190,7 +191,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Text as a block of code, whatever is in it.
+/// Any text as a code block.
 fn block(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! YAML as people write it: keys in order, blocks of text as blocks, quotes only where they are needed, comments.
+//! Human-readable YAML: keys in order, text blocks, quotes only if needed, comments.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub enum Yaml {
     /// A text.
     Text(String),
-    /// A number or truth value, or an empty value, as it is written.
+    /// A number, boolean or empty value, written verbatim.
     Plain(String),
     /// Several values.
     List(Vec<Yaml>),
@@ -38,7 +38,7 @@ pub fn number(number: u32) -> Yaml {
     Yaml::Plain(number.to_string())
 }
 
-/// A truth value.
+/// A boolean.
 pub fn truth(truth: bool) -> Yaml {
     Yaml::Plain(truth.to_string())
 }
@@ -76,7 +76,7 @@ impl Yaml {
         match self {
             Self::Map(entries) => {
                 for (index, entry) in entries.iter().enumerate() {
-                    // The first key of a map in a list stands behind the dash.
+                    // The first key of a map in a list follows the dash.
                     if index > 0 || out.is_empty() || out.ends_with('\n') {
                         pad(out, if *entry == Entry::Gap { 0 } else { indent });
                     }
@@ -102,7 +102,7 @@ impl Yaml {
         }
     }
 
-    /// Writes a value behind its key or dash.
+    /// Writes a value after its key or dash.
     fn write_behind(&self, out: &mut String, indent: usize) {
         match self {
             Self::Plain(text) if text.is_empty() => out.push('\n'),
@@ -159,7 +159,8 @@ fn pad(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// A text in one line, quoted if it would be something else without; in a list in one line, commas and brackets would be.
+/// A text in one line, quoted if it would otherwise mean something else; in an inline list, this includes
+/// commas and brackets.
 fn scalar(text: &str, in_line: bool) -> String {
     let first = text.chars().next();
     let special = first.is_none_or(|first| "-?:,[]{}#&*!|>'\"%@`~ 0123456789.+".contains(first))
@@ -170,7 +171,7 @@ fn scalar(text: &str, in_line: bool) -> String {
         || in_line && text.contains([',', '[', ']', '{', '}'])
         || ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
             .contains(&text.to_lowercase().as_str());
-    // `on` is a key of GitHub's, whose readers take it as it is.
+    // `on` is a key of GitHub's, whose readers accept it unquoted.
     if !special || text == "on" {
         return text.to_owned();
     }

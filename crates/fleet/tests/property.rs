@@ -4,13 +4,13 @@ mod any_input;
 
 use proptest::prelude::*;
 
-/// Texts that are near what is read: parts of it in any order, some of them damaged.
+/// Texts similar to valid ones: parts in any order, some of them damaged.
 fn near(parts: &'static [&'static str]) -> impl Strategy<Value = String> {
     let part = prop_oneof![8 => prop::sample::select(parts).prop_map(str::to_owned), 1 => "(?s).{0,6}"];
     prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
 }
 
-/// A text of which a part is another.
+/// A text with a part replaced.
 fn damaged(text: &'static str) -> impl Strategy<Value = String> {
     let with = prop_oneof![
         Just(String::new()),

@@ -1,5 +1,5 @@
-//! 8-bit floats: the formats of the Open Compute Project, and AMD's own of gfx940 to gfx942, which have one zero and one NaN, and an exponent
-//! bias that is greater by one ("FNUZ").
+//! 8-bit floats: the formats of the Open Compute Project, and AMD's own formats of gfx940 to gfx942 ("FNUZ"),
+//! which have one zero, one NaN, and an exponent bias greater by one.
 //!
 //! ```
 //! use float8::Format;
@@ -20,15 +20,15 @@ pub struct Format {
 }
 
 impl Format {
-    /// OCP's "e4m3fn": no infinities, two NaNs, numbers to 448, the smallest 2⁻⁹.
+    /// OCP's "e4m3fn": no infinities, two NaNs, numbers up to 448, the smallest 2⁻⁹.
     pub const E4M3: Self = Self { exponent_bits: 4, is_fnuz: false };
-    /// OCP's e5m2: infinities and NaNs as `f16` has them, numbers to 57344, the smallest 2⁻¹⁶.
+    /// OCP's e5m2: infinities and NaNs as in `f16`, numbers up to 57344, the smallest 2⁻¹⁶.
     pub const E5M2: Self = Self { exponent_bits: 5, is_fnuz: false };
-    /// AMD's e4m3: numbers to 240, the smallest 2⁻¹⁰.
+    /// AMD's e4m3: numbers up to 240, the smallest 2⁻¹⁰.
     pub const E4M3_FNUZ: Self = Self { exponent_bits: 4, is_fnuz: true };
-    /// AMD's e5m2: numbers to 57344, the smallest 2⁻¹⁷.
+    /// AMD's e5m2: numbers up to 57344, the smallest 2⁻¹⁷.
     pub const E5M2_FNUZ: Self = Self { exponent_bits: 5, is_fnuz: true };
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] = [Self::E4M3, Self::E5M2, Self::E4M3_FNUZ, Self::E5M2_FNUZ];
 
     const fn significand_bits(self) -> u8 {
@@ -50,12 +50,12 @@ impl Format {
         }
     }
 
-    /// The code of a NaN; the only one there is, or the one without a sign.
+    /// The code of a NaN: the only one, or the one without a sign.
     pub const fn nan(self) -> u8 {
         if self.is_fnuz { 0x80 } else { 0x7f }
     }
 
-    /// Whether a code is that of a NaN.
+    /// Whether a code is a NaN.
     pub const fn is_nan(self, code: u8) -> bool {
         let magnitude = code & 0x7f;
         match self {
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    /// The number of a code. Exact; NaNs keep their sign.
+    /// The number that a code represents. Exact; NaNs keep their sign.
     pub const fn decode(self, code: u8) -> f64 {
         if self.is_nan(code) {
             return if code & 0x80 != 0 && !self.is_fnuz { -f64::NAN } else { f64::NAN };
@@ -81,7 +81,8 @@ impl Format {
         if code & 0x80 == 0 { value } else { -value }
     }
 
-    /// The code of the nearest number, of two the even one. What is too large, infinities included, becomes the largest finite number.
+    /// The code of the nearest number, ties to even. Numbers too large, and infinities, become the largest
+    /// finite number.
     pub const fn encode(self, value: f64) -> u8 {
         let sign = if value.is_sign_negative() { 0x80 } else { 0 };
         let magnitude = value.abs();
@@ -94,20 +95,21 @@ impl Format {
         let (bits, least) = (self.significand_bits(), self.least_exponent());
         let own = (magnitude.to_bits() >> 52) as i32 - 1023;
         let exponent = if own > least { own } else { least };
-        // A multiple of the distance of two numbers here. Rounded up to the next power of two, its code follows those of this one.
+        // A multiple of the distance between numbers here. If rounding reaches the next power of two, its
+        // code is the next one.
         let steps = round_ties_even(magnitude * power_of_two(bits as i32 - exponent));
         let code = (((exponent - least) as u8) << bits) + steps;
-        // AMD's formats have no negative zero: its code is the NaN.
+        // AMD's formats have no negative zero: its code is NaN.
         if self.is_fnuz && code == 0 { 0 } else { code | sign }
     }
 }
 
-/// Of an exponent that `f64` has.
+/// For an exponent in the range of `f64`.
 const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// Of a number from 0 to 16.
+/// For a number from 0 to 16.
 const fn round_ties_even(value: f64) -> u8 {
     let whole = value as u8;
     let rest = value - whole as f64;
@@ -151,7 +153,7 @@ mod tests {
             for code in 0..=u8::MAX {
                 let value = format.decode(code);
                 assert_eq!(value.is_nan(), format.is_nan(code), "{format:?} {code:#x}");
-                // The others have several NaNs, or infinities, which become the largest number.
+                // The other formats have several NaNs, or infinities, which become the largest number.
                 if value.is_finite() || format == Format::E4M3 {
                     assert_eq!(format.encode(value), code, "{format:?}");
                 }

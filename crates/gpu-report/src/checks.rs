@@ -3,28 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Which checks dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets what the process starts with:
-/// `barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of them with commas, `all` or `none`.
+/// The checks that dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets the initial value
+/// of the process: `barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of these separated by
+/// commas, `all`, or `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Checks {
-    /// Control flow and addresses must not depend on registers or memory that nobody wrote.
+    /// Control flow and addresses must not depend on uninitialised registers or memory.
     pub uninitialised: bool,
-    /// What kernels store to global memory must not depend on global memory that nobody wrote.
+    /// What kernels store to global memory must not depend on uninitialised global memory.
     pub outputs: bool,
-    /// All waves of a workgroup must come to the same barriers.
+    /// All waves of a workgroup must reach the same barriers.
     pub barriers: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,
-    /// Accesses to LDS must lie in what the workgroup asked for, and those to the kernel's arguments in what it declares. Without it,
-    /// LDS beyond what was given reads zero and is not written, and the rest of the arguments' last page is memory like any other, as
-    /// on hardware.
+    /// Accesses to LDS must stay within the size that the workgroup asked for, and accesses to the kernel's
+    /// arguments within the declared size. Without this check, LDS beyond the allocated size reads as zero
+    /// and ignores writes, and the rest of the arguments' last page is ordinary memory, as on hardware.
     pub bounds: bool,
 }
 
 /// One of the checks.
 type Check = fn(&mut Checks) -> &mut bool;
 
-/// The names, and what they stand for.
+/// The names of the checks.
 const NAMES: [(&str, Check); 5] = [
     ("barriers", |checks| &mut checks.barriers),
     ("bounds", |checks| &mut checks.bounds),
@@ -37,21 +38,21 @@ impl Checks {
     /// None of them.
     pub const NONE: Checks =
         Checks { uninitialised: false, outputs: false, barriers: false, races: false, bounds: false };
-    /// What a text that names checks may be made of, for messages.
+    /// The values that a list of checks accepts, for messages.
     pub const EXPECTED: &str = "`barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of them with commas, `all` or `none`";
     /// All of them.
     pub const ALL: Checks =
         Checks { uninitialised: true, outputs: true, barriers: true, races: true, bounds: true };
 
-    /// Whether values that nobody wrote are looked for.
+    /// Whether uninitialised values are tracked.
     pub fn tracks_values(self) -> bool {
         self.uninitialised || self.outputs
     }
 }
 
-/// A check that does not exist.
+/// The name of a check that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no check; expected {expected}", expected = Checks::EXPECTED)]
+#[error("`{0}` is not a check; expected {expected}", expected = Checks::EXPECTED)]
 pub struct ChecksError(String);
 
 impl FromStr for Checks {
@@ -113,6 +114,6 @@ mod tests {
         assert_eq!(" uninitialised , races,bounds,outputs,barriers,".parse(), Ok(Checks::ALL));
         assert_eq!("".parse(), Ok(Checks::NONE));
         let error = "race".parse::<Checks>().unwrap_err().to_string();
-        assert!(error.contains("`race` is no check") && error.contains("`races`"), "{error}");
+        assert!(error.contains("`race` is not a check") && error.contains("`races`"), "{error}");
     }
 }

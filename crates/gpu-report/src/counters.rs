@@ -1,4 +1,4 @@
-//! What is counted of a dispatch.
+//! Counters of a dispatch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::class::Class;
 pub struct Instructions([u64; Class::ALL.len()]);
 
 impl Instructions {
-    /// Instructions of all classes but hints.
+    /// Instructions of all classes except hints.
     pub fn total(&self) -> u64 {
         Class::ALL
             .iter()
@@ -46,13 +46,13 @@ impl AddAssign for Instructions {
 }
 
 impl<'de> Deserialize<'de> for Instructions {
-    /// Classes that are not named count nothing.
+    /// Classes that are missing count as zero.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut found = Instructions::default();
         for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
             let class = Class::ALL.iter().find(|class| class.name() == name);
             let class =
-                class.ok_or_else(|| D::Error::custom(format!("`{name}` is no class of instructions")))?;
+                class.ok_or_else(|| D::Error::custom(format!("`{name}` is not a class of instructions")))?;
             found[*class] = count;
         }
         Ok(found)
@@ -69,7 +69,7 @@ impl Serialize for Instructions {
     }
 }
 
-/// Structures of numbers that are added up.
+/// Structs of numbers that can be added.
 macro_rules! sums {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* })*) => {$(
         $(#[$doc])*
@@ -87,16 +87,17 @@ macro_rules! sums {
 }
 
 sums! {
-    /// Lanes of vector instructions, memory instructions included; not of matrix instructions, which ignore EXEC.
+    /// Lanes of vector instructions, memory instructions included; not of matrix instructions, which ignore
+    /// EXEC.
     Lanes {
-        /// Lanes that EXEC enabled, of all instructions together.
+        /// Lanes that EXEC enabled, summed over all instructions.
         active,
-        /// Lanes that there were.
+        /// All lanes, enabled or not.
         possible,
     }
-    /// Accesses to a memory. Atomic operations count as read and as written.
+    /// Accesses to a memory. Atomic operations count as both reads and writes.
     Traffic {
-        /// Loads: instructions of waves, those with two addresses twice.
+        /// Loads. Each is an instruction of a wave; one with two addresses counts twice.
         loads,
         /// Stores.
         stores,
@@ -111,31 +112,33 @@ sums! {
     CacheLines {
         /// Accesses.
         accesses,
-        /// Lines, as often as accesses touch them.
+        /// Lines, counted once per access that touches them.
         lines,
     }
-    /// Use of LDS by its 32 banks.
+    /// Use of the 32 banks of LDS.
     LdsBanks {
-        /// How often up to 128 bytes were asked for at once: the cycles that it takes without conflicts.
+        /// How many times up to 128 bytes were requested together: the number of cycles without conflicts.
         passes,
-        /// The cycles that it takes with them.
+        /// The number of cycles with conflicts.
         cycles,
     }
     /// Branches.
     Branches {
         /// Conditional branches.
         conditional,
-        /// Those that were taken.
+        /// Conditional branches that were taken.
         taken,
-        /// Those that a wave came to while some, but not all, of the lanes that it began with were disabled.
+        /// Conditional branches that a wave reached while some, but not all, of its initial lanes were
+        /// disabled.
         partial_exec,
-        /// How often an instruction disabled some of the enabled lanes, and not all: the wave diverged.
+        /// How often an instruction disabled some but not all of the enabled lanes, so that the wave
+        /// diverged.
         splits,
     }
 }
 
 impl Lanes {
-    /// The part of the lanes that was active, from 0 to 1; 1 if there were none.
+    /// The share of lanes that were active, from 0 to 1; 1 if there were none.
     pub fn utilisation(&self) -> f64 {
         ratio(self.active, self.possible)
     }
@@ -166,11 +169,12 @@ pub struct Counters {
     pub kernel: String,
     /// The device's target.
     pub target: String,
-    /// Whether it ended well. If not, workgroups that did not end count as far as they came.
+    /// Whether the dispatch ended without a fault. After a fault, unfinished workgroups count up to the point
+    /// they reached.
     pub complete: bool,
     /// Work-items per dimension.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup per dimension.
+    /// Work-items per dimension of a workgroup.
     pub workgroup: [u32; 3],
     /// Lanes of a wave.
     pub wave_size: u32,
@@ -180,19 +184,19 @@ pub struct Counters {
     pub waves: u64,
     /// Instructions by class.
     pub instructions: Instructions,
-    /// Instructions that were two in one (VOPD); each counts once above.
+    /// Dual instructions (VOPD); each pair counts once above.
     pub dual: u64,
     /// Lanes of vector instructions.
     pub lanes: Lanes,
-    /// Global memory, through vector instructions.
+    /// Global memory accessed by vector instructions.
     pub global: Traffic,
-    /// Global memory, through scalar instructions: constants and kernel arguments.
+    /// Global memory accessed by scalar instructions: constants and kernel arguments.
     pub constant: Traffic,
     /// LDS.
     pub lds: Traffic,
     /// Scratch memory.
     pub scratch: Traffic,
-    /// Bytes of a line of the vector cache.
+    /// Size of a line of the vector cache, in bytes.
     pub cache_line: u32,
     /// Cache lines.
     pub cache_lines: CacheLines,
@@ -202,22 +206,22 @@ pub struct Counters {
     pub branches: Branches,
     /// How often waves waited at a barrier.
     pub barriers: u64,
-    /// Waves at once.
+    /// Occupancy: how many waves run at once.
     pub occupancy: Occupancy,
 }
 
 impl Counters {
-    /// Reads a JSON array of what [`Counters::to_json`] wrote.
+    /// Reads a JSON array of values that [`Counters::to_json`] wrote.
     ///
     /// # Errors
-    /// The text is nothing else.
+    /// The text is anything else.
     pub fn read_all(text: &str) -> Result<Vec<Counters>, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// All of it as one line of JSON.
+    /// The counters as one line of JSON.
     pub fn to_json(&self) -> String {
-        // Numbers, names and maps with names for keys: none of it can fail.
+        // Numbers, names, and maps with names as keys: this cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Why a dispatch ended early, told so that a reader can find the line to fix.
+//! Why a dispatch ended early, reported so that a reader can find the line to fix.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -54,7 +54,7 @@ impl fmt::Display for Space {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An access to global memory that no live allocation covers entirely.
+    /// An access to global memory that is not entirely inside one live allocation.
     OutOfBounds {
         /// Read, write or atomic.
         access: AccessKind,
@@ -62,10 +62,10 @@ pub enum FaultKind {
         address: u64,
         /// Bytes accessed.
         size: u64,
-        /// The live allocation that is nearest to the address.
+        /// The live allocation nearest to the address.
         nearest: Option<Allocation>,
     },
-    /// An access to an allocation that was freed.
+    /// An access to a freed allocation.
     UseAfterFree {
         /// Read, write or atomic.
         access: AccessKind,
@@ -73,7 +73,7 @@ pub enum FaultKind {
         address: u64,
         /// Bytes accessed.
         size: u64,
-        /// The allocation as it was.
+        /// The allocation before it was freed.
         freed: Allocation,
     },
     /// A write to memory that holds code or constants of a code object.
@@ -122,19 +122,19 @@ pub enum FaultKind {
         /// The allocation of global memory that holds the address.
         allocation: Option<Allocation>,
     },
-    /// Bytes that are no instruction of the target.
+    /// Bytes that are not an instruction of the target.
     IllegalInstruction {
         /// The bytes at the program counter.
         bytes: Vec<u8>,
     },
-    /// An instruction of the target, or a form of it, that the virtual GPU does not execute.
+    /// An instruction of the target, or a form of one, that the virtual GPU does not execute.
     Unsupported {
-        /// What exactly.
+        /// What is not executed.
         what: String,
     },
-    /// A jump to where the code object has no code.
+    /// A jump to an address where the code object has no code.
     BadJump {
-        /// Where it went.
+        /// The target of the jump.
         target: u64,
     },
     /// `s_trap`: an abort, a failed assertion or a breakpoint in the kernel.
@@ -142,7 +142,7 @@ pub enum FaultKind {
         /// The trap's number; 2 is an abort.
         id: u8,
     },
-    /// All waves of a workgroup wait, none can ever go on.
+    /// All waves of a workgroup wait and none can ever continue.
     EndlessBarrier {
         /// Waves that wait at a barrier.
         waiting: u32,
@@ -154,38 +154,40 @@ pub enum FaultKind {
         /// The limit in milliseconds.
         limit_ms: u64,
     },
-    /// Control flow or an address depends on bits that nobody wrote ([`Checks::uninitialised`](crate::Checks::uninitialised)), or
-    /// what a kernel stores does ([`Checks::outputs`](crate::Checks::outputs)).
+    /// Control flow or an address depends on uninitialised bits
+    /// ([`Checks::uninitialised`](crate::Checks::uninitialised)), or a value that a kernel stores does
+    /// ([`Checks::outputs`](crate::Checks::outputs)).
     Uninitialised {
         /// What depends on them.
         used: Use,
         /// Where the bits come from.
         origin: Origin,
     },
-    /// A barrier that not all waves of the workgroup come to ([`Checks::barriers`](crate::Checks::barriers)).
+    /// A barrier that not all waves of the workgroup reach ([`Checks::barriers`](crate::Checks::barriers)).
     DivergentBarrier {
-        /// Waves that came to it.
+        /// Waves that reached it.
         arrived: u32,
         /// Waves of the workgroup.
         waves: u32,
     },
-    /// Two accesses to a byte of LDS, one of them a write, that nothing orders ([`Checks::races`](crate::Checks::races)).
+    /// Two unordered accesses to a byte of LDS, at least one of them a write
+    /// ([`Checks::races`](crate::Checks::races)).
     Race {
         /// The byte, relative to the start of the workgroup's LDS.
         address: u64,
-        /// What the later one does, which is where the fault is.
+        /// The later access, where the fault is reported.
         access: AccessKind,
-        /// What the earlier one did.
+        /// The earlier access.
         other: AccessKind,
     },
-    /// The executor itself failed; a defect of the virtual GPU, not of the kernel.
+    /// The executor itself failed: a bug in the virtual GPU, not in the kernel.
     Internal {
         /// What failed.
         what: String,
     },
 }
 
-/// What may not depend on bits that nobody wrote.
+/// What must not depend on uninitialised bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Use {
     /// A branch, a jump or EXEC.
@@ -206,10 +208,10 @@ impl fmt::Display for Use {
     }
 }
 
-/// Where bits come from that nobody wrote.
+/// Where uninitialised bits come from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Origin {
-    /// A register that had not been written since the wave began.
+    /// A register that had not been written since the wave started.
     Register {
         /// Its name.
         name: String,
@@ -244,24 +246,24 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Where a wave was.
+/// The position of a wave.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Site {
     /// The program counter as an offset into the code object, as disassemblers print it.
     pub pc: u64,
-    /// The function of the code object that holds the program counter, by its symbol, and the offset in it.
+    /// The function of the code object that contains the program counter: its symbol and the offset in it.
     pub function: Option<(String, u64)>,
-    /// The lines of source.
+    /// The source lines.
     pub source: SourceLines,
-    /// The instruction in assembler syntax; empty where there is none.
+    /// The instruction in assembler syntax; empty if there is none.
     pub instruction: String,
     /// Workgroup id.
     pub workgroup: [u32; 3],
     /// Wave in the workgroup.
     pub wave: u32,
-    /// Lane in the wave, where one lane is meant.
+    /// The lane of the wave, if a single lane is meant.
     pub lane: Option<u8>,
-    /// Work-item id in the workgroup, where one lane is meant.
+    /// The work-item's id in the workgroup, if a single lane is meant.
     pub work_item: Option<[u32; 3]>,
 }
 
@@ -272,16 +274,17 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The kernel's name.
     pub kernel: String,
-    /// The target the code was built for.
+    /// The target that the code was built for.
     pub target: String,
     /// The instruction that failed.
     pub at: Site,
-    /// Another instruction that has a part in it, and what: where a wave waits at an endless barrier, where it is instead of at a
-    /// divergent one, the other access of a data race, where a value was loaded that nobody wrote.
+    /// Another instruction that is involved, and how. For an endless barrier, it is where a wave waits; for a
+    /// divergent barrier, where the other wave is instead; for a data race, the other access; for an
+    /// uninitialised value, the load.
     pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 
-/// Text for an allocation: what it is, its size and its range.
+/// Describes an allocation: kind, size and range.
 fn describe(allocation: &Allocation) -> String {
     let what = match allocation.kind {
         MemoryKind::Coarse => "device memory",
@@ -298,7 +301,8 @@ fn describe(allocation: &Allocation) -> String {
 }
 
 impl FaultKind {
-    /// The address that was accessed, if it is about one: of global memory, or relative to the start of LDS, scratch memory or the arguments.
+    /// The address that was accessed, if the fault concerns one. It is an address in global memory, or
+    /// relative to the start of LDS, scratch memory or the arguments.
     pub fn address(&self) -> Option<u64> {
         match self {
             FaultKind::OutOfBounds { address, .. }
@@ -313,7 +317,7 @@ impl FaultKind {
         }
     }
 
-    /// The allocation that the address is in, was in, or is nearest to.
+    /// The allocation that contains the address, contained it, or is nearest to it.
     pub fn allocation(&self) -> Option<&Allocation> {
         match self {
             FaultKind::OutOfBounds { nearest: allocation, .. }
@@ -330,22 +334,22 @@ impl FaultKind {
 }
 
 impl Fault {
-    /// The source file and the line in it, as far as the code object says.
+    /// The source file and line, if the code object has them.
     pub fn line(&self) -> Option<(&str, u32)> {
         let frame = self.at.source.frame()?;
         Some((frame.file.as_deref()?, frame.line?))
     }
 
-    /// All of it as JSON.
+    /// The fault as JSON.
     pub fn to_json(&self) -> String {
-        // Structures, names and numbers: none of it can fail.
+        // Structs, names and numbers: this cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what [`Fault::to_json`] wrote.
+    /// Reads a fault that [`Fault::to_json`] wrote.
     ///
     /// # Errors
-    /// The text is nothing else.
+    /// The text is anything else.
     pub fn from_json(text: &str) -> Result<Fault, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -415,7 +419,7 @@ impl fmt::Display for FaultKind {
                 bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             FaultKind::Unsupported { what } => write!(f, "not executed by the virtual GPU: {what}"),
-            FaultKind::BadJump { target } => write!(f, "jump to {target:#x}, where no code is"),
+            FaultKind::BadJump { target } => write!(f, "jump to {target:#x}, where there is no code"),
             FaultKind::Trap { id: 2 } => {
                 f.write_str("trap 2: the kernel aborted (abort, failed assertion or trap)")
             }
@@ -428,7 +432,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "{used} depends on a value that nobody wrote\n  it comes from {origin}")
             }
             FaultKind::DivergentBarrier { arrived, waves } => {
-                write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup came to it")
+                write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup reached it")
             }
             FaultKind::Race { address, access, other } => write!(
                 f,

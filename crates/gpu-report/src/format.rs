@@ -1,20 +1,20 @@
-//! How counters are written.
+//! Output formats of counters.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How counters are written.
+/// The output format of counters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CounterFormat {
-    /// For people.
+    /// A table for people.
     Table,
-    /// One line per dispatch.
+    /// One line of JSON per dispatch.
     Json,
 }
 
-/// A format that does not exist.
+/// The name of a format that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no format; formats are table and json")]
+#[error("`{0}` is not a format; expected table or json")]
 pub struct CounterFormatError(String);
 
 impl FromStr for CounterFormat {

@@ -1,15 +1,16 @@
-//! What a GPU tells about its kernels, as data.
+//! What a GPU reports about its kernels, as data.
 //!
 //! | type | says |
 //! |---|---|
 //! | [`Fault`] | why a kernel ended abnormally: what went wrong, with which address and allocation, in which line, instruction, workgroup, wave and lane |
 //! | [`Counters`] | what a kernel did: instructions by class, active lanes, memory traffic, LDS bank conflicts, occupancy |
-//! | [`Checks`], [`CounterFormat`] | what to ask a virtual GPU for: checks that take time, and counters for people or programs |
+//! | [`Checks`], [`CounterFormat`] | what to request from a virtual GPU: checks, which take time, and counters, for people or programs |
 //!
-//! Faults and counters are read from JSON and written as JSON, and print as text for people. The virtual GPU fills them; `hip`
-//! shows them. Neither knows the other for it, and a program that reads reports from a file needs neither.
+//! Faults and counters can be read from JSON, written as JSON, and printed as text for people. The virtual
+//! GPU fills them and `hip` shows them, without depending on each other. A program that reads reports from a
+//! file needs neither.
 //!
-//! Reports may come from outside: no number in them makes a text or a sum panic.
+//! Reports may come from outside: no number in them can make formatting or a sum panic.
 //!
 //! ```
 //! use gpu_report::{Fault, FaultKind};

@@ -1,4 +1,4 @@
-//! Memory as reports name it.
+//! Memory, as reports describe it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub enum MemoryKind {
     Host,
     /// Memory for kernel arguments.
     Kernarg,
-    /// Memory of the host program that was registered; its owner keeps it.
+    /// Registered memory of the host program, which still belongs to its owner.
     Registered,
     /// Machine code; read-only to kernels.
     Code,
@@ -21,7 +21,7 @@ pub enum MemoryKind {
     Constant,
     /// Variables of a code object.
     Data,
-    /// Queues and signals of the host's runtime; read-only to kernels.
+    /// Queues and signals of the host's runtime; kernels can only read them.
     Guarded,
 }
 
@@ -32,18 +32,18 @@ impl MemoryKind {
     }
 }
 
-/// A range of memory known to the machine.
+/// A range of memory that the machine knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Allocation {
     /// First byte.
     pub start: u64,
-    /// Size in bytes, exactly as asked for.
+    /// Size in bytes, exactly as requested.
     pub size: u64,
     /// What it is for.
     pub kind: MemoryKind,
-    /// The device whose memory it counts against; none for host memory.
+    /// The device that the memory is counted against; none for host memory.
     pub device: Option<usize>,
-    /// Counts allocations, to tell two at the same address apart.
+    /// Numbers allocations, to distinguish two at the same address.
     pub serial: u64,
 }
 

@@ -4,14 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A place in the source, in a function.
+/// A place in the source, within a function.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct SourceFrame {
     /// The function's name, demangled.
     pub function: Option<String>,
-    /// The file, as the compiler was told it: `kernel-build` names it relative to the folder of the sources.
+    /// The file, by the name that the compiler was given. `kernel-build` uses names relative to the source
+    /// folder.
     pub file: Option<String>,
-    /// The line, from 1; none for instructions that stem from no line.
+    /// The line, from 1; none for instructions that belong to no line.
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
@@ -35,18 +36,18 @@ impl fmt::Display for SourceFrame {
 /// Which lines of source an instruction comes from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum SourceLines {
-    /// The line, then the calls that were inlined around it, innermost first. Never empty.
+    /// The line, followed by the calls into which it was inlined, innermost first. Never empty.
     Found(Vec<SourceFrame>),
     /// The code object has no debug information.
     NoDebugInfo,
     /// The debug information does not cover the instruction.
     NotCovered,
-    /// The debug information cannot be read; why.
+    /// The debug information cannot be read, and why.
     Unreadable(String),
 }
 
 impl SourceLines {
-    /// The innermost place, if it is known.
+    /// The innermost place, if known.
     pub fn frame(&self) -> Option<&SourceFrame> {
         match self {
             SourceLines::Found(frames) => frames.first(),
@@ -54,7 +55,7 @@ impl SourceLines {
         }
     }
 
-    /// All places, innermost first; none if nothing is known.
+    /// All places, innermost first; empty if nothing is known.
     pub fn frames(&self) -> &[SourceFrame] {
         match self {
             SourceLines::Found(frames) => frames,
@@ -84,7 +85,7 @@ impl fmt::Display for SourceLines {
     }
 }
 
-/// A symbol's name as its source has it, of C++ and of Rust; another name stays as it is.
+/// Demangles a C++ or Rust symbol. Other names are returned unchanged.
 pub fn demangle(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");

@@ -1,4 +1,4 @@
-//! What `#[derive(DeviceCopy)]` becomes.
+//! The expansion of `#[derive(DeviceCopy)]`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -17,11 +17,11 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let data = match &input.data {
         Data::Struct(data) => data,
         Data::Enum(_) => {
-            let text = "an enum cannot be `DeviceCopy`: a device can write bytes that are none of its values; use an integer";
+            let text = "an enum cannot be `DeviceCopy`: a device can write bytes that are not valid values; use an integer";
             return Err(Error::new_spanned(name, text));
         }
         Data::Union(_) => {
-            let text = "a union cannot be `DeviceCopy`: bytes that one field leaves out are not initialised";
+            let text = "a union cannot be `DeviceCopy`: bytes outside the active field are not initialised";
             return Err(Error::new_spanned(name, text));
         }
     };
@@ -34,7 +34,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     }
     let mut generics = input.generics.clone();
     let checks = if generics.params.is_empty() {
-        // A name that no field's type refers to: it is seen by the types' own constants, such as the length of an array.
+        // A name that no field's type can refer to: constants inside the types, such as array lengths, can
+        // see it.
         let plain = format_ident!("__device_copy_size_of_plain_data");
         let fields = types.iter().map(|ty| quote_spanned!(ty.span()=> #plain::<#ty>()));
         let padding = format!(
@@ -54,12 +55,13 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         TokenStream::new()
     };
     let (parameters, arguments, clause) = generics.split_for_impl();
-    // Every path is absolute: nothing that the program has defined under one of these names may change a check.
+    // Every path is absolute, so that the program's own definitions of these names cannot change a check.
     Ok(quote! {
         const _: () = {
             #checks
         };
-        // SAFETY: the fields are plain data, there is nothing between or after them, and the layout is fixed.
+        // SAFETY: the fields are plain data, there are no bytes between or after them, and the layout is
+        // fixed.
         #[automatically_derived]
         unsafe impl #parameters ::hip::DeviceCopy for #name #arguments #clause {
             const NUMBER: ::core::option::Option<::hip::Number> =
@@ -78,7 +80,7 @@ fn layout(input: &DeriveInput) -> Result<Layout> {
             } else if meta.path.is_ident("transparent") {
                 layout = Some(Layout::Transparent);
             } else if meta.input.peek(syn::token::Paren) {
-                // `align(8)` and `packed(4)` change the size, which is checked.
+                // `align(8)` and `packed(4)` change the size, which the check below covers.
                 let size;
                 syn::parenthesized!(size in meta.input);
                 size.parse::<TokenStream>()?;

@@ -5,14 +5,15 @@ mod device_copy;
 
 use proc_macro::TokenStream;
 
-/// Implements `hip::DeviceCopy` for a struct, after checking at compile time what the trait asks for.
+/// Implements `hip::DeviceCopy` for a struct, and checks the trait's requirements at compile time.
 ///
 /// - The layout is fixed: `#[repr(C)]` or `#[repr(transparent)]`.
 /// - Every field is `DeviceCopy`.
 /// - There is no padding: the size is the sum of the fields' sizes.
 ///
-/// Type parameters need `#[repr(transparent)]` and a single field, because the size of anything else would only be known
-/// where it is used. Enums and unions are refused: a device can write bytes that are none of their values.
+/// Type parameters need `#[repr(transparent)]` and a single field, because the size of any other generic
+/// struct is only known where it is used. Enums and unions are refused, because a device can write bytes that
+/// are not valid values.
 ///
 /// The struct also has to be `Copy`, `Send`, `Sync` and `'static`.
 #[proc_macro_derive(DeviceCopy)]

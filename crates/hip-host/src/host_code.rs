@@ -1,12 +1,12 @@
-//! What is exported besides the functions of HIP's C headers: what the code calls that compilers write for the host's side of kernels
-//! and variables.
-#![allow(non_snake_case, reason = "the functions have their C names")]
+//! Exported functions that are not in HIP's C headers: compilers generate calls of them for the host side of
+//! kernels and variables.
+#![allow(non_snake_case, reason = "the functions have C names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::registered::{self, Address, Part};
 
-/// Takes a fat binary before `main`. The handle is a number: nobody looks behind it.
+/// Registers a fat binary before `main`. The handle is only a number; nothing dereferences it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterFatBinary(header: *const c_void) -> *mut *mut c_void {
     if header.is_null() {
@@ -65,7 +65,8 @@ unsafe extern "C" fn __hipRegisterVar(
     registered::add_part(binary.addr(), part);
 }
 
-/// The host may use the variable at once. Until there is a device, it is where its first value is, which goes with it.
+/// The host may use the variable at once. Until there is a device, the variable's memory is that of its
+/// initial value.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterManagedVar(
     binary: *mut c_void,
@@ -78,7 +79,7 @@ unsafe extern "C" fn __hipRegisterManagedVar(
     if pointer.is_null() {
         return;
     }
-    // SAFETY: the compiler's code passes the place of its pointer.
+    // SAFETY: the compiler's code passes the address of its pointer.
     unsafe { pointer.write(first) };
     let part = Part::Managed {
         pointer: Address(pointer.cast()),

@@ -1,9 +1,9 @@
 //! HIP's functions for compiled HIP and CUDA host code that is linked into a Rust program.
 //!
-//! A `.cu` file with kernels and host code that launches them (`<<<>>>` in an `extern "C"` function) becomes a static library through
-//! `kernel_build::Builder::build_lib`. Its code calls HIP's functions by their C names, and hands its kernels to HIP before `main`.
-//! This crate exports those names. Nothing is linked: the calls go on to the function table that the program uses, AMD's library or
-//! the virtual GPU.
+//! `kernel_build::Builder::build_lib` compiles a `.cu` file with kernels and host code that launches them
+//! (`<<<>>>` in an `extern "C"` function) to a static library. Its code calls HIP's functions by their C
+//! names, and registers its kernels with HIP before `main`. This crate exports those names. No HIP library is
+//! linked: the calls go to the function table that the program uses, AMD's library or the virtual GPU.
 //!
 //! ```ignore
 //! use hip_host as _; // links the functions
@@ -18,25 +18,27 @@
 //! // SAFETY: both buffers have n elements, and are borrowed until the launch has been made.
 //! unsafe { launch_saxpy(n, 2.0, from, to, stream.as_raw()) };
 //! ```
-//! `docs/use/own-crate.md` shows the whole of such a crate.
+//! `docs/use/own-crate.md` shows a complete crate.
+//! # Which table is called
+//! 1. The table passed to [`set_table`], if it has been called.
+//! 2. The table of the calling thread's current device ([`hip::Device::make_current`]; all of `hip` calls it
+//!    automatically).
+//! 3. The table of the device that `hip` opened first.
+//! 4. The table of the device that [`hip::Device::open_default`] opens, by `FERROCM_DEVICE`. If that fails,
+//!    [`failure`] says why.
 //!
-//! # Which table
-//! 1. That of [`set_table`], if it has been called.
-//! 2. That of the calling thread's current device: [`hip::Device::make_current`], which all of `hip` calls by itself.
-//! 3. That of the device that `hip` opened first.
-//! 4. The one that [`hip::Device::open_default`] opens, by `FERROCM_DEVICE`. [`failure`] says why there is none.
-//!
-//! Until the first call, nothing is loaded; kernels and variables that host code has registered are kept for then. Without a table, functions
-//! return `hipErrorNoDevice`. Once the process has begun to exit they do, too.
-//!
-//! # What differs from HIP linked in
-//! * Texture and surface references are not there.
-//! * On virtual GPUs, a launch that fails and that the host code does not look at (`hipGetLastError`) is an error of whoever waits for its
-//!   stream next: [`hip::Error::HostLaunch`].
-//! * A managed variable is that of the first table that is used. Before that it is ordinary memory with its first value.
-//! * Libraries of HIP before 6.4 get compressed code objects unpacked, as long as they are registered: that of 5.7 cannot read them.
-//! * A program that loads AMD's libraries beside this crate does not have them call these functions, as long as it does not export
-//!   them itself (`-rdynamic`, or a `cdylib` in the global scope).
+//! Nothing is loaded before the first call; until then, registered kernels and variables are only recorded.
+//! Without a table, functions return `hipErrorNoDevice`. They also do so once the process has begun to exit.
+//! # Differences from a linked HIP
+//! * Texture and surface references are not supported.
+//! * On virtual GPUs, if a launch fails and the host code does not check it (`hipGetLastError`), the next
+//!   call that waits for its stream returns [`hip::Error::HostLaunch`].
+//! * A managed variable belongs to the first table that is used. Before that, it is ordinary memory with its
+//!   initial value.
+//! * For HIP libraries before 6.4, compressed code objects are unpacked while they are registered, because
+//!   the library of 5.7 cannot read them.
+//! * If the program also loads AMD's libraries, these do not call this crate's functions, unless the program
+//!   exports them (`-rdynamic`, or a `cdylib` in the global scope).
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -69,12 +71,12 @@ use hip_sys::{Table, hipError_t};
 
 pub use table::{failure, set_table};
 
-/// Calls a function of the table in use; without one, the status says so.
+/// Calls a function of the table in use. Without a table, returns the status for that.
 pub(crate) fn call(function: impl FnOnce(&'static Table) -> hipError_t) -> hipError_t {
     table::find().map_or(missing::STATUS, function)
 }
 
-/// The table in use, or one for those who ask nevertheless.
+/// The table in use, or a substitute if there is none.
 pub(crate) fn table() -> &'static Table {
     table::find().unwrap_or_else(missing::table)
 }

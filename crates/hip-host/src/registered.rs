@@ -1,7 +1,7 @@
-//! What host code has registered, and which tables know it.
+//! The registrations of host code, and which tables know them.
 //!
-//! Constructors register before `main`, when no table is known, and those of a library that is loaded later, at any time. Both only
-//! leave it here. A table is told what it does not know when it is called next.
+//! Constructors register before `main`, when no table is known. Those of libraries that are loaded later may
+//! do so at any time. Both only record it here. A table gets new registrations with the next call.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -13,14 +13,14 @@ use hip_sys::{HostCode, Table};
 use crate::table::ready;
 use crate::unpacked::{self, Unpacked};
 
-/// An address of the compiled code, which is only passed on.
+/// An address in compiled code, which is only passed on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address(pub(crate) *mut c_void);
 
-// SAFETY: nothing here looks at what is there.
+// SAFETY: nothing here dereferences the address.
 unsafe impl Send for Address {}
 
-/// What belongs to a fat binary.
+/// A part of a fat binary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part {
     Kernel {
@@ -55,15 +55,15 @@ struct Binary {
     known: Vec<Known>,
 }
 
-/// What a table knows of a fat binary.
+/// A table's registration of a fat binary.
 #[derive(Debug)]
 struct Known {
     table: &'static Table,
     host_code: HostCode,
     handle: Address,
-    /// How many of its parts, the first ones.
+    /// How many of its parts are registered, from the first on.
     parts: usize,
-    /// What it was given in the place of a compressed one.
+    /// The unpacked binary that replaces a compressed one.
     _unpacked: Option<Unpacked>,
 }
 
@@ -79,7 +79,7 @@ fn registered() -> MutexGuard<'static, Registered> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes a fat binary; returns its number.
+/// Records a fat binary and returns its number.
 pub(crate) fn add(header: *const c_void) -> usize {
     let mut registered = registered();
     registered.last += 1;
@@ -90,7 +90,7 @@ pub(crate) fn add(header: *const c_void) -> usize {
     number
 }
 
-/// Takes a part of a fat binary; an unknown number is ignored.
+/// Records a part of a fat binary. An unknown number is ignored.
 pub(crate) fn add_part(number: usize, part: Part) {
     let mut registered = registered();
     if let Some(binary) = registered.binaries.get_mut(&number) {
@@ -99,7 +99,7 @@ pub(crate) fn add_part(number: usize, part: Part) {
     }
 }
 
-/// Forgets a fat binary, and has the tables forget it that know it. An unknown number is ignored.
+/// Forgets a fat binary, and unregisters it from the tables that know it. An unknown number is ignored.
 pub(crate) fn forget(number: usize) {
     let binary = registered().binaries.remove(&number);
     if let Some(binary) = binary {
@@ -107,19 +107,19 @@ pub(crate) fn forget(number: usize) {
     }
 }
 
-/// As [`forget`], all that there are.
+/// As [`forget`], for all fat binaries.
 pub(crate) fn forget_all() {
     let binaries = std::mem::take(&mut registered().binaries);
     binaries.into_values().for_each(Binary::unregister);
 }
 
-/// Tells a table what it does not know, and calls `done` before more can be registered. Returns whether it has been told of fat binaries
-/// that it has not known.
+/// Passes new registrations to a table, and calls `done` before more can be recorded. Returns whether the
+/// table got new fat binaries.
 pub(crate) fn tell(table: &'static Table, done: impl FnOnce()) -> bool {
     let mut registered = registered();
     let Some(host_code) = table.ext.host_code else {
         if !registered.binaries.is_empty() {
-            tracing::error!("the HIP library cannot take the kernels of host code");
+            tracing::error!("the HIP library has no functions to register kernels of host code");
         }
         done();
         return false;
@@ -134,7 +134,7 @@ pub(crate) fn tell(table: &'static Table, done: impl FnOnce()) -> bool {
 
 impl Binary {
     fn tell(&mut self, table: &'static Table, host_code: HostCode) -> bool {
-        // Another table may have one already: there is only one pointer to it.
+        // Another table may already have a managed variable, and there is only one pointer to it.
         let managed = self.known.iter().map(|known| known.parts).max().unwrap_or(0);
         let before = self.known.len();
         let at = match self.known.iter().position(|known| ptr::eq(known.table, table)) {
@@ -151,7 +151,8 @@ impl Binary {
             let is_managed = matches!(part, Part::Managed { .. });
             let has_it = is_managed && index < managed;
             if !known.handle.0.is_null() && !has_it {
-                // SAFETY: the handle is one of this table, and the part's addresses stay until the host code unregisters it.
+                // SAFETY: the handle belongs to this table, and the part's addresses stay valid until the
+                // host code unregisters it.
                 unsafe { part.register(&host_code, known.handle.0) };
             }
         }
@@ -159,10 +160,10 @@ impl Binary {
         news
     }
 
-    /// The handle that a table gives, null if it takes none.
+    /// The table's handle, or null if the table refuses the binary.
     fn register(&self, table: &Table, host_code: &HostCode) -> (Address, Option<Unpacked>) {
         let unpacked = if unpacked::is_wanted(table) {
-            // SAFETY: the header is there, with what it leads to, until the host code unregisters it.
+            // SAFETY: the header and everything that it refers to exist until the host code unregisters it.
             unsafe { Unpacked::of(self.header.0) }
         } else {
             Ok(None)
@@ -170,12 +171,12 @@ impl Binary {
         match unpacked {
             Ok(unpacked) => {
                 let header = unpacked.as_ref().map_or(self.header.0.cast_const(), Unpacked::header);
-                // SAFETY: the header is there until the table has forgotten it.
+                // SAFETY: the header exists until the table has forgotten it.
                 let handle = unsafe { (host_code.register_fat_binary)(header) };
                 (Address(handle.cast()), unpacked)
             }
             Err(error) => {
-                tracing::error!("the kernels of a fat binary are left out: {error}");
+                tracing::error!("the kernels of a fat binary are not registered: {error}");
                 (Address(ptr::null_mut()), None)
             }
         }
@@ -183,7 +184,7 @@ impl Binary {
 
     fn unregister(self) {
         for known in self.known.iter().filter(|known| !known.handle.0.is_null()) {
-            // SAFETY: the handle is one of this table, and nothing else has it.
+            // SAFETY: the handle belongs to this table, and nothing else has it.
             unsafe { (known.host_code.unregister_fat_binary)(known.handle.0.cast()) };
         }
     }
@@ -191,13 +192,14 @@ impl Binary {
 
 impl Part {
     /// # Safety
-    /// The handle is that of the part's fat binary, of the table whose functions these are; the part's addresses are valid.
+    /// The handle of the part's fat binary comes from the same table as these functions. The part's addresses
+    /// are valid.
     unsafe fn register(self, to: &HostCode, handle: *mut c_void) {
         match self {
             Self::Kernel { stub, device_function, name, thread_limit } => {
                 let (none, name) = (ptr::null_mut(), name.0.cast::<c_char>());
                 let device_function = device_function.0.cast();
-                // SAFETY: as this function's contract; compilers pass nothing else.
+                // SAFETY: as this function's contract; compilers pass only such values.
                 unsafe {
                     (to.register_function)(
                         handle.cast(),
@@ -246,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// What the tables have been told, by the addresses of stubs and variables.
+    /// The registrations that the tables got, by the addresses of stubs and variables.
     static TOLD: Mutex<Vec<(&str, usize, usize)>> = Mutex::new(Vec::new());
 
     fn note(what: &'static str, handle: *mut c_void, address: *const c_void) {
@@ -299,7 +301,7 @@ mod tests {
         };
         let mut builder = Builder::new("fake", "1");
         builder.extensions(Extensions { host_code: host_code.then_some(functions), ..Extensions::NONE });
-        // SAFETY: it has no functions but these, which only take notes.
+        // SAFETY: it only has these functions, which only record calls.
         unsafe { builder.finish() }
     }
 
@@ -315,7 +317,7 @@ mod tests {
         Part::Managed { pointer: at(pointer), first: at(0), name: at(0), size: 4, align: 4 }
     }
 
-    // One test, because there is one list.
+    // A single test, because the list is global.
     #[test]
     fn tables_are_told_once_what_is_registered_and_what_is_gone() {
         let (one, two) = (fake(true), fake(true));
@@ -330,7 +332,7 @@ mod tests {
         assert!(!tell(one, || {}));
         assert_eq!(told(), []);
 
-        // Of what a library registers that is loaded later, a table may have seen a part.
+        // When a library is loaded later, a table may have got only some of its registrations.
         let second = add(ptr::without_provenance(2));
         assert!(tell(one, || {}));
         let global = Part::Variable {
@@ -346,11 +348,11 @@ mod tests {
         assert!(!tell(one, || {}));
         assert_eq!(told(), [("binary", 0, 2), ("variable", 20, 21)]);
 
-        // Another table gets everything but managed variables, of which there is one each.
+        // Another table gets everything except managed variables, which only one table can have.
         assert!(tell(two, || {}));
         assert_eq!(told(), [("binary", 0, 1), ("kernel", 10, 11), ("binary", 0, 2), ("variable", 20, 21)]);
 
-        assert!(!tell(fake(false), || {}), "who cannot take it is not asked");
+        assert!(!tell(fake(false), || {}), "a table without the functions is not called");
         forget(first);
         assert_eq!(told(), [("gone", 10, 0); 2]);
         forget(first);

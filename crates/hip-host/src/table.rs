@@ -1,4 +1,4 @@
-//! Which table the functions call.
+//! Chooses the table that the functions call.
 
 use std::cell::Cell;
 use std::ptr;
@@ -10,33 +10,34 @@ use hip_sys::Table;
 
 use crate::registered;
 
-/// What the program has chosen; null if nothing.
+/// The table that the program has chosen; null if none.
 static CHOSEN: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
-/// The table that knows everything that is registered; null if none does.
+/// The table that knows all registrations; null if none does.
 static READY: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
-/// The process exits, or the library that this code is part of is closed.
+/// Set when the process exits, or the library that contains this code is closed.
 static ENDED: AtomicBool = AtomicBool::new(false);
-/// Why there is no default device, or its table.
+/// The table of the default device, or why there is none.
 static DEFAULT: OnceLock<Result<&'static Table, String>> = OnceLock::new();
 
 thread_local! {
-    /// A table is being opened or told on this thread. What that calls finds no other.
+    /// Set while this thread opens or updates a table. Nested calls then find no table.
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has all host code of the process call this table from now on, whatever devices are open.
+/// Makes all host code of the process call this table from now on, whatever devices are open.
 ///
-/// Memory, streams and the like belong to the table that made them.
+/// Memory, streams and other objects belong to the table that made them.
 pub fn set_table(table: &'static Table) {
     CHOSEN.store(ptr::from_ref(table).cast_mut(), Ordering::Release);
 }
 
-/// Why functions find no device: what [`Device::open_default`] said when they needed one. None if it has not failed.
+/// Why functions find no device: the error of [`Device::open_default`] when they needed one. `None` if that
+/// has not failed.
 pub fn failure() -> Option<&'static str> {
     DEFAULT.get()?.as_ref().err().map(String::as_str)
 }
 
-/// The table in use. It knows everything that is registered.
+/// The table in use, with all registrations.
 pub(crate) fn find() -> Option<&'static Table> {
     if ENDED.load(Ordering::Acquire) {
         return None;
@@ -52,13 +53,13 @@ pub(crate) fn find() -> Option<&'static Table> {
 }
 
 fn chosen() -> Option<&'static Table> {
-    // SAFETY: null, or of a reference that is valid as long as the process lives.
+    // SAFETY: the pointer is null, or comes from a reference that is valid as long as the process lives.
     unsafe { CHOSEN.load(Ordering::Acquire).as_ref() }
 }
 
 /// The table of the default device, which is opened once.
 fn default() -> Option<&'static Table> {
-    // What opening it calls must not wait for itself.
+    // Calls made while opening it must not wait for the opening.
     not_again(|| {
         let opened = DEFAULT.get_or_init(|| {
             let open = || -> hip::Result<&'static Table> {
@@ -76,12 +77,12 @@ fn default() -> Option<&'static Table> {
     .flatten()
 }
 
-/// Notes who knows everything that is registered. Only under the lock of that.
+/// Records which table knows all registrations. Call it only under their lock.
 pub(crate) fn ready(table: Option<&'static Table>) {
     READY.store(table.map_or(ptr::null_mut(), |table| ptr::from_ref(table).cast_mut()), Ordering::Release);
 }
 
-/// Does something unless this thread is at it already.
+/// Runs something, unless this thread is already doing it.
 fn not_again<T>(what: impl FnOnce() -> T) -> Option<T> {
     struct Done;
     impl Drop for Done {
@@ -96,16 +97,17 @@ fn not_again<T>(what: impl FnOnce() -> T) -> Option<T> {
     Some(what())
 }
 
-/// Has everything unregistered when the process exits, or this code is unloaded.
+/// Arranges that everything is unregistered when the process exits, or this code is unloaded.
 ///
-/// Host code unregisters itself then, but later: it began before the table's library was loaded, which ends first. Whoever comes
-/// last ends first, so this is called when the table is there.
+/// Host code also unregisters itself then, but too late: exit handlers run in reverse order, and the table's
+/// library was loaded after the host code's constructors ran. So call this once the table is loaded.
 fn end_with_process() {
     extern "C" fn end() {
         if !ENDED.swap(true, Ordering::AcqRel) {
             registered::forget_all();
         }
     }
-    // SAFETY: the function may be called at any time. Where there is no room for it, host code unregisters itself.
+    // SAFETY: the function may be called at any time. If there is no room for the handler, host code
+    // unregisters itself.
     unsafe { libc::atexit(end) };
 }

@@ -1,4 +1,4 @@
-//! Fat binaries whose code objects are compressed, for libraries that cannot read those.
+//! Unpacks fat binaries with compressed code objects, for libraries that cannot read them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -8,10 +8,10 @@ use hip::code_object::bundle::{self, COMPRESSED_MAGIC, Extent};
 use hip::code_object::embedded::Aligned;
 use hip_sys::{Table, Version};
 
-/// The oldest release, by major and minor number, whose library is known to read them. That of 5.7 crashes.
+/// The oldest release (major, minor) whose library is known to read them. The library of 5.7 crashes.
 const READS_COMPRESSED: (u32, u32) = (6, 4);
 
-/// What compilers hand over for an object file.
+/// The header that compilers pass for an object file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Header {
@@ -23,17 +23,18 @@ struct Header {
 
 const PAGE: usize = 4096;
 
-/// A fat binary that is not compressed any more. Its header is valid as long as this.
+/// An unpacked fat binary. Its header is valid as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     header: Box<Header>,
     _image: Vec<Aligned<[u8; PAGE]>>,
 }
 
-// SAFETY: the header's pointers lead to the image, which goes with it, and to what was the compiler's; nobody writes there.
+// SAFETY: the header's pointers refer to the image, which moves with it, and to the compiler's data; nothing
+// writes there.
 unsafe impl Send for Unpacked {}
 
-/// Whether the library of a table has to be given fat binaries that are not compressed.
+/// Whether the library of a table needs unpacked fat binaries.
 pub(crate) fn is_wanted(table: &Table) -> bool {
     table.path().is_some() && table.version().is_none_or(is_old)
 }
@@ -43,18 +44,18 @@ fn is_old(version: Version) -> bool {
 }
 
 impl Unpacked {
-    /// The same fat binary, unpacked; nothing if it is not compressed.
+    /// Unpacks a fat binary; `None` if it is not compressed.
     ///
     /// # Errors
     /// The compressed code is damaged.
     ///
     /// # Safety
-    /// The header is that of a fat binary, which is complete.
+    /// The header belongs to a complete fat binary.
     pub(crate) unsafe fn of(header: *const c_void) -> Result<Option<Self>, Error> {
         // SAFETY: as this function's contract.
         let mut header = unsafe { header.cast::<Header>().read_unaligned() };
         let image = header.image.cast::<u8>();
-        // SAFETY: an image has more bytes than these.
+        // SAFETY: the image has at least these bytes.
         let bytes = |length: usize| unsafe { std::slice::from_raw_parts(image, length) };
         if image.is_null() || bytes(COMPRESSED_MAGIC.len()) != COMPRESSED_MAGIC {
             return Ok(None);
@@ -102,9 +103,9 @@ mod tests {
         ]);
         let packed = bundle::compressed(&plain).unwrap();
         let given = header(&packed);
-        // SAFETY: the header leads to a complete bundle.
+        // SAFETY: the header refers to a complete bundle.
         let unpacked = unsafe { Unpacked::of(ptr::from_ref(&given).cast()) }.unwrap().unwrap();
-        // SAFETY: the header of the unpacked binary is there.
+        // SAFETY: the header of the unpacked binary exists.
         let found = unsafe { unpacked.header().cast::<Header>().read() };
         assert_eq!((found.magic, found.version), (given.magic, 1));
         assert_eq!(found.image.addr() % PAGE, 0);
@@ -116,7 +117,7 @@ mod tests {
         assert!(unsafe { Unpacked::of(ptr::from_ref(&header(&plain)).cast()) }.unwrap().is_none());
         let mut damaged = packed;
         damaged[40..60].fill(0xff);
-        // SAFETY: as above; what is damaged is the content, not its length.
+        // SAFETY: as above; the content is damaged, not its length.
         let error = unsafe { Unpacked::of(ptr::from_ref(&header(&damaged)).cast()) }.unwrap_err();
         assert!(matches!(error, Error::Bundle { .. }), "{error}");
     }

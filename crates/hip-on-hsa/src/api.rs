@@ -1,4 +1,4 @@
-//! The C entries: each checks what the program passes, and calls what does the work. Nothing below knows them.
+//! The C functions: each checks its arguments and calls the implementation. Lower modules never use them.
 
 mod context;
 mod copy;

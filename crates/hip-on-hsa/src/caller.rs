@@ -1,13 +1,15 @@
-//! What C programs pass by address: checked before it is touched, so that a bad address is an error of the call and not the end of
-//! the process.
+//! Checks addresses that C programs pass before accessing them, so that a bad address is an error of the call
+//! and does not end the process.
 //!
-//! An address is refused if it is null, misaligned for what should be there, in the first 64 KiB or in the kernel's half. Any other
-//! may be on the calling thread's own stack, as most places for results are: that needs no more. Of the rest the kernel is asked by
-//! calls that read or write a word on the way (`futex`), which are always permitted, a page at a time. That takes a tenth of a
-//! microsecond and changes nothing: what is written is what was there.
+//! An address is refused if it is null, misaligned for what should be there, in the first 64 KiB or in the
+//! kernel's half. An address on the calling thread's own stack, such as most places for results, needs no
+//! further check. All others are probed page by page with system calls that read or write a word (`futex`)
+//! and are always permitted. A call takes a tenth of a microsecond and changes nothing: it writes the value
+//! that was there.
 //!
-//! This finds what is bad when the call begins. Memory that another thread unmaps meanwhile is not found, nor is an address that is
-//! readable but of something else; functions of the program that HIP is to call cannot be checked at all.
+//! This finds addresses that are bad when the call begins. It does not find memory that another thread unmaps
+//! during the call, or readable addresses of something else; functions of the program that HIP is to call
+//! cannot be checked at all.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
@@ -19,34 +21,35 @@ use crate::error::Result;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// What the kernel maps at once.
+/// The unit in which the kernel maps memory.
 pub(crate) const PAGE: usize = 4096;
 /// Linux maps nothing for programs below this.
 const LOWEST: usize = 64 << 10;
-/// The first address that no program has, with four levels of page tables; five levels are only for who asks for them.
+/// The first address above user space with four levels of page tables; programs get five levels only on
+/// request.
 const END: usize = 1 << 47;
-/// Beyond this many bytes only the ends of a range and whether there are mappings in between are looked at.
+/// For ranges larger than this, only the ends are probed, and whether everything in between is mapped.
 const WHOLE: usize = 16 * PAGE;
 
-/// What is to be done with memory.
+/// How memory is to be accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// A thread's stack, as the system made it.
+/// A thread's stack, as created by the system.
 #[derive(Clone, Copy)]
 struct Stack {
     start: usize,
     end: usize,
-    /// The deepest call that has asked so far. From there to the end it is mapped; below, there may be nothing.
+    /// The deepest call seen so far. From there to the end the stack is mapped; below, it may not be.
     deepest: usize,
 }
 
 impl Stack {
-    /// Notes how deep a call is, and says whether a range is in the part that is mapped. Calls on a stack that the program switched
-    /// to say nothing of this one.
+    /// Records how deep a call is, and returns whether a range is in the mapped part. Calls on another stack
+    /// that the program switched to are ignored.
     fn holds(&mut self, here: usize, start: usize, end: usize) -> bool {
         if (self.start..self.deepest).contains(&here) {
             self.deepest = here;
@@ -59,7 +62,7 @@ thread_local! {
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
 }
 
-/// The calling thread's stack; empty if nobody knows.
+/// The calling thread's stack; empty if unknown.
 fn own_stack() -> Stack {
     // SAFETY: the functions fill the places that they get, and the attributes are destroyed.
     unsafe {
@@ -89,12 +92,12 @@ fn is_on_stack(start: usize, end: usize) -> bool {
         .unwrap_or(false)
 }
 
-/// Has the kernel touch the word that holds an address.
+/// Lets the kernel access the word that contains an address.
 fn touch(address: usize, access: Access) -> bool {
     static NOBODY: AtomicU32 = AtomicU32::new(0);
     let word = (address & !3) as *mut u32;
     let failed = match access {
-        // Compares the word, and waits for no time if it is equal.
+        // Compares the word, and waits with a timeout of zero if it is equal.
         // SAFETY: the kernel checks the address.
         Access::Read => unsafe {
             let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -106,7 +109,7 @@ fn touch(address: usize, access: Access) -> bool {
                 &raw const now,
             ) == -1
         },
-        // Combines the word with 0 by "or", at once for all other threads, and wakes who waits for another word.
+        // Atomically combines the word with 0 by "or", and wakes waiters of another word.
         // SAFETY: as above.
         Access::Write => unsafe {
             const OR_ZERO: i32 = libc::FUTEX_OP_OR << 28;
@@ -124,7 +127,7 @@ fn touch(address: usize, access: Access) -> bool {
     !(failed && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT))
 }
 
-/// Whether a range of addresses can be used so.
+/// Whether a range of addresses can be accessed in this way.
 pub(crate) fn is_accessible(start: usize, size: usize, access: Access) -> bool {
     if size == 0 {
         return true;
@@ -147,12 +150,12 @@ pub(crate) fn is_accessible(start: usize, size: usize, access: Access) -> bool {
     unsafe { libc::msync(first as *mut libc::c_void, end - first, libc::MS_ASYNC) == 0 }
 }
 
-/// Whether an address is one that programs can have memory at. Nobody is asked whether they have.
+/// Whether an address is in user space. Does not check whether there is memory.
 pub(crate) fn is_plausible(address: usize) -> bool {
     (LOWEST..END).contains(&address)
 }
 
-/// Bytes of which only the beginning is known, as [`list`].
+/// Bytes of which only the beginning is checked, as [`list`].
 ///
 /// # Safety
 /// As [`value`], of all bytes.
@@ -166,7 +169,7 @@ pub(crate) unsafe fn bytes<'a>(address: usize, size: usize) -> Result<&'a [u8]> 
 /// # Safety
 /// Nothing else uses the room during the call.
 pub(crate) unsafe fn put_text(address: *mut c_char, room: usize, text: &str) -> Result {
-    // What is not written need not be there.
+    // Room that is not written need not be accessible.
     let length = text.len().min(room.checked_sub(1).ok_or(INVALID_VALUE)?);
     // SAFETY: as this function's contract.
     let place = unsafe { places(address.cast::<u8>(), length + 1) }?;
@@ -194,10 +197,11 @@ fn holds<T>(address: *const T, count: usize, access: Access) -> bool {
     address.is_aligned() && size.is_some_and(|size| is_accessible(address as usize, size, access))
 }
 
-/// A place for a result, or a structure that is changed.
+/// A place for a result, or a structure to change.
 ///
 /// # Safety
-/// What is at the address is a value of the type, nothing else uses it during the call, and it lives as long.
+/// At the address is a value of the type, nothing else uses it during the call, and it lives until the call
+/// ends.
 pub(crate) unsafe fn place<'a, T>(address: *mut T) -> Result<&'a mut T> {
     if !holds(address, 1, Access::Write) {
         return Err(INVALID_VALUE);
@@ -206,7 +210,7 @@ pub(crate) unsafe fn place<'a, T>(address: *mut T) -> Result<&'a mut T> {
     Ok(unsafe { &mut *address })
 }
 
-/// As [`place`] for what null leaves out.
+/// As [`place`], for optional results: null omits them.
 ///
 /// # Safety
 /// As [`place`].
@@ -215,7 +219,7 @@ pub(crate) unsafe fn optional_place<'a, T>(address: *mut T) -> Result<Option<&'a
     if address.is_null() { Ok(None) } else { unsafe { place(address) }.map(Some) }
 }
 
-/// Writes a result, unless null leaves it out.
+/// Writes a result, unless the address is null.
 ///
 /// # Safety
 /// As [`place`].
@@ -227,10 +231,11 @@ pub(crate) unsafe fn store_optional<T>(address: *mut T, value: T) -> Result {
     Ok(())
 }
 
-/// A structure that is read.
+/// A structure to read.
 ///
 /// # Safety
-/// What is at the address is a value of the type, nothing changes it during the call, and it lives as long.
+/// At the address is a value of the type, nothing changes it during the call, and it lives until the call
+/// ends.
 pub(crate) unsafe fn value<'a, T>(address: *const T) -> Result<&'a T> {
     if !holds(address, 1, Access::Read) {
         return Err(INVALID_VALUE);
@@ -239,7 +244,7 @@ pub(crate) unsafe fn value<'a, T>(address: *const T) -> Result<&'a T> {
     Ok(unsafe { &*address })
 }
 
-/// A list that is read. Null is none, if there is nothing in it.
+/// A list to read. Null is allowed for an empty list.
 ///
 /// # Safety
 /// As [`value`], of all entries.
@@ -254,7 +259,7 @@ pub(crate) unsafe fn list<'a, T>(address: *const T, count: usize) -> Result<&'a 
     Ok(unsafe { std::slice::from_raw_parts(address, count) })
 }
 
-/// A list that is written.
+/// A list to write.
 ///
 /// # Safety
 /// As [`place`], of all entries.
@@ -272,7 +277,7 @@ pub(crate) unsafe fn places<'a, T>(address: *mut T, count: usize) -> Result<&'a 
 /// A text that ends with NUL.
 ///
 /// # Safety
-/// Nothing changes it during the call, and it lives as long.
+/// Nothing changes it during the call, and it lives until the call ends.
 pub(crate) unsafe fn text<'a>(address: *const c_char) -> Result<&'a CStr> {
     let mut length = 0;
     loop {
@@ -297,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// Two pages of which the second one is as wanted.
+    /// Two pages, the second of which has the given protection.
     fn pages(second: i32) -> usize {
         // SAFETY: new mappings touch nothing that is there.
         unsafe {
@@ -390,7 +395,7 @@ mod tests {
         // From a stack below it, and one above it.
         assert!(!stack.holds(0x800, 0x810, 0x820) && !stack.holds(0xa000, 0x8ff0, 0x9000));
         assert!(!stack.holds(0x800, 0x8ff0, 0x9000));
-        // From its own, and what was mapped then stays so.
+        // From its own stack, whose mapped part stays mapped.
         assert!(stack.holds(0x8000, 0x8010, 0x9000) && !stack.holds(0x8000, 0x7ff0, 0x8010));
         assert!(!stack.holds(0x8800, 0x8ff0, 0x9008));
         assert!(stack.holds(0x800, 0x8000, 0x8008) && stack.holds(0x8800, 0x8000, 0x8008));

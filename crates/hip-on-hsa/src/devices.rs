@@ -23,8 +23,8 @@ use crate::visible::Visible;
 
 static DEVICES: RwLock<Vec<&'static Device>> = RwLock::new(Vec::new());
 
-/// Starts the runtime over an HSA implementation and finds its devices, or returns it if it runs over the same one. `found` is told
-/// of all GPUs when there are new ones.
+/// Starts the runtime over an HSA implementation and finds its devices, or returns it if it runs over the
+/// same one. `found` is called with all GPUs when there are new ones.
 pub(crate) fn start(
     table: &'static Table,
     visible: Visible,
@@ -36,7 +36,8 @@ pub(crate) fn start(
     })
 }
 
-/// Asks HSA to report memory faults that no queue's callback reports, so that they fail streams instead of the process.
+/// Asks HSA to report memory faults that no queue's callback reports, so that they fail streams instead of
+/// the process.
 fn register_event_handler(owner: &Runtime) {
     unsafe extern "C" fn on_event(event: *const hsa_amd_event_t, _data: *mut c_void) -> hsa_status_t {
         // SAFETY: HSA passes null or a valid event.
@@ -62,7 +63,7 @@ fn register_event_handler(owner: &Runtime) {
         (owner.hsa.table.hsa_amd_register_system_event_handler)(Some(on_event), std::ptr::null_mut())
     };
     if status != hsa_status_t::HSA_STATUS_SUCCESS {
-        tracing::debug!(?status, "memory faults are reported by queues alone");
+        tracing::debug!(?status, "only queues report memory faults");
     }
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn agents(_started: &Runtime) -> Vec<hsa_agent_t> {
     DEVICES.read().unwrap_or_else(PoisonError::into_inner).iter().map(|device| device.agent).collect()
 }
 
-/// Appends the GPU agents that were not there at the last look; ordinals never change.
+/// Appends GPU agents that have appeared since the last call; ordinals never change.
 pub(crate) fn refresh(runtime: &'static Runtime) -> Result {
     let gpus = runtime.gpus()?;
     let mut devices = DEVICES.write().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +113,7 @@ pub(crate) fn refresh(runtime: &'static Runtime) -> Result {
     Ok(())
 }
 
-/// Looks at the health of the streams of all devices.
+/// Checks the health of the streams of all devices.
 fn check_health(runtime: &Runtime) {
     for device in all(runtime) {
         device.check_health();

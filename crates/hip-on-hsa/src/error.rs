@@ -11,7 +11,7 @@ use hsa_sys::hsa_status_t;
 
 use crate::unseen;
 
-/// What the runtime's own functions return; the error is the code that the caller of HIP will see.
+/// The result of the runtime's own functions; the error is the code that HIP's caller will see.
 pub(crate) type Result<T = ()> = std::result::Result<T, hipError_t>;
 
 thread_local! {
@@ -23,13 +23,13 @@ thread_local! {
 
 static AFTER_CALLS: OnceLock<fn()> = OnceLock::new();
 
-/// Has a function called at the end of each call that is in a timeline.
+/// Sets a function to call at the end of each call that is in a timeline.
 pub(crate) fn after_calls(function: fn()) {
     let _ = AFTER_CALLS.set(function);
 }
 
-/// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
-/// unwinding into C.
+/// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic
+/// from unwinding into C.
 ///
 /// In a [timeline], it is a slice with the name of the function that the closure is in.
 pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
@@ -65,7 +65,7 @@ fn function_name(path: &'static str) -> &'static str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// The result that the code of a nested call stands for.
+/// Converts the code of a nested call to a result.
 pub(crate) fn succeed(code: hipError_t) -> Result {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(code) }
 }
@@ -73,7 +73,7 @@ pub(crate) fn succeed(code: hipError_t) -> Result {
 /// HSA's calls, with HIP's codes.
 pub(crate) type Hsa = Calls<Codes>;
 
-/// What HIP says of HSA's failures.
+/// HIP's codes for HSA's failures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codes;
 
@@ -92,7 +92,7 @@ impl Errors for Codes {
         };
         tracing::debug!(operation, ?status, ?other, "an HSA call failed");
         match (kind, status) {
-            // What is no allocation is the caller's mistake here.
+            // An address without an allocation is the caller's mistake here.
             (Kind::Virtual, hsa_status_t::HSA_STATUS_ERROR_INVALID_ALLOCATION) => {
                 hipError_t::hipErrorInvalidValue
             }
@@ -129,7 +129,8 @@ pub(crate) fn from_queue_fault(status: hsa_status_t) -> hipError_t {
         hsa_status_t::HSA_STATUS_ERROR_OUT_OF_REGISTERS | hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES => {
             hipError_t::hipErrorLaunchOutOfResources
         }
-        // HIP has no code for an illegal instruction or a trap; AMD's headers name this one for device exceptions.
+        // HIP has no code for an illegal instruction or a trap; AMD's headers name this one for device
+        // exceptions.
         _ => hipError_t::hipErrorLaunchFailure,
     }
 }

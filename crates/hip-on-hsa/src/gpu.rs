@@ -1,4 +1,4 @@
-//! GPU agents as HSA knows them: what they say about themselves, and memory that this runtime needs of each for its own work.
+//! GPU agents of HSA: their properties, and memory that this runtime needs from each for its own work.
 
 mod counter;
 pub(crate) mod heap;
@@ -28,14 +28,14 @@ pub(crate) struct Gpu {
     pub(crate) max_packets: u32,
     /// Coarse-grained device memory.
     pub(crate) pool: hsa_amd_memory_pool_t,
-    /// Fine-grained device memory, where there is any.
+    /// Fine-grained device memory, if there is any.
     pub(crate) fine_pool: Option<hsa_amd_memory_pool_t>,
     /// The host can read and write device memory directly.
     pub(crate) host_visible: bool,
     /// Whether the host reads device memory about as fast as its own; see [`host_near`](Self::host_near).
     near: OnceLock<bool>,
     pub(crate) allocated: Counter,
-    /// What `malloc` in device code allocates from.
+    /// The heap of `malloc` in device code.
     pub(crate) heap: Heap,
     pub(crate) limits: Limits,
     /// Global wave sync works without a kernel that initialises it.
@@ -46,7 +46,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Asks an agent everything that the runtime wants to know.
+    /// Queries everything that the runtime needs to know of an agent.
     pub(crate) fn discover(
         runtime: &Runtime,
         agent: hsa_agent_t,
@@ -88,10 +88,11 @@ impl Gpu {
         })
     }
 
-    /// Whether the host reads and writes device memory about as fast as its own, so that copies by the host are best.
+    /// Whether the host reads and writes device memory about as fast as its own, so that copies by the host
+    /// are best.
     ///
-    /// What HSA says about links does not tell: reads over PCI Express take fifty times as long as those of memory that is
-    /// the host's in fact. So it is measured, once, when first asked.
+    /// HSA's link information does not tell: reads over PCI Express take fifty times as long as reads of
+    /// memory that is really the host's. So it is measured, once, on first use.
     pub(crate) fn host_near(&self, runtime: &Runtime) -> bool {
         *self.near.get_or_init(|| self.host_visible && self.host_reads_fast(runtime))
     }
@@ -103,7 +104,7 @@ impl Gpu {
         let mut best = f64::INFINITY;
         if runtime.hsa.allow_access(&[self.agent, runtime.cpu], memory).is_ok() {
             let mut copy = vec![0u8; BYTES];
-            // SAFETY: the memory was just allocated for the host to reach, and nobody else knows it.
+            // SAFETY: the memory was just allocated for host access, and is not shared yet.
             unsafe { memory.cast::<u8>().write_bytes(0, BYTES) };
             for _ in 0..8 {
                 let start = Instant::now();
@@ -113,7 +114,7 @@ impl Gpu {
                 best = best.min(start.elapsed().as_secs_f64());
             }
         }
-        // SAFETY: the memory was allocated here and is used by nobody else.
+        // SAFETY: the memory was allocated here and has no other user.
         let _ = unsafe { runtime.hsa.free(memory) };
         best < BYTES as f64 / BYTES_PER_SECOND
     }
@@ -133,10 +134,10 @@ impl Gpu {
         if self.info.gfx[0] >= 10 { 2 } else { 1 }
     }
 
-    /// Whether all workgroups of a grid can wait for each other by the device libraries' means.
+    /// Whether all workgroups of a grid can wait for each other with the device libraries' functions.
     ///
-    /// They use counters in memory from gfx11 on and on gfx942 and gfx950. Elsewhere they use global wave sync, which a
-    /// kernel has to initialise on hardware; this runtime has no kernels.
+    /// They use counters in memory from gfx11 on and on gfx942 and gfx950. Elsewhere they use global wave
+    /// sync, which a kernel has to initialise on hardware; this runtime has no kernels.
     pub(crate) fn has_grid_barriers(&self) -> bool {
         let by_memory = match self.info.gfx {
             [9, minor, _] => minor >= 4,

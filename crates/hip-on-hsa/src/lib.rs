@@ -1,8 +1,9 @@
 //! The HIP function table implemented over any HSA function table.
 //!
-//! [`table`] takes an HSA implementation, AMD's own runtime or the virtual GPU, and gives HIP on top of it: devices,
-//! memory, copies, streams, events, modules and launches. [`FUNCTIONS`] lists what is there; every other function of the
-//! table returns `hipErrorNotSupported`, and `Table::has` tells the two apart.
+//! [`table`] takes an HSA implementation, AMD's own runtime or the virtual GPU, and implements HIP on top of
+//! it: devices, memory, copies, streams, events, modules and launches. [`FUNCTIONS`] lists the implemented
+//! functions; every other function of the table returns `hipErrorNotSupported`, and `Table::has` is false for
+//! it.
 //!
 //! ```no_run
 //! let hsa = hsa_sys::Table::load()?;
@@ -17,7 +18,7 @@
 //! # How it works
 //! | HIP | HSA |
 //! |---|---|
-//! | device | GPU agent, in HSA's order; new agents are appended when `hipInit` or `hipGetDeviceCount` looks |
+//! | device | GPU agent, in HSA's order; `hipInit` and `hipGetDeviceCount` append new agents |
 //! | stream | AQL queue, created with the stream's first work; packets run in order |
 //! | event | barrier packet with a signal; its time is the packet's |
 //! | copy | copy engine, ordered by signals; staging buffers for pageable memory |
@@ -26,13 +27,15 @@
 //! | module, function | executable, kernel symbol and the code object's metadata |
 //!
 //! # What differs from AMD's HIP
-//! * A kernel that faults fails *its stream*, not the process: the calls on that stream return `hipErrorIllegalAddress` or
-//!   `hipErrorLaunchFailure`, events recorded on it complete with that error, and other streams go on. A default stream
-//!   works again once a synchronising call has returned the error; any other stream is to be destroyed. The text of the
-//!   fault is what the table's extension `stream_fault_report` returns.
+//! * A kernel that faults fails *its stream*, not the process: the calls on that stream return
+//!   `hipErrorIllegalAddress` or
+//!   `hipErrorLaunchFailure`, events recorded on it complete with that error, and other streams continue. A
+//!   default stream works again once a synchronising call has returned the error; any other stream must be
+//!   destroyed. The table's extension `stream_fault_report` returns the text of the fault.
 //! * Handles are checked: a stale, foreign or invented one is an error, not undefined behaviour.
-//! * Memory pools use freed blocks again at exactly their size, so that bounds stay what the program asked for.
-//! * Of textures there are those over linear memory (`tex1Dfetch`). Arrays and surfaces are not there.
+//! * Memory pools reuse freed blocks only at exactly their size, so that bounds stay those that the program
+//!   asked for.
+//! * Only textures over linear memory are supported (`tex1Dfetch`), no arrays or surfaces.
 //!
 //! There is one runtime per process, over one HSA implementation. It is never shut down.
 #![warn(missing_docs)]
@@ -61,7 +64,7 @@ mod tests;
 mod unseen;
 mod visible;
 
-/// What the fuzz targets call: the host's side of memory that kernels share with it, over any bytes in there.
+/// Entry points for the fuzz targets: the host's side of memory shared with kernels, with arbitrary contents.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -83,12 +86,12 @@ pub use visible::Visible;
 
 /// The HIP table over an HSA table. Later calls with the same table return the same result.
 ///
-/// All GPUs of an implementation inside the process are devices; of a library's, those that the environment leaves
-/// ([`Visible::from_env`]). Calls `hsa_init` once. No device is needed: without one, `hipGetDeviceCount` says so, and agents that appear later are
-/// found.
+/// All GPUs of an implementation inside the process are devices; for a library, the environment can select
+/// some ([`Visible::from_env`]). Calls `hsa_init` once. No device is needed: without one, `hipGetDeviceCount`
+/// reports that, and finds agents that appear later.
 ///
 /// # Errors
-/// See [`Error`]; a second, different HSA table is one.
+/// See [`Error`]; a second, different HSA table is an error.
 pub fn table(hsa: &'static hsa_sys::Table) -> Result<&'static hip_sys::Table, Error> {
     let is_library = hsa.implementation().is_none();
     table_of(hsa, if is_library { Visible::from_env(hsa) } else { Visible::all() })
@@ -103,8 +106,8 @@ pub fn table_of(hsa: &'static hsa_sys::Table, visible: Visible) -> Result<&'stat
     Ok(api::table::table())
 }
 
-/// The HIP table on its own. Until [`table`] or [`table_of`] has succeeded, functions that need a device return
-/// `hipErrorNotInitialized`.
+/// The HIP table, without starting the runtime. Until [`table`] or [`table_of`] has succeeded, functions that
+/// need a device return `hipErrorNotInitialized`.
 pub fn unstarted() -> &'static hip_sys::Table {
     api::table::table()
 }
@@ -112,7 +115,7 @@ pub fn unstarted() -> &'static hip_sys::Table {
 /// Whether an HSA implementation has a GPU. Calls `hsa_init`, but starts nothing.
 ///
 /// # Errors
-/// [`Error::Hsa`] if HSA does not start, which AMD's does not without a GPU, and [`Error::Enumeration`].
+/// [`Error::Hsa`] if HSA does not start (AMD's does not without a GPU), and [`Error::Enumeration`].
 pub fn has_gpu(hsa: &'static hsa_sys::Table) -> Result<bool, Error> {
     runtime::has_gpu(hsa)
 }

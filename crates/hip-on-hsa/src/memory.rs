@@ -1,4 +1,4 @@
-//! Memory: what there is, pools, virtual memory, and what is done with memory in the order of streams.
+//! Memory: allocations, pools, virtual memory, and operations on memory in stream order.
 
 pub(crate) mod allocation;
 pub(crate) mod copy;

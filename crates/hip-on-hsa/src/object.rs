@@ -1,4 +1,5 @@
-//! What programs have handles of besides devices, streams and memory: events, modules, functions, textures; and launches.
+//! Objects with handles other than devices, streams and memory: events, modules, functions, textures; and
+//! launches.
 
 pub(crate) mod event;
 pub(crate) mod host_function;

@@ -1,4 +1,4 @@
-//! Where the text goes that device code prints.
+//! Where text printed by device code goes.
 
 use std::ffi::{c_int, c_void};
 use std::io::Write;
@@ -13,11 +13,11 @@ pub(crate) enum Channel {
     Error,
 }
 
-/// Said once, on standard error, by each queue that drops what device code prints.
+/// Each queue that drops output of device code prints this once, on standard error.
 pub(crate) const DROPPED: &str =
     "ferrocm: device code prints more than is kept: some of its output is dropped\n";
 
-/// A program's function for the text, and what it wants back.
+/// A program's function for the text, and its context.
 struct Receiver {
     function: DeviceOutput,
     data: *mut c_void,
@@ -28,7 +28,7 @@ unsafe impl Send for Receiver {}
 
 static RECEIVER: Mutex<Option<Receiver>> = Mutex::new(None);
 
-/// Passes text on. What cannot be written is lost, as with `printf` on the host.
+/// Passes text on. Text that cannot be written is lost, as with `printf` on the host.
 pub(crate) fn write(channel: Channel, text: &[u8]) {
     if text.is_empty() {
         return;
@@ -48,7 +48,7 @@ pub(crate) fn write(channel: Channel, text: &[u8]) {
         (None, Channel::Error) => std::io::stderr().lock().write_all(text),
     };
     if let Err(error) = written {
-        tracing::warn!(%error, "what device code printed could not be written");
+        tracing::warn!(%error, "output of device code could not be written");
     }
 }
 

@@ -1,16 +1,17 @@
-//! Waiting for what nobody tells: a look again and again, first awake, as most waits are short, then with sleep in between. The longer it has
-//! been, the longer the sleep: many waiting threads would otherwise take the processors from those that they wait for.
+//! Polling for conditions that send no notification: first without sleeping, as most waits are short, then
+//! with sleeps in between. The sleeps grow with the time waited; otherwise many waiting threads would take
+//! the processors from the threads that they wait for.
 
 use std::time::{Duration, Instant};
 
-/// Looks before a waiting thread sleeps between them.
+/// Polls before a waiting thread starts to sleep.
 const SPINS: u32 = 1000;
-/// How long it sleeps then: this part of how long it has waited, and at least and at most so long.
+/// The length of a sleep: this part of the time waited so far, with a minimum and a maximum.
 const PART: u32 = 16;
 const LEAST: Duration = Duration::from_micros(50);
 const MOST: Duration = Duration::from_millis(2);
 
-/// Waits until `is_there`, as long as `goes_on` says, which is asked before each sleep. What it fails with ends the wait.
+/// Waits until `is_there` is true. `goes_on` is called before each sleep; its failure ends the wait.
 pub(crate) fn wait_until<E>(
     mut is_there: impl FnMut() -> bool,
     mut goes_on: impl FnMut() -> Result<bool, E>,

@@ -1,4 +1,5 @@
-//! Queues: what is written to them, how far they have come, and what becomes of it when they fail. Nothing here knows streams.
+//! Queues: the packets written to them, their progress, and what happens when they fail. Nothing here uses
+//! streams.
 
 pub(crate) mod arguments;
 pub(crate) mod hostcall;

@@ -1,8 +1,8 @@
 //! Handles that HIP programs hold, checked on every use.
 //!
-//! A handle is not an address: it is made of a kind, a generation and an index, so that a stale, foreign or invented
-//! one is recognised instead of being followed. The upper byte of a real address of a user program is 0, which is no
-//! kind, and the small numbers that HIP gives a meaning (`hipStreamLegacy`) are no handles either.
+//! A handle is not an address: it consists of a kind, a generation and an index, so that a stale, foreign or
+//! invented one is recognised instead of being dereferenced. Real user-space addresses have 0 in the upper
+//! byte, which is not a kind; HIP's special small numbers (`hipStreamLegacy`) are not handles either.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,7 +12,7 @@ const GENERATION_BITS: u32 = 32;
 const FIRST_CHUNK: usize = 64;
 const CHUNKS: usize = 18;
 
-/// What a handle stands for.
+/// The kind of object that a handle refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -44,7 +44,8 @@ struct Free {
 /// All live objects of one kind.
 pub(crate) struct Registry<T> {
     kind: Kind,
-    /// Chunk `n` holds `FIRST_CHUNK << n` slots; slots never move, so that a look-up takes only its slot's lock.
+    /// Chunk `n` holds `FIRST_CHUNK << n` slots; slots never move, so that a look-up takes only its slot's
+    /// lock.
     chunks: [OnceLock<Chunk<T>>; CHUNKS],
     free: Mutex<Free>,
     marker: PhantomData<T>,

@@ -1,4 +1,4 @@
-//! Whether what releases something waits for the device first.
+//! Whether functions that release something wait for the device first.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Whether the calling thread has not vouched that nothing uses what it releases.
+/// Whether the calling thread has not promised that nothing uses the objects that it releases.
 pub(crate) fn waits() -> bool {
     WAITS.get()
 }

@@ -1,4 +1,5 @@
-//! The one runtime of the process: the HSA implementation and the host's memory pools. It knows no devices and no objects; they know it.
+//! The one runtime of the process: the HSA implementation and the host's memory pools. It does not know
+//! devices or objects; they use it.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::start::Error;
 use crate::visible::Visible;
 
-/// HSA functions without which nothing works. The others are missed only where they are used.
+/// HSA functions that are always required. Others are required only by the calls that use them.
 const REQUIRED: &[&str] = &[
     "hsa_init",
     "hsa_system_get_info",
@@ -50,7 +51,7 @@ pub(crate) struct Runtime {
     kernarg_pool: hsa_amd_memory_pool_t,
     /// Ticks of the system clock per second.
     pub(crate) frequency: u64,
-    /// When all streams were looked after last, in ticks of [`LOOKS_APART`] since the start.
+    /// When the health of all streams was last checked, in ticks of [`LOOKS_APART`] since the start.
     looked: AtomicU64,
     started: Instant,
     check_health: fn(&Runtime),
@@ -58,7 +59,7 @@ pub(crate) struct Runtime {
     visible: Visible,
 }
 
-/// How often those who wait awake look at the health of all streams.
+/// How often polling threads check the health of all streams.
 const LOOKS_APART: Duration = Duration::from_millis(10);
 
 /// The runtime, once [`start`] has succeeded.
@@ -73,8 +74,9 @@ pub(crate) fn active() -> Result<&'static Runtime> {
     runtime().ok_or(hipError_t::hipErrorNotInitialized)
 }
 
-/// Starts the runtime over an HSA implementation, or returns it if it runs over the same one. `begin` is called once it runs;
-/// `check_health` is what those who wait do now and then, and `devices_found` is told of all GPUs when there are new ones.
+/// Starts the runtime over an HSA implementation, or returns it if it runs over the same one. `begin` is
+/// called once it runs. Waiting threads call `check_health` from time to time. `devices_found` is called with
+/// all GPUs when there are new ones.
 pub(crate) fn start(
     table: &'static Table,
     visible: Visible,
@@ -97,7 +99,7 @@ pub(crate) fn start(
         cpu,
         host_pool,
         kernarg_pool,
-        // The specification fixes no frequency; AMD's is 100 MHz where it cannot be asked.
+        // The specification fixes no frequency; AMD's is 100 MHz if it cannot be queried.
         frequency: match hsa.timestamp_frequency() {
             0 => 100_000_000,
             frequency => frequency,
@@ -146,7 +148,8 @@ fn host(hsa: Hsa) -> std::result::Result<(hsa_agent_t, hsa_amd_memory_pool_t, hs
     };
     let kernarg = with_flag(hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
         .ok_or(Error::NoHostPool("kernel arguments"))?;
-    // A pool of its own for fine-grained memory where there is one, else the kernarg pool, which is fine-grained too.
+    // A separate pool for fine-grained memory if there is one, else the kernarg pool, which is fine-grained
+    // too.
     let fine = hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
     let host = pools
         .iter()
@@ -159,7 +162,7 @@ fn host(hsa: Hsa) -> std::result::Result<(hsa_agent_t, hsa_amd_memory_pool_t, hs
     Ok((cpu, host, kernarg))
 }
 
-/// What an agent is.
+/// The kind of an agent.
 pub(crate) fn device_type(hsa: Hsa, agent: hsa_agent_t) -> Option<hsa_device_type_t> {
     // SAFETY: the attribute's type is hsa_device_type_t.
     unsafe {
@@ -194,7 +197,7 @@ impl Runtime {
         Ok(self.visible.select(gpus, |&agent| self.hsa.uuid(agent).unwrap_or_default()))
     }
 
-    /// Tells that these are the GPUs from now on.
+    /// Announces that these are the GPUs from now on.
     pub(crate) fn devices_found(&self, gpus: &[hsa_agent_t]) {
         (self.devices_found)(self, gpus);
     }
@@ -229,8 +232,9 @@ impl Runtime {
         (time.as_nanos() * u128::from(self.frequency) / 1_000_000_000) as u64
     }
 
-    /// For whoever waits awake, or asks again and again: looks at the health of all streams now and then, since what it waits for
-    /// may depend on any of them. Streams that are locked are left out, so that a locked one can ask.
+    /// For polling threads: checks the health of all streams from time to time, because the condition may
+    /// depend on any of them. Locked streams are skipped, so that code that has locked a stream can call
+    /// this.
     pub(crate) fn look_after_streams(&self) {
         let now = (self.started.elapsed().as_nanos() / LOOKS_APART.as_nanos()) as u64;
         if self.looked.swap(now, Ordering::Relaxed) != now {
@@ -240,8 +244,9 @@ impl Runtime {
 
     /// Waits until a signal is less than a value: first awake, as most waits are short, then asleep.
     ///
-    /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and copies that
-    /// fail without ending are looked for while waiting, as are queues whose packets or signals were overwritten.
+    /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and
+    /// copies that fail without ending are looked for while waiting, as are queues whose packets or signals
+    /// were overwritten.
     pub(crate) fn wait_less(&self, signal: hsa_signal_t, value: i64) {
         self.wait_less_and(signal, value, || (self.check_health)(self));
     }

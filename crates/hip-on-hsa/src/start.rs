@@ -1,4 +1,4 @@
-//! How a start fails.
+//! Errors of starting the runtime.
 
 use hsa_sys::hsa_status_t;
 
@@ -9,7 +9,7 @@ pub enum Error {
     /// The process already runs HIP over another HSA table.
     #[error("HIP already runs over another HSA implementation in this process; there can be only one")]
     OtherTable,
-    /// The HSA table lacks functions that nothing works without.
+    /// The HSA table lacks required functions.
     #[error("the HSA implementation lacks {}", .0.join(", "))]
     MissingFunctions(
         /// Their names.
@@ -20,7 +20,7 @@ pub enum Error {
     Hsa {
         /// The function.
         call: &'static str,
-        /// What it returned.
+        /// Its result.
         status: hsa_status_t,
     },
     /// HSA could not list its agents or their memory.

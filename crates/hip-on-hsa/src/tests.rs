@@ -1,4 +1,4 @@
-//! The table over a fake HSA: what the runtime writes into packets, and how it takes errors.
+//! The table over a fake HSA: what the runtime writes into packets, and how it handles errors.
 
 mod batches;
 mod captures;
@@ -38,7 +38,8 @@ pub(super) type E = hipError_t;
 pub(super) const OK: E = E::hipSuccess;
 pub(super) const NULL: hipStream_t = std::ptr::null_mut();
 
-/// Calls a function of the table. Each test keeps the contract of what it calls, or breaks it where that is an error.
+/// Calls a function of the table. Each test keeps the contract of the function, or breaks it where that is an
+/// error.
 macro_rules! hip {
     ($hip:expr, $name:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: as the macro says.
@@ -47,14 +48,14 @@ macro_rules! hip {
 }
 pub(super) use hip;
 
-/// The table on another thread than the test's.
+/// The table on a thread other than the test's.
 #[derive(Clone, Copy)]
 pub(super) struct Calls {
     pub(super) table: &'static Table,
 }
 
 impl Calls {
-    /// Launches one workgroup of 32 work-items without arguments of consequence.
+    /// Launches one workgroup of 32 work-items; the arguments do not matter.
     pub(super) fn launch(self, function: hipFunction_t, stream: hipStream_t) -> E {
         let mut zero = 0u64;
         let mut arguments = [(&raw mut zero).cast::<c_void>(); 8];
@@ -77,16 +78,16 @@ impl Calls {
     }
 }
 
-/// What work on a thread of its own returns; a hang is a failure.
+/// Runs work on a new thread and returns its result; a hang is a failure.
 pub(super) fn within<T: Send + 'static>(
     hip: &Hip,
     seconds: u64,
     work: impl FnOnce(Calls) -> T + Send + 'static,
 ) -> T {
-    begin(hip, work).recv_timeout(Duration::from_secs(seconds)).expect("it ends, and does not panic")
+    begin(hip, work).recv_timeout(Duration::from_secs(seconds)).expect("the work ends without a panic")
 }
 
-/// Begins work on a thread of its own.
+/// Starts work on a new thread.
 pub(super) fn begin<T: Send + 'static>(
     hip: &Hip,
     work: impl FnOnce(Calls) -> T + Send + 'static,
@@ -94,13 +95,13 @@ pub(super) fn begin<T: Send + 'static>(
     let (done, result) = channel();
     let calls = Calls { table: hip.table };
     std::thread::spawn(move || {
-        // Nobody may be interested any more.
+        // The receiver may be gone.
         let _ = done.send(work(calls));
     });
     result
 }
 
-/// Has the system refuse the threads that look after failures.
+/// Makes the system refuse threads that handle failures.
 pub(crate) static REFUSE_THREADS: AtomicBool = AtomicBool::new(false);
 
 /// Numbers without a pattern, the same in each run.
@@ -177,7 +178,7 @@ impl Hip {
         function
     }
 
-    /// Launches one workgroup of 32 work-items without arguments of consequence.
+    /// Launches one workgroup of 32 work-items; the arguments do not matter.
     pub(super) fn launch(&self, function: hipFunction_t, stream: hipStream_t) -> E {
         Calls { table: self.table }.launch(function, stream)
     }
@@ -251,7 +252,7 @@ mod starting {
         assert_eq!(value, 1024);
         let unknown = hip_sys::hipDeviceAttribute_t(424_242);
         assert_eq!(hip!(hip, hipDeviceGetAttribute(&mut value, unknown, 0)), E::hipErrorInvalidValue);
-        // These two are pointers, to registers that this device has not.
+        // These two are pointers to registers that this device lacks.
         for flush in [A::hipDeviceAttributeHdpMemFlushCntl, A::hipDeviceAttributeHdpRegFlushCntl] {
             let mut register = std::ptr::dangling_mut::<u32>();
             assert_eq!(hip!(hip, hipDeviceGetAttribute((&raw mut register).cast(), flush, 0)), OK);

@@ -1,19 +1,21 @@
-//! Launches that failed and whose code nobody was given.
+//! Failed launches whose error code the program has not seen.
 //!
-//! `kernel<<<grid, block>>>(…)` has no result: the code that compilers write for it throws that of `hipLaunchKernel` away. As with every
-//! call, `hipGetLastError` has it. For programs that do not ask, it is an error of the stream as well, until somebody was told of it:
+//! `kernel<<<grid, block>>>(…)` has no result: the compiler's host stub discards the result of
+//! `hipLaunchKernel`. As for every call, `hipGetLastError` returns it. For programs that do not call that, it
+//! is also an error of the stream, until it has been reported:
 //!
 //! | call | |
 //! |---|---|
-//! | `hipGetLastError`, `hipExtGetLastError`, `hipPeekAtLastError` on the thread of the launch, if they return a failure | the thread has been told; its launches are no errors of streams any more |
-//! | `hipStreamSynchronize`, `hipDeviceSynchronize`, `hipEventSynchronize` of an event behind the launch, synchronous copies and fills, copies to pageable memory, `hipStreamEndCapture` | return the first failure, and no call does again; the null stream returns those of streams that it waits for, too |
-//! | `hipStreamQuery`, `hipEventQuery`, callbacks | return it once everything is done, and it stays |
+//! | `hipGetLastError`, `hipExtGetLastError`, `hipPeekAtLastError` on the thread of the launch, if they return a failure | the thread has seen it; its launches are no longer errors of streams |
+//! | `hipStreamSynchronize`, `hipDeviceSynchronize`, `hipEventSynchronize` of an event behind the launch, synchronous copies and fills, copies to pageable memory, `hipStreamEndCapture` | return the first failure, once; the null stream also returns those of streams that it waits for |
+//! | `hipStreamQuery`, `hipEventQuery`, callbacks | return it once everything is done, and keep it |
 //! | `hipStreamDestroy` | the text goes to the log |
 //!
-//! An empty grid is none of these: there is no work that could be missing.
+//! An empty grid does not count, because no work is missing.
 //!
-//! The stream goes on: unlike a fault, nothing that it was given before or gets later is lost. A call that returns its code to the program
-//! (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) has told of it.
+//! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code
+//! to the program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as
+//! reported.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,23 +25,25 @@ use hip_sys::hipError_t;
 
 use crate::error::Result;
 
-/// How many a stream keeps. The first is the one that tells most; of more threads than these, no one is told of a stream.
+/// How many failures a stream keeps. The first is the most useful one; failures of further threads are not
+/// reported by the stream.
 const KEPT: usize = 64;
 
 thread_local! {
-    /// Launches of this thread that nobody has been told of.
+    /// Unreported failed launches of this thread.
     static OWN: RefCell<Vec<Weak<Unseen>>> = const { RefCell::new(Vec::new()) };
-    /// The text of the failure that a call on this thread has returned last.
+    /// The text of the failure that a call on this thread returned last.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
     static LAST: Cell<Last> = const { Cell::new(Last::Other) };
 }
 
-/// What the thread's last call was.
+/// The thread's last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// It has returned the failure of a launch, whose text is kept.
+    /// It returned the failure of a launch, whose text is kept.
     Told,
-    /// The first of the two that a host stub makes. What the second one, `hipLaunchKernel`, returns, the stub throws away.
+    /// The first of the two calls of a host stub. The stub discards the result of the second one,
+    /// `hipLaunchKernel`.
     InStub,
     Other,
 }
@@ -49,7 +53,7 @@ enum Last {
 pub(crate) struct Unseen {
     code: hipError_t,
     text: String,
-    /// Somebody has been told.
+    /// It has been reported.
     seen: AtomicBool,
 }
 
@@ -58,7 +62,7 @@ impl Unseen {
         self.seen.load(Ordering::Acquire)
     }
 
-    /// Says to the calling thread what it will return.
+    /// Reports it to the calling thread, which will return it.
     fn tell(&self) -> hipError_t {
         let _ = TEXT.try_with(|text| text.borrow_mut().clone_from(&self.text));
         LAST.set(Last::Told);
@@ -66,27 +70,27 @@ impl Unseen {
     }
 }
 
-/// Those of a stream, or those before an event.
+/// Failed launches of a stream, or before an event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Launches(Vec<Arc<Unseen>>);
 
 impl Launches {
-    /// The first that nobody has been told of.
+    /// The first unreported one.
     fn first(&self) -> Option<&Unseen> {
         self.0.iter().map(Arc::as_ref).find(|launch| !launch.is_seen())
     }
 
-    /// The failure of the first, which stays.
+    /// The failure of the first unreported one, which stays unreported.
     pub(crate) fn look(&self) -> Result {
         self.first().map_or(Ok(()), |launch| Err(launch.tell()))
     }
 
-    /// The failure of the first, for another thread.
+    /// The failure of the first unreported one, for another thread.
     pub(crate) fn code(&self) -> Option<hipError_t> {
         self.first().map(|launch| launch.code)
     }
 
-    /// The failure of the first. All of them have been told of.
+    /// The failure of the first unreported one. Marks all of them as reported.
     pub(crate) fn report(&self) -> Result {
         let mut result = Ok(());
         for launch in &self.0 {
@@ -99,10 +103,10 @@ impl Launches {
     }
 }
 
-/// What a stream keeps of them.
+/// The failed launches of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct OfStream {
-    /// There may be some.
+    /// Whether there may be any.
     any: AtomicBool,
     launches: Mutex<Launches>,
 }
@@ -126,13 +130,13 @@ impl OfStream {
             own.retain(|launch| launch.upgrade().is_some_and(|launch| !launch.is_seen()));
             own.push(Arc::downgrade(&unseen));
         });
-        // A thread that ends cannot ask.
+        // A thread that is ending has no thread-local state.
         let _ = noted;
         launches.0.push(unseen);
         self.any.store(true, Ordering::Release);
     }
 
-    /// Those that there are now.
+    /// The current ones.
     #[inline]
     pub(crate) fn launches(&self) -> Launches {
         if self.any.load(Ordering::Acquire) { self.lock().clone() } else { Launches::default() }
@@ -150,7 +154,7 @@ impl OfStream {
     }
 }
 
-/// The calling thread has been told of its last failure.
+/// Notes that the calling thread has seen its last failure.
 pub(crate) fn asked() {
     let own = OWN.try_with(|own| std::mem::take(&mut *own.borrow_mut()));
     for launch in own.unwrap_or_default().iter().filter_map(Weak::upgrade) {
@@ -164,17 +168,18 @@ pub(crate) fn begin() {
     LAST.set(Last::Other);
 }
 
-/// A host stub has taken back its launch's configuration, and makes the launch next.
+/// A host stub has popped its launch's configuration, and launches next.
 pub(crate) fn enter_stub() {
     LAST.set(Last::InStub);
 }
 
-/// Whether a launch that begins is one of a host stub.
+/// Whether the launch that begins comes from a host stub.
 pub(crate) fn is_in_stub() -> bool {
     LAST.get() == Last::InStub
 }
 
-/// The text of the launch whose failure the thread's last call has returned; none if that was another one.
+/// The text of the launch failure that the thread's last call returned; none if that call returned something
+/// else.
 pub(crate) fn told() -> Option<String> {
     if LAST.get() != Last::Told {
         return None;

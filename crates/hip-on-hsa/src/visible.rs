@@ -2,20 +2,21 @@
 
 use hsa_sys::{Table, hsa_agent_t};
 
-/// Which of HSA's GPUs a program sees as devices, and in what order. The default is all of them, in HSA's order.
+/// Which of HSA's GPUs a program sees as devices, and in what order. The default is all of them, in HSA's
+/// order.
 ///
-/// It is a number of lists, each of which selects from what the one before leaves.
+/// It consists of lists, each of which selects from the result of the previous one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Visible(Vec<List>);
 
 /// Whose rules a list follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// AMD's HSA runtime: blanks, case and the way in which a number is written do not matter; a beginning of a UUID that
-    /// several GPUs have names none; a GPU that is named twice ends the list.
+    /// AMD's HSA runtime: blanks, case and the notation of numbers do not matter; a UUID prefix that several
+    /// GPUs share matches none; a GPU that is named twice ends the list.
     Hsa,
-    /// AMD's HIP: names are as the runtime prints them; a beginning of a UUID names the first GPU that has it; a GPU that is named
-    /// twice counts once.
+    /// AMD's HIP: names must be as the runtime prints them; a UUID prefix matches the first GPU that has it;
+    /// a GPU that is named twice counts once.
     Hip,
 }
 
@@ -28,13 +29,13 @@ struct List {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     Ordinal(usize),
-    /// The beginning of a UUID, in upper case where that does not matter.
+    /// A UUID prefix, in upper case if case does not matter.
     Uuid(String),
-    /// Names nothing; what follows it in a list does not count.
+    /// Matches nothing; the rest of the list is ignored.
     Nothing,
 }
 
-/// A number as C's `strtol` reads it: decimal, hexadecimal behind `0x`, octal behind `0`.
+/// A number as C's `strtol` reads it: decimal, hexadecimal after `0x`, octal after `0`.
 fn number(text: &str) -> Option<usize> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let found = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
@@ -70,7 +71,7 @@ impl List {
         Self { names: text.split(',').map(|name| Name::of(name, reader)).collect(), reader }
     }
 
-    /// The place of a GPU by the beginning of its UUID.
+    /// The index of a GPU by its UUID prefix.
     fn by_uuid<T>(&self, begin: &str, all: &[T], uuid: &impl Fn(&T) -> String) -> Option<usize> {
         let mut found = all.iter().enumerate().filter(|(_, one)| {
             let whole = format!("GPU-{}", uuid(one));
@@ -107,13 +108,13 @@ impl Visible {
         Self::default()
     }
 
-    /// What the environment says of the GPUs of an HSA implementation: first `ROCR_VISIBLE_DEVICES`, unless the implementation is
-    /// a library, which reads it itself; then `HIP_VISIBLE_DEVICES`, or `CUDA_VISIBLE_DEVICES` where that is missing or
-    /// empty.
+    /// The environment's selection of an HSA implementation's GPUs: first `ROCR_VISIBLE_DEVICES`, unless the
+    /// implementation is a library, which reads it itself; then `HIP_VISIBLE_DEVICES`, or
+    /// `CUDA_VISIBLE_DEVICES` if that is missing or empty.
     ///
-    /// A list has ordinals and UUIDs (`GPU-…`, or a beginning of one) with commas between them. What names no GPU ends it. The
-    /// first variable is read as AMD's HSA runtime reads it, the others as AMD's HIP does, which takes blanks for a part of the
-    /// name.
+    /// A list contains ordinals and UUIDs (`GPU-…`, or a prefix of one), separated by commas. The list ends
+    /// at the first entry that matches no GPU. The first variable is read as AMD's HSA runtime reads it, the
+    /// others as AMD's HIP does, which treats blanks as part of the name.
     pub fn from_env(hsa: &Table) -> Self {
         let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let rocr = variable("ROCR_VISIBLE_DEVICES").filter(|_| hsa.implementation().is_some());
@@ -126,13 +127,13 @@ impl Visible {
         Self(rocr.into_iter().chain(hip.map(|list| List::of(list, Reader::Hip))).collect())
     }
 
-    /// Of these GPUs, the ones that a list names.
+    /// The GPUs among these that a list names.
     pub fn and_of_these(mut self, list: &str) -> Self {
         self.0.push(List::of(list, Reader::Hip));
         self
     }
 
-    /// The GPUs that are seen. More GPUs behind these would only add to the end of the answer.
+    /// The visible GPUs. Further GPUs after these would only extend the end of the answer.
     pub(crate) fn select(
         &self,
         gpus: Vec<hsa_agent_t>,
@@ -166,13 +167,13 @@ mod tests {
 
     #[test]
     fn each_layer_reads_its_list_in_its_own_way() {
-        // Blanks, case, and how a number is written.
+        // Blanks, case, and the notation of numbers.
         assert_eq!(seen(Some(" 1 ,0x2,00"), None, 3), [1, 2, 0]);
         assert_eq!(seen(None, Some("1, 0"), 3), [1]);
         assert!(seen(None, Some("01"), 3).is_empty());
         assert!(seen(None, Some("+1"), 3).is_empty());
         assert!(seen(None, Some("GPU-00000000000000A2"), 3).is_empty());
-        // Beginnings of UUIDs: all have this one, and only the last one of 17 has that.
+        // UUID prefixes: all have the first one, and only the last of 17 has the second.
         assert_eq!(seen(None, Some("GPU-00000"), 3), [0]);
         assert!(seen(Some("GPU-00000"), None, 3).is_empty());
         assert_eq!(seen(Some("GPU-00000000000000b"), None, 17), [16]);

@@ -1,16 +1,16 @@
-//! What makes an older library's functions the newest's.
+//! Adapters that give an older library's functions their newest form.
 //!
-//! A [`Table`] promises the types and numbers of the newest headers. HIP kept the names of many functions while what
-//! they pass changed, so that a program which finds such a function in an older library must convert. That is done here,
-//! once, when the table of a loaded library is filled: the entry becomes a function of this module, which converts and
-//! calls the library's own. An entry that an older library has in a form that nothing can convert becomes a stub.
+//! A [`Table`] promises the types and values of the newest headers. HIP kept the names of many functions
+//! while their arguments changed, so calls of an older library must be converted. This module does that once,
+//! when the table of a loaded library is filled: the entry becomes a function of this module, which converts
+//! and calls the library's own. If an older form cannot be converted, the entry becomes a stub.
 //!
-//! Which form a library has is told by the symbols it exports ([`Generation`]). A bridge function finds the library's
-//! own function through a number that is part of its type; so there is one set of them for each library that may be
-//! loaded at the same time, [`SLOTS`] in all, and beyond that the entries are stubs. A library that needs no bridge takes
-//! no slot, and one that is opened again takes its old one.
+//! The symbols that a library exports tell its form ([`Generation`]). A bridge function finds the library's
+//! own function through a number that is part of its type. So there is one set of bridge functions for each
+//! library that may be loaded at the same time, [`SLOTS`] in all; beyond that the entries are stubs. A
+//! library that needs no bridge takes no slot, and one that is opened again reuses its slot.
 //!
-//! `docs/internals/abi.md` in the repository has the reasons and the history of each.
+//! `docs/internals/abi.md` in the repository has the reason and the history of each adapter.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
@@ -27,17 +27,17 @@ mod convert;
 #[cfg(test)]
 mod tests;
 
-/// How many older libraries with different functions may be loaded in one process.
+/// How many different older libraries may be loaded in one process.
 const SLOTS: usize = 4;
 
 static HELD: [OnceLock<Originals>; SLOTS] = [const { OnceLock::new() }; SLOTS];
 
-/// The forms that HIP's functions have had, each named after the release that began it.
+/// The forms of HIP's functions, each named after the release that introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Generation {
     /// ROCm 5.2.
     V5_2,
-    /// Graph node types renumbered, `hipMemAllocationProp` laid out otherwise.
+    /// Graph node types renumbered, `hipMemAllocationProp` with another layout.
     V5_3,
     /// The graph node types of copies from and to symbols renumbered.
     V5_5,
@@ -45,11 +45,11 @@ enum Generation {
     V6_0,
     /// Launch attributes of 64 bytes, the parameters of driver memset nodes.
     V7_0,
-    /// `hipDeviceAttributePciChipId` renumbered; as the bindings have it.
+    /// `hipDeviceAttributePciChipId` renumbered; the form of the bindings.
     V7_1,
 }
 
-/// For each generation, a symbol that came with it and the first version that is of it, newest first.
+/// For each generation, a symbol that it introduced and its first version, newest first.
 const MARKS: [(Generation, &CStr, (u32, u32)); 5] = [
     (Generation::V7_1, c"hipStreamGetId", (7, 1)),
     (Generation::V7_0, c"hipLaunchKernelExC", (7, 0)),
@@ -59,8 +59,8 @@ const MARKS: [(Generation, &CStr, (u32, u32)); 5] = [
 ];
 
 impl Generation {
-    /// The newest one that a library's symbols speak for. The version, where it is known, may speak for a newer one: a
-    /// library may be another's, or cut down, and lack the symbol.
+    /// The newest generation that a library's symbols indicate. The version, if known, may indicate a newer
+    /// one: another vendor's library, or a reduced one, may lack the symbol.
     fn of(exports: impl Fn(&CStr) -> bool, version: Option<Version>) -> Generation {
         MARKS
             .into_iter()
@@ -71,7 +71,7 @@ impl Generation {
 
 macro_rules! originals {
     ($($name:ident: $type:ty,)*) => {
-        /// An older library's own functions, with the types they have there; `None` is one that it lacks.
+        /// An older library's own functions, with their types in that library; `None` for one that it lacks.
         #[derive(Debug, Clone, Copy)]
         #[allow(non_snake_case, reason = "the C names")]
         struct Originals {
@@ -80,7 +80,7 @@ macro_rules! originals {
         }
 
         impl Originals {
-            /// Those of a library that `lookup` finds symbols in.
+            /// The functions of a library in which `lookup` finds symbols.
             ///
             /// # Safety
             /// What `lookup` returns must be the function of that name of a HIP runtime of the generation.
@@ -91,14 +91,14 @@ macro_rules! originals {
                 Originals {
                     generation,
                     $($name: lookup(c_name(concat!(stringify!($name), "\0"))).map(|address| {
-                        // SAFETY: the caller vouches that it is that function. The type is the one it has in the
-                        // generations in which it is used.
+                        // SAFETY: the caller vouches that it is that function. The type is the one it has in
+                        // the generations in which it is used.
                         unsafe { std::mem::transmute::<NonNull<c_void>, $type>(address) }
                     }),)*
                 }
             }
 
-            /// Whether these are the same library's.
+            /// Whether both are from the same library.
             fn is(&self, other: &Originals) -> bool {
                 self.generation == other.generation
                     $(&& self.$name.map(|own| own as usize) == other.$name.map(|own| own as usize))*
@@ -154,7 +154,7 @@ originals! {
     hipDrvGraphExecMemsetNodeSetParams: v6_4::hipDrvGraphExecMemsetNodeSetParams,
 }
 
-/// A rule about a table's entries: when it holds.
+/// The condition of a rule about a table's entries.
 type When = fn(Generation) -> bool;
 
 macro_rules! bridges {
@@ -169,7 +169,7 @@ macro_rules! bridges {
             )*
         }
 
-        /// Makes the entries that would need a bridge stubs.
+        /// Replaces the entries that would need a bridge by stubs.
         fn remove(table: &mut Table, generation: Generation) {
             $(
                 let when: When = $when;
@@ -224,13 +224,13 @@ bridges! {
 
 macro_rules! unbridged {
     ($($entry:ident,)*) => {
-        /// Makes those entries stubs that no HIP 5 is known to export, but whose arguments would be of another form
-        /// if one did.
+        /// Replaces entries by stubs that no HIP 5 is known to export, but whose arguments would have another
+        /// form if one did.
         fn refuse(table: &mut Table) {
             $(table.$entry = Table::unsupported().$entry;)*
         }
 
-        /// The entries of which no HIP 5 has an exported function.
+        /// The entries that no HIP 5 exports.
         #[cfg(test)]
         const UNBRIDGED: &[&str] = &[$(stringify!($entry)),*];
     };
@@ -259,7 +259,7 @@ unbridged! {
 
 macro_rules! mangled {
     ($($entry:ident: $mangled:literal,)*) => {
-        /// Fills entries whose functions are exported under the names that a C++ compiler gives them.
+        /// Fills entries whose functions are exported under C++ mangled names.
         ///
         /// # Safety
         /// What `lookup` returns must be the function of that name of a HIP runtime.
@@ -286,7 +286,7 @@ mangled! {
     hipDestroySurfaceObject: c"_Z23hipDestroySurfaceObjectP13__hip_surface",
 }
 
-/// The C string that a text with a NUL at its end is.
+/// Converts a text with a final NUL to a C string.
 const fn c_name(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_until_nul(text.as_bytes()) {
         Ok(name) => name,
@@ -294,12 +294,12 @@ const fn c_name(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Makes the entries of a table that was filled from `library` do what the newest headers say.
+/// Makes the entries of a table filled from `library` follow the newest headers.
 pub(crate) fn apply(table: &mut Table, library: &Library) {
     let generation = Generation::of(|name| library.symbol(name).is_some(), library.version());
-    // SAFETY: the library is a HIP runtime: whoever opened it vouched for that.
+    // SAFETY: the library is a HIP runtime: its opener vouched for that.
     unsafe { unmangle(table, |name| library.symbol(name)) };
-    // SAFETY: as above; libraries are never closed, and no other library has a function of the extensions' name.
+    // SAFETY: as above; libraries are never closed, and only ours has a function with the extensions' name.
     let own = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) };
     table.ext = own.map_or(Extensions::NONE, ExportedExtensions::extensions);
     // SAFETY: as above.
@@ -321,7 +321,7 @@ pub(crate) fn apply(table: &mut Table, library: &Library) {
     }
 }
 
-/// The slot of a library's functions: the one they already have, or else a free one.
+/// The slot of a library's functions: their existing one, else a free one.
 fn claim(slots: &[OnceLock<Originals>], own: &Originals) -> Option<usize> {
     slots.iter().position(|slot| slot.get_or_init(|| *own).is(own))
 }

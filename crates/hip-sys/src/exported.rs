@@ -1,4 +1,4 @@
-//! The extensions of a library: this project's own `libamdhip64` exports one function that gives them.
+//! The extensions of a library. This project's own `libamdhip64` exports one function that returns them.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -6,40 +6,40 @@ use std::ptr::NonNull;
 
 use crate::{DeviceFunction, DeviceOutput, Extensions, OpenVirtual, hipError_t, hipStream_t};
 
-/// The name of the function, a [`GetExtensions`]. Its number is that of what the fields of [`ExportedExtensions`] mean: fields are only
-/// added, at the end, and a change of another kind gives the function another number.
+/// The name of the function, a [`GetExtensions`]. Its number is the version of [`ExportedExtensions`]: fields
+/// are only added, at the end, and any other change gives the function another number.
 pub const EXTENSIONS_SYMBOL: &CStr = c"ferrocm_hip_extensions_1";
 
-/// Gives a library's extensions, which live as long as the process. Starts nothing.
+/// Returns a library's extensions, which live as long as the process. Does not start the library.
 pub type GetExtensions = unsafe extern "C" fn() -> *const ExportedExtensions;
 
 macro_rules! exported {
     ($($name:ident: $type:ty,)*) => {
-        /// The functions of [`Extensions`] as a library hands them out, null for those that it lacks.
+        /// The functions of [`Extensions`] as a library exports them, null for those that it lacks.
         #[repr(C)]
         #[derive(Clone, Copy, Debug)]
         pub struct ExportedExtensions {
-            /// Bytes of the library's structure. An older one has fewer fields, a newer one more.
+            /// The size of the library's structure in bytes. An older one has fewer fields, a newer one more.
             size: usize,
-            /// What `hipRuntimeGetVersion` says, which calls nothing that would start the library.
+            /// The result of `hipRuntimeGetVersion`, without starting the library.
             pub(crate) runtime_version: usize,
             $(#[doc = concat!("[`Extensions::", stringify!($name), "`].")] $name: Option<$type>,)*
         }
 
         impl ExportedExtensions {
-            /// Those of an implementation in this library.
+            /// The extensions of an implementation in this library.
             pub const fn new(runtime_version: usize, extensions: &Extensions) -> Self {
                 Self { size: size_of::<Self>(), runtime_version, $($name: extensions.$name,)* }
             }
 
-            /// As fields of a table.
+            /// The extensions as fields of a table.
             pub(crate) fn extensions(self) -> Extensions {
                 Extensions { $($name: self.$name,)* ..Extensions::NONE }
             }
         }
 
         impl Extensions {
-            /// Whether there is one that AMD's libraries do not have.
+            /// Whether any of them is missing from AMD's libraries.
             pub(crate) fn are_own(&self) -> bool {
                 $(self.$name.is_some())||*
             }
@@ -62,16 +62,16 @@ exported! {
 }
 
 impl ExportedExtensions {
-    /// Those of a library; none if it is not this project's.
+    /// The extensions of a library; none if it is not this project's.
     ///
     /// # Safety
-    /// `lookup` gives functions of a HIP library, for as long as the process lives. If it has one of the name
-    /// [`EXTENSIONS_SYMBOL`], that is one.
+    /// `lookup` returns functions of a HIP library that live as long as the process. If it finds the name
+    /// [`EXTENSIONS_SYMBOL`], that function is a [`GetExtensions`].
     pub(crate) unsafe fn of_library(lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>) -> Option<Self> {
         let function = lookup(EXTENSIONS_SYMBOL)?;
-        // SAFETY: a function of that name has this signature, and gives null or a structure that lives as long as the process. That
-        // begins with its size, and so many bytes of it are there; missing fields are null. Each field has the type that it had when
-        // it was added.
+        // SAFETY: a function of that name has this signature, and returns null or a structure that lives as
+        // long as the process. The structure begins with its size, and has that many bytes; missing fields
+        // are null. Each field has the type that it had when it was added.
         unsafe {
             let get = std::mem::transmute::<NonNull<c_void>, GetExtensions>(function);
             let given = NonNull::new(get().cast_mut())?;
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// How many words the structure has that the function gives: its size, a version, and so many functions.
+    /// The number of words in the returned structure: its size, a version, and the functions.
     static WORDS: AtomicUsize = AtomicUsize::new(0);
 
     unsafe extern "C" fn waits(_: bool) -> bool {
@@ -112,7 +112,7 @@ mod tests {
         let lookup = |name: &CStr| {
             (name == EXTENSIONS_SYMBOL).then(|| NonNull::new(given as *const () as *mut c_void)).flatten()
         };
-        // SAFETY: the function is as asked, but for what the fields are, and nothing calls those.
+        // SAFETY: the function has the right form, except for the fields, which are never called.
         unsafe { ExportedExtensions::of_library(lookup) }
             .map_or(Extensions::NONE, ExportedExtensions::extensions)
     }

@@ -1,23 +1,24 @@
-//! What the code calls that compilers write for the host's side of kernels and variables.
+//! The functions that compiler-generated host code of kernels and variables calls.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 
-/// The functions by which compiled host code hands over its fat binaries, and says which of its addresses stand for which kernels and
-/// variables in them. HIP's headers do not declare them.
+/// The functions with which compiled host code registers its fat binaries, and the host addresses of the
+/// kernels and variables in them. HIP's headers do not declare them.
 ///
-/// A fat binary's handle is what `register_fat_binary` has returned. Headers and names stay until it is unregistered.
+/// `register_fat_binary` returns a fat binary's handle. Headers and names must stay valid until it is
+/// unregistered.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCode {
     /// `__hipRegisterFatBinary`, with the fat binary's header.
     pub register_fat_binary: unsafe extern "C" fn(header: *const c_void) -> *mut *mut c_void,
     /// `__hipUnregisterFatBinary`.
     pub unregister_fat_binary: unsafe extern "C" fn(binary: *mut *mut c_void),
-    /// `__hipRegisterFunction`: the last arguments are of no use to HIP.
+    /// `__hipRegisterFunction`: HIP ignores the last arguments.
     pub register_function: RegisterFunction,
     /// `__hipRegisterVar`.
     pub register_variable: RegisterVariable,
-    /// `__hipRegisterManagedVar`: HIP allocates the variable, gives it its first value and writes where it is.
+    /// `__hipRegisterManagedVar`: HIP allocates the variable, initialises it and writes its address.
     pub register_managed_variable: RegisterManagedVariable,
 }
 
@@ -58,10 +59,10 @@ pub type RegisterManagedVariable = unsafe extern "C" fn(
 );
 
 impl HostCode {
-    /// Those of a library, unless it lacks one.
+    /// The functions of a library, unless it lacks one.
     ///
     /// # Safety
-    /// `lookup` gives functions of a HIP library, for as long as the process lives.
+    /// `lookup` returns functions of a HIP library that live as long as the process.
     pub(crate) unsafe fn of(lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>) -> Option<Self> {
         macro_rules! function {
             ($name:literal as $type:ty) => {
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn a_library_has_all_of_the_functions_or_none() {
         let address = NonNull::<c_void>::dangling();
-        // SAFETY: nothing calls what is found.
+        // SAFETY: the result is never called.
         assert!(unsafe { HostCode::of(|_| Some(address)) }.is_some());
         let lookup = |name: &CStr| (name != c"__hipRegisterManagedVar").then_some(address);
         // SAFETY: as above.

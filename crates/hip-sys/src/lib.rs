@@ -1,14 +1,15 @@
 //! Raw bindings to AMD's HIP runtime: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the headers of ROCm 5.2 to 7.2 in one, laid out and numbered as
-//! the newest has them; [`legacy`] holds what older ones have otherwise. [`Table`] has every function that any of them
-//! declares. Nothing is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation
-//! inside the process fills a table through [`Builder`]. A function that the implementation lacks is a stub that
-//! returns `hipErrorNotSupported`, so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and
+//! values; [`legacy`] has the older forms. [`Table`] has every function that any of these headers declares.
+//! Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an implementation in the
+//! process fills a table through [`Builder`]. Functions that the implementation lacks are stubs that return
+//! `hipErrorNotSupported`, so calls through the table need no branch; [`Table::has`] tells the two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value.
 //!
-//! This crate makes nothing safe: each function's contract is the one in the vendor's documentation.
+//! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
 
 use std::ffi::{c_int, c_void};
@@ -65,51 +66,58 @@ mod exported;
 mod host_code;
 pub mod rtc;
 
-/// Functions that AMD's headers do not have and that this project's own implementations may offer.
+/// Functions that AMD's headers lack and this project's implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies the report of the fault that a stream met into a buffer, NUL-terminated and cut to its size, and returns
-    /// the report's full length in bytes without the NUL; 0 if the stream has not faulted.
+    /// Copies the report of a stream's fault into a buffer, NUL-terminated and truncated to its size. Returns
+    /// the report's full length in bytes without the NUL, or 0 if the stream has not faulted.
     pub stream_fault_report: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same of the fault as data: JSON of `gpu_report::Fault`. 0 too where the stream failed for another reason.
+    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the stream failed for
+    /// another reason.
     pub stream_fault_json: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Copies a text about the launch whose failure the calling thread's last call has returned, as `stream_fault_report` does: a launch
-    /// of compiled host code, `kernel<<<…>>>(…)`, which has no result of its own. 0 if that call has succeeded, or failed by itself.
+    /// Copies a text about a failed launch of compiled host code, `kernel<<<…>>>(…)`, which returns no result
+    /// itself. The text is about the launch whose failure the calling thread's last call returned; it is
+    /// copied in the way of `stream_fault_report`. Returns 0 if that call succeeded or failed by itself.
     pub launch_failure: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
-    /// Has kernels that begin on a stream from now on count what they do, or no longer. `hipErrorNotSupported` where the
-    /// device cannot.
+    /// Turns counters on or off for kernels that begin on a stream from now on. Returns
+    /// `hipErrorNotSupported` if the device has none.
     pub stream_set_counters: Option<unsafe extern "C" fn(hipStream_t, bool) -> hipError_t>,
-    /// Copies the counters of the stream's kernels that have ended since the last call, the oldest first, as a JSON array of
-    /// `gpu_report::Counters`, as `stream_fault_report` does; what was copied entirely is forgotten.
+    /// Copies the counters of the stream's kernels that have ended since the last call, oldest first, as a
+    /// JSON array of `gpu_report::Counters`, in the way of `stream_fault_report`. Counters that were copied
+    /// completely are dropped.
     pub stream_take_counters:
         Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Hands what device code prints to a function from now on, with the pointer that it wants back; without a function,
-    /// text goes to the process's standard output and standard error again. What was printed before has arrived by then.
+    /// Passes text that device code prints to a function from now on, together with the given pointer.
+    /// Without a function, text goes to the process's standard output and standard error again. Text printed
+    /// earlier has been delivered when this returns.
     pub device_output: Option<unsafe extern "C" fn(Option<DeviceOutput>, *mut std::ffi::c_void)>,
-    /// Lets device code call a function of the program (`__ockl_call_host_function`), or no longer. None may be called before,
-    /// whatever address device code names. Kernels decide what the function gets, so it must be sound for any words. Once this
-    /// has returned that it is withdrawn, no call of it runs; the function itself must not use this.
+    /// Allows or forbids device code to call a function of the program (`__ockl_call_host_function`). All
+    /// functions are forbidden at first, whatever address device code uses. Kernels choose the arguments, so
+    /// the function must be sound for any words. When a withdrawal returns, no call of the function is
+    /// running. The function itself must not use this.
     pub device_function: Option<unsafe extern "C" fn(DeviceFunction, bool)>,
-    /// Says whether functions that the calling thread calls from now on wait for the device before they release memory, mappings, code
-    /// or graphs (`hipFree`, `hipHostFree`, `hipHostUnregister`, `hipMemUnmap`, `hipIpcCloseMemHandle`, `hipModuleUnload`,
-    /// `hipGraphDestroy`, `hipGraphExecDestroy`), as AMD's do and every thread does at first. Returns what the thread has said before. Who
-    /// says no vouches that nothing uses what it releases.
+    /// Sets whether functions called by this thread from now on wait for the device before they release
+    /// memory, mappings, code or graphs (`hipFree`, `hipHostFree`, `hipHostUnregister`, `hipMemUnmap`,
+    /// `hipIpcCloseMemHandle`, `hipModuleUnload`, `hipGraphDestroy`, `hipGraphExecDestroy`). AMD's functions
+    /// wait, and so does every thread at first. Returns the previous setting. With false, the caller
+    /// guarantees that nothing uses what it releases.
     pub set_release_waits: Option<unsafe extern "C" fn(bool) -> bool>,
-    /// What compiled host code registers its kernels and variables with. AMD's libraries have it, too.
+    /// The functions with which compiled host code registers kernels and variables. AMD's libraries have
+    /// them, too.
     pub host_code: Option<HostCode>,
-    /// Whether the device with this ordinal finds every access outside of an allocation, so that it is better not to divide one among
-    /// others.
+    /// Whether the device with this ordinal detects every access outside an allocation. Allocations should
+    /// then not be subdivided.
     pub has_exact_bounds: Option<unsafe extern "C" fn(c_int) -> bool>,
-    /// Says that the program gets the reports of faults, and tells of them: the library is not to print them as well.
+    /// Tells the library not to print reports of faults, because the program reads and shows them itself.
     pub leave_reports: Option<unsafe extern "C" fn()>,
-    /// Makes virtual GPUs in the library, for programs that have none in themselves.
+    /// Makes virtual GPUs in the library, for programs without their own.
     pub open_virtual: Option<OpenVirtual>,
 }
 
-/// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal ones, and writes the ordinal
-/// of the first one and how many they are. The text, NUL-terminated and cut to its size, is the URI of each with all its parameters; where
-/// the result is false, it is the reason. It may be the first function that is called, and then these are the library's first devices,
-/// whatever the environment says.
+/// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal
+/// ones. Writes the ordinal of the first one and their number. The text, NUL-terminated and truncated to its
+/// size, is the URI of each with all its parameters; if the result is false, it is the reason. This may be
+/// the first call of the library. Its devices are then these, whatever the environment says.
 pub type OpenVirtual = unsafe extern "C" fn(
     uri: *const std::ffi::c_char,
     first: *mut c_int,
@@ -118,17 +126,17 @@ pub type OpenVirtual = unsafe extern "C" fn(
     size: usize,
 ) -> bool;
 
-/// A function that device code calls: it gets a place for two words that are returned, and seven words.
+/// A function that device code calls. It gets a place for two result words, and seven argument words.
 pub type DeviceFunction = unsafe extern "C" fn(output: *mut u64, input: *const u64);
 
-/// Takes text that device code prints: the pointer that came with the function, 1 for standard output or 2 for standard
-/// error, the bytes, which need not end in a NUL, and how many. It may be called from any thread, one call at a time, and
-/// must not call HIP.
+/// Receives text that device code prints. The arguments are the pointer that was set with the function, 1 for
+/// standard output or 2 for standard error, the bytes, which need not end in a NUL, and their number. It may
+/// be called from any thread, one call at a time, and must not call HIP.
 pub type DeviceOutput =
     unsafe extern "C" fn(*mut std::ffi::c_void, std::ffi::c_int, *const std::ffi::c_char, usize);
 
 impl Extensions {
-    /// None of them.
+    /// No extensions.
     pub const NONE: Extensions = Extensions {
         stream_fault_report: None,
         stream_fault_json: None,
@@ -162,7 +170,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HIP runtime",
     variable: "FERROCM_HIP_LIBRARY",
     names: if cfg!(windows) {
@@ -177,15 +186,16 @@ sys_load::table_api! {
 }
 
 impl Table {
-    /// The release of AMD's library, if this is that and its version is known. None for implementations inside the process, and for this
-    /// project's own libraries, which have [`Extensions`] that AMD's lack.
+    /// The release of AMD's library, if this table is from AMD's library and its version is known. `None` for
+    /// implementations in the process, and for this project's own libraries, which have [`Extensions`] that
+    /// AMD's lack.
     pub fn amd_release(&self) -> Option<Version> {
         self.version().filter(|_| !self.ext.are_own())
     }
 }
 
-/// Asks the HIP runtime for its version. That initialises it, GPU or not, so it is only done when the file's name does
-/// not tell: the layout of structures depends on it.
+/// Asks the HIP runtime for its version, on which the layout of structures depends. This initialises the
+/// runtime, GPU or not, so it is done only if the file name does not contain the version.
 fn runtime_version(library: &Library) -> Option<Version> {
     // SAFETY: the library is a HIP runtime, and no other one has a function of the extensions' name.
     if let Some(own) = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) } {

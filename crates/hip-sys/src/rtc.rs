@@ -1,8 +1,8 @@
-//! HIP's run-time compiler: types, constants and a function table of its own.
+//! HIP's run-time compiler: types, constants and its own function table.
 //!
-//! From HIP 7 its functions are in `libhiprtc.so` only; before, the HIP runtime has them too, and where there is no
-//! `libhiprtc.so` the table is filled from there. A compiler that comes with the HIP runtime in the process is taken
-//! before any other, so that the one can load what the other makes.
+//! In HIP 7 and later, its functions are only in `libhiprtc.so`. Before, the HIP runtime has them too, and
+//! fills the table if there is no `libhiprtc.so`. A compiler that comes with the HIP runtime in the process
+//! is preferred, so that the runtime can load what the compiler makes.
 
 pub use bindings::*;
 pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
@@ -34,27 +34,29 @@ pub mod bindings;
 )]
 mod table;
 
-/// Functions that AMD's run-time compiler does not have and that implementations inside the process may offer.
+/// Functions that AMD's run-time compiler lacks and implementations in the process may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies a text that is another one for every compiler that may compile otherwise into a buffer, NUL-terminated and cut to
-    /// its size, and returns its full length in bytes without the NUL. For caches of what was compiled.
+    /// Copies a text into a buffer, NUL-terminated and truncated to its size, and returns its full length in
+    /// bytes without the NUL. The text differs for any two compilers whose output may differ. For caches of
+    /// compiled code.
     pub compiler_identity: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
-    /// Sets how many milliseconds the compiler of a program may run, and how many bytes of memory it may have; 0 is no limit.
+    /// Sets the limits of a program's compiler: time in milliseconds, and memory in bytes; 0 means no limit.
     pub set_limits: Option<unsafe extern "C" fn(hiprtcProgram, u64, u64) -> hiprtcResult>,
-    /// Copies a text that says which of the machine's files the last compilation of a program depends on into a buffer, as
-    /// `compiler_identity` does; of no length where that is not known. For caches of what was compiled.
+    /// Copies a text with the files of the machine on which the last compilation of a program depends, in the
+    /// way of `compiler_identity`. The length is 0 if they are not known. For caches of compiled code.
     pub dependencies: Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
 }
 
 impl Extensions {
-    /// None of them.
+    /// No extensions.
     pub const NONE: Extensions = Extensions { compiler_identity: None, set_limits: None, dependencies: None };
 }
 
 sys_load::table_api! {
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HIP run-time compiler",
     variable: "FERROCM_HIPRTC_LIBRARY",
     names: if cfg!(windows) {
@@ -71,7 +73,7 @@ sys_load::table_api! {
         ]
     },
     required: c"hiprtcVersion",
-    // `hiprtcVersion` says 9.0 whatever the release.
+    // `hiprtcVersion` returns 9.0 in every release.
     versioning: sys_load::Versioning::FileName { otherwise: Some(crate::runtime_version) },
     unsupported: "returns `HIPRTC_ERROR_INTERNAL_ERROR`: hiprtc has no code for \"not supported\"",
 }

@@ -1,4 +1,4 @@
-//! Kernels compiled at run time: templates, errors with lines, and code that is found again on disk.
+//! Kernels compiled at run time: templates, errors with line numbers, and the cache on disk.
 
 use std::error::Error;
 use std::time::Instant;

@@ -1,5 +1,6 @@
-//! Copies that run while the host goes on: pinned buffers travel with the copy and come back.
+//! Copies in the background: each copy owns a pinned buffer and returns it.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -12,7 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open_default()?;
     let saxpy = common::module(&device)?.function("saxpy")?;
 
-    // Two lanes, each with a stream, memory on the device, and a pinned buffer that goes up full and comes down with results.
+    // Two lanes, each with a stream, device memory, and a pinned buffer that uploads data and downloads
+    // results.
     let mut lanes = Vec::new();
     for _ in 0..2 {
         let stream = device.stream()?;
@@ -39,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let launch = saxpy.launch(stream).elements(CHUNK, 256).arg(CHUNK as u32).arg(0.5_f32);
         // SAFETY: `saxpy` reads ones[0..CHUNK], and reads and writes data[0..CHUNK].
         unsafe { launch.arg(&*ones).arg(&mut *data).enqueue()? };
-        // The buffer is free when the upload is done; the download needs one at once.
+        // The buffer is free when the upload is done, but the download needs one at once.
         let host = host.wait()?;
         *pending = Some(data.download(stream, host)?);
     }

@@ -1,5 +1,7 @@
-//! What a kernel does: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Virtual GPUs count.
+//! Counters of a kernel: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Only virtual
+//! GPUs count.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

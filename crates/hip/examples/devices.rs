@@ -1,4 +1,4 @@
-//! What devices there are, what they can do, and how they reach each other's memory.
+//! Lists devices, their properties, and their access to each other's memory.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("skipped {skipped}");
     }
     if devices.is_empty() {
-        // Virtual GPUs come into being when they are opened.
+        // Virtual GPUs are created when they are opened.
         devices = Device::open_all(&"vgpu:gfx1100?count=2".parse()?)?;
     }
     for device in &devices {

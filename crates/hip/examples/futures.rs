@@ -1,4 +1,4 @@
-//! Waiting for the device in `async` code, with whatever executor; here one of a few lines.
+//! Waiting for the device in `async` code. Any executor works; this one has a few lines.
 
 use std::future::{Future, IntoFuture};
 use std::pin::pin;

@@ -1,5 +1,6 @@
-//! Work that is recorded once and launched as one, and how much less that costs the host.
+//! Work that is recorded once and launched as a whole, and how much host time that saves.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("one by one: {:?} of the host's time", start.elapsed());
     stream.synchronize()?;
 
-    // The same calls again, on a stream that only takes them down.
+    // The same calls again, on a stream that only records them.
     let graph = device.capture(&mut steps)?;
     let exec = graph.instantiate()?;
     let start = Instant::now();

@@ -1,5 +1,6 @@
-//! Memory of the host that the device uses: borrowed for a while, mapped, and managed.
+//! Host memory that the device uses: borrowed in a scope, mapped, and managed.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open_default()?;
     let stream = device.stream()?;
 
-    // Ordinary memory, borrowed until the scope ends; the copies in it run while the host goes on.
+    // Ordinary memory, borrowed until the scope ends. The copies run in the background.
     let particles = vec![Particle { position: [1.0, 2.0, 3.0], mass: 4.0 }; 1000];
     let mut back = vec![Particle { position: [0.0; 3], mass: 0.0 }; 1000];
     let mut buffer = DeviceBuffer::<Particle>::uninit(&device, particles.len())?;
@@ -28,8 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(back, particles);
     println!("{} particles went there and back: {:?}", back.len(), back[0]);
 
-    // Pinned memory of the host that a kernel reads in place, and managed memory that it writes. The host gets at either when
-    // no stream uses it any more.
+    // Pinned host memory that a kernel reads in place, and managed memory that it writes. The host can access
+    // both once no stream uses them.
     let n = 1000;
     let saxpy = common::module(&device)?.function("saxpy")?;
     let mut x = MappedBuffer::<f32>::zeroed(&device, n, HostOptions::default())?;

@@ -1,4 +1,4 @@
-//! Where device memory comes from: our own cache, the library's pools, and what they hold.
+//! Where device memory comes from: this crate's cache or the library's pools, and their statistics.
 
 use std::error::Error;
 
@@ -9,13 +9,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stream = device.stream()?;
     println!("{device} allocates {}", device.allocator());
 
-    // Virtual GPUs allocate each buffer by itself unless told otherwise, so that they can tell where each one ends.
+    // By default, virtual GPUs allocate each buffer separately, so that they know its exact bounds.
     device.set_allocator(Allocator::Caching)?;
     device.set_cache_limits(CacheLimits { reserved: None, unused: Some(64 << 20) });
     for round in 1..=100 {
         let buffer = DeviceBuffer::<u32>::zeroed(&stream, 1000 * round)?;
         assert_eq!(buffer.len(), 1000 * round);
-        // Dropped while the fill may still run: the next buffer on this stream takes its place and comes after it.
+        // Dropped while the fill may still run: the next buffer on this stream reuses the memory, ordered
+        // after the fill.
     }
     let stats = device.memory_stats();
     println!("cache: {stats:?}");

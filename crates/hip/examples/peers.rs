@@ -1,5 +1,6 @@
-//! Two GPUs as one logical device: the second works on memory of the first.
+//! Two GPUs as one logical device: the second works on the first one's memory.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

@@ -1,5 +1,6 @@
 //! A launch that is checked once and enqueued many times, with an argument that changes.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -12,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stream = device.stream()?;
     let saxpy = common::module(&device)?.function("saxpy")?;
 
-    // A launch that does not fit its kernel is refused before anything reaches the device.
+    // A launch that does not match its kernel is refused before anything reaches the device.
     let wrong = saxpy.launch(&stream).elements(4, 64).arg(4_u64).prepare();
     println!("refused: {}", wrong.unwrap_err());
 

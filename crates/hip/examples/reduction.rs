@@ -1,5 +1,6 @@
 //! A sum over all elements: workgroups with LDS, then the host.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let partial_sums = common::module(&device)?.function("partial_sums")?;
     println!("{partial_sums}: {:?}", partial_sums.attributes());
 
-    // Whole numbers, whose sums are exact.
+    // Whole numbers, so that the sums are exact.
     let values: Vec<f32> = (0..100_000).map(|i| (i % 17) as f32).collect();
     let expected: f32 = values.iter().sum();
     let x = DeviceBuffer::from_slice(&stream, &values)?;

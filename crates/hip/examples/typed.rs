@@ -1,5 +1,7 @@
-//! Kernels as typed functions: wrong types do not compile, and a signature that the kernel does not have is found when it is loaded.
+//! Kernels as typed functions: wrong types do not compile, and loading fails if a signature does not match
+//! its kernel.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;
@@ -18,7 +20,7 @@ hip::kernels! {
     }
 }
 
-/// A safe function for all: it knows the kernel and looks at the lengths.
+/// A safe wrapper: it knows the kernel and checks the lengths.
 fn saxpy(
     kernels: &Examples,
     stream: &hip::Stream,

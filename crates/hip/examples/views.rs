@@ -1,4 +1,4 @@
-//! Parts of a buffer: ranges, pieces and rectangles, filled, copied, split into two that are written at once.
+//! Parts of a buffer: ranges, chunks and rectangles, filled, copied, or split to write both halves at once.
 
 use hip::{Device, DeviceBuffer, RectLayout, Region};
 
@@ -17,12 +17,12 @@ fn main() -> hip::Result<()> {
     low.fill(&stream, 9)?;
     assert_eq!(buffer.to_vec(&stream)?, [9, 9, 9, 9, 0, 0, 7, 1]);
 
-    // The same elements as 4 columns and 2 rows, of which the middle is filled.
+    // The same elements as 4 columns and 2 rows; the middle is filled.
     let mut table = buffer.as_mut_rect(RectLayout::dense([4, 2, 1]))?;
     table.part_mut(Region::rectangle([1, 0], [2, 2]))?.fill(&stream, 3)?;
     assert_eq!(buffer.to_vec(&stream)?, [9, 3, 3, 9, 0, 3, 3, 1]);
 
-    // Pieces, the same bytes as elements of another type, and a buffer with the same elements.
+    // Chunks, a cast to another type, and a clone.
     for (number, mut piece) in buffer.chunks_mut(3)?.enumerate() {
         piece.fill(&stream, number as u32)?;
     }
@@ -31,7 +31,7 @@ fn main() -> hip::Result<()> {
     buffer.fill(&stream, 5)?;
     assert_eq!(copy.to_vec(&stream)?, [0, 0, 0, 1, 1, 1, 2, 2]);
 
-    // A range outside of the buffer is an error that names both.
+    // An out-of-range error names the range and the buffer's length.
     let error = buffer.slice(5..9).unwrap_err();
     println!("{error}");
     assert!(buffer.try_slice(5..9).is_none());

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-/// An address in device memory; on the host a number, and nothing to read through.
+/// An address in device memory. The host can only treat it as a number.
 ///
-/// As a kernel argument it stands for a pointer of which nothing is known: it is checked neither for its device nor for
-/// what the kernel does with it, and streams are not ordered by it. That is for the few cases that borrows cannot
-/// say, such as one buffer passed twice, or a null pointer ([`DeviceAddress::NULL`]).
+/// As a kernel argument it is an unchecked pointer: neither its device nor the kernel's access to it is
+/// checked, and it does not order streams. Use it where borrows do not fit, such as one buffer passed twice,
+/// or a null pointer ([`DeviceAddress::NULL`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[doc(alias = "hipDeviceptr_t")]
 pub struct DeviceAddress(pub u64);
@@ -16,7 +16,7 @@ impl DeviceAddress {
     pub const NULL: Self = Self(0);
 
     pub(crate) fn pointer(self) -> *mut c_void {
-        // The address was exposed to the device, not to this program: it is never read through here.
+        // Only the device has exposed the address. This program never reads through it.
         std::ptr::with_exposed_provenance_mut(self.0 as usize)
     }
 

@@ -3,7 +3,7 @@
 #[cfg(any(test, not(feature = "virtual")))]
 #[cfg_attr(
     feature = "virtual",
-    allow(dead_code, reason = "only programs without virtual GPUs take a library's")
+    allow(dead_code, reason = "only programs without virtual GPUs use the library's")
 )]
 mod in_library;
 #[cfg(feature = "virtual")]
@@ -20,7 +20,7 @@ use crate::call::call;
 use crate::error::{Error, Result};
 use crate::uri::{DeviceUri, Selection};
 
-/// Who stands behind a device.
+/// The implementation behind a device.
 // NEW-BACKEND: a variant, its place in `ALL`, its scheme, and a function that opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
@@ -28,7 +28,8 @@ pub enum Backend {
     Amd,
     /// NVIDIA's driver, opened at run time.
     Cuda,
-    /// The virtual AMD GPU in this process: in the program, or in the HIP library where the program is built without.
+    /// The virtual AMD GPU in this process: in the program, or in the HIP library if the program is built
+    /// without it.
     Virtual,
 }
 
@@ -56,7 +57,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// Why a backend is not the one that was chosen.
+/// Why a backend was not chosen.
 #[derive(Clone, Debug)]
 pub struct Skipped {
     /// The backend.
@@ -71,7 +72,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// A table that is initialised, and which of its devices are meant.
+/// An initialised table, and the selected devices.
 pub(crate) struct Opened {
     pub(crate) backend: Backend,
     pub(crate) table: &'static hip_sys::Table,
@@ -91,7 +92,7 @@ pub(crate) fn open_amd() -> Result<Opened> {
     Ok(Opened { backend, table, devices: (0..count).map(|ordinal| (ordinal, uri(ordinal))).collect() })
 }
 
-/// The NVIDIA backend, which this version does not have.
+/// The NVIDIA backend, which this version lacks.
 pub(crate) fn open_cuda() -> Result<Opened> {
     Err(Backend::Cuda.unavailable("the NVIDIA backend is not part of this build"))
 }
@@ -113,7 +114,7 @@ pub(crate) fn virtual_targets() -> Vec<TargetId> {
 
 fn device_count(table: &hip_sys::Table) -> Result<i32> {
     let mut count = 0;
-    // The count goes first: asked to initialise without a device, HIP 5 says that the device is invalid.
+    // Ask for the count first: without a device, HIP 5 fails to initialise with "invalid device".
     // SAFETY: the count is a place to write to, and initialising takes no memory of ours.
     unsafe {
         call!(table, hipGetDeviceCount(&raw mut count))?;
@@ -132,13 +133,10 @@ mod tests {
         assert!(matches!(error, Error::BackendUnavailable { backend: "vgpu", .. }), "{error}");
         assert!(error.to_string().contains("the feature `virtual`"), "{error}");
         assert!(Device::virtual_targets().is_empty());
-        // On a machine with a GPU, `auto` has no reason to look further.
+        // On a machine with a GPU, `auto` stops there.
         if let Err(error) = Device::open("auto") {
             assert!(error.to_string().contains("vgpu: this program is built without"), "{error}");
         }
-        assert!(
-            "vgpu:gfx1100?check=races".parse::<crate::DeviceUri>().is_ok(),
-            "the URI means something all the same"
-        );
+        assert!("vgpu:gfx1100?check=races".parse::<crate::DeviceUri>().is_ok(), "the URI is still valid");
     }
 }

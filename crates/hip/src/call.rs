@@ -1,5 +1,5 @@
-//! Calls into the HIP table: every status becomes a `Result`, every call of a library is in the timeline, every failure in `Drop` is
-//! traced and counted.
+//! Calls into the HIP table. Every status becomes a `Result`, the timeline records every library call, and
+//! failures in `Drop` are traced and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// Calls one function of a table and turns its status into a `Result` that names the function.
 ///
-/// Expands to a call of a foreign function: the place of use is the `unsafe` block that says why it is sound.
+/// Expands to a call of a foreign function. The caller's `unsafe` block says why it is sound.
 #[cfg(not(any(test, feature = "trace-calls")))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
@@ -21,9 +21,10 @@ macro_rules! call {
     };
 }
 
-/// As without the feature, in a span of the target `hip::calls` with the function's name. Unit tests always have it.
+/// The same, in a span of the target `hip::calls` with the function's name. Unit tests always use this
+/// version.
 ///
-/// Each argument is bound to a name of its own, because it is evaluated once and used twice.
+/// Each argument is bound to a variable, because it is evaluated once and used twice.
 #[cfg(any(test, feature = "trace-calls"))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
@@ -58,14 +59,15 @@ pub(crate) mod traced;
 
 pub(crate) use call;
 
-/// A slice of the timeline for a call of a library that was loaded. This project's own implementations have slices of their own.
+/// A timeline slice for a call into a loaded library. This project's own implementations record their own
+/// slices.
 #[inline]
 pub(crate) fn shown(implementation: Option<&str>, function: &'static str) -> Option<timeline::Span> {
     let is_shown = timeline::is_on() && implementation.is_none();
     is_shown.then(|| timeline::Span::enter("hip call", function))
 }
 
-/// [`check`], which ends the slice.
+/// [`check`], then ends the slice.
 #[cfg(not(any(test, feature = "trace-calls")))]
 #[inline]
 pub(crate) fn check_within(
@@ -82,7 +84,7 @@ pub(crate) fn check(operation: &'static str, code: hipError_t) -> Result<()> {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(Error::Hip { operation, code }) }
 }
 
-/// What a query found: whether it is done.
+/// Converts a query's status to whether the work is done.
 pub(crate) fn is_ready(queried: Result<()>) -> Result<bool> {
     match queried {
         Ok(()) => Ok(true),
@@ -93,10 +95,10 @@ pub(crate) fn is_ready(queried: Result<()>) -> Result<bool> {
 
 static DROP_FAILURES: AtomicU64 = AtomicU64::new(0);
 
-/// How many times in this process releasing something has failed, in `Drop` for the most part. What cannot be released because the
-/// device may still use it is kept for good, and counts, too.
+/// How often releasing something has failed in this process, mostly in `Drop`. An object that is never
+/// released because the device may still use it counts, too.
 ///
-/// Such a failure is also a `tracing` event of level `ERROR`; it is never returned by a later, unrelated call.
+/// Each failure is also a `tracing` event of level `ERROR`. No later, unrelated call returns it.
 pub fn drop_failures() -> u64 {
     DROP_FAILURES.load(Ordering::Relaxed)
 }
@@ -109,11 +111,12 @@ pub(crate) fn dropped(what: &'static str, result: Result<()>) {
     }
 }
 
-/// Traces and counts that something is kept for good: its streams could not be waited for, and the device may still use it.
+/// Traces and counts an object that is never released: waiting for its streams failed, so the device may
+/// still use it.
 #[cold]
 pub(crate) fn leaked(what: &'static str, error: &Error) {
     DROP_FAILURES.fetch_add(1, Ordering::Relaxed);
-    tracing::error!(%error, "a {what} is kept, since the device may still use it");
+    tracing::error!(%error, "a {what} is never released, because the device may still use it");
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ use crate::event::Event;
 use crate::stream::{Stream, in_host_function};
 use crate::threads;
 
-/// A future that is ready when a stream's work, or the work before an event, is done: made by [`Stream::completion`] and
-/// [`Event::completion`].
+/// A future that is ready when a stream's work, or the work before an event, is done. [`Stream::completion`]
+/// and [`Event::completion`] make it.
 ///
-/// It needs no particular executor and asks nothing over and over: HIP tells when it is done. It starts with the call that
-/// makes it, not when it is first polled. It may be dropped at any time; the work goes on. Polled again after it was ready, it is
-/// `Ok`.
+/// It works with any executor and does not poll HIP: a callback wakes it. It starts with the call that makes
+/// it, not with the first poll. It may be dropped at any time; the work goes on. Polling it again after it
+/// was ready gives `Ok`.
 ///
 /// ```no_run
 /// # async fn example() -> hip::Result<()> {
@@ -33,7 +33,7 @@ use crate::threads;
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Completion {
     shared: Arc<Shared>,
-    /// Whose faults are explained.
+    /// The stream whose faults are explained.
     stream: Option<Stream>,
 }
 
@@ -42,7 +42,7 @@ struct Shared(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The result until it is taken; `None` from then on, too.
+    /// The result; `None` before it is known and after it is taken.
     result: Option<Result<()>>,
     done: bool,
     waker: Option<Waker>,
@@ -53,7 +53,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is done; whoever waits for it is told.
+    /// Stores the result and wakes the waiting task.
     fn finish(&self, result: Result<()>) {
         let waker = {
             let mut state = self.lock();
@@ -64,7 +64,8 @@ impl Shared {
         if !in_host_function() {
             return waker.wake();
         }
-        // A waker may run its task, or drop it with what it waits for, which must not happen on a thread of the library.
+        // A waker may run its task, or drop it with the objects that it holds. That must not happen on a
+        // thread of the library.
         if let Err(refused) = threads::run(move || waker.wake()) {
             (refused.job)();
         }
@@ -95,7 +96,7 @@ impl Future for Completion {
         let known = state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
         let former = if known { None } else { state.waker.replace(context.waker().clone()) };
         drop(state);
-        // What a waker does when it is dropped is not known.
+        // Dropping a waker may run any code.
         drop(former);
         Poll::Pending
     }
@@ -118,16 +119,17 @@ impl fmt::Debug for Completion {
 }
 
 impl Stream {
-    /// A future that is ready when all work enqueued so far is done or the stream has failed (`hipStreamQuery`,
-    /// `hipStreamAddCallback`).
+    /// A future that is ready when all work enqueued so far is done or the stream has failed
+    /// (`hipStreamQuery`, `hipStreamAddCallback`).
     ///
-    /// If there is nothing to wait for, that is all: no more is asked of HIP. Otherwise a callback is enqueued, and work enqueued
-    /// later starts when that has run, which takes microseconds; for so long [`is_done`](Self::is_done) may still say no. The future
-    /// keeps the stream alive.
+    /// If the stream is idle, HIP is not called again. Otherwise a callback is enqueued, and work enqueued
+    /// later starts once that has run, which takes microseconds. Until then [`is_done`](Self::is_done) may
+    /// return `false`. The future keeps the stream alive.
     ///
     /// # Errors
-    /// The future's result is what [`synchronize`](Self::synchronize) would return: [`Error::Fault`](crate::Error::Fault) if a
-    /// kernel of this stream ended abnormally, else [`Error::Hip`](crate::Error::Hip).
+    /// The future's result is what [`synchronize`](Self::synchronize) would return:
+    /// [`Error::Fault`](crate::Error::Fault) if a kernel of this stream ended abnormally, else
+    /// [`Error::Hip`](crate::Error::Hip).
     pub fn completion(&self) -> Completion {
         match self.is_done() {
             Ok(true) => return Completion::ready(Ok(())),
@@ -145,11 +147,12 @@ impl Stream {
 }
 
 impl Event {
-    /// A future that is ready when the event is done (`hipEventQuery`, `hipEventSynchronize`). Where the event is recorded anew
-    /// before the future is ready, it may be what comes before that which is waited for: record another event instead.
+    /// A future that is ready when the event is done (`hipEventQuery`, `hipEventSynchronize`). If the event
+    /// is recorded again before the future is ready, the future may wait for the new recording; record
+    /// another event instead.
     ///
-    /// If the event is done already, that is all. HIP calls nobody back for an event, so a thread of this crate waits for it: one
-    /// for each event that is awaited at a time. [`Stream::completion`] needs none.
+    /// If the event is already done, nothing else happens. HIP has no event callback, so a helper thread
+    /// waits, one for each awaited event. [`Stream::completion`] needs no thread.
     ///
     /// # Errors
     /// The future's result is what [`synchronize`](Self::synchronize) would return, or
@@ -309,11 +312,11 @@ mod tests {
 
     #[test]
     fn a_task_that_ends_with_its_waker_may_hold_what_waits() {
-        /// A task whose last reference is its waker's.
+        /// A task whose waker holds the last reference.
         struct Task(Mutex<Option<(Stream, DeviceBuffer<u32>)>>, std::sync::mpsc::Sender<()>);
         impl Wake for Task {
             fn wake(self: Arc<Self>) {
-                // Waits for the stream that has just called back.
+                // Waits for the stream whose callback is running.
                 drop(self.0.lock().unwrap().take());
                 let _ = self.1.send(());
             }

@@ -1,4 +1,4 @@
-//! Which device is the current one of a thread, and whose functions code of others calls.
+//! The current device of a thread, and the table that other code calls.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -19,19 +19,19 @@ fn key(table: &'static Table, ordinal: i32) -> (usize, i32) {
     (std::ptr::from_ref(table).addr(), ordinal)
 }
 
-/// Whether this crate has made a device the thread's current one, and no other since.
+/// Whether this device is the one that this crate last made current on the thread.
 #[inline]
 pub(crate) fn is(table: &'static Table, ordinal: i32) -> bool {
     CURRENT.get() == key(table, ordinal)
 }
 
-/// A device has become the thread's current one.
+/// Records that a device is now the thread's current one.
 pub(crate) fn set(table: &'static Table, ordinal: i32) {
     CURRENT.set(key(table, ordinal));
     LAST_TABLE.set(Some(table));
 }
 
-/// Has the next call on this thread make its device current.
+/// Makes the next call on this thread set its device again.
 pub(crate) fn forget() {
     CURRENT.set((0, 0));
 }
@@ -43,7 +43,7 @@ pub(crate) fn ordinal() -> Option<i32> {
     (table != 0).then_some(ordinal)
 }
 
-/// A device was opened; the first one's table counts.
+/// Records that a device was opened; only the first one's table is kept.
 pub(crate) fn opened(table: &'static Table) {
     FIRST_TABLE.get_or_init(|| table);
 }
@@ -55,6 +55,6 @@ pub(crate) fn first_table() -> Option<&'static Table> {
 
 /// The table of the thread's current device, else the first one's.
 pub(crate) fn table_in_use() -> Option<&'static Table> {
-    // A thread that is ending has no current device any more.
+    // A thread that is ending has lost its current device.
     LAST_TABLE.try_with(Cell::get).ok().flatten().or_else(first_table)
 }

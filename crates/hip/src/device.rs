@@ -30,10 +30,10 @@ use logical::Logical;
 
 /// A GPU, real or virtual, or a [logical one](Self::logical) of several.
 ///
-/// Cheap to clone; two handles of the same GPU are equal. A GPU that has been opened stays open until the process ends,
-/// so nothing can outlive it. Every call makes the device current on the calling thread where it is not already, so
-/// several devices may be used by any number of threads; other code that changes a thread's current HIP device with
-/// HIP's own `hipSetDevice` must put it back, as HIP's documentation asks.
+/// Cheap to clone; two handles of the same GPU are equal. A GPU that has been opened stays open until the
+/// process ends, so nothing can outlive it. Every call makes the device current on the calling thread if it
+/// is not, so any number of threads can use several devices. Other code that changes a thread's current
+/// device with `hipSetDevice` must restore it, as HIP's documentation asks.
 #[doc(alias = "hipDevice_t")]
 #[doc(alias = "hipSetDevice")]
 #[doc(alias = "CudaContext")]
@@ -52,7 +52,7 @@ struct DeviceInner {
     uri: DeviceUri,
     properties: Properties,
     default_stream: OnceLock<Stream>,
-    /// Frees memory that several streams use, and runs nothing else.
+    /// A stream that only frees memory that several streams use.
     frees: Mutex<Option<Stream>>,
     /// Ordinals of the devices whose memory this one may use.
     peers: Mutex<Vec<i32>>,
@@ -63,14 +63,14 @@ struct DeviceInner {
 /// Free and total device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Bytes that are not allocated.
+    /// Unallocated bytes.
     pub free: usize,
     /// All bytes.
     pub total: usize,
 }
 
 impl Device {
-    /// The one `DeviceInner` of this process for a device.
+    /// The process's only `DeviceInner` for a device.
     pub(crate) fn attach(
         backend: Backend,
         table: &'static hip_sys::Table,
@@ -89,10 +89,10 @@ impl Device {
                 let properties = properties::read(table, ordinal)?;
                 let target = &properties.target;
                 if !target.is_known() {
-                    tracing::warn!(%target, "unknown processor; going by what the device says about itself");
+                    tracing::warn!(%target, "unknown processor; using the properties that the device reports");
                 }
                 if let Some(leave_reports) = table.ext.leave_reports {
-                    // SAFETY: the extension takes nothing. Errors have the reports from now on.
+                    // SAFETY: the extension takes no arguments. From now on, errors carry the reports.
                     unsafe { leave_reports() };
                 }
                 // SAFETY: the extension takes a number.
@@ -119,15 +119,16 @@ impl Device {
         Ok(Self { inner, skipped: skipped.clone(), logical: None })
     }
 
-    /// A device of a function table that the program has loaded or made itself, by its ordinal there. It counts as one of AMD's;
-    /// where [`open`](Self::open) has opened the same device of the same table, this is that one.
+    /// Opens a device of a function table that the program has loaded or made itself, by its ordinal there.
+    /// It counts as AMD's. If [`open`](Self::open) has opened the same device of the same table, this returns
+    /// that one.
     ///
     /// # Errors
-    /// [`Error::Hip`], such as `hipErrorInvalidDevice` for an ordinal that there is not.
+    /// [`Error::Hip`], such as `hipErrorInvalidDevice` if there is no such ordinal.
     ///
     /// # Safety
-    /// Safe code calls the functions and trusts what they return: each must do what HIP's documentation says of it, as those of tables
-    /// that [`hip_sys::Table::load`] and [`Device::table`] give do.
+    /// Safe code calls the functions and trusts their results, so each must behave as HIP documents. Tables
+    /// from [`hip_sys::Table::load`] and [`Device::table`] do.
     pub unsafe fn of_table(table: &'static hip_sys::Table, ordinal: u32) -> Result<Self> {
         // SAFETY: the call takes a number.
         unsafe { call!(table, hipInit(0))? };
@@ -137,7 +138,7 @@ impl Device {
         Self::attach(Backend::Amd, table, ordinal, &uri, &Arc::default())
     }
 
-    /// Who stands behind the device.
+    /// The implementation behind the device.
     pub fn backend(&self) -> Backend {
         self.inner.backend
     }
@@ -147,8 +148,8 @@ impl Device {
         self.inner.ordinal.unsigned_abs()
     }
 
-    /// The URI that names the device: by ordinal, or a virtual one by all its parameters. A logical device of virtual
-    /// GPUs has none, and this is that of its first GPU.
+    /// The URI that names the device: by ordinal, or, for a virtual one, by all its parameters. A logical
+    /// device of virtual GPUs has no URI; this is then its first GPU's.
     pub fn uri(&self) -> &DeviceUri {
         self.logical.as_ref().and_then(|logical| logical.uri.as_ref()).unwrap_or(&self.inner.uri)
     }
@@ -158,13 +159,13 @@ impl Device {
         &self.skipped
     }
 
-    /// What the device is and can do, read when it was opened.
+    /// The device's properties, read when it was opened.
     pub fn properties(&self) -> &Properties {
         &self.inner.properties
     }
 
-    /// The names of this device and of another one, for a text about both. Equal virtual GPUs have equal names, so these tell which of
-    /// them is meant: `vgpu:gfx1100?cus=4&memory=2GiB (…), device 1`.
+    /// The names of this device and of another one, for a message about both. Equal virtual GPUs have equal
+    /// names, so these add the ordinal: `vgpu:gfx1100?cus=4&memory=2GiB (…), device 1`.
     pub fn names_beside(&self, other: &Self) -> (String, String) {
         let (own, others) = (self.to_string(), other.to_string());
         if own != others || self == other {
@@ -174,14 +175,14 @@ impl Device {
         (ordinal(self, own), ordinal(other, others))
     }
 
-    /// Whether every access outside of an allocation, however near, and every use of memory after it was freed ends in a fault. So it is
-    /// on virtual GPUs, in this program or in the library that it has loaded.
+    /// Whether every access outside an allocation, however near, and every use of freed memory faults.
+    /// Virtual GPUs do this, in the program or in the library that it has loaded.
     pub fn has_exact_bounds(&self) -> bool {
         self.inner.exact_bounds
     }
 
-    /// Whether those of AMD's libraries that call HIP themselves, such as rocBLAS and RCCL, work with the device: its HIP is a shared
-    /// library, as theirs is, and it is no virtual GPU.
+    /// Whether AMD's libraries that call HIP, such as rocBLAS and RCCL, work with the device. They do if its
+    /// HIP is the shared library and it is not a virtual GPU.
     pub fn takes_amd_libraries(&self) -> bool {
         self.table().path().is_some() && !self.has_exact_bounds()
     }
@@ -191,34 +192,37 @@ impl Device {
         &self.inner.properties.name
     }
 
-    /// What code has to be compiled for to run on the device.
+    /// The target that code for the device is compiled for.
     pub fn target(&self) -> &TargetId {
         &self.inner.properties.target
     }
 
     /// The device's default stream, HIP's null stream.
     ///
-    /// It cannot be made anew: whether it works again after a fault is up to the library, so prefer [`stream`](Self::stream).
+    /// It cannot be replaced after a fault, and whether it recovers is up to the library, so prefer
+    /// [`stream`](Self::stream).
     pub fn default_stream(&self) -> &Stream {
-        // The stream refers to its device, which is a cycle; devices live until the process ends anyway.
+        // The stream refers to its device. The cycle leaks nothing, since devices live until the process
+        // ends.
         self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))
     }
 
-    /// The stream that frees memory in the order of several others, and runs nothing else: it cannot fail.
+    /// The stream that frees memory after work of several others. It runs nothing else, so it cannot fail.
     pub(crate) fn frees(&self) -> Result<Stream> {
         let mut frees = self.inner.frees.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stream) = &*frees {
             return Ok(stream.clone());
         }
-        // As the default stream, it refers to its device.
+        // Like the default stream, it refers to its device.
         Ok(frees.insert(StreamOptions::new().create_lasting(self)?).clone())
     }
 
-    /// The calling thread's own default stream: one per thread and device, which other threads may use as well.
+    /// The calling thread's own default stream: one per thread and device. Other threads may use it, too.
     ///
-    /// Like `hipStreamPerThread`, its work and that of the [default stream](Self::default_stream) wait for each other. Unlike
-    /// it, it is the same stream on whatever thread it is used, and it is not the one that other code gets by that name. It ends
-    /// when its thread has ended and the last handle is dropped. One that is known to have faulted is replaced.
+    /// As with `hipStreamPerThread`, its work and that of the [default stream](Self::default_stream) wait for
+    /// each other. Unlike `hipStreamPerThread`, the handle means the same stream on every thread, and other
+    /// code that uses that name gets another stream. It ends once its thread has ended and the last handle is
+    /// dropped. A stream that is known to have faulted is replaced.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -228,7 +232,7 @@ impl Device {
         stream::of_this_thread(self)
     }
 
-    /// Reads one attribute, for those that are not among the [properties](Self::properties) (`hipDeviceGetAttribute`).
+    /// Reads an attribute that is not among the [properties](Self::properties) (`hipDeviceGetAttribute`).
     ///
     /// # Errors
     /// [`Error::Hip`]: `hipErrorInvalidValue` if the library does not know the attribute.
@@ -244,17 +248,17 @@ impl Device {
         Ok(value)
     }
 
-    /// Blocks until all work of all streams of the device is done (`hipDeviceSynchronize`), of a logical device of all its
-    /// GPUs.
+    /// Blocks until all work on all streams of the device is done (`hipDeviceSynchronize`). A logical device
+    /// waits for all its GPUs.
     ///
     /// # Errors
-    /// [`Error::Fault`] if a kernel of one stream ended abnormally, whose report comes from [`Stream::synchronize`]; else
-    /// [`Error::Hip`].
+    /// [`Error::Fault`] if a kernel of one stream ended abnormally ([`Stream::synchronize`] returns its
+    /// report); else [`Error::Hip`].
     #[doc(alias = "hipDeviceSynchronize")]
     #[doc(alias = "cudaDeviceSynchronize")]
     #[doc(alias = "cudaThreadSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
-        // All are waited for, whatever becomes of one.
+        // Wait for all, even if one fails.
         self.members().iter().map(Self::synchronize_one).fold(Ok(()), Result::and)
     }
 
@@ -264,7 +268,8 @@ impl Device {
         self.check(unsafe { call!(self.table(), hipDeviceSynchronize()) })
     }
 
-    /// What the library says about a status, in a sentence (`hipGetErrorString`); its name where the library has none.
+    /// The library's description of a status (`hipGetErrorString`), or the status's name if the library has
+    /// none.
     #[doc(alias = "hipGetErrorString")]
     #[doc(alias = "cudaGetErrorString")]
     pub fn describe(&self, code: hipError_t) -> String {
@@ -280,7 +285,7 @@ impl Device {
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// Turns an error into [`Error::Fault`] where it is one of a stream that is not known.
+    /// Turns an error of an unknown stream into [`Error::Fault`] if it is a fault.
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| match error {
             Error::Hip { operation, code } => self.explain(operation, code),
@@ -296,17 +301,17 @@ impl Device {
         if !is_fault(code) {
             return Error::Hip { operation, code };
         }
-        // Who can report faults stream by stream also keeps them there.
+        // A library that reports faults per stream also contains them there.
         let contained = self.table().ext.stream_fault_report.is_some();
         let text = match contained {
-            true => "its report is that of the stream that failed",
-            false => "the library says nothing more about it",
+            true => "the stream that failed has the report",
+            false => "the library gives no details",
         };
         let text = text.to_owned();
         Error::Fault(Box::new(FaultReport { operation, code, text, contained, details: None }))
     }
 
-    /// Free and total memory right now (`hipMemGetInfo`); of a logical device that of its first GPU.
+    /// Free and total memory right now (`hipMemGetInfo`). For a logical device, its first GPU's.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -326,34 +331,36 @@ impl Device {
         self.inner.table
     }
 
-    /// The function table that code of others on the calling thread should call where it names no device: that of the thread's
-    /// current device, else that of the device that was opened first. None if no device has been opened.
+    /// The function table that other code on the calling thread should call if it names no device: the table
+    /// of the thread's current device, else that of the first device opened. `None` if no device has been
+    /// opened.
     pub fn table_in_use() -> Option<&'static hip_sys::Table> {
         current::table_in_use()
     }
 
-    /// Releases something on this device, without waiting for other work of the device where the library offers that.
+    /// Releases something on this device, without waiting for other work if the library can do that.
     ///
     /// # Safety
-    /// Nothing uses what `release` releases, nor will.
+    /// Nothing uses what `release` releases, now or later.
     pub(crate) unsafe fn release(&self, release: impl FnOnce() -> Result<()>) -> Result<()> {
-        /// Has the thread wait again, also if the call panics.
+        /// Restores waiting on this thread, also if the call panics.
         struct Waits(Option<(unsafe extern "C" fn(bool) -> bool, bool)>);
         impl Drop for Waits {
             fn drop(&mut self) {
                 if let Some((set, before)) = self.0 {
-                    // SAFETY: it is as before.
+                    // SAFETY: this restores the earlier setting.
                     unsafe { set(before) };
                 }
             }
         }
         self.make_current()?;
-        // SAFETY: the caller vouches for what the thread releases until the end of this function, whatever becomes of the call.
+        // SAFETY: the caller vouches for what the thread releases until this function ends, however the call
+        // ends.
         let _waits = Waits(self.table().ext.set_release_waits.map(|set| (set, unsafe { set(false) })));
         release()
     }
 
-    /// The device as the place of memory.
+    /// The device as a memory location.
     pub(crate) fn memory_location(&self) -> hipMemLocation {
         hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: self.ordinal() as i32 }
     }
@@ -362,8 +369,8 @@ impl Device {
         &self.inner.memory
     }
 
-    /// Makes this the current device of the calling thread, as every method of this crate does by itself
-    /// (`hipSetDevice`); for calls through [`table`](Self::table).
+    /// Makes this the calling thread's current device (`hipSetDevice`). Only calls through
+    /// [`table`](Self::table) need this; methods of this crate do it themselves.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -452,10 +459,10 @@ mod tests {
             device.make_current().unwrap();
             assert_eq!(in_use(), std::ptr::from_ref(device.table()));
         }
-        // It stays, when what is current has to be found again.
+        // The result is the same when the current device has to be looked up again.
         current::forget();
         assert_eq!(in_use(), std::ptr::from_ref(one.table()));
-        // Other tests may have opened the first one.
+        // Another test may have opened the first device.
         let first = current::first_table().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(std::ptr::eq(Device::table_in_use().unwrap(), first)));

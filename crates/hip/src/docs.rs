@@ -1,15 +1,15 @@
-//! Pages about this crate, as the project's repository has them.
+//! Pages about this crate, copied from the project's repository.
 //!
 //! | page | about |
 //! |---|---|
-//! | [`guide`] | how a program uses a GPU with this crate, from the first buffer to graphs |
-//! | [`devices`] | device URIs: `auto`, `amdgpu:0`, `vgpu:gfx90a?cus=4`; what the environment hides; errors |
-//! | [`faults`] | what a virtual GPU says of a kernel that does something wrong, and the checks that it makes on request |
+//! | [`guide`] | how to use a GPU with this crate, from the first buffer to graphs |
+//! | [`devices`] | device URIs: `auto`, `amdgpu:0`, `vgpu:gfx90a?cus=4`; what environment variables hide; errors |
+//! | [`faults`] | how a virtual GPU reports mistakes of kernels, and its optional checks |
 //!
-//! What the pages link to and no package has is in the [repository](https://github.com/ferrocm/ferrocm).
+//! Linked pages that are not in this package are in the [repository](https://github.com/ferrocm/ferrocm).
 
-// The first definition of a reference counts, so those here go before those at the end of each page, which are for readers of the
-// repository.
+// The first definition of a link reference wins. So these come before those at the end of each page, which
+// are for readers of the repository.
 
 /// [page-coverage]: https://github.com/ferrocm/ferrocm/blob/main/docs/generated/coverage.md
 /// [page-devices]: crate::docs::devices
@@ -22,7 +22,7 @@
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
 
-/// [page-checks]: crate::docs::faults#checks-that-are-off-unless-asked-for
+/// [page-checks]: crate::docs::faults#optional-checks
 /// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
 /// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md
 /// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/hip-programs.md#programs-that-use-hip

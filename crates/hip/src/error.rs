@@ -1,5 +1,5 @@
-//! The one error type of this crate, and below it those of its subjects. What they say is of names and numbers: they know nothing of the
-//! things that fail.
+//! This crate's error type, and below it the error types of each subject. Errors hold names and numbers, not
+//! the objects that failed.
 
 #[cfg(feature = "rtc")]
 mod compile;
@@ -37,7 +37,7 @@ pub use virtual_memory::VirtualMemoryError;
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, named by operation, code and thing.
+/// Everything that can go wrong, with the operation, the code and the object.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -50,11 +50,12 @@ pub enum Error {
         code: hipError_t,
     },
 
-    /// A kernel ended abnormally. Its stream accepts no more work; whether others do, [`Error::is_sticky`] tells.
+    /// A kernel ended abnormally. Its stream accepts no more work; [`Error::is_sticky`] says whether others
+    /// do.
     #[error(transparent)]
     Fault(Box<FaultReport>),
 
-    /// Compiled host code has launched a kernel that could not be launched, and nobody has been told until now.
+    /// A kernel launch by compiled host code has failed, and this is the first call that reports it.
     #[error(transparent)]
     HostLaunch(Box<HostLaunchError>),
 
@@ -74,11 +75,11 @@ pub enum Error {
         total: usize,
         /// Bytes that this program's buffers hold.
         allocated: usize,
-        /// Bytes that they and the cache have taken from the device.
+        /// Bytes that they and the cache hold on the device.
         reserved: usize,
     },
 
-    /// A number of elements whose size in bytes does not fit into the address space.
+    /// The size of this many elements does not fit into the address space.
     #[error("{elements} elements of {size} bytes do not fit into the address space")]
     TooLarge {
         /// How many elements were asked for.
@@ -91,7 +92,8 @@ pub enum Error {
     #[error(transparent)]
     Uri(#[from] UriError),
 
-    /// A variable holds something that cannot be used; `FERROCM_DEVICE`, for example, no device URI.
+    /// An environment variable has an invalid value, such as `FERROCM_DEVICE` with something other than a
+    /// device URI.
     #[error("environment variable `{variable}`: {problem}")]
     Environment {
         /// The variable.
@@ -100,16 +102,16 @@ pub enum Error {
         problem: String,
     },
 
-    /// The URI is well-formed, and no such device exists.
+    /// The URI is well-formed, but no such device exists.
     #[error("device `{uri}` not found: {available}")]
     NotFound {
         /// The device that was asked for.
         uri: String,
-        /// What there is instead.
+        /// The devices that exist.
         available: String,
     },
 
-    /// The library or virtual machine behind a kind of device could not be used.
+    /// The library or virtual GPU behind a kind of device could not be used.
     #[error("the {backend} backend is not available: {reason}")]
     BackendUnavailable {
         /// The kind of device, as the scheme of its URI.
@@ -118,7 +120,7 @@ pub enum Error {
         reason: String,
     },
 
-    /// Something that this version does not do.
+    /// This version does not support something.
     #[error("{what} is not supported: {instead}")]
     Unsupported {
         /// What was asked for.
@@ -127,16 +129,16 @@ pub enum Error {
         instead: String,
     },
 
-    /// The library behind the device is known to do this wrongly.
-    #[error("{operation} has a known fault: {quirk}; {}=ignore uses it all the same", KNOWN_FAULTS_VARIABLE)]
+    /// The library behind the device has a known fault in this function.
+    #[error("{operation} has a known fault: {quirk}; {}=ignore uses it anyway", KNOWN_FAULTS_VARIABLE)]
     KnownFault {
         /// The HIP function.
         operation: &'static str,
-        /// What is known, and from which report.
+        /// The fault, with its public report.
         quirk: &'static Quirk,
     },
 
-    /// A file that cannot be read or written.
+    /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
@@ -165,7 +167,7 @@ pub enum Error {
         code: hiprtcResult,
     },
 
-    /// The cache of what the run-time compiler has made cannot be used.
+    /// The run-time compiler's cache cannot be used.
     #[cfg(feature = "rtc")]
     #[error("the cache of compiled programs: {problem}")]
     CompileCache {
@@ -173,15 +175,15 @@ pub enum Error {
         problem: String,
     },
 
-    /// A variable does not say how long the run-time compiler may run, or how much memory it may have.
+    /// A variable that limits the run-time compiler's time or memory has an invalid value.
     #[cfg(feature = "rtc")]
     #[error("{problem}")]
     CompileLimit {
-        /// Which variable, and what would be right.
+        /// Which variable, and what is valid.
         problem: String,
     },
 
-    /// The bytes are no code object that can be read.
+    /// The bytes are not a readable code object.
     #[error("module `{module}` cannot be read: {source}")]
     CodeObject {
         /// The module's name, or `<bytes>`.
@@ -208,7 +210,7 @@ pub enum Error {
         module: String,
         /// The kernel that was asked for.
         kernel: String,
-        /// Names like it that the module does have, the nearest first.
+        /// Similar names in the module, the nearest first.
         near: Vec<String>,
         /// How many kernels the module has.
         available: usize,
@@ -223,7 +225,7 @@ pub enum Error {
         global: String,
     },
 
-    /// The module's kernels do not count what they do.
+    /// The module was compiled without counters.
     #[error(
         "module `{module}` does not count what its kernels do: compile it with kernel_build's Builder::metrics(true), or with \
          FERROCM_KERNEL_METRICS=1 in the environment"
@@ -233,9 +235,9 @@ pub enum Error {
         module: String,
     },
 
-    /// A variable is not an array of what it was taken for.
+    /// A variable is not an array of the requested element type.
     #[error(
-        "variable `{global}` of module `{module}` has {bytes} bytes, which are no array of `{element}`, of {size} bytes each"
+        "variable `{global}` of module `{module}` has {bytes} bytes, which is not an array of `{element}` ({size} bytes each)"
     )]
     GlobalType {
         /// The module's name, or `<bytes>`.
@@ -250,9 +252,9 @@ pub enum Error {
         size: usize,
     },
 
-    /// A variable that another handle has, where one of the two is to write it.
+    /// Another handle of the variable exists, and one of the two may write.
     #[error(
-        "variable `{global}` of module `{module}` is in use: another handle of it {}; drop that, or share it by reference",
+        "variable `{global}` of module `{module}` is in use: another handle of it {}; drop that handle, or share it by reference",
         if *exclusive { "exists" } else { "may write it" }
     )]
     GlobalInUse {
@@ -260,7 +262,7 @@ pub enum Error {
         module: String,
         /// The variable.
         global: String,
-        /// It was asked for to be written.
+        /// Whether the handle was requested for writing.
         exclusive: bool,
     },
 
@@ -268,23 +270,23 @@ pub enum Error {
     #[error(transparent)]
     Launch(#[from] Box<LaunchError>),
 
-    /// Something that cannot be done with a graph, or with a stream that is captured into one.
+    /// An operation on a graph, or on a stream that is captured into one, is not possible.
     #[error(transparent)]
     Graph(#[from] GraphError),
 
-    /// Addresses and memory that cannot be put together.
+    /// Memory cannot be mapped, imported or exported.
     #[error(transparent)]
     VirtualMemory(#[from] VirtualMemoryError),
 
-    /// A part of another driver's memory that cannot be had.
+    /// Memory of another driver cannot be imported or used.
     #[error(transparent)]
     ExternalMemory(Box<ExternalMemoryError>),
 
-    /// A handle of another process that cannot be opened.
+    /// A handle of another process cannot be opened.
     #[error(transparent)]
     Ipc(#[from] IpcError),
 
-    /// Two things that must be of the same length are not.
+    /// Source and destination have different lengths.
     #[error("{operation}: the destination has {destination} elements and the source {source_len}")]
     LengthMismatch {
         /// The operation.
@@ -295,28 +297,28 @@ pub enum Error {
         source_len: usize,
     },
 
-    /// Memory that is no array of the elements that it was to be viewed as.
+    /// The memory cannot be viewed as an array of these elements.
     #[error(
-        "{bytes} bytes at {address} are no array of `{element}`, of {size} bytes each at multiples of {align}"
+        "{bytes} bytes at {address} are not an array of `{element}` ({size} bytes each, aligned to {align})"
     )]
     Cast {
         /// The size of the memory in bytes.
         bytes: usize,
-        /// Where it lies.
+        /// Its address.
         address: DeviceAddress,
         /// The element that was asked for.
         element: &'static str,
         /// The size of that, bytes.
         size: usize,
-        /// What its address has to be a multiple of.
+        /// The alignment that the element needs.
         align: usize,
     },
 
-    /// Pieces of no elements were asked for.
-    #[error("a buffer is not divided into chunks of no elements")]
+    /// The chunk length is 0.
+    #[error("the length of chunks must not be 0")]
     ChunkSize,
 
-    /// A range that is not inside the buffer.
+    /// The range is not inside the buffer.
     #[error("range {start}..{end} is outside of a buffer of {len} elements")]
     OutOfRange {
         /// First element of the range.
@@ -327,9 +329,9 @@ pub enum Error {
         len: usize,
     },
 
-    /// A stream's priority that the device does not have.
+    /// The device does not have this stream priority.
     #[error(
-        "stream priority {priority} is not one of the device's, which are {least} (least urgent) to {greatest}"
+        "stream priority {priority} is out of range: the device has {least} (least urgent) to {greatest} (most urgent)"
     )]
     Priority {
         /// The priority that was asked for.
@@ -340,69 +342,69 @@ pub enum Error {
         greatest: i32,
     },
 
-    /// The time of an event that was not recorded.
+    /// The time of an event that was never recorded.
     #[error("{operation}: the event was not recorded on a stream")]
     EventNotRecorded {
         /// The operation.
         operation: &'static str,
     },
 
-    /// The time of an event that was made without.
+    /// The time of an event that was made without timing.
     #[error("{operation}: the event was made without timing")]
     EventWithoutTiming {
         /// The operation.
         operation: &'static str,
     },
 
-    /// A host function, or something that it called, has tried to use the device; see
+    /// A host function, or code that it called, tried to use the device; see
     /// [`Stream::host_function`](crate::Stream::host_function).
     #[error("a host function must not use the device")]
     HostFunction,
 
-    /// The system has refused a thread.
+    /// The system could not start a thread.
     #[error("a thread could not be started: {reason}")]
     Thread {
         /// What the system said.
         reason: String,
     },
 
-    /// Devices, or things of devices, that belong to different libraries were used together.
-    #[error("{operation}: the {what} belongs to {got}, which is of another library than {expected}")]
+    /// Devices, or objects of devices, that belong to different libraries were used together.
+    #[error("{operation}: the {what} belongs to {got}, whose HIP library is not that of {expected}")]
     OtherRuntime {
         /// The operation.
         operation: &'static str,
-        /// What belongs to the other device.
+        /// The object that belongs to the other device.
         what: &'static str,
-        /// The device that was to use it.
+        /// The device that should use it.
         expected: String,
-        /// The device of the other thing.
+        /// The device that the object belongs to.
         got: String,
     },
 
-    /// A device that has to reach another's memory cannot.
+    /// A device cannot reach another's memory.
     #[error("{device} has no link to the memory of {peer}")]
     NoPeerAccess {
-        /// The device that would have access.
+        /// The device that needs access.
         device: String,
-        /// The device whose memory it would be.
+        /// The device whose memory it needs.
         peer: String,
     },
 
-    /// Things of two devices were used together.
+    /// Objects of two devices were used together.
     #[error("{operation}: the {what} belongs to {got}, and {expected} has no access to that device's memory")]
     OtherDevice {
         /// The operation.
         operation: &'static str,
-        /// What belongs to the other device.
+        /// The object that belongs to the other device.
         what: &'static str,
-        /// The device that was to use it.
+        /// The device that should use it.
         expected: String,
-        /// The device of the other thing.
+        /// The device that the object belongs to.
         got: String,
     },
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -421,23 +423,23 @@ impl Error {
         }
     }
 
-    /// The name of that status, such as `hipErrorInvalidValue`; none for a status that the headers do not have.
-    /// [`Device::describe`](crate::Device::describe) gives the library's sentence about it.
+    /// The name of that status, such as `hipErrorInvalidValue`; `None` for a status that is not in the
+    /// headers. [`Device::describe`](crate::Device::describe) gives the library's description.
     #[doc(alias = "hipGetErrorName")]
     #[doc(alias = "cudaGetErrorName")]
     pub fn code_name(&self) -> Option<&'static str> {
         self.code()?.name()
     }
 
-    /// Whether the device, or the whole process, can do no more GPU work after this: later calls return the same, whatever they
-    /// are. A program that must go on does so in a new process.
+    /// Whether the device, or the whole process, can do no more GPU work: every later call returns the same
+    /// error. A program that must continue needs a new process.
     ///
     /// | status | AMD's and NVIDIA's library | virtual GPUs, `hip-on-hsa` |
     /// |---|---|---|
-    /// | `hipErrorIllegalAddress`, `hipErrorLaunchFailure`, `hipErrorLaunchTimeOut`, `hipErrorAssert` | sticky, if AMD's runtime has not ended the process already, as it does for memory faults | [`Error::Fault`]: only the stream has failed, and [`FaultReport::is_contained`] says so |
+    /// | `hipErrorIllegalAddress`, `hipErrorLaunchFailure`, `hipErrorLaunchTimeOut`, `hipErrorAssert` | sticky, unless AMD's runtime has already ended the process, as it does for memory faults | [`Error::Fault`]: only the stream has failed, and [`FaultReport::is_contained`] says so |
     /// | `hipErrorECCNotCorrectable` | sticky | never |
     /// | `hipErrorDeinitialized` | sticky: the library has been shut down | never |
-    /// | every other one | the one call has failed | the one call has failed |
+    /// | every other status | only this call has failed | only this call has failed |
     pub fn is_sticky(&self) -> bool {
         match self {
             Self::Fault(report) => !report.contained,
@@ -484,9 +486,9 @@ impl From<variables::Error> for Error {
 }
 
 impl Error {
-    /// Whether a call that waits or asks for work returns this when the work is over.
+    /// Whether a call that waits for work or queries it returns this error once the work has ended.
     pub(crate) fn tells_the_end(&self) -> bool {
-        // What follows a fault is dropped; a launch that has failed is told of when everything else is done.
+        // Work after a fault is dropped. A failed launch is reported once all other work is done.
         matches!(self, Self::Fault(_) | Self::HostLaunch(_))
     }
 }
@@ -547,7 +549,7 @@ mod tests {
             Error::HostFunction,
             GraphError::NotCapturable.into(),
             memory(40),
-            // Another thread has given memory back between the two numbers.
+            // Another thread frees memory between the two readings.
             memory(0),
         ] {
             assert_eq!(format!("{error:?}"), error.to_string());

@@ -1,4 +1,4 @@
-//! Events: points in a stream's work, to wait for and to measure time between.
+//! Events: points in a stream's work to wait for, and to measure time between.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,11 +36,11 @@ struct EventInner {
     handle: EventHandle,
     timing: bool,
     recorded: AtomicBool,
-    /// None for an event of other code.
+    /// `None` for an event of other code.
     owned: Option<Counted>,
 }
 
-/// What HIP knows the event by.
+/// HIP's handle of the event.
 #[derive(Clone, Copy, Debug)]
 struct EventHandle(hipEvent_t);
 
@@ -55,12 +55,12 @@ unsafe impl Send for EventHandle {}
 // SAFETY: HIP's functions on an event may be called by several threads at once.
 unsafe impl Sync for EventHandle {}
 
-/// What a new event is to be like: see [`Event::with`].
+/// Options for a new event: see [`Event::with`].
 #[doc(alias = "hipEventCreateWithFlags")]
 #[doc(alias = "cudaEventCreateWithFlags")]
 #[doc(alias = "cuEventCreate")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use = "options make no event by themselves"]
+#[must_use = "options alone do not make an event"]
 pub struct EventOptions {
     untimed: bool,
     blocking_sync: bool,
@@ -68,12 +68,12 @@ pub struct EventOptions {
 }
 
 impl EventOptions {
-    /// An event that measures time, of this process.
+    /// An event for this process that measures time.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the event measures time; it does unless told otherwise. Without, it costs less to record
+    /// Whether the event measures time, which is the default. Without timing, recording costs less
     /// (`hipEventDisableTiming`).
     #[doc(alias = "hipEventDisableTiming")]
     #[doc(alias = "cudaEventDisableTiming")]
@@ -81,16 +81,15 @@ impl EventOptions {
         Self { untimed: !timing, ..self }
     }
 
-    /// Whether a host thread that waits for the event sleeps, instead of asking over and over
-    /// (`hipEventBlockingSync`).
+    /// Whether a host thread that waits for the event sleeps instead of spinning (`hipEventBlockingSync`).
     #[doc(alias = "hipEventBlockingSync")]
     #[doc(alias = "cudaEventBlockingSync")]
     pub fn blocking_sync(self, blocking_sync: bool) -> Self {
         Self { blocking_sync, ..self }
     }
 
-    /// Whether other processes may use the event, by [`Event::ipc_handle`]; such an event measures no time
-    /// (`hipEventInterprocess`).
+    /// Whether other processes can use the event, through [`Event::ipc_handle`]. Such an event does not
+    /// measure time (`hipEventInterprocess`).
     #[doc(alias = "hipEventInterprocess")]
     #[doc(alias = "cudaEventInterprocess")]
     pub fn interprocess(self, interprocess: bool) -> Self {
@@ -117,7 +116,8 @@ impl EventOptions {
 }
 
 impl Event {
-    /// Makes an event that measures time; it is done until it is recorded (`hipEventCreateWithFlags`).
+    /// Makes an event that measures time. Until it is recorded, it counts as done
+    /// (`hipEventCreateWithFlags`).
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -127,7 +127,7 @@ impl Event {
         Self::with(device, EventOptions::new())
     }
 
-    /// Makes an event that cannot measure time, which costs less to record.
+    /// Makes an event that does not measure time, which costs less to record.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -135,7 +135,7 @@ impl Event {
         Self::with(device, EventOptions::new().timing(false))
     }
 
-    /// Makes an event; it is done until it is recorded (`hipEventCreateWithFlags`).
+    /// Makes an event. Until it is recorded, it counts as done (`hipEventCreateWithFlags`).
     ///
     /// # Errors
     /// [`Error::Hip`], with `hipErrorNotSupported` where the library has no such events.
@@ -156,12 +156,13 @@ impl Event {
         })))
     }
 
-    /// Wraps an event of other code, which stays that code's: it is not destroyed. Whether it measures time, and whether it was
-    /// recorded, HIP knows.
+    /// Wraps an event of other code without owning it: dropping the result does not destroy the event. HIP
+    /// knows whether it measures time and whether it was recorded.
     ///
     /// # Safety
-    /// The handle is that of an event of this device, made by the library behind [`Device::table`]. It is not destroyed before the
-    /// result has been dropped and the [completions](Self::completion) and graphs that use it are gone.
+    /// The handle belongs to an event of this device, made by the library behind [`Device::table`]. The event
+    /// is not destroyed before the result has been dropped and the [completions](Self::completion) and graphs
+    /// that use it are gone.
     pub unsafe fn from_raw(device: &Device, handle: hipEvent_t) -> Self {
         Self(Arc::new(EventInner {
             device: device.clone(),
@@ -172,7 +173,7 @@ impl Event {
         }))
     }
 
-    /// An event of another process, which was opened for the result.
+    /// Wraps an event of another process, opened for this wrapper.
     pub(crate) fn opened(device: &Device, handle: hipEvent_t) -> Self {
         Self(Arc::new(EventInner {
             device: device.clone(),
@@ -183,7 +184,7 @@ impl Event {
         }))
     }
 
-    /// Gives the event away: the caller destroys it, with `hipEventDestroy`, unless it was wrapped by
+    /// Gives up ownership: the caller destroys the event with `hipEventDestroy`, unless it was wrapped by
     /// [`from_raw`](Self::from_raw).
     ///
     /// # Errors
@@ -200,11 +201,11 @@ impl Event {
         &self.0.device
     }
 
-    /// Puts the event at the end of what is enqueued on `stream`, instead of where it was before (`hipEventRecord`).
+    /// Moves the event to the end of the work enqueued on `stream` (`hipEventRecord`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the stream is another device's,
-    /// [`Error::Fault`] if it has faulted, else [`Error::Hip`].
+    /// [`Error::OtherDevice`] if the stream belongs to another device, [`Error::Fault`] if it has faulted,
+    /// else [`Error::Hip`].
     #[doc(alias = "hipEventRecord")]
     #[doc(alias = "cuEventRecord")]
     #[doc(alias = "cudaEventRecord")]
@@ -219,7 +220,7 @@ impl Event {
         Ok(())
     }
 
-    /// It has a time from now on.
+    /// From now on, the event has a time.
     pub(crate) fn set_recorded(&self) {
         self.0.recorded.store(true, Ordering::Relaxed);
     }
@@ -227,8 +228,8 @@ impl Event {
     /// Blocks until the event is done (`hipEventSynchronize`).
     ///
     /// # Errors
-    /// [`Error::Fault`] if a kernel before the event ended abnormally, whose report comes from [`Stream::synchronize`]; else
-    /// [`Error::Hip`].
+    /// [`Error::Fault`] if a kernel before the event ended abnormally ([`Stream::synchronize`] returns its
+    /// report); else [`Error::Hip`].
     #[doc(alias = "hipEventSynchronize")]
     #[doc(alias = "cuEventSynchronize")]
     #[doc(alias = "cudaEventSynchronize")]
@@ -252,12 +253,13 @@ impl Event {
         self.0.device.check(is_ready(queried))
     }
 
-    /// The device's time from `start` to this event; waits for both (`hipEventElapsedTime`).
+    /// Waits for both events and returns the time on the device from `start` to this event
+    /// (`hipEventElapsedTime`).
     ///
-    /// Zero if `start` is the later one.
+    /// Zero if `start` is later.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the events are of two devices, [`Error::EventWithoutTiming`] and
+    /// [`Error::OtherDevice`] if the events belong to different devices, [`Error::EventWithoutTiming`] and
     /// [`Error::EventNotRecorded`] if one of them has no time, else [`Error::Hip`].
     #[doc(alias = "hipEventElapsedTime")]
     #[doc(alias = "cudaEventElapsedTime")]
@@ -305,7 +307,8 @@ impl Drop for EventInner {
         let Some(counted) = self.owned.take() else { return };
         let (device, handle) = (self.device.clone(), self.handle);
         release("event", move || {
-            // SAFETY: the event was made by `with` or opened, and is destroyed once; HIP keeps what pending work needs of it.
+            // SAFETY: the event was made by `with` or opened, and is destroyed once; HIP keeps what pending
+            // work needs.
             dropped("event", unsafe { call!(device.table(), hipEventDestroy(handle.get())) });
             drop(counted);
         });

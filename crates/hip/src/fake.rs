@@ -1,5 +1,6 @@
-//! A HIP implementation for unit tests: device memory is host memory, work is done when it is enqueued, and calls on
-//! streams are recorded. It has two devices that allocate directly, and as many with a cache as tests ask for.
+//! A HIP implementation for unit tests. Device memory is host memory, work is done when it is enqueued, and
+//! calls on streams are recorded. It has two devices that allocate directly, and as many caching ones as
+//! tests request.
 
 mod external;
 mod graph;
@@ -32,31 +33,31 @@ pub(crate) use virtual_memory::{
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Allocations above this fail on the first two devices.
 const MEMORY: usize = 1 << 20;
-/// All that there is on each of the others.
+/// All memory of each other device.
 pub(crate) const CACHED_MEMORY: usize = 80 << 20;
 
 thread_local! {
     static CURRENT: Cell<c_int> = const { Cell::new(0) };
-    /// How many of this thread's next calls fail that would tell whether work is done.
+    /// How many of this thread's next waits and queries fail.
     static FAILING_WAITS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Has this thread's next so many waits and queries fail, without saying anything about the work.
+/// Makes this thread's next `count` waits and queries fail, whatever the state of the work.
 pub(crate) fn fail_waits(count: usize) {
     FAILING_WAITS.set(count);
 }
 
 thread_local! {
-    /// How many of this thread's next copies are made and reported as refused.
+    /// How many of this thread's next copies are reported as refused, though they are made.
     static REFUSED_COPIES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Has this thread's next so many copies be reported as refused, though they are made.
+/// Reports this thread's next `count` copies as refused, though they are made.
 pub(crate) fn refuse_copies(count: usize) {
     REFUSED_COPIES.set(count);
 }
 
-/// What a copy returns that has been enqueued with this result.
+/// The status that an enqueued copy returns.
 fn copied(status: hipError_t) -> hipError_t {
     match REFUSED_COPIES.get() {
         0 => status,
@@ -72,33 +73,33 @@ fn wait_fails() -> bool {
     FAILING_WAITS.replace(FAILING_WAITS.get().saturating_sub(1)) > 0
 }
 
-/// What a wait fails with while another thread captures.
+/// The error of a wait while another thread captures.
 const WAIT_FAILED: hipError_t = hipError_t::hipErrorStreamCaptureUnsupported;
 
 #[derive(Default)]
 struct State {
     next: usize,
-    /// What was called on each stream, by handle.
+    /// The calls on each stream, by handle.
     calls: HashMap<usize, Vec<&'static str>>,
-    /// Streams that have faulted, with their report.
+    /// Faulted streams, with their reports.
     faults: HashMap<usize, String>,
-    /// Streams that have work to do, for those who ask without waiting.
+    /// Streams that queries report as busy.
     busy: HashSet<usize>,
     /// Live allocations, their sizes and devices.
     memory: HashMap<usize, (usize, c_int)>,
     /// The stream that each event was recorded on.
     events: HashMap<usize, usize>,
-    /// The events that there are, and their devices.
+    /// All events, and their devices.
     live_events: HashMap<usize, c_int>,
     /// Flags and priority of each stream.
     streams: HashMap<usize, (c_uint, c_int)>,
-    /// Streams that do not get on.
+    /// Streams that make no progress.
     held: HashSet<usize>,
-    /// Callbacks that have not been called yet, by stream, and the streams of which one is being called.
+    /// Pending callbacks by stream, and the streams whose callback is running.
     callbacks: HashMap<usize, VecDeque<Callback>>,
     calling: HashSet<usize>,
     graphs: graph::Graphs,
-    /// How often allocations were opened as another process's.
+    /// How often each allocation was opened as another process's.
     opened: HashMap<usize, usize>,
     /// Memory that was imported and not destroyed.
     imported: HashSet<usize>,
@@ -145,7 +146,7 @@ impl State {
 /// One of the fake devices, 0 or 1, without a cache.
 pub(crate) fn device(ordinal: i32) -> Device {
     let device = attach(ordinal);
-    device.set_allocator(Allocator::Direct).expect("every device has it");
+    device.set_allocator(Allocator::Direct).expect("every device has this allocator");
     device
 }
 
@@ -153,7 +154,7 @@ pub(crate) fn device(ordinal: i32) -> Device {
 pub(crate) fn caching_device() -> Device {
     static NEXT: AtomicI32 = AtomicI32::new(2);
     let device = attach(NEXT.fetch_add(1, Ordering::Relaxed));
-    device.set_allocator(Allocator::Caching).expect("every device has it");
+    device.set_allocator(Allocator::Caching).expect("every device has this allocator");
     device
 }
 
@@ -202,7 +203,7 @@ fn attach(ordinal: i32) -> Device {
     Device::attach(Backend::Amd, *TABLE, ordinal, &uri, &Vec::new().into()).expect("a fake device")
 }
 
-/// What was called on the stream since this was last asked.
+/// The calls on the stream since the last time this was called.
 pub(crate) fn calls(stream: &Stream) -> Vec<&'static str> {
     state().calls.remove(&stream.as_raw().addr()).unwrap_or_default()
 }
@@ -215,7 +216,7 @@ pub(crate) fn fault(stream: &Stream, report: &str) {
     PROGRESS.notify_all();
 }
 
-/// Whether the stream has work to do, for those who ask without waiting.
+/// Sets whether queries report the stream as busy.
 pub(crate) fn set_busy(stream: &Stream, busy: bool) {
     let (mut state, handle) = (state(), stream.as_raw().addr());
     if busy {
@@ -321,12 +322,12 @@ unsafe extern "C" fn stream_synchronize(stream: hipStream_t) -> hipError_t {
     state.call(stream, "synchronize")
 }
 
-/// Whatever is not held is done.
+/// All work is done unless its stream is held.
 unsafe extern "C" fn device_synchronize() -> hipError_t {
     if wait_fails() { WAIT_FAILED } else { OK }
 }
 
-/// Not recorded: it changes nothing.
+/// Not recorded, because it changes nothing.
 unsafe extern "C" fn stream_query(stream: hipStream_t) -> hipError_t {
     if wait_fails() {
         return WAIT_FAILED;
@@ -355,7 +356,7 @@ unsafe extern "C" fn add_callback(
     status
 }
 
-/// Has a thread call what is to be called on the stream, if nothing keeps it from that.
+/// Runs the stream's callbacks on a thread, unless the stream is held.
 fn run_callbacks(mut state: MutexGuard<'_, State>, stream: usize) {
     let held = state.held.contains(&stream) && !state.faults.contains_key(&stream);
     if held || !state.callbacks.contains_key(&stream) || !state.calling.insert(stream) {
@@ -381,10 +382,10 @@ fn run_callbacks(mut state: MutexGuard<'_, State>, stream: usize) {
     });
 }
 
-/// Keeps a stream from getting on until it is dropped.
+/// Holds a stream back until dropped.
 pub(crate) struct Hold(usize);
 
-/// Keeps the stream from getting on.
+/// Holds the stream back.
 pub(crate) fn hold(stream: &Stream) -> Hold {
     state().held.insert(stream.as_raw().addr());
     Hold(stream.as_raw().addr())
@@ -490,7 +491,7 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> hipError_t {
     }
 }
 
-/// Work on a stream: done now, or later if the stream is captured.
+/// Work on a stream: done now, or recorded if the stream is captured.
 fn submit(
     stream: hipStream_t,
     name: &'static str,

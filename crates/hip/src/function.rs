@@ -1,4 +1,4 @@
-//! Kernels of loaded modules: what they take and need, how many fit, and their launch.
+//! Kernels of loaded modules: parameters, resources, occupancy and launches.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::memory::Allocation;
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A kernel of a loaded module, which it keeps loaded.
+/// A kernel in a module, which this handle keeps loaded.
 ///
 /// Cheap to clone.
 #[doc(alias = "hipFunction_t")]
@@ -27,7 +27,7 @@ pub struct Function {
     kernel: Arc<Kernel>,
 }
 
-/// What is known of a kernel. Valid as long as its module is loaded.
+/// A kernel's properties. Valid as long as its module is loaded.
 pub(crate) struct Kernel {
     handle: hipFunction_t,
     name: String,
@@ -41,7 +41,7 @@ pub(crate) struct Kernel {
 
 // SAFETY: HIP's function handles may be used by any thread.
 unsafe impl Send for Kernel {}
-// SAFETY: launching a function, on whatever stream, may be done by several threads at once.
+// SAFETY: several threads may launch a function at once, on any streams.
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
@@ -99,7 +99,7 @@ impl Function {
         self.module.device()
     }
 
-    /// What it takes, in order. Names, types and access are `None` where the code object does not tell them.
+    /// The parameters, in order. Names, types and access are `None` if the code object does not record them.
     pub fn parameters(&self) -> &[Parameter] {
         &self.kernel.parameters
     }
@@ -109,16 +109,17 @@ impl Function {
         &self.kernel.layout
     }
 
-    /// What it needs: registers, LDS, scratch, wave size, block limits.
+    /// The resources that it needs: registers, LDS, scratch, wave size, block limits.
     pub fn attributes(&self) -> FunctionAttributes {
         self.kernel.attributes
     }
 
-    /// A property of the kernel as HIP tells it (`hipFuncGetAttribute`), for those that [`attributes`](Self::attributes)
-    /// does not have.
+    /// A property of the kernel from HIP (`hipFuncGetAttribute`), for those that
+    /// [`attributes`](Self::attributes) lacks.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for an attribute that the library does not know.
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for an attribute that the library does
+    /// not know.
     #[doc(alias = "hipFuncGetAttribute")]
     #[doc(alias = "cuFuncGetAttribute")]
     pub fn attribute(&self, attribute: hipFunction_attribute) -> Result<i32> {
@@ -131,19 +132,21 @@ impl Function {
         Ok(value)
     }
 
-    /// How many bytes of dynamic LDS a launch may ask for: what the device has besides the kernel's own, or less if
-    /// [`set_max_dynamic_lds`](Self::set_max_dynamic_lds) has said so.
+    /// How many bytes of dynamic LDS a launch may request: the device's limit less the kernel's own LDS, or
+    /// the lower limit set with [`set_max_dynamic_lds`](Self::set_max_dynamic_lds).
     pub fn max_dynamic_lds(&self) -> u32 {
         let room = self.kernel.limits.device_lds.saturating_sub(self.kernel.limits.kernel_lds);
         room.min(self.kernel.max_dynamic_lds.load(Ordering::Relaxed))
     }
 
-    /// Limits the dynamic LDS of launches, in bytes (`hipFuncSetAttribute`). All handles of the kernel share the limit.
+    /// Limits the dynamic LDS of launches, in bytes (`hipFuncSetAttribute`). All handles of the kernel share
+    /// the limit.
     ///
-    /// NVIDIA's devices give a kernel more than 48 KiB only after this was called; AMD's need no permission.
+    /// On NVIDIA's devices, a kernel gets more than 48 KiB only after this call. AMD's devices do not need
+    /// it.
     ///
     /// # Errors
-    /// [`LaunchError::LdsTooLarge`] if the device does not have that much, else [`Error::Hip`](crate::Error::Hip).
+    /// [`LaunchError::LdsTooLarge`] if the device has less, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipFuncSetAttribute")]
     #[doc(alias = "cuFuncSetAttribute")]
     #[doc(alias = "cudaFuncSetAttribute")]
@@ -155,8 +158,9 @@ impl Function {
         Ok(())
     }
 
-    /// Advises how much of a compute unit's cache and LDS should be LDS, in percent; none is the library's choice
-    /// (`hipFuncSetAttribute`). AMD's devices have LDS apart from their caches and do not heed it.
+    /// Advises how many percent of a compute unit's cache and LDS should be LDS; `None` leaves it to the
+    /// library (`hipFuncSetAttribute`). AMD's devices ignore it, because their LDS is separate from their
+    /// caches.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip), also for more than 100 percent where the library checks that.
@@ -167,7 +171,7 @@ impl Function {
 
     fn set_attribute(&self, attribute: hipFuncAttribute, value: i32) -> Result<()> {
         self.device().make_current()?;
-        // SAFETY: the function is loaded; its handle stands for the address that the function also takes.
+        // SAFETY: the function is loaded; HIP accepts its handle in place of the address.
         unsafe {
             call!(
                 self.device().table(),
@@ -176,8 +180,8 @@ impl Function {
         }
     }
 
-    /// How many blocks of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit holds at once; 0 if not even
-    /// one fits (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
+    /// How many blocks of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit holds at
+    /// once; 0 if none fits (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
     ///
     /// A compute unit is one of [`Properties::compute_units`](crate::Properties::compute_units).
     ///
@@ -204,8 +208,8 @@ impl Function {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// The block size, at most `limit` work-items, with which most work-items are on the device at once, each block having
-    /// `dynamic_lds` bytes of dynamic LDS (`hipModuleOccupancyMaxPotentialBlockSize`).
+    /// The block size, at most `limit` work-items, that puts the most work-items on the device at once, if
+    /// each block has `dynamic_lds` bytes of dynamic LDS (`hipModuleOccupancyMaxPotentialBlockSize`).
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -214,8 +218,8 @@ impl Function {
     pub fn suggest_block(&self, dynamic_lds: u32, limit: Option<u32>) -> Result<SuggestedBlock> {
         self.device().make_current()?;
         let (mut grid, mut block) = (0, 0);
-        // AMD's library knows of the kernel's own limit only what it is told. HIP's 0 is no limit; a limit of 0 is taken for
-        // the least there is.
+        // AMD's library does not know the kernel's own limit, so pass it. In HIP, 0 means no limit; here, a
+        // limit of 0 means the smallest block.
         let own = Some(self.kernel.limits.kernel_threads).filter(|own| *own != 0);
         let limit = limit.into_iter().chain(own).min();
         let limit = limit.map_or(0, |limit| i32::try_from(limit.max(1)).unwrap_or(i32::MAX));
@@ -242,18 +246,20 @@ impl Function {
         Launch::new(self, stream)
     }
 
-    /// Enqueues the kernel with no check of ours (`hipModuleLaunchKernel`, `hipModuleLaunchCooperativeKernel`).
+    /// Enqueues the kernel without checks (`hipModuleLaunchKernel`, `hipModuleLaunchCooperativeKernel`).
     ///
-    /// For callers that have checked already and count nanoseconds. It knows nothing of buffers: it orders no streams and
-    /// keeps no memory alive.
+    /// For callers that have already checked and count nanoseconds. It does not know the buffers, so it
+    /// neither orders streams nor keeps memory alive.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip).
     ///
     /// # Safety
-    /// The stream belongs to the function's device. `arguments` holds one pointer to a readable value for each of the
-    /// kernel's [`parameters`](Self::parameters), of the size that it has there. Everything that [`Launch::enqueue`] asks
-    /// for holds, for all memory that the kernel reaches. The sizes are within the limits of kernel and device.
+    /// The stream belongs to the function's device. `arguments` holds one pointer for each of the kernel's
+    /// [`parameters`](Self::parameters), to a readable value of that parameter's size. All conditions of
+    /// [`Launch::enqueue`] hold, for all memory that the kernel reaches. The sizes are within the limits of
+    /// kernel and device.
     #[inline]
     pub unsafe fn launch_unchecked(
         &self,
@@ -265,7 +271,7 @@ impl Function {
         unsafe { self.submit(stream, config, arguments) }
     }
 
-    /// What every launch ends with.
+    /// The last step of every launch.
     ///
     /// # Safety
     /// As for [`launch_unchecked`](Self::launch_unchecked).
@@ -298,7 +304,7 @@ impl Function {
         })
     }
 
-    /// Orders the stream after earlier work on the memory that is used, and enqueues the kernel.
+    /// Orders the stream after earlier work on the used memory, and enqueues the kernel.
     ///
     /// # Safety
     /// As for [`launch_unchecked`](Self::launch_unchecked).
@@ -311,7 +317,7 @@ impl Function {
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
         if stream.capture().is_some() {
-            // What a capture refuses is not to be a use of the graph.
+            // Check first: work that the capture refuses must not count as a use by the graph.
             stream.make_current_or_capture()?;
             used.clone().try_for_each(|(allocation, _)| allocation.lasts_beyond_graphs())?;
         }
@@ -366,7 +372,7 @@ impl Function {
         if config.cooperative { self.check_cooperative(config) } else { Ok(()) }
     }
 
-    /// Whether all blocks are on the device at once. The sizes are within the other limits.
+    /// Whether all blocks fit on the device at once. The sizes are within the other limits.
     #[cold]
     fn check_cooperative(&self, config: &LaunchConfig) -> Result<()> {
         let (grid, block) = (config.grid.0, config.block.0);
@@ -384,7 +390,7 @@ impl Function {
     }
 }
 
-/// The kernel's name and what it takes.
+/// The kernel's name and parameters.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}({})", self.name(), crate::launch::signature(self.parameters()))

@@ -15,28 +15,32 @@ use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSl
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A variable of a module, as an array of `T` in device memory, shared: made by [`Module::global`].
+/// Shared access to a variable of a module, as an array of `T` in device memory. [`Module::global`] makes it.
 ///
-/// It is read like a [`DeviceBuffer`](crate::DeviceBuffer): copied to the host, sliced, handed to kernels as `&global`. Any number
-/// of handles may exist, as long as none of them is a [`GlobalMut`]. Each keeps the module loaded.
+/// Read it like a [`DeviceBuffer`](crate::DeviceBuffer): copy it to the host, slice it, pass it to kernels as
+/// `&global`. Any number of handles may exist, as long as none of them is a [`GlobalMut`]. Each keeps the
+/// module loaded.
 ///
 /// # Order
-/// Which kernels use a variable is not known, so every kernel of the module counts as one that may write it: as long as a handle of one of
-/// the module's variables exists, or a graph that was made while there was one, its kernels on several streams run one after the other,
-/// and after copies from and to its variables. So do those of a graph that are added as long as there is a handle.
+/// This crate cannot know which kernels use a variable, so every kernel of the module counts as a writer.
+/// While a handle of any of the module's variables exists, or a graph that was made while one existed, the
+/// module's kernels on several streams run one after the other, and after copies from and to its variables.
+/// This includes kernels that are added to a graph while a handle exists.
 #[doc(alias = "__device__")]
 #[doc(alias = "__constant__")]
 pub struct Global<T: DeviceCopy>(Variable<T>);
 
-/// A variable of a module, as an array of `T` in device memory, exclusive: made by [`Module::global_mut`].
+/// Exclusive access to a variable of a module, as an array of `T` in device memory. [`Module::global_mut`]
+/// makes it.
 ///
-/// It is filled, copied to and handed to kernels as `&mut global`, and read like a [`Global`]. As long as it exists, there is no other
-/// handle of a byte of the variable: to use it in several places, share this one. See [`Global`] for how its uses are ordered.
+/// Fill it, copy to it, pass it to kernels as `&mut global`, or read it like a [`Global`]. While it exists,
+/// no other handle covers any of its bytes; to use the variable in several places, share this handle.
+/// [`Global`] explains how uses are ordered.
 #[doc(alias = "__device__")]
 #[doc(alias = "__constant__")]
 pub struct GlobalMut<T: DeviceCopy>(Variable<T>);
 
-/// A variable that somebody has a handle of.
+/// A variable with a handle.
 struct Variable<T> {
     allocation: Arc<Allocation>,
     address: DeviceAddress,
@@ -45,7 +49,8 @@ struct Variable<T> {
     marker: PhantomData<T>,
 }
 
-/// Keeps handles away that would give a second view of bytes that one handle may write. Dropping it ends that.
+/// Claims the bytes of a handle, so that no second handle can view bytes that one may write. Dropping it
+/// releases them.
 struct Claim {
     module: Module,
     bytes: Range<u64>,
@@ -57,37 +62,39 @@ impl Drop for Claim {
         let Some(variables) = self.module.globals().get() else { return };
         let claimed = &mut lock(variables).claimed;
         let own = |other: &(Range<u64>, bool)| other.0 == self.bytes && other.1 == self.exclusive;
-        // Claims of the same bytes are alike: one of them goes.
+        // Claims of the same bytes are interchangeable: remove any one.
         if let Some(index) = claimed.iter().position(own) {
             claimed.swap_remove(index);
         }
     }
 }
 
-/// What a module knows of its variables, once somebody has asked for one.
+/// A module's record of its variables, created at the first request.
 pub(crate) type Globals = OnceLock<Mutex<Variables>>;
 
-/// The variables of a module that somebody has handles of.
+/// The variables of a module that have handles.
 #[derive(Default)]
 pub(crate) struct Variables {
-    /// What uses of all of them are registered with; it exists as long as somebody has one.
+    /// The allocation that uses of all variables are registered with; it exists while a handle does.
     allocation: Weak<Allocation>,
     /// The bytes of each handle, and whether it may write them.
     claimed: Vec<(Range<u64>, bool)>,
 }
 
 fn lock(variables: &Mutex<Variables>) -> MutexGuard<'_, Variables> {
-    // They are consistent between any two statements that could panic.
+    // The data is consistent at every point that could panic.
     variables.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Module {
-    /// Finds a variable (`__device__` or `__constant__`) by its name, mangled for C++ variables in namespaces, to read it
-    /// (`hipModuleGetGlobal`). The first handle of one of the module's variables waits for kernels of the module that run.
+    /// Finds a variable (`__device__` or `__constant__`) for reading, by its name, which is mangled for C++
+    /// variables in namespaces (`hipModuleGetGlobal`). The first handle of any of the module's variables
+    /// waits for running kernels of the module.
     ///
     /// # Errors
-    /// [`Error::GlobalNotFound`]; [`Error::GlobalType`] if its size is not that of a whole number of `T`, or its address not aligned for
-    /// it; [`Error::GlobalInUse`] as long as there is a [`GlobalMut`] of it; else [`Error::Hip`].
+    /// [`Error::GlobalNotFound`]; [`Error::GlobalType`] if its size is not a multiple of `T`'s or its address
+    /// is not aligned for `T`; [`Error::GlobalInUse`] while a [`GlobalMut`] of it exists; else
+    /// [`Error::Hip`].
     #[doc(alias = "hipModuleGetGlobal")]
     #[doc(alias = "cuModuleGetGlobal")]
     #[doc(alias = "hipGetSymbolAddress")]
@@ -97,8 +104,8 @@ impl Module {
         Ok(Global(self.variable(name, false)?))
     }
 
-    /// Finds a variable (`__device__` or `__constant__`) as [`global`](Self::global) does, to write it. It is this handle's alone
-    /// until the handle is dropped.
+    /// Finds a variable (`__device__` or `__constant__`) for writing, as [`global`](Self::global) does for
+    /// reading. Until this handle is dropped, no other exists.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -112,7 +119,7 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// As [`global`](Self::global), and [`Error::GlobalInUse`] as long as there is any other handle of it.
+    /// As [`global`](Self::global), and [`Error::GlobalInUse`] while any other handle of it exists.
     #[doc(alias = "hipModuleGetGlobal")]
     #[doc(alias = "cuModuleGetGlobal")]
     #[doc(alias = "cudaMemcpyToSymbol")]
@@ -136,10 +143,10 @@ impl Module {
         Ok(Variable { allocation, address, len: bytes / size, claim, marker: PhantomData })
     }
 
-    /// Where a variable lies, and its size in bytes.
+    /// A variable's address, and its size in bytes.
     fn find_global(&self, name: &str) -> Result<(DeviceAddress, usize)> {
         let missing = || Error::GlobalNotFound { module: self.name().to_owned(), global: name.to_owned() };
-        // AMD's library finds something of no name.
+        // AMD's library finds something for the empty name.
         let c_name = CString::new(name).ok().filter(|name| !name.is_empty()).ok_or_else(missing)?;
         let (mut pointer, mut bytes): (hipDeviceptr_t, usize) = (std::ptr::null_mut(), 0);
         let device = self.device();
@@ -158,7 +165,8 @@ impl Module {
         Ok((DeviceAddress(pointer.expose_provenance() as u64), bytes))
     }
 
-    /// Takes a variable's bytes for a handle, with what uses of the module's variables are registered with.
+    /// Claims a variable's bytes for a handle. Returns the allocation that uses of the module's variables are
+    /// registered with.
     fn claim(
         &self,
         name: &str,
@@ -168,7 +176,7 @@ impl Module {
     ) -> Result<(Arc<Allocation>, Claim)> {
         let mut variables = lock(self.globals().get_or_init(Mutex::default));
         let range = address.0..address.0.saturating_add(bytes as u64);
-        // Names may stand for parts of each other: what counts is the bytes.
+        // Variables of different names may overlap, so compare the bytes.
         let conflict = |(other, other_writes): &(Range<u64>, bool)| {
             (exclusive || *other_writes) && other.start < range.end && range.start < other.end
         };
@@ -179,10 +187,10 @@ impl Module {
         let allocation = match variables.allocation.upgrade() {
             Some(allocation) => allocation,
             None => {
-                // Kernels that were launched before are not registered there.
+                // Kernels launched earlier are not registered there.
                 self.wait()?;
                 let allocation = Allocation::foreign(self.device(), address, bytes, self.clone());
-                // Several handles may be written at once, like the parts of a buffer that is split.
+                // Several handles may be written at once, like the parts of a split buffer.
                 allocation.split();
                 variables.allocation = Arc::downgrade(&allocation);
                 allocation
@@ -193,7 +201,7 @@ impl Module {
         Ok((allocation, Claim { module: self.clone(), bytes: range, exclusive }))
     }
 
-    /// A kernel of the module is about to be enqueued, which may use its variables.
+    /// Registers a kernel of the module that is about to be enqueued and may use its variables.
     #[inline]
     pub(crate) fn globals_used_on(&self, stream: &Stream) -> Result<()> {
         match self.globals().get() {
@@ -202,7 +210,7 @@ impl Module {
         }
     }
 
-    /// What uses of the module's variables are registered with, if somebody has one.
+    /// The allocation that uses of the module's variables are registered with, if there is a handle.
     pub(crate) fn globals_in_use(&self) -> Option<Arc<Allocation>> {
         lock(self.globals().get()?).allocation.upgrade()
     }
@@ -212,7 +220,7 @@ impl Module {
 fn write_on(globals: &Mutex<Variables>, stream: &Stream) -> Result<()> {
     let allocation = lock(globals).allocation.upgrade();
     match allocation {
-        // A failure of an earlier kernel is not this one's.
+        // A failure of an earlier kernel is not an error of this one.
         Some(allocation) => allocation.write_on(stream),
         None => Ok(()),
     }
@@ -229,7 +237,7 @@ impl<T: DeviceCopy> Variable<T> {
     }
 }
 
-/// What both kinds of handles have.
+/// Methods of both kinds of handles.
 macro_rules! handle {
     ($handle:ident) => {
         impl<T: DeviceCopy> $handle<T> {

@@ -1,23 +1,23 @@
-//! Graphs: work that is described once, and launched as one many times.
+//! Graphs: work that is described once and launched as a whole, many times.
 //!
-//! A [`Graph`] is made by [capturing](crate::Device::capture) what is submitted to a stream, or of nodes that are added one
-//! by one. [`Graph::instantiate`] makes a [`GraphExec`] of it, which is launched on streams.
+//! Build a [`Graph`] by [capturing](crate::Device::capture) work submitted to a stream, or by adding nodes
+//! one by one. [`Graph::instantiate`] makes a [`GraphExec`] of it, which is launched on streams.
 //!
 //! # What a graph uses
-//! A graph keeps everything that its nodes use: the memory of buffers (dropping a [`DeviceBuffer`](crate::DeviceBuffer) frees it
-//! when no graph has it any more, so that addresses stay valid), loaded modules, host functions, events. Launching it on a stream
-//! registers all of that there, as if each piece of work were submitted: the stream waits for what conflicts, and
-//! later uses of a buffer on other streams wait for the graph. Inside of a graph, nodes that use the same memory are ordered as
-//! they were added or captured, unless all of them only read it.
+//! A graph keeps everything that its nodes use: the memory of buffers, loaded modules, host functions,
+//! events. The memory of a dropped [`DeviceBuffer`](crate::DeviceBuffer) is freed once no graph uses it, so
+//! addresses stay valid. Launching a graph on a stream registers all its uses there, as if each piece of work
+//! were submitted: the stream waits for conflicting work, and later uses of a buffer on other streams wait
+//! for the graph. Inside a graph, nodes that use the same memory run in the order in which they were added or
+//! captured, unless all of them only read it.
 //!
-//! A launch and other work on the same buffers, submitted by two threads at the same time, run in either order; what a
-//! buffer holds afterwards is then unspecified, as if the program had a race.
-//!
-//! # Memory of the graph
-//! that only its own nodes use, and that exists only while it runs: see [`GraphBuffer`].
-//!
-//! # Memory of the host
-//! belongs to the graph that copies from or to it: see [`SharedHostBuffer`].
+//! If two threads submit a launch and other work on the same buffers at the same time, these run in either
+//! order. The contents of the buffers are then unspecified, as after a race in the program.
+//! # Memory that the graph allocates
+//! A graph can allocate memory that only its own nodes use and that exists only while it runs: see
+//! [`GraphBuffer`].
+//! # Host memory
+//! Host memory that a graph copies from or to is shared with the program: see [`SharedHostBuffer`].
 
 mod capture;
 mod dot;
@@ -55,7 +55,7 @@ pub(crate) use capture::Capture;
 pub(crate) use resources::Access;
 use resources::{HostFunction, Resources, call_host_function};
 
-/// Work of one device, and the order in which it is to be done.
+/// Work for one device, and its order.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -65,7 +65,7 @@ use resources::{HostFunction, Resources, call_host_function};
 /// let mut b = hip::DeviceBuffer::<f32>::zeroed(&stream, 1000)?;
 /// let mut graph = hip::Graph::new(&device)?;
 /// graph.add_fill(&mut a, 1.0, &[])?;
-/// graph.add_copy(&mut b, &a, &[])?; // after the fill, because it reads what that writes
+/// graph.add_copy(&mut b, &a, &[])?; // after the fill, because it reads what the fill writes
 /// let exec = graph.instantiate()?;
 /// for _ in 0..100 {
 ///     exec.launch(&stream)?;
@@ -80,19 +80,20 @@ pub struct Graph {
     handle: Arc<GraphHandle>,
     /// Unique in the process.
     id: u64,
-    /// Graphs that this one was cloned from, each with how many nodes it had.
+    /// The graphs that this one was cloned from, with their numbers of nodes.
     origins: Vec<(u64, usize)>,
     nodes: Vec<NodeEntry>,
-    /// What was captured before nodes were added, which come after all of it.
+    /// The captured nodes. Nodes added later come after all of them.
     captured: Vec<hipGraphNode_t>,
     captured_uses: Resources,
     conflicts: HashMap<usize, Users>,
-    /// Whether it has nodes that allocate memory, and how much of that no node frees.
+    /// Whether it has nodes that allocate memory, and how many allocations no node frees.
     allocates: bool,
     not_freed: usize,
 }
 
-// SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a time.
+// SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a
+// time.
 unsafe impl Send for Graph {}
 // SAFETY: as above.
 unsafe impl Sync for Graph {}
@@ -108,7 +109,7 @@ pub struct Node {
 
 #[derive(Clone)]
 struct NodeEntry {
-    /// HIP's nodes, at least one; each waits for the one before.
+    /// HIP's nodes, at least one. Each waits for the one before.
     handles: Vec<hipGraphNode_t>,
     uses: Resources,
     kind: NodeKind,
@@ -141,16 +142,16 @@ impl NodeEntry {
 struct Users {
     /// The last one that writes it.
     writer: Option<usize>,
-    /// Those that have read it since.
+    /// Those that have read it since then.
     readers: Vec<usize>,
 }
 
-/// A graph of HIP's, which executable graphs share: they name its nodes.
+/// A HIP graph. Executable graphs share it, because they refer to its nodes.
 struct GraphHandle {
     device: Device,
     raw: hipGraph_t,
     lock: Mutex<()>,
-    /// The executable graph that has the memory of this one.
+    /// The executable graph that currently owns this graph's memory.
     executable: Mutex<Weak<()>>,
     _counted: Counted,
 }
@@ -167,7 +168,7 @@ impl GraphHandle {
         Arc::new(Self { device, raw, lock, executable, _counted })
     }
 
-    /// One call at a time changes or reads the graph.
+    /// Lets one call at a time change or read the graph.
     fn lock(&self) -> MutexGuard<'_, ()> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,11 +176,11 @@ impl GraphHandle {
 
 impl Drop for GraphHandle {
     fn drop(&mut self) {
-        // Made anew in the closure, as a handle that only that has.
+        // Wrapped again, as a handle that only the closure has.
         let (device, raw) = (self.device.clone(), RawGraph(self.raw));
         release("graph", move || {
-            // SAFETY: the graph is destroyed once. Executable graphs that were made of it hold it until no stream runs them any more, so
-            // nothing uses the memory that it allocates.
+            // SAFETY: the graph is destroyed once. Its executable graphs hold it until no stream runs them,
+            // so nothing uses the memory that it allocates.
             let destroyed = unsafe { device.release(|| call!(device.table(), hipGraphDestroy(raw.get()))) };
             dropped("graph", destroyed);
         });
@@ -229,7 +230,7 @@ impl Graph {
         }
     }
 
-    /// Takes over what a capture has made.
+    /// Takes over a captured graph.
     fn captured(device: &Device, raw: hipGraph_t, uses: Resources) -> Result<Self> {
         let mut graph = Self::of(GraphHandle::new(device, raw));
         graph.captured_uses = uses;
@@ -242,7 +243,7 @@ impl Graph {
         &self.handle.device
     }
 
-    /// How many nodes it has, those that were captured included.
+    /// How many nodes it has, including captured ones.
     pub fn len(&self) -> usize {
         self.captured.len() + self.nodes.len()
     }
@@ -257,8 +258,8 @@ impl Graph {
         self.handle.raw
     }
 
-    /// Adds a call of a function on the host (`hipGraphAddHostNode`). What
-    /// [`Stream::host_function`](crate::Stream::host_function) says of functions holds here, too.
+    /// Adds a call of a host function (`hipGraphAddHostNode`). The rules of
+    /// [`Stream::host_function`](crate::Stream::host_function) apply.
     ///
     /// # Errors
     /// [`GraphError::OtherGraph`], else [`Error::Hip`].
@@ -298,7 +299,7 @@ impl Graph {
         )
     }
 
-    /// Adds a node that does nothing, to join others (`hipGraphAddEmptyNode`).
+    /// Adds an empty node, to join others (`hipGraphAddEmptyNode`).
     ///
     /// # Errors
     /// As [`add_host_function`](Self::add_host_function).
@@ -309,7 +310,7 @@ impl Graph {
         self.add_nothing(dependencies, Resources::default(), NodeKind::Other)
     }
 
-    /// Adds a node that does nothing in place of one that would.
+    /// Adds an empty node in place of one that has nothing to do.
     fn add_nothing(&mut self, dependencies: &[Node], uses: Resources, kind: NodeKind) -> Result<Node> {
         let table = self.device().table();
         self.add(
@@ -328,7 +329,8 @@ impl Graph {
     /// Adds the recording of an event (`hipGraphAddEventRecordNode`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the event is another device's; else as [`add_host_function`](Self::add_host_function).
+    /// [`Error::OtherDevice`] if the event belongs to another device; else as
+    /// [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddEventRecordNode")]
     #[doc(alias = "cudaGraphAddEventRecordNode")]
     #[doc(alias = "cuGraphAddEventRecordNode")]
@@ -359,11 +361,12 @@ impl Graph {
         )
     }
 
-    /// Adds a wait for an event as it is recorded when the graph runs (`hipGraphAddEventWaitNode`). The event may be another
-    /// device's of the same runtime.
+    /// Adds a wait for the event's latest recording at the time when the graph runs
+    /// (`hipGraphAddEventWaitNode`). The event may belong to another device of the same runtime.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the event is of another runtime; else as [`add_host_function`](Self::add_host_function).
+    /// [`Error::OtherDevice`] if the event belongs to another runtime; else as
+    /// [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddEventWaitNode")]
     #[doc(alias = "cudaGraphAddEventWaitNode")]
     #[doc(alias = "cuGraphAddEventWaitNode")]
@@ -394,10 +397,11 @@ impl Graph {
         )
     }
 
-    /// Adds another graph as one node, as it is now (`hipGraphAddChildGraphNode`).
+    /// Adds another graph, in its present state, as one node (`hipGraphAddChildGraphNode`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the graph is another device's, [`GraphError::HasMemory`] if it allocates memory; else as
+    /// [`Error::OtherDevice`] if the graph belongs to another device, [`GraphError::HasMemory`] if it
+    /// allocates memory; else as
     /// [`add_host_function`](Self::add_host_function).
     #[doc(alias = "hipGraphAddChildGraphNode")]
     #[doc(alias = "cudaGraphAddChildGraphNode")]
@@ -412,7 +416,8 @@ impl Graph {
             NodeKind::Other,
             [|node, graph, dependencies: &[_]| {
                 let _child = child.handle.lock();
-                // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it uses.
+                // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it
+                // uses.
                 unsafe {
                     call!(
                         table,
@@ -432,7 +437,8 @@ impl Graph {
     /// Makes one node wait for another (`hipGraphAddDependencies`).
     ///
     /// # Errors
-    /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that is there or would close a circle.
+    /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that exists or would close a
+    /// cycle.
     #[doc(alias = "hipGraphAddDependencies")]
     #[doc(alias = "cudaGraphAddDependencies")]
     #[doc(alias = "cuGraphAddDependencies")]
@@ -449,8 +455,8 @@ impl Graph {
         }
     }
 
-    /// Makes a graph of the same nodes, which use the same things (`hipGraphClone`). This graph's nodes name those of the
-    /// clone as well.
+    /// Makes a graph with the same nodes and resources (`hipGraphClone`). This graph's [`Node`]s also refer
+    /// to those of the clone.
     ///
     /// # Errors
     /// [`GraphError::HasMemory`] if it allocates memory, else [`Error::Hip`].
@@ -468,7 +474,8 @@ impl Graph {
         let mut clone = Self::of(GraphHandle::new(self.device(), raw));
         let find = |original: hipGraphNode_t| {
             let mut node: hipGraphNode_t = std::ptr::null_mut();
-            // SAFETY: the node is one of this graph, of which that is a clone, and the result is a place to write to.
+            // SAFETY: the node belongs to this graph, the other graph is its clone, and the result is a place
+            // to write to.
             unsafe { call!(table, hipGraphNodeFindInClone(&raw mut node, original, raw))? };
             Ok(node)
         };
@@ -486,7 +493,8 @@ impl Graph {
         Ok(clone)
     }
 
-    /// Adds a node after those that it depends on. It may be several of HIP's, which `steps` make, each after the one before.
+    /// Adds a node after its dependencies. It may consist of several HIP nodes, made by `steps`, each after
+    /// the one before.
     fn add<F>(
         &mut self,
         dependencies: &[Node],
@@ -504,7 +512,7 @@ impl Graph {
             dependencies.iter().map(|node| self.index(*node)).collect::<Result<_>>()?;
         for (memory, writes) in uses.conflicts() {
             let Some(users) = self.conflicts.get(&memory) else { continue };
-            // Each reader waits for the writer already.
+            // Each reader already waits for the writer.
             if writes && !users.readers.is_empty() {
                 before.extend(&users.readers);
             } else {
@@ -528,7 +536,7 @@ impl Graph {
             })
         };
         if added.is_err() {
-            // What cannot be taken back is part of the graph, and so is what it uses.
+            // A node that cannot be removed stays in the graph, and so do its resources.
             handles.retain(|handle| self.destroy(*handle).is_err());
         }
         let index = self.nodes.len();
@@ -548,7 +556,7 @@ impl Graph {
         added
     }
 
-    /// A node that was just added is the first to use a piece of memory.
+    /// Registers a newly added node as the first to use a piece of memory.
     fn first_use(&mut self, node: Node, memory: &Arc<Allocation>) {
         self.nodes[node.index].uses.add_memory(memory, Access::Write);
         for (memory, _) in self.nodes[node.index].uses.conflicts() {
@@ -556,14 +564,14 @@ impl Graph {
         }
     }
 
-    /// Takes back a node that was just added (`hipGraphDestroyNode`).
+    /// Removes a newly added node (`hipGraphDestroyNode`).
     fn destroy(&self, node: hipGraphNode_t) -> Result<()> {
         let _one = self.handle.lock();
         // SAFETY: the node is one of the graph, and nothing has its handle.
         unsafe { call!(self.device().table(), hipGraphDestroyNode(node)) }
     }
 
-    /// An error if the graph allocates memory, which has one address and one owner.
+    /// An error if the graph allocates memory, because that has one address and one owner.
     fn without_memory(&self, operation: &'static str) -> Result<()> {
         if self.allocates { Err(GraphError::HasMemory { operation }.into()) } else { Ok(()) }
     }
@@ -577,7 +585,7 @@ impl Graph {
         self.nodes.get(index).ok_or_else(|| GraphError::OtherGraph.into())
     }
 
-    /// What all nodes use, in their order.
+    /// The resources of all nodes, in order.
     fn uses(&self) -> Resources {
         let mut uses = self.captured_uses.clone();
         self.nodes.iter().for_each(|node| uses.merge(&node.uses));
@@ -595,7 +603,7 @@ impl Graph {
             call!(table, hipGraphGetNodes(self.handle.raw, std::ptr::null_mut(), &raw mut count))?;
         }
         let mut nodes: Vec<hipGraphNode_t> = Vec::new();
-        // A count for which there is no memory is not believed.
+        // Reject a count for which there is not enough memory.
         let absurd = Error::Hip { operation: "hipGraphGetNodes", code: hipError_t::hipErrorUnknown };
         nodes.try_reserve_exact(count).map_err(|_| absurd)?;
         nodes.resize(count, std::ptr::null_mut());
@@ -620,14 +628,14 @@ fn index_in(node: Node, id: u64, origins: &[(u64, usize)], count: usize) -> Resu
     }
 }
 
-/// The device, and how many nodes there are.
+/// The device and the number of nodes.
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Graph").field("nodes", &self.len()).field("device", self.device()).finish()
     }
 }
 
-/// HIP has refused a change of an executable graph.
+/// The error for an update of an executable graph that HIP refused.
 fn update_error(error: Error, result: hip_sys::hipGraphExecUpdateResult) -> Error {
     let refused = error.code() == Some(hipError_t::hipErrorGraphExecUpdateFailure);
     match result.name() {

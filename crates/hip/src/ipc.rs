@@ -1,4 +1,4 @@
-//! What several processes share: handles as bytes, and what they open.
+//! Memory and events shared between processes: handles as bytes, and opening them.
 
 mod bytes;
 #[cfg(test)]
@@ -17,21 +17,21 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, DeviceSlice, size_in_bytes};
 
-/// The first bytes of a handle of memory, with the version of its form.
+/// The first bytes of a memory handle, including the version of its format.
 const MEMORY: &[u8; 8] = b"hipmem\0\x01";
-/// The first bytes of a handle of an event.
+/// The first bytes of an event handle.
 const EVENT: &[u8; 8] = b"hipevt\0\x01";
-/// Bytes of an element's name that a handle has room for.
+/// The longest element name that a handle can hold, in bytes.
 const NAME: usize = 48;
 
-/// Device memory of one process, for others: plain bytes that may travel by any way.
+/// A handle of device memory for other processes: plain bytes, to be sent in any way.
 ///
-/// [`DeviceBuffer::ipc_handle`] makes it, [`open`](Self::open) in another process gives a buffer of the same memory. It knows which
-/// part of its allocation the elements are, how many there are, and of which type, so that it may stand for a view, or for a buffer
-/// whose memory is a block of the [cache](crate::Allocator::Caching).
+/// [`DeviceBuffer::ipc_handle`] makes it; [`open`](Self::open) in another process gives a buffer of the same
+/// memory. It holds the place of the elements in their allocation, their number and their type. So it can
+/// describe a view, or a buffer in a block of the [cache](crate::Allocator::Caching).
 ///
-/// The other process reaches the whole allocation that the elements lie in, a segment of the cache for example.
-/// [`DeviceBuffer::uninit_direct`] makes a buffer that shares its allocation with nothing else.
+/// The other process can access the whole allocation that contains the elements, such as a segment of the
+/// cache. [`DeviceBuffer::uninit_direct`] makes a buffer with an allocation of its own.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -42,7 +42,7 @@ const NAME: usize = 48;
 /// let bytes = buffer.ipc_handle()?.to_bytes();
 /// // … in another process, which has received the bytes:
 /// let handle = hip::IpcMemory::from_bytes(&bytes)?;
-/// // SAFETY: the first process keeps the buffer and leaves it alone until it is told that this one is done.
+/// // SAFETY: the first process keeps the buffer, and does not use it until this one says that it is done.
 /// let buffer = unsafe { handle.open::<u32>(&device)? };
 /// # Ok(())
 /// # }
@@ -63,10 +63,10 @@ pub struct IpcMemory {
     element: [u8; NAME],
 }
 
-/// An event of one process, for others: plain bytes that may travel by any way.
+/// A handle of an event for other processes: plain bytes, to be sent in any way.
 ///
-/// [`Event::ipc_handle`] makes it of an event [for several processes](crate::EventOptions::interprocess), [`open`](Self::open)
-/// in another process gives the same event.
+/// [`Event::ipc_handle`] makes it of an event [for several processes](crate::EventOptions::interprocess);
+/// [`open`](Self::open) in another process gives the same event.
 #[doc(alias = "hipIpcEventHandle_t")]
 #[doc(alias = "cudaIpcEventHandle_t")]
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,7 +75,7 @@ pub struct IpcEvent {
     handle: [u8; HANDLE],
 }
 
-/// Memory of another process, which is closed when this is dropped.
+/// Memory of another process; dropping this closes it.
 struct Opened {
     device: Device,
     start: DeviceAddress,
@@ -83,7 +83,8 @@ struct Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses it.
+        // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses
+        // it.
         let closed = unsafe {
             self.device.release(|| call!(self.device.table(), hipIpcCloseMemHandle(self.start.pointer())))
         };
@@ -92,10 +93,10 @@ impl Drop for Opened {
 }
 
 impl IpcMemory {
-    /// How many bytes a handle is.
+    /// The size of a handle in bytes.
     pub const SIZE: usize = 8 + Sender::SIZE + HANDLE + 3 * 8 + NAME + Writer::END;
 
-    /// Of elements that lie in an allocation.
+    /// Makes a handle of elements in an allocation.
     fn of<T: DeviceCopy>(view: &DeviceSlice<'_, T>) -> Result<Self> {
         let (device, bytes) = (view.device(), view.size_in_bytes());
         let mut shared = Self {
@@ -112,10 +113,10 @@ impl IpcMemory {
         if view.allocation().is_pooled() {
             return Err(Error::Unsupported {
                 what: "sharing memory of a pool with other processes".to_owned(),
-                instead: "`DeviceBuffer::uninit_direct` makes memory that can be shared".to_owned(),
+                instead: "allocate shareable memory with `DeviceBuffer::uninit_direct`".to_owned(),
             });
         }
-        // The other process's work is ordered after nothing that it knows nothing of.
+        // Waits for work of a former owner of the memory, which the other process cannot know.
         let address = view.address();
         let (mut base, mut room): (*mut c_void, usize) = (std::ptr::null_mut(), 0);
         let mut handle = hipIpcMemHandle_t::default();
@@ -123,7 +124,7 @@ impl IpcMemory {
         // SAFETY: the results are places to write to, and the address is one of live memory.
         unsafe {
             call!(device.table(), hipMemGetAddressRange(&raw mut base, &raw mut room, address.pointer()))?;
-            // Of the first byte: whether a handle knows of an offset differs between libraries.
+            // For the first byte, because libraries differ in whether a handle includes the offset.
             call!(device.table(), hipIpcGetMemHandle(&raw mut handle, base))?;
         }
         let offset = address.0.checked_sub(base.expose_provenance() as u64);
@@ -135,16 +136,16 @@ impl IpcMemory {
 
     /// How many elements there are.
     pub fn len(&self) -> usize {
-        // As many as were in the memory of a process of this machine.
+        // The elements were in memory of a process on this machine, so the number fits.
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The type of the elements, without paths, and cut where it is long.
+    /// The type of the elements, without paths, truncated if it is long.
     pub fn element(&self) -> String {
         bytes::from_text(&self.element)
     }
@@ -156,10 +157,11 @@ impl IpcMemory {
         writer.bytes(&self.element).end()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    /// Parses the output of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`Error::Ipc`] with what is wrong: another number of bytes, the handle of an event, bytes that were changed on the way.
+    /// [`Error::Ipc`] says what is wrong: the number of bytes, an event's handle, or bytes damaged in
+    /// transit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, Self::SIZE, MEMORY, "memory")?;
         let handle = Self {
@@ -176,20 +178,22 @@ impl IpcMemory {
         if end.is_none_or(|end| end > isize::MAX as u64) { Err(IpcError::Damaged.into()) } else { Ok(handle) }
     }
 
-    /// Opens the memory in this process, on the device that it belongs to (`hipIpcOpenMemHandle`). It is closed
-    /// (`hipIpcCloseMemHandle`) when the buffer has been dropped and no stream and no graph uses it any more.
+    /// Opens the memory in this process, on the device that it belongs to (`hipIpcOpenMemHandle`). It is
+    /// closed (`hipIpcCloseMemHandle`) once the buffer is dropped and no stream or graph uses it.
     ///
     /// # Errors
-    /// [`Error::Ipc`] if the handle is of this process, of elements of another type or size, or of another device; else
+    /// [`Error::Ipc`] if the handle comes from this process or another device, or has elements of another
+    /// type or size; else
     /// [`Error::Hip`], such as `hipErrorInvalidHandle` when the first process has freed the memory.
     ///
     /// # Safety
-    /// Nothing tells the processes' uses of the memory apart but their programs:
-    /// - The bytes come from [`to_bytes`](Self::to_bytes) of a process that still runs, and still has the buffer that the handle was
-    ///   made of. It keeps both until the result and everything that uses it is gone.
-    /// - As long as work of this process uses elements, no other process writes them, and where it writes them, no other process
-    ///   uses them; the same holds of other buffers of this process that were opened from handles of the same elements. Events
-    ///   of both processes ([`IpcEvent`]), or messages sent after waiting, keep such an order.
+    /// Nothing but the programs themselves keeps the processes' uses of the memory apart:
+    /// - The bytes come from [`to_bytes`](Self::to_bytes) in a process that keeps running, and keeps the
+    ///   buffer that the handle was made of, until the result and everything that uses it is gone.
+    /// - While work of this process uses elements, no other process writes them. While it writes elements, no
+    ///   other process uses them. The same holds between this and other buffers of this process that were
+    ///   opened from handles of the same elements. Shared events ([`IpcEvent`]), or messages sent after
+    ///   waiting, can ensure that.
     #[doc(alias = "hipIpcOpenMemHandle")]
     #[doc(alias = "cudaIpcOpenMemHandle")]
     #[doc(alias = "cuIpcOpenMemHandle")]
@@ -222,7 +226,7 @@ impl IpcMemory {
 }
 
 impl IpcEvent {
-    /// How many bytes a handle is.
+    /// The size of a handle in bytes.
     pub const SIZE: usize = 8 + Sender::SIZE + HANDLE + Writer::END;
 
     /// The handle as bytes.
@@ -230,7 +234,7 @@ impl IpcEvent {
         Writer::new(EVENT).sender(&self.sender).bytes(&self.handle).end()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    /// Parses the output of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
     /// As [`IpcMemory::from_bytes`].
@@ -239,16 +243,17 @@ impl IpcEvent {
         Ok(Self { sender: reader.sender(), handle: reader.bytes() })
     }
 
-    /// Opens the event in this process, on the device that it belongs to (`hipIpcOpenEventHandle`): streams and threads of both
-    /// processes wait for what either has recorded. It measures no time.
+    /// Opens the event in this process, on the device that it belongs to (`hipIpcOpenEventHandle`). Streams
+    /// and threads of both processes can wait for what either has recorded. It does not measure time.
     ///
     /// # Errors
-    /// [`Error::Ipc`] if the handle is of this process or of another device, [`Error::KnownFault`] where nothing would wait for the
-    /// event, else [`Error::Hip`], such as `hipErrorInvalidHandle` when the event is gone.
+    /// [`Error::Ipc`] if the handle comes from this process or another device, [`Error::KnownFault`] if the
+    /// library would not wait for the event, else [`Error::Hip`], such as `hipErrorInvalidHandle` when the
+    /// event is gone.
     ///
     /// # Safety
-    /// The bytes come from [`to_bytes`](Self::to_bytes) of a process that still runs and still has the event: libraries map
-    /// memory that the handle names, and do not look what it is.
+    /// The bytes come from [`to_bytes`](Self::to_bytes) in a process that still runs and still has the event.
+    /// Libraries map the memory that the handle names without checking it.
     #[doc(alias = "hipIpcOpenEventHandle")]
     #[doc(alias = "cudaIpcOpenEventHandle")]
     #[doc(alias = "cuIpcOpenEventHandle")]
@@ -265,7 +270,7 @@ impl IpcEvent {
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// A handle by which other processes open this memory: see [`DeviceSlice::ipc_handle`].
+    /// Makes a handle with which other processes can open this memory: see [`DeviceSlice::ipc_handle`].
     ///
     /// # Errors
     /// As there.
@@ -278,24 +283,24 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 }
 
 impl<T: DeviceCopy> DeviceSlice<'_, T> {
-    /// A handle by which other processes open these elements (`hipIpcGetMemHandle`). The buffer has to live as long as one of them
-    /// does so; this cannot keep it.
+    /// Makes a handle with which other processes can open these elements (`hipIpcGetMemHandle`). The caller
+    /// must keep the buffer as long as another process has it open; the handle does not.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for memory of a [pool](crate::MemoryPool) or of
-    /// [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered), else [`Error::Hip`], such as `hipErrorInvalidValue` for
-    /// memory that is not the device's.
+    /// [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered), else [`Error::Hip`], such as
+    /// `hipErrorInvalidValue` for memory that does not belong to the device.
     pub fn ipc_handle(&self) -> Result<IpcMemory> {
         IpcMemory::of(self)
     }
 }
 
 impl Event {
-    /// A handle by which other processes open this event (`hipIpcGetEventHandle`).
+    /// Makes a handle with which other processes can open this event (`hipIpcGetEventHandle`).
     ///
     /// # Errors
-    /// [`Error::Hip`] if the event was not made [for several processes](crate::EventOptions::interprocess), [`Error::KnownFault`] where
-    /// nothing would wait for it.
+    /// [`Error::Hip`] if the event was not made [for several processes](crate::EventOptions::interprocess),
+    /// [`Error::KnownFault`] if the library would not wait for it.
     #[doc(alias = "hipIpcGetEventHandle")]
     #[doc(alias = "cudaIpcGetEventHandle")]
     #[doc(alias = "cuIpcGetEventHandle")]

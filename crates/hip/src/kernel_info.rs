@@ -1,18 +1,18 @@
-//! What a compiler recorded of a kernel: what it takes and what it needs. The rest of the crate knows no more of a kernel, whatever code
-//! it is in; each kind of code has a conversion here.
+//! A kernel's parameters and resources, as its compiler recorded them. The rest of the crate uses only this,
+//! whatever the format of the code; each format has a conversion here.
 
 use crate::launch::{Parameter, ParameterKind};
 
-/// What is known of a kernel before it is loaded.
+/// The properties of a kernel that is not loaded.
 pub(crate) struct KernelInfo {
-    /// As the module knows it: mangled for C++ kernels.
+    /// The name in the module: mangled for C++ kernels.
     pub(crate) name: String,
-    /// What it takes, in order.
+    /// The parameters, in order.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) attributes: FunctionAttributes,
 }
 
-/// What a kernel needs, as its compiler recorded it.
+/// The resources that a kernel needs, as its compiler recorded them.
 #[doc(alias = "hipFuncGetAttribute")]
 #[doc(alias = "cuFuncGetAttribute")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ pub struct FunctionAttributes {
     pub max_block_threads: u32,
     /// The block that a launch must have, if the source fixes it.
     pub required_block: Option<[u32; 3]>,
-    /// Size of the argument segment, bytes; what the runtime adds to the kernel's own arguments is part of it.
+    /// Size of the argument segment, bytes; this includes what the runtime adds to the kernel's own
+    /// arguments.
     pub argument_bytes: u32,
     /// The kernel may need more scratch than the compiler knew: recursion, indirect calls, `alloca`.
     pub dynamic_stack: bool,

@@ -1,24 +1,25 @@
 //! Checked launches.
+//! # What the checks guarantee
+//! A launch that passes has exactly the arguments that the kernel's code object declares: their number, the
+//! size of every value, pointers where the kernel takes pointers, memory of the right device. Code objects
+//! from `kernel-build`, and from run-time compilation with this machine's clang, also record the types of
+//! parameters. Memory and values then hold [numbers](crate::DeviceCopy::NUMBER) of the kind that the kernel
+//! takes, and memory that it writes is borrowed exclusively; [`Function::parameters`] says what is recorded.
+//! Block, grid and LDS are within the limits of the kernel and the device. The launch runs after earlier work
+//! on the memory that it uses. Neither that memory nor the kernel's code is freed before the kernel has
+//! ended.
+//! # What they cannot guarantee
+//! A kernel is foreign code. No metadata says how many elements it accesses for given arguments, or how it
+//! uses pointers inside structures and memory. Code objects of other compilers, such as hipcc, do not even
+//! record the types of parameters, or whether the kernel writes through a pointer. Therefore
+//! [`Launch::enqueue`] is `unsafe`, like any call of foreign code, and its caller vouches for these things. A
+//! function that knows its kernel and checks the lengths of the arguments is a safe wrapper; crates of
+//! kernels consist of these. [`kernels!`](crate::kernels) makes typed functions from signatures, which are
+//! checked against the code object once.
 //!
-//! # What the check promises
-//! A launch that passes has exactly the arguments that the kernel's code object declares: their number, the size of
-//! every value, pointers where there are pointers, memory of the right device. Where the code object says what a parameter
-//! is, as those of `kernel-build` and of run-time compilation on this machine's clang do, memory and values hold
-//! [numbers](crate::DeviceCopy::NUMBER) of the kind that the kernel takes, and memory that it writes is borrowed exclusively;
-//! [`Function::parameters`] tells what is known. Its block, grid and LDS are within the limits of the kernel and the device.
-//! Memory that it uses is ordered after earlier work on it and is not freed before the kernel has ended, and neither is
-//! the kernel's code.
-//!
-//! # What it cannot promise
-//! A kernel is foreign code. No metadata says how many elements it touches for given arguments, or what it does with pointers
-//! inside of structures and memory; code objects of other compilers, such as hipcc, do not even say what type it takes the
-//! bytes for, or whether it writes through a pointer. Therefore
-//! [`Launch::enqueue`] is `unsafe`, like any call of foreign code, and who calls it promises just that. A function that
-//! knows its kernel, and checks its arguments' lengths, is a safe wrapper of it: crates of kernels are made of those.
-//! [`kernels!`](crate::kernels) makes typed functions from signatures, which are checked against the code object once.
-//!
-//! On a virtual GPU a kernel that leaves its allocations ends with [`Error::Fault`](crate::Error::Fault) and
-//! harms nothing else; real hardware notices only some such accesses.
+//! On a virtual GPU, an access outside an allocation ends the kernel with
+//! [`Error::Fault`](crate::Error::Fault) and harms nothing else. Real hardware catches only some such
+//! accesses.
 
 mod args;
 mod config;
@@ -41,9 +42,9 @@ use crate::error::Result;
 use crate::function::Function;
 use crate::stream::Stream;
 
-/// A launch in the making: made by [`Function::launch`], completed by sizes and arguments.
+/// A launch under construction. [`Function::launch`] starts it; sizes and arguments complete it.
 ///
-/// What is wrong with it is reported by [`enqueue`](Self::enqueue) or [`prepare`](Self::prepare), the first thing first.
+/// [`enqueue`](Self::enqueue) or [`prepare`](Self::prepare) reports the first mistake.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -79,36 +80,37 @@ impl<'a> Launch<'a> {
         Self { function, stream, grid: None, block: None, dynamic_lds: 0, cooperative: false, arguments }
     }
 
-    /// How many blocks (workgroups) there are.
+    /// Sets the number of blocks (workgroups).
     #[inline]
     pub fn grid(mut self, blocks: impl Into<Dim3>) -> Self {
         self.grid = Some(blocks.into());
         self
     }
 
-    /// How many work-items a block has.
+    /// Sets the number of work-items of a block.
     #[inline]
     pub fn block(mut self, work_items: impl Into<Dim3>) -> Self {
         self.block = Some(work_items.into());
         self
     }
 
-    /// As many blocks of `block` work-items as it takes for one work-item per element.
+    /// Sets blocks of `block` work-items, and as many of them as one work-item per element needs.
     #[inline]
     pub fn elements(self, elements: usize, block: u32) -> Self {
         self.config(LaunchConfig::for_elements(elements, block))
     }
 
-    /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
+    /// Sets the LDS of a block besides what the kernel declares, in bytes (`extern __shared__`).
     #[inline]
     pub fn dynamic_lds(mut self, bytes: u32) -> Self {
         self.dynamic_lds = bytes;
         self
     }
 
-    /// All blocks are to run at once, so that they may wait for each other, as `cooperative_groups::this_grid().sync()`
-    /// does (`hipModuleLaunchCooperativeKernel`). More blocks than the device can hold are
-    /// [`LaunchError::CooperativeTooLarge`]; [`Function::suggest_block`] tells how many fit.
+    /// Runs all blocks at once, so that they can wait for each other, as
+    /// `cooperative_groups::this_grid().sync()` does (`hipModuleLaunchCooperativeKernel`). More blocks than
+    /// the device can hold are [`LaunchError::CooperativeTooLarge`]; [`Function::suggest_block`] says how
+    /// many fit.
     #[doc(alias = "hipModuleLaunchCooperativeKernel")]
     #[doc(alias = "hipLaunchCooperativeKernel")]
     #[doc(alias = "cuLaunchCooperativeKernel")]
@@ -118,7 +120,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Everything but the arguments at once.
+    /// Sets everything except the arguments.
     #[inline]
     pub fn config(mut self, config: LaunchConfig) -> Self {
         self.grid = Some(config.grid);
@@ -128,17 +130,17 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The kernel's next argument: see [`KernelArg`] for what may be passed.
+    /// Adds the kernel's next argument: see [`KernelArg`] for what can be passed.
     #[inline]
     pub fn arg(mut self, argument: impl KernelArg<'a>) -> Self {
         self.arguments.push(argument, &self.function.check());
         self
     }
 
-    /// Checks everything and keeps the result, for launching more than once.
+    /// Checks everything once, for many launches.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit.
+    /// [`Error::Launch`](crate::Error::Launch) names the first mismatch.
     pub fn prepare(mut self) -> Result<PreparedLaunch<'a>> {
         let config = self.finish()?;
         Ok(PreparedLaunch::new(self.function, self.stream, config, self.arguments))
@@ -147,18 +149,20 @@ impl<'a> Launch<'a> {
     /// Checks everything and enqueues the kernel (`hipModuleLaunchKernel`); does not wait for it.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit, and nothing was enqueued;
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip). A fault of
-    /// this kernel is reported by the next call that waits for the stream.
+    /// [`Error::Launch`](crate::Error::Launch) names the first mismatch, and nothing is enqueued;
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip). The next call that waits for the stream reports a fault of this
+    /// kernel.
     ///
     /// # Safety
     /// With these arguments the kernel
-    /// - accesses only memory that was passed to it: elements of the buffers and views, and what a [`DeviceAddress`]
-    ///   or an address inside a value lets it reach;
+    /// - accesses only memory that was passed to it: elements of buffers and views, and memory that it
+    ///   reaches through a [`DeviceAddress`] or an address inside a value;
     /// - writes only through what was passed as `&mut` or a [`DeviceSliceMut`], or through such an address;
-    /// - takes each value's bytes for a type they are valid for.
+    /// - interprets each value's bytes as a type that they are valid for.
     ///
-    /// Memory that it reaches through addresses is neither freed nor used by anything else until the kernel has ended.
+    /// Until the kernel has ended, memory that it reaches through addresses is not freed, and nothing else
+    /// uses it.
     ///
     /// [`DeviceAddress`]: crate::DeviceAddress
     /// [`DeviceSliceMut`]: crate::DeviceSliceMut
@@ -174,13 +178,13 @@ impl<'a> Launch<'a> {
         unsafe { self.arguments.enqueue(self.function, self.stream, &config) }
     }
 
-    /// Checks everything and gives the parts.
+    /// Checks everything and returns the parts.
     pub(crate) fn into_parts(mut self) -> Result<(&'a Function, LaunchConfig, Arguments<'a>)> {
         let config = self.finish()?;
         Ok((self.function, config, self.arguments))
     }
 
-    /// Everything that can be checked.
+    /// Checks everything that can be checked.
     #[inline]
     fn finish(&mut self) -> Result<LaunchConfig> {
         let function = self.function;

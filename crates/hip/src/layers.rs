@@ -1,12 +1,13 @@
 //! The order of the crate's modules.
 
-/// The lowest first. Those of one row know each other.
+/// The lowest first. Modules in one row may use each other.
 const LAYERS: &[&[&str]] = &[
     &["address", "current", "live", "quirks", "report", "roctx", "timeline"],
     &["error"],
     &["call", "threads", "uri"],
     &["backend"],
-    // A buffer knows the streams that use it, a stream the graph that it is captured into, and a graph what its nodes use.
+    // A buffer refers to the streams that use it, a stream to the graph that it is captured into, and a graph
+    // to the resources of its nodes.
     &[
         "completion",
         "device",

@@ -1,4 +1,4 @@
-//! Embedded modules that are loaded when they are first used.
+//! Embedded modules that are loaded on first use.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::function::Function;
 use crate::module::Module;
 
-/// A module that was embedded at build time, loaded on each device when it is first used there, and then kept.
+/// A module that is embedded at build time and loaded on each device on first use.
 ///
-/// Made for a `static`; `modules` is what `kernel-build` has generated:
+/// Use it in a `static`; `kernel-build` generates `modules`:
 ///
 /// ```
 /// # mod modules {
@@ -28,12 +28,12 @@ use crate::module::Module;
 /// }
 /// ```
 ///
-/// A module is loaded at most once per device, and HIP is asked for each kernel at most once, by however many threads at
-/// the same time. What failed is tried again at the next use. What is loaded stays so until the `LazyModule` is dropped,
-/// which a `static` never is.
+/// A module is loaded at most once per device, and each kernel is looked up at most once, even if many
+/// threads ask at the same time. A failure is retried at the next use. The module stays loaded until the
+/// `LazyModule` is dropped; a `static` never is.
 pub struct LazyModule {
     embedded: &'static embedded::Module,
-    /// A list, to which is only ever added: reading it takes no lock.
+    /// An append-only list: reading it takes no lock.
     first: OnceLock<Box<Loaded>>,
     loading: Mutex<()>,
 }
@@ -46,7 +46,7 @@ struct Loaded {
 }
 
 impl LazyModule {
-    /// Loads nothing yet.
+    /// Makes a lazy module, without loading anything.
     #[must_use]
     pub const fn new(module: &'static embedded::Module) -> Self {
         Self { embedded: module, first: OnceLock::new(), loading: Mutex::new(()) }
@@ -79,7 +79,7 @@ impl LazyModule {
                     Ok(slot.get_or_init(|| function))
                 }
             },
-            // No target has such a kernel: the module makes the error.
+            // No target has such a kernel, so the module makes the error.
             None => Err(loaded.module.missing(name)),
         }
     }
@@ -91,7 +91,7 @@ impl LazyModule {
         }
     }
 
-    /// What is loaded on a device, or the end of the list.
+    /// The module loaded on a device, or the end of the list.
     fn find(&self, device: &Device) -> Result<&Loaded, &OnceLock<Box<Loaded>>> {
         let mut place = &self.first;
         while let Some(loaded) = place.get() {
@@ -105,7 +105,7 @@ impl LazyModule {
 
     #[cold]
     fn load(&self, device: &Device) -> Result<&Loaded> {
-        // Nothing is left half done by a panic in between.
+        // A panic in between leaves nothing half done.
         let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         match self.find(device) {
             Ok(loaded) => Ok(loaded),

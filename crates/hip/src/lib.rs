@@ -1,31 +1,32 @@
 //! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD and virtual GPUs.
 //!
 //! A program opens a [`Device`] by its [URI](uri), loads a [`Module`] of compiled kernels, and launches its
-//! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. It needs no SDK to build: AMD's library is opened
-//! when the program runs, and where there is no GPU, a virtual one in this process executes the same machine code.
+//! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. Building it needs no SDK: AMD's library
+//! is opened when the program runs. Without a GPU, a virtual one in the process executes the same machine
+//! code.
 //!
 //! ```no_run
 #![doc = include_str!("../examples/saxpy.rs")]
 //! ```
 //!
-//! The [guide](docs::guide) goes from the first buffer to graphs; other pages are about [device URIs](docs::devices) and about
-//! [faults](docs::faults) of kernels.
+//! The [guide](docs::guide) leads from the first buffer to graphs. Other pages explain [device
+//! URIs](docs::devices) and [faults](docs::faults) of kernels.
 //!
 //! # CUDA, cudarc, and this crate
 //! | CUDA runtime | cudarc | `hip` |
 //! |---|---|---|
-//! | `cudaSetDevice` | `CudaContext::new(0)` | [`Device::open("amdgpu:0")`](Device::open), current on every thread by itself |
+//! | `cudaSetDevice` | `CudaContext::new(0)` | [`Device::open("amdgpu:0")`](Device::open), made current automatically on every thread |
 //! | `cudaGetDeviceProperties` | `CudaContext::attribute` | [`Device::properties`], [`Device::attribute`] |
-//! | `cudaDeviceEnablePeerAccess` | | [`Device::enable_peer_access`], [`PeerMatrix`]; [`Device::logical`] for several as one |
+//! | `cudaDeviceEnablePeerAccess` | | [`Device::enable_peer_access`], [`PeerMatrix`]; [`Device::logical`] combines several |
 //! | `cudaDeviceSetLimit` | | [`Device::set_limit`] |
 //! | `cudaStreamCreate` | `CudaContext::new_stream` | [`Device::stream`] |
 //! | `cudaStreamCreateWithPriority` | | [`Device::stream_with`], [`StreamOptions`] |
 //! | `cudaStreamPerThread` | `CudaContext::per_thread_stream` | [`Device::thread_stream`] |
 //! | `cudaLaunchHostFunc` | | [`Stream::host_function`] |
-//! | `cuStreamWaitValue64` | | [`Stream::wait_signal`]: for a number that the host raises |
+//! | `cuStreamWaitValue64` | | [`Stream::wait_signal`]: waits for a number that the host raises |
 //! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
 //! | | | [`Stream::completion`], [`Event::completion`], `.await` on a [`Pending`]: futures for any executor |
-//! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait`], for events and streams; buffers order streams by themselves |
+//! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait`], for events and streams; buffers order streams automatically |
 //! | `cudaEventRecord`, `cudaEventElapsedTime` | `CudaStream::record_event`, `CudaEvent::elapsed_ms` | [`Stream::record`], [`Event::elapsed_since`] |
 //! | `cudaMalloc`, `cudaFree` | `CudaSlice<T>` | [`DeviceBuffer<T>`](DeviceBuffer), freed on drop |
 //! | `cudaMallocAsync`, `cudaFreeAsync` | | [`DeviceBuffer::uninit_on`], [`Allocator::StreamOrdered`] |
@@ -33,7 +34,7 @@
 //! | PyTorch's caching allocator | | [`Allocator::Caching`], the default on real GPUs; [`Device::memory_stats`], [`Device::trim_memory`] |
 //! | pointer arithmetic | `CudaView`, `CudaViewMut` | [`DeviceSlice`], [`DeviceSliceMut`], with `slice`, `split_at`, `chunks` |
 //! | a cast of the pointer | `CudaSlice::transmute` | [`DeviceBuffer::cast`], [`DeviceBuffer::as_bytes`] |
-//! | | `DevicePtr`, `DeviceSlice` | [`DeviceMemory`], [`DeviceMemoryMut`]: what every buffer, view and variable can do |
+//! | | `DevicePtr`, `DeviceSlice` | [`DeviceMemory`], [`DeviceMemoryMut`]: methods of every buffer, view and variable |
 //! | `cudaMemcpyDtoD` to new memory | `CudaSlice::try_clone`, `clone_dtod` | [`DeviceBuffer::try_clone`] |
 //! | `cudaMemset` | `CudaStream::memset_zeros` | [`DeviceBuffer::zeroed`], [`DeviceBuffer::fill`] |
 //! | `cudaMemcpy` | `CudaStream::clone_htod`, `clone_dtoh` | [`DeviceBuffer::from_slice`], [`DeviceBuffer::to_vec`] |
@@ -48,9 +49,9 @@
 //! | `cudaHostAllocMapped`, `cudaHostRegister` | | [`MappedBuffer`], [`RegisteredBuffer`] |
 //! | `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemPrefetchAsync` | `UnifiedSlice<T>` | [`ManagedBuffer`] |
 //! | | `DeviceRepr` | [`DeviceCopy`], derived; `Plain` for types of other crates (feature `bytemuck`) |
-//! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the host buffer travels along; [`Stream::scope`] for borrowed memory |
+//! | `cudaMemcpyAsync` | `CudaStream::memcpy_htod` | [`DeviceBuffer::upload`], [`DeviceBuffer::download`]: the copy owns the host buffer; [`Stream::scope`] for borrowed memory |
 //! | `cuModuleLoadData`, `cuModuleLoad` | `CudaContext::load_module` | [`Module::load`], [`Module::load_file`], [`Module::load_embedded`] |
-//! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, when it is first used |
+//! | lazy loading | | a `static` [`LazyModule`]: loaded once per device, on first use |
 //! | `cuModuleGetFunction` | `CudaModule::load_function` | [`Module::function`], [`LazyModule::function`] |
 //! | `cuModuleGetGlobal`, `cudaMemcpyToSymbol` | `CudaModule::get_global` | [`Module::global`], [`Module::global_mut`] |
 //! | `cuFuncGetAttribute` | `CudaFunction::get_attribute` | [`Function::attributes`], [`Function::attribute`] |
@@ -67,32 +68,37 @@
 //! | `kernel<<<grid, block, shared, stream>>>` | `LaunchConfig` | [`Launch::grid`](launch::Launch::grid), [`Launch::block`](launch::Launch::block), [`Launch::dynamic_lds`](launch::Launch::dynamic_lds) |
 //! | `__shared__` memory, SM, warp, thread | | LDS, compute unit, wave, work-item |
 //!
-//! # With other code
-//! Every handle of HIP's is given by `as_raw`. Streams, events and device memory are given away by `into_raw` and
-//! [`DeviceBuffer::into_raw_parts`], and those of other code are wrapped, without being owned, by `from_raw` and
-//! [`DeviceBuffer::from_raw_parts`]. [`Device::of_table`] takes a function table that the program has loaded itself.
+//! # Interoperating with other code
+//! `as_raw` returns an object's HIP handle. `into_raw` and [`DeviceBuffer::into_raw_parts`] give up ownership
+//! of streams, events and device memory. `from_raw` and [`DeviceBuffer::from_raw_parts`] wrap those of other
+//! code without owning them. [`Device::of_table`] takes a function table that the program has loaded itself.
 //!
-//! # What is promised
-//! - **Nothing panics** for what a caller passes; every failure is an [`Error`] that names the operation, the code and the thing.
-//! - **Lifetimes.** A function keeps its module loaded, a module its device open. A buffer's memory is freed and a module
-//!   unloaded only when no stream uses them any more. Host memory of an asynchronous copy belongs to the copy until it is done.
-//! - **Threads.** Everything may be sent to and shared between threads. Each call makes its device current itself.
-//! - **Streams.** Work on one stream is ordered. A buffer used on several streams orders them where they conflict.
-//! - **Launches** are checked before they reach the device; see [`launch`] for what a check promises and what it cannot.
-//! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`]; the next stream works.
-//! - **Drop** reports nothing to unrelated calls: a failure there is traced and counted by [`drop_failures`].
+//! # Guarantees
+//! - **Nothing panics**, whatever a caller passes. Every failure is an [`Error`] that names the operation,
+//!   the code and the object.
+//! - **Lifetimes.** A function keeps its module loaded, and a module keeps its device open. Memory is freed
+//!   and modules are unloaded once no stream uses them. Host memory of an asynchronous copy belongs to the
+//!   copy until it is done.
+//! - **Threads.** Objects can be sent to and shared between threads. Each call makes its device current.
+//! - **Streams.** Work on one stream is ordered. When a buffer is used on several streams, conflicting work
+//!   is ordered automatically.
+//! - **Launches** are checked before they reach the device; see [`launch`] for what the checks cover and what
+//!   they cannot.
+//! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`].
+//!   [`Error::is_sticky`] says whether other streams keep working.
+//! - **Drop** never makes an unrelated call fail: a failure there is traced and counted by [`drop_failures`].
 //!
 //! # Features
-//! | feature | by default | brings |
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `rtc` | on | [`rtc`] and [`Device::compile`]: kernels compiled at run time. Without it, a program has nothing of a compiler in it. |
-//! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs compiles no executor, which is most of the build; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
-//! | `bytemuck` | off | `Plain`, by which types of other crates that are `bytemuck::Pod` are [`DeviceCopy`]. |
+//! | `rtc` | on | [`rtc`] and [`Device::compile`]: kernels compiled at run time. Without it, the program contains no compiler code. |
+//! | `virtual` | on | the virtual GPU. Without it, the executor, which is most of the build, is not compiled; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
+//! | `bytemuck` | off | `Plain`, a wrapper that makes any `bytemuck::Pod` type [`DeviceCopy`]. |
 //! | `num-complex` | off | `num_complex::Complex` as [`DeviceCopy`]. |
-//! | `trace-calls` | off | a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table, with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing more. |
+//! | `trace-calls` | off | a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table, with the function's name, its arguments, device and stream, and the error if there was one. Without the feature, calls cost nothing extra. |
 //!
-//! # What it does not do
-//! Anything that HIP has and this crate has not can be called through [`Device::table`].
+//! # What this crate does not wrap
+//! All other functions of HIP can be called through [`Device::table`].
 #![warn(missing_docs)]
 
 mod address;
@@ -130,8 +136,8 @@ pub mod timeline;
 pub mod uri;
 mod usage;
 
-/// Devices of this crate keep track of who uses what memory, which nobody does for the machine behind them: it is not reached by way of
-/// this crate.
+/// This crate tracks which stream uses which memory. Access to the machine below would bypass that, so this
+/// crate does not export it.
 ///
 /// ```compile_fail,E0433
 /// let memory = hip::vgpu::machine::Machine::global().memory();

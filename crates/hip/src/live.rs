@@ -1,12 +1,12 @@
-//! How many things of each kind exist, for leak checks.
+//! How many objects of each kind exist, for leak checks.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many of this crate's things exist in this process right now.
+/// How many objects of this crate exist in this process right now.
 ///
-/// A test that begins and ends with the same counts has leaked none. What is released on drop is counted until then, so
-/// a value that was forgotten stays in the count.
+/// A test that begins and ends with the same counts has leaked nothing. An object counts until it is dropped,
+/// so a forgotten (`mem::forget`) value stays in the count.
 ///
 /// ```
 /// let before = hip::live();
@@ -16,28 +16,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Live {
-    /// Allocations of device memory that buffers, graphs or others hold; what the cache keeps is not counted.
+    /// Allocations of device memory that buffers, graphs and other objects hold, without memory in the cache.
     pub device_allocations: usize,
-    /// Allocations and registrations of host memory, managed memory among them.
+    /// Allocations and registrations of host memory, including managed memory.
     pub host_allocations: usize,
-    /// Streams, without default streams.
+    /// Streams, except default streams.
     pub streams: usize,
-    /// Events that programs made.
+    /// Events made by the program.
     pub events: usize,
     /// Loaded modules.
     pub modules: usize,
-    /// Graphs, and executable ones.
+    /// Graphs and executable graphs.
     pub graphs: usize,
-    /// Memory pools that programs made.
+    /// Memory pools made by the program.
     pub memory_pools: usize,
-    /// Reserved ranges of addresses, and physical memory to map there.
+    /// Reserved address ranges, and physical memory to map there.
     pub virtual_memory: usize,
     /// Imported memory of other drivers.
     pub external_memory: usize,
 }
 
 impl Live {
-    /// Whether there is nothing.
+    /// Whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Live {
     }
 }
 
-/// How many of this crate's things exist in this process right now.
+/// How many objects of this crate exist in this process right now.
 pub fn live() -> Live {
     let count = |kind: Kind| COUNTS[kind as usize].load(Ordering::Acquire);
     Live {
@@ -81,7 +81,7 @@ pub fn live() -> Live {
     }
 }
 
-/// What is counted.
+/// The kinds of objects that are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     DeviceAllocation,
@@ -97,7 +97,7 @@ pub(crate) enum Kind {
 
 static COUNTS: [AtomicUsize; 9] = [const { AtomicUsize::new(0) }; 9];
 
-/// Held by a thing for as long as it counts.
+/// Counts the object that holds it, as long as that lives.
 #[derive(Debug)]
 pub(crate) struct Counted(Kind);
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn things_count_as_long_as_they_live() {
-        // Other tests make no pools of the fake device.
+        // No other test makes pools on the fake device.
         let before = live().memory_pools;
         let first = Counted::new(Kind::MemoryPool);
         let second = Counted::new(Kind::MemoryPool);

@@ -1,4 +1,4 @@
-//! What kernels that count have counted.
+//! Counters of kernels compiled with metrics.
 
 use code_object::metrics::{COUNTERS, Counts};
 
@@ -7,12 +7,12 @@ use crate::module::Module;
 use crate::stream::Stream;
 
 impl Module {
-    /// What the kernels of this module have done since it was loaded, or since [`reset_metrics`](Self::reset_metrics): work-items, waves,
-    /// cycles, and bytes by memory and kind of access. Functions that were not inlined come beside the kernels, by their own
-    /// symbols.
+    /// What the kernels of this module have counted since it was loaded, or since
+    /// [`reset_metrics`](Self::reset_metrics): work-items, waves, cycles, and bytes by memory and kind of
+    /// access. Functions that were not inlined are listed beside the kernels, under their own symbols.
     ///
-    /// Only code that `kernel-build` compiled with `Builder::metrics` counts. Counting works on every device, for the kernels do it
-    /// themselves. Waits for kernels of the module that run, and for the stream.
+    /// Only code that `kernel-build` compiled with `Builder::metrics` counts. It works on every device,
+    /// because the kernels do the counting. This waits for running kernels of the module, and for the stream.
     ///
     /// ```no_run
     /// use hip::code_object::metrics::{Access, Space};
@@ -37,10 +37,10 @@ impl Module {
         Ok(table.functions.iter().map(|function| function.counts(&counters)).collect())
     }
 
-    /// Sets what [`metrics`](Self::metrics) reads to zero.
+    /// Resets the counters of [`metrics`](Self::metrics) to zero.
     ///
     /// # Errors
-    /// As there, and [`Error::GlobalInUse`] where another thread reads it just now.
+    /// As there, and [`Error::GlobalInUse`] if another thread is reading them right now.
     pub fn reset_metrics(&self, stream: &Stream) -> Result<()> {
         self.counters().ok_or_else(|| self.counts_nothing())?;
         self.global_mut::<u64>(COUNTERS)?.fill(stream, 0)?;

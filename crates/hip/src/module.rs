@@ -19,10 +19,10 @@ use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
-/// A code object, loaded on a device.
+/// A code object loaded on a device.
 ///
-/// Cheap to clone. Unloaded when the last handle of it and of its [`Function`]s is dropped, after waiting for kernels
-/// of it that still run.
+/// Cheap to clone. Dropping the last handle of it and of its [`Function`]s waits for its running kernels,
+/// then unloads it.
 #[doc(alias = "hipModule_t")]
 #[doc(alias = "CudaModule")]
 #[derive(Clone)]
@@ -36,16 +36,16 @@ struct ModuleInner {
     /// HIP may refer to the bytes as long as the module is loaded.
     image: Box<[u8]>,
     usage: Usage,
-    /// None for a module of other code.
+    /// `None` for a module of other code.
     owned: Option<Counted>,
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     globals: Globals,
-    /// Which of its counters counts what.
+    /// The meanings of its counters.
     counters: Option<Table>,
 }
 
-/// What HIP knows the module by.
+/// HIP's handle of the module.
 #[derive(Clone, Copy)]
 struct ModuleHandle(hipModule_t);
 
@@ -62,7 +62,7 @@ impl ModuleHandle {
 
 const UNNAMED: &str = "<bytes>";
 
-/// What is wrong with a module's bytes.
+/// The error for unreadable bytes of a module.
 fn unreadable(module: &str, source: code_object::Error) -> Error {
     let module = module.to_owned();
     match source {
@@ -72,12 +72,13 @@ fn unreadable(module: &str, source: code_object::Error) -> Error {
 }
 
 impl Module {
-    /// Loads a code object, an ELF file for one AMD target, or of an offload bundle (`.hipfb`, `.co`; compressed ones too) the code
-    /// that fits the device best: its exact target id first, then its processor, then a generic one (`hipModuleLoadData`).
+    /// Loads a code object, which is an ELF file for one AMD target, or the best code in an offload bundle
+    /// (`.hipfb`, `.co`, also compressed): for the device's exact target id, else for its processor, else for
+    /// a generic one (`hipModuleLoadData`).
     ///
     /// # Errors
-    /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they hold no code for the device, with
-    /// the targets that they do hold, else [`Error::Hip`].
+    /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they hold no code for the
+    /// device, with a list of their targets, else [`Error::Hip`].
     #[doc(alias = "hipModuleLoadData")]
     #[doc(alias = "cuModuleLoadData")]
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Self> {
@@ -96,12 +97,14 @@ impl Module {
         Self::load_named(device, &path.to_string_lossy(), &bytes)
     }
 
-    /// Loads what fits the device best from a module that was embedded at build time: code for its exact target id,
-    /// else for its processor, else for a generic processor that covers it. A [compressed](code_object::embedded#compressed-modules)
-    /// module is unpacked, and what is for other targets dropped.
+    /// Loads the best code from a module that was embedded at build time: for the device's exact target id,
+    /// else for its processor, else for a generic processor that covers it. A
+    /// [compressed](code_object::embedded#compressed-modules) module is unpacked, and code for other targets
+    /// is dropped.
     ///
     /// # Errors
-    /// [`Error::WrongTarget`] if nothing fits, which lists what the module has; else as [`load`](Self::load).
+    /// [`Error::WrongTarget`] if nothing fits, with a list of the module's targets; else as
+    /// [`load`](Self::load).
     pub fn load_embedded(device: &Device, module: &code_object::embedded::Module) -> Result<Self> {
         let object = module.for_device(device.target()).ok_or_else(|| Error::WrongTarget {
             module: module.name.to_owned(),
@@ -132,8 +135,8 @@ impl Module {
         let counters = Table::of(&object, &image).map_err(|source| unreadable(name, source))?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module. HIP gets no length:
-        // no header of what the parser accepts leads out of the image.
+        // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the
+        // module. HIP gets no length, but in an image that the parser accepts, no header refers outside it.
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));
@@ -163,15 +166,16 @@ impl Module {
         }))
     }
 
-    /// Wraps a module of other code, which stays that code's: it is not unloaded. Launches of its kernels are checked against
-    /// `code`, the code object that it was loaded from.
+    /// Wraps a module of other code without owning it: dropping the result does not unload the module.
+    /// Launches of its kernels are checked against `code`, the code object that it was loaded from.
     ///
     /// # Errors
     /// [`Error::CodeObject`] if the code cannot be read.
     ///
     /// # Safety
-    /// The handle is that of a module of this device, made by the library behind [`Device::table`] of `code`. It is not unloaded
-    /// before the last clone of the result, and of its functions, has been dropped.
+    /// The handle belongs to a module of this device, which the library behind [`Device::table`] loaded from
+    /// `code`. The module is not unloaded before the last clone of the result, and of its functions, has been
+    /// dropped.
     pub unsafe fn from_raw(device: &Device, handle: hipModule_t, code: &[u8]) -> Result<Self> {
         let name = UNNAMED;
         let object = CodeObject::parse(code)
@@ -185,7 +189,7 @@ impl Module {
         self.0.handle.get()
     }
 
-    /// The module's name: the path of a file, `<bytes>` for one that was loaded from bytes.
+    /// The module's name: the path of a file, or `<bytes>` if it was loaded from bytes.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -195,7 +199,7 @@ impl Module {
         &self.0.device
     }
 
-    /// What its code object says: target, kernels, arguments, resource use.
+    /// Its code object: target, kernels, arguments, resource use.
     pub fn code_object(&self) -> &CodeObject {
         &self.0.object
     }
@@ -205,10 +209,11 @@ impl Module {
         self.0.object.kernels().iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Finds a kernel by its name, mangled for C++ kernels (`hipModuleGetFunction`). HIP is asked once for each name.
+    /// Finds a kernel by its name, mangled for C++ kernels (`hipModuleGetFunction`). Results are cached, so
+    /// HIP is called once for each name.
     ///
     /// # Errors
-    /// [`Error::KernelNotFound`] with the names that come near, else [`Error::Hip`].
+    /// [`Error::KernelNotFound`] with similar names, else [`Error::Hip`].
     #[doc(alias = "hipModuleGetFunction")]
     #[doc(alias = "cuModuleGetFunction")]
     pub fn function(&self, name: &str) -> Result<Function> {
@@ -253,8 +258,8 @@ impl Module {
 }
 
 impl Module {
-    /// Work on `stream` runs the module's code: keeps it loaded until that is done, or in the graph that captures it, and orders it
-    /// with other work on the module's variables.
+    /// Called before work on `stream` runs the module's code. Keeps the module loaded until that work is
+    /// done, or in the graph that captures it, and orders it with other work on the module's variables.
     #[inline]
     pub(crate) fn used_on(&self, stream: &Stream) -> Result<()> {
         if !self.0.usage.is_only(stream) {
@@ -263,7 +268,8 @@ impl Module {
         self.globals_used_on(stream)
     }
 
-    /// Where other streams run the code, or the stream has not yet: as it never has if it is captured.
+    /// The slow path: other streams run the code, or this stream has not run it yet. A captured stream always
+    /// takes this path.
     #[inline(never)]
     fn keep_for(&self, stream: &Stream) {
         match stream.capture() {
@@ -272,12 +278,12 @@ impl Module {
         }
     }
 
-    /// Which of the module's counters counts what, if its kernels count.
+    /// The meanings of the module's counters, if its kernels count.
     pub(crate) fn counters(&self) -> Option<&Table> {
         self.0.counters.as_ref()
     }
 
-    /// What is known of the uses of the module's variables.
+    /// The record of the module's variables.
     pub(crate) fn globals(&self) -> &Globals {
         &self.0.globals
     }
@@ -301,8 +307,8 @@ impl Drop for ModuleInner {
         release("module", move || {
             usage.finish("module", (image, owned), |(image, owned)| {
                 let Some(counted) = owned else { return };
-                // SAFETY: the module is unloaded once; its functions and graphs hold it, so there are none, and no kernel of it runs,
-                // however the streams that were to run one have ended.
+                // SAFETY: the module is unloaded once. Its functions and graphs hold it, so none exist, and
+                // none of its kernels runs, however their streams have ended.
                 let unloaded =
                     unsafe { device.release(|| call!(device.table(), hipModuleUnload(handle.get()))) };
                 dropped("module", unloaded);

@@ -1,22 +1,22 @@
 //! Known faults of AMD's HIP library, each with the public report that describes it.
 //!
-//! An entry says what was reported for the versions named there, not that other versions are free of it.
+//! An entry lists the versions with reports. Other versions may have the fault, too.
 
 use std::fmt;
 
 use hip_sys::Version;
 
-/// What a fault does to a program.
+/// A fault's effect on a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Memory holds something else than what was written, or the process dies.
+    /// Memory has wrong contents, or the process dies.
     Corruption,
     /// A call never returns.
     Hang,
-    /// A call fails that should not.
+    /// A call fails although it should succeed.
     Failure,
-    /// Memory is never given back.
+    /// Memory is never released.
     Leak,
 }
 
@@ -24,24 +24,24 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quirk {
-    /// The HIP functions concerned.
+    /// The affected HIP functions.
     pub functions: &'static [&'static str],
-    /// The first version (major, minor) that it was reported for.
+    /// The first version (major, minor) with a report.
     pub from: (u32, u32),
-    /// The first version that is reported to be free of it, if one is.
+    /// The first version that is reported to be fixed, if any.
     pub before: Option<(u32, u32)>,
-    /// The processors that it was reported for; empty if it does not depend on the processor.
+    /// The processors with reports; empty if the fault does not depend on the processor.
     pub processors: &'static [&'static str],
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
-    /// What happens, in a sentence.
+    /// A short description.
     pub what: &'static str,
     /// The public report.
     pub report: &'static str,
 }
 
 impl Quirk {
-    /// Whether it is to be expected of a version of the library on a processor.
+    /// Whether a version of the library has it on a processor.
     fn concerns(&self, version: Version, processor: &str) -> bool {
         let version = (version.major, version.minor);
         version >= self.from
@@ -49,20 +49,20 @@ impl Quirk {
             && (self.processors.is_empty() || self.processors.contains(&processor))
     }
 
-    /// Whether a program should not use what it is about.
+    /// Whether programs should not use the affected functions.
     pub(crate) fn is_grave(&self) -> bool {
         matches!(self.effect, Effect::Corruption | Effect::Hang)
     }
 }
 
-/// What happens, and where that is reported.
+/// The description and the report.
 impl fmt::Display for Quirk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.what, self.report)
     }
 }
 
-/// Functions that allocate and free in a stream's order.
+/// Functions that allocate and free in stream order.
 const STREAM_ORDERED: &[&str] = &["hipMallocAsync", "hipMallocFromPoolAsync", "hipFreeAsync"];
 
 pub(crate) const GRAPH_LAUNCH: &str = "hipGraphLaunch";
@@ -75,7 +75,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Corruption,
-        what: "memory that was freed on another stream than it was allocated on comes back zeroed while it is in use, unless the \
+        what: "memory that is freed on a different stream than it was allocated on is later zeroed while in use, unless the \
                pool's release threshold is raised; reported for gfx1030, with crashes on gfx1032 and gfx1201",
         report: "https://github.com/ROCm/rocm-systems/issues/10943",
     },
@@ -85,7 +85,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Corruption,
-        what: "an allocation that fails for lack of memory keeps what it had got, and the process dies of a double free",
+        what: "an allocation that fails for lack of memory keeps the part that it got, and the process dies of a double free",
         report: "https://github.com/ROCm/rocm-systems/issues/11642",
     },
     Quirk {
@@ -94,7 +94,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &["gfx1100", "gfx1101"],
         effect: Effect::Corruption,
-        what: "allocations fail for lack of memory that there is, or crash",
+        what: "allocations crash, or fail as out of memory although there is enough",
         report: "https://github.com/ROCm/legacy-rocm-build/issues/6178",
     },
     Quirk {
@@ -103,7 +103,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Failure,
-        what: "allocations are refused while another stream captures, in the relaxed mode too",
+        what: "allocations are refused while another stream captures, even in relaxed mode",
         report: "https://github.com/ROCm/legacy-rocm-build/issues/6681",
     },
     Quirk {
@@ -112,7 +112,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: Some((7, 0)),
         processors: &[],
         effect: Effect::Failure,
-        what: "allocations fail for lack of memory where `hipMalloc` does not",
+        what: "allocations fail as out of memory where `hipMalloc` succeeds",
         report: "https://github.com/ROCm/hip/issues/3775",
     },
     Quirk {
@@ -121,7 +121,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: Some((6, 1)),
         processors: &[],
         effect: Effect::Hang,
-        what: "several threads that free hang; reported for 5.6 to 6.0",
+        what: "freeing on several threads hangs; reported for 5.6 to 6.0",
         report: "https://github.com/ROCm/hip/issues/3370",
     },
     Quirk {
@@ -130,7 +130,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: Some((5, 6)),
         processors: &[],
         effect: Effect::Failure,
-        what: "allocating no bytes and freeing a null pointer are errors; this crate does neither",
+        what: "allocating 0 bytes and freeing a null pointer are errors; this crate does neither",
         report: "https://github.com/alpaka-group/alpaka/pull/2197",
     },
     Quirk {
@@ -148,8 +148,8 @@ pub static QUIRKS: &[Quirk] = &[
         before: Some((7, 14)),
         processors: &[],
         effect: Effect::Failure,
-        what: "a part of what is mapped in a range is refused unless it is as long as some of the first pieces together, counted in no \
-               certain order; this crate gives access to all of a buffer in one call",
+        what: "access to a part of a mapped range is refused unless its size is the total of the range's first few pieces, in an \
+               unspecified order; this crate gives access to all of a buffer in one call",
         report: "https://github.com/ROCm/rocm-systems/issues/2516",
     },
     Quirk {
@@ -158,7 +158,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: Some((7, 2)),
         processors: &[],
         effect: Effect::Corruption,
-        what: "events of several processes are done as soon as they are recorded, whatever runs before them, and nothing waits for them",
+        what: "events shared between processes are done as soon as they are recorded, whatever runs before them, so nothing waits for them",
         report: "https://github.com/ROCm/hip/issues/3778",
     },
     Quirk {
@@ -167,7 +167,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Corruption,
-        what: "nodes that are enabled or disabled after the executable graph has run go on as before",
+        what: "enabling or disabling nodes after the executable graph has run has no effect",
         report: "https://github.com/ROCm/rocm-systems/pull/9063",
     },
     Quirk {
@@ -176,7 +176,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Corruption,
-        what: "all nodes without a predecessor but the first do not wait for what the stream was given before; this crate waits for the \
+        what: "of the nodes without a predecessor, only the first waits for the stream's earlier work; this crate waits for the \
                stream before it launches a graph with several of them",
         report: "https://github.com/ferrocm/ferrocm/blob/main/docs/use/amd-hip.md#graphs-with-several-roots",
     },
@@ -186,7 +186,7 @@ pub static QUIRKS: &[Quirk] = &[
         before: None,
         processors: &[],
         effect: Effect::Failure,
-        what: "no priority is accepted, whichever it is",
+        what: "every priority is refused",
         report: "https://github.com/ROCm/rocm-systems/pull/11278",
     },
 ];
@@ -196,7 +196,8 @@ pub(crate) fn known(version: Version, processor: &str) -> impl Iterator<Item = &
     QUIRKS.iter().filter(move |quirk| quirk.concerns(version, processor))
 }
 
-/// Environment variable: `ignore` has grave known faults traced like all others, and no longer refused.
+/// The environment variable for known faults. With the value `ignore`, serious faults are only traced, like
+/// all others, instead of refused.
 pub const KNOWN_FAULTS_VARIABLE: &str = variables::KNOWN_FAULTS.name;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! What a device tells about its kernels, as data: faults, counters, and what to ask a virtual GPU for.
+//! Reports of a device about its kernels, as data: faults, counters, and the options for them.
 //!
-//! [`FaultReport::details`](crate::FaultReport::details) has a [`Fault`], [`Stream::take_counters`](crate::Stream::take_counters)
-//! gives [`Counters`], and [`VirtualGpu`](crate::uri::VirtualGpu) takes [`Checks`] and a [`CounterFormat`]. They are the types of
-//! the crate `gpu-report`, which needs neither a device nor the virtual GPU, so that other programs can read reports too.
+//! [`FaultReport::details`](crate::FaultReport::details) has a [`Fault`],
+//! [`Stream::take_counters`](crate::Stream::take_counters) gives [`Counters`], and
+//! [`VirtualGpu`](crate::uri::VirtualGpu) takes [`Checks`] and a [`CounterFormat`]. These types come from the
+//! crate `gpu-report`, which needs neither a device nor the virtual GPU, so other programs can read reports,
+//! too.
 
 pub use gpu_report::{
     AccessKind, Allocation, Branches, CacheLines, Checks, ChecksError, Class, CounterFormat,

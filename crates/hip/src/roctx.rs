@@ -1,8 +1,8 @@
-//! Marks and ranges for AMD's profilers: what a program is doing, on its timeline.
+//! Marks and ranges for AMD's profilers, which show on the timeline what a program is doing.
 //!
-//! AMD's library for that (`librocprofiler-sdk-roctx`, `libroctx64`) is opened at run time, at the first use; the variable
-//! `FERROCM_ROCTX_LIBRARY` names another file. Where there is none, marks and ranges do nothing, by design: programs keep
-//! them in, and nobody profiles without the library. [`available`] says which it is, and why.
+//! AMD's library for this (`librocprofiler-sdk-roctx`, `libroctx64`) is opened on first use; the variable
+//! `FERROCM_ROCTX_LIBRARY` names another file. Without the library, marks and ranges do nothing, so programs
+//! can always keep them. [`available`] says which library is used, or why there is none.
 //!
 //! ```
 //! let _step = hip::roctx::range("decode");
@@ -50,10 +50,11 @@ struct Loaded {
     path: PathBuf,
 }
 
-/// The library, looked for once.
+/// The library; the search runs once.
 fn library() -> &'static Result<Loaded, LoadError> {
     static LIBRARY: OnceLock<Result<Loaded, LoadError>> = OnceLock::new();
-    // SAFETY: the names are those of AMD's library in every release, whose initialisers may run in any process.
+    // SAFETY: these are the names of AMD's library in every release, and its initialisers may run in any
+    // process.
     LIBRARY.get_or_init(|| load(&unsafe { Library::find(&SEARCH) }?))
 }
 
@@ -88,10 +89,10 @@ fn functions() -> Option<&'static Functions> {
     library().as_ref().ok().map(|loaded| &loaded.functions)
 }
 
-/// The file of the library that takes marks and ranges.
+/// The file of the library that receives marks and ranges.
 ///
 /// # Errors
-/// Every place that was tried, if there is none; marks and ranges then do nothing.
+/// If there is no library, every place that was tried. Marks and ranges then do nothing.
 pub fn available() -> Result<&'static Path, &'static LoadError> {
     library().as_ref().map(|loaded| loaded.path.as_path())
 }
@@ -105,16 +106,16 @@ pub fn mark(name: &str) {
     }
 }
 
-/// Begins a range that ends when the result is dropped (`roctxRangePushA`, `roctxRangePop`). Ranges of a thread are nested: they
-/// end in the reverse order of their beginnings.
+/// Begins a range that ends when the result is dropped (`roctxRangePushA`, `roctxRangePop`). Ranges of a
+/// thread are nested: they end in reverse order.
 #[doc(alias = "roctxRangePush")]
 #[doc(alias = "nvtxRangePush")]
 pub fn range(name: &str) -> Range {
     Range::begin(functions(), name)
 }
 
-/// Begins a range that may end on any thread and overlap others: by [`StartedRange::stop`], or when the result is dropped
-/// (`roctxRangeStartA`, `roctxRangeStop`).
+/// Begins a range that can end on any thread and overlap others (`roctxRangeStartA`, `roctxRangeStop`).
+/// [`StartedRange::stop`], or dropping the result, ends it.
 #[doc(alias = "roctxRangeStart")]
 #[doc(alias = "nvtxRangeStart")]
 pub fn start(name: &str) -> StartedRange {
@@ -129,16 +130,16 @@ pub struct Range {
     thread: PhantomData<*const ()>,
 }
 
-/// A range that is bound to no thread: made by [`start`].
+/// A range that is not bound to a thread: made by [`start`].
 #[must_use = "the range ends when this is dropped"]
 pub struct StartedRange {
-    /// Where it is known, and as what.
+    /// The library that knows the range, and its id there.
     id: Option<(&'static Functions, u64)>,
 }
 
 impl Functions {
     fn mark(&self, name: &str) {
-        // SAFETY: the text ends in NUL, and the library copies what it keeps of it.
+        // SAFETY: the text ends in NUL, and the library copies what it keeps.
         unsafe { (self.mark)(text(name).as_ptr()) };
     }
 }
@@ -146,7 +147,7 @@ impl Functions {
 impl Range {
     fn begin(functions: Option<&'static Functions>, name: &str) -> Self {
         if let Some(functions) = functions {
-            // SAFETY: the text ends in NUL, and the library copies what it keeps of it.
+            // SAFETY: the text ends in NUL, and the library copies what it keeps.
             unsafe { (functions.push)(text(name).as_ptr()) };
         }
         Self { functions, thread: PhantomData }
@@ -164,7 +165,7 @@ impl Drop for Range {
 
 impl StartedRange {
     fn begin(functions: Option<&'static Functions>, name: &str) -> Self {
-        // SAFETY: the text ends in NUL, and the library copies what it keeps of it.
+        // SAFETY: the text ends in NUL, and the library copies what it keeps.
         let id = functions.map(|functions| (functions, unsafe { (functions.start)(text(name).as_ptr()) }));
         Self { id }
     }
@@ -178,7 +179,7 @@ impl StartedRange {
 impl Drop for StartedRange {
     fn drop(&mut self) {
         if let Some((functions, id)) = self.id {
-            // SAFETY: the number is one that the library gave, and is given back once.
+            // SAFETY: the number came from the library, and is passed back once.
             unsafe { (functions.stop)(id) };
         }
     }
@@ -196,7 +197,7 @@ impl std::fmt::Debug for StartedRange {
     }
 }
 
-/// The name up to its first NUL, as C wants it.
+/// The name up to its first NUL, as a C string.
 fn text(name: &str) -> CString {
     let end = name.find('\0').unwrap_or(name.len());
     CString::new(&name[..end]).unwrap_or_default()

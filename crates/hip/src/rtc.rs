@@ -1,8 +1,8 @@
 //! Compiling kernels at run time (`hiprtc`).
 //!
-//! A [`Compiler`] is AMD's `libhiprtc` if there is one, else the device compiler that
-//! [`device-compiler`](https://docs.rs/ferrocm-device-compiler) finds. It makes code of a [`Program`] for a device's target id. What it has
-//! made once is found again in a cache on disk.
+//! A [`Compiler`] is AMD's `libhiprtc` if it is installed, else the device compiler that
+//! [`device-compiler`](https://docs.rs/ferrocm-device-compiler) finds. It compiles a [`Program`] for a
+//! device's target id. Results are cached on disk.
 //!
 //! ```no_run
 //! use hip::Device;
@@ -20,32 +20,36 @@
 //! # }
 //! ```
 //!
-//! For the simple case there is [`Device::compile`](crate::Device::compile).
+//! For simple cases, use [`Device::compile`](crate::Device::compile).
 //!
-//! Programs are CUDA's unless they include a header of HIP's: CUDA's headers and names are there, and warps have 32 lanes on every
-//! device. [`Dialect`] says more.
-//!
-//! # What launches know of the code
-//! This machine's device compiler tells what each kernel takes and writes, which launches then [check](crate::launch), and holds
-//! source lines for [faults](crate::FaultReport), unless the options say `-g0`. AMD's library tells neither:
-//! [`Function::parameters`](crate::Function::parameters) shows what is known.
+//! Programs are CUDA unless they include a HIP header. In CUDA, CUDA's headers and names are available, and
+//! warps have 32 lanes on every device. [`Dialect`] explains more.
+//! # Checks of launches
+//! This machine's device compiler records what each kernel takes and writes, so that launches can
+//! [check](crate::launch) it, and source lines for [faults](crate::FaultReport), unless the options contain
+//! `-g0`. AMD's library records neither. [`Function::parameters`](crate::Function::parameters) shows what is
+//! recorded.
 //!
 //! # The cache
-//! Code is found again by a hash of source, name, headers, options, name expressions, target id and compiler (what it says of itself),
-//! and by the machine's files: those that the compiler has read, by their content, and those that it looked for and did not find. The
-//! compiler tells them, whatever way the source names them. Where it cannot tell, a program is compiled each time: where a macro makes
-//! the name that `__has_include` asks for, where inline assembly may read a file (`.incbin`), and where an option names a file that is
-//! no header. AMD's library tells nothing, and compiles each time ([`Compiler::is_caching`]); it may have a cache of its own.
+//! The key is a hash of source, name, headers, options, name expressions, target id and compiler identity. An
+//! entry also records the machine's files: those that the compiler read, by content, and those that it looked
+//! for and did not find. The compiler reports them, however the source names them. If it cannot, the program
+//! is compiled each time: when a macro forms the name in `__has_include`, when inline assembly may read a
+//! file (`.incbin`), and when an option names a file that is not a header. AMD's library reports nothing and
+//! compiles each time ([`Compiler::is_caching`]); it may have its own cache.
 //!
-//! It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache folder, or where [`Compiler::cache`]
-//! says. Files appear complete or not at all and are verified when they are read, so that any number of processes of a user may use it
-//! at once. A cache is the user's alone: a folder of somebody else's, or that others may write to, is refused, and so is a file in it.
+//! The cache is in the subfolder `rtc` of the folder that `FERROCM_CACHE` names, else of `ferrocm` in the
+//! user's cache folder. [`Compiler::cache`] chooses another place. Files appear complete or not at all and
+//! are verified when they are read, so any number of a user's processes can share the cache. It must belong
+//! to the user alone: a folder or file that belongs to somebody else, or that others may write to, is
+//! refused.
 //!
 //! # Limits
-//! A few lines of templates keep a compiler busy for ever. One that takes five minutes, or 2 GiB of memory, is ended, and the program is an
-//! error that says so; [`Compiler::time_limit`] and [`Compiler::memory_limit`] set other limits, and so do the variables
-//! `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (`4GiB`), `none` for no limit. AMD's library compiles inside of the
-//! process, and has none.
+//! A few lines of templates can keep a compiler busy for ever. A compiler that takes more than five minutes,
+//! or 2 GiB of memory, is stopped, and the error says so. [`Compiler::time_limit`] and
+//! [`Compiler::memory_limit`] change the limits, and so do the variables `FERROCM_RTC_TIMEOUT` (seconds) and
+//! `FERROCM_RTC_MEMORY` (`4GiB`); `none` removes a limit. AMD's library compiles inside the process, without
+//! limits.
 
 mod compiler;
 mod program;

@@ -38,16 +38,16 @@ pub use wait::Awaited;
 
 /// A queue of work on one device, run in the order in which it was enqueued.
 ///
-/// A clone is another handle of the same stream. When the last handle is dropped, the work is waited for and the stream
-/// is destroyed; work that must be awaited with its errors is awaited with [`synchronize`](Self::synchronize).
+/// A clone is another handle of the same stream. Dropping the last handle waits for the work and destroys the
+/// stream. To get errors of the work, call [`synchronize`](Self::synchronize) first.
 ///
-/// Streams made by [`Device::stream`] do not synchronise with the default stream by themselves
-/// (`hipStreamNonBlocking`). Buffers do: using a buffer on another stream than before makes that stream wait for
-/// the earlier uses, see [`DeviceBuffer`](crate::DeviceBuffer).
+/// Streams made by [`Device::stream`] do not synchronise with the default stream (`hipStreamNonBlocking`).
+/// Buffers order streams: when a buffer is used on a different stream than before, that stream waits for
+/// conflicting earlier uses, see [`DeviceBuffer`](crate::DeviceBuffer).
 ///
 /// # Faults
-/// A kernel that accesses memory it must not ends with [`Error::Fault`], reported by the next call that waits for
-/// its stream. That stream accepts no more work; other streams and new ones do.
+/// If a kernel makes an invalid memory access, the next call that waits for its stream returns
+/// [`Error::Fault`]. That stream accepts no more work; other streams and new ones do.
 #[doc(alias = "hipStream_t")]
 #[doc(alias = "cudaStream_t")]
 #[derive(Clone, Debug)]
@@ -58,16 +58,17 @@ pub(crate) struct StreamInner {
     queue: Queue,
     /// Unique in the process and never 0, so that it can stand for the stream in an atomic.
     id: u64,
-    /// The default stream belongs to the library.
+    /// `None` for the default stream, which belongs to the library.
     owned: Option<Counted>,
     points: Arc<PointEvents>,
     closed: Arc<Closed>,
-    /// What it submits becomes part of a graph.
+    /// If set, submitted work becomes part of a graph.
     capture: Option<Arc<Capture>>,
     owed: Owed,
 }
 
-/// The failure of a host code's launch that a wait for somebody else has been told of. Whoever waits for the stream is told, too.
+/// The failure of a launch by host code that an internal wait has consumed. The next caller that waits for
+/// the stream gets it, too.
 #[derive(Debug, Default)]
 struct Owed {
     any: AtomicBool,
@@ -84,36 +85,36 @@ impl Owed {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Tells who only asks.
+    /// Returns the error to a query, and keeps it.
     fn look(&self) -> Result<()> {
         let owed = if self.any.load(Ordering::Acquire) { self.lock().clone() } else { None };
         owed.map_or(Ok(()), |error| Err(Error::HostLaunch(error)))
     }
 
-    /// Tells who waits.
+    /// Returns the error to a wait, and removes it.
     fn take(&self) -> Result<()> {
         let owed = if self.any.swap(false, Ordering::AcqRel) { self.lock().take() } else { None };
         owed.map_or(Ok(()), |error| Err(Error::HostLaunch(error)))
     }
 }
 
-/// How a stream ended, once it has. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
+/// How a stream ended, once it has. A `Weak` alone cannot tell, because it is dead while `Drop` still waits.
 #[derive(Debug)]
 struct Closed {
     ended: Mutex<Option<Ended>>,
     told: Condvar,
-    /// The stream's [era](Stream::era), its last one when it has ended.
+    /// The stream's [era](Stream::era), or its last one if it has ended.
     era: AtomicU64,
-    /// What the stream was given in eras before this one is done.
+    /// All work from eras before this one is done.
     done_before: AtomicU64,
 }
 
-/// All work of the stream is done, unless that could not be found out.
+/// The end of a stream: all its work is done, unless waiting failed.
 #[derive(Debug, Default)]
 struct Ended {
     /// The fault that ended it early.
     fault: Option<FaultReport>,
-    /// What waiting for it has failed with. Its work may still run, so that it was not destroyed.
+    /// The error of a failed wait. The stream's work may still run, so it was not destroyed.
     unfinished: Option<hipError_t>,
 }
 
@@ -126,7 +127,8 @@ pub(crate) struct WeakStream {
 }
 
 impl WeakStream {
-    /// The stream, or nothing if it has been destroyed and its work is done; blocks while it is being destroyed.
+    /// The stream, or `None` if it has been destroyed and its work is done. Blocks while it is being
+    /// destroyed.
     pub(crate) fn upgrade(&self) -> Option<Stream> {
         if let Some(stream) = self.stream.upgrade() {
             return Some(Stream(stream));
@@ -138,19 +140,20 @@ impl WeakStream {
         None
     }
 
-    /// Whether the stream has been destroyed and all its work was done.
+    /// Whether the stream has been destroyed after completing all its work.
     pub(crate) fn is_gone(&self) -> bool {
         let is_good = |ended: &Ended| ended.fault.is_none() && ended.unfinished.is_none();
         self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_good)
     }
 
-    /// Whether the stream has been destroyed, with whatever result: nothing of it runs any more. What it waited for may, if it failed.
+    /// Whether the stream has been destroyed, with any result: none of its work runs any more. If it failed,
+    /// work that it waited for may still run.
     pub(crate) fn is_over(&self) -> bool {
         let is_over = |ended: &Ended| ended.unfinished.is_none();
         self.stream.strong_count() == 0 && self.closed.lock().as_ref().is_some_and(is_over)
     }
 
-    /// Whether nothing of the stream itself runs any more, without waiting for it. Where that cannot be told, it does.
+    /// Whether the stream itself runs nothing any more, without waiting. `false` if that is unknown.
     pub(crate) fn is_idle(&self) -> bool {
         match self.stream.upgrade() {
             Some(stream) => Stream(stream).is_done().unwrap_or_else(|error| error.tells_the_end()),
@@ -168,7 +171,7 @@ impl WeakStream {
         self.closed.era.load(Ordering::Acquire)
     }
 
-    /// Whether what the stream was given in an era is known to be done, whatever has become of it since.
+    /// Whether the stream's work of an era is known to be done, whatever has happened to the stream since.
     pub(crate) fn has_done(&self, era: u64) -> bool {
         era < self.closed.done_before.load(Ordering::Acquire)
     }
@@ -183,7 +186,8 @@ impl WeakStream {
         }
     }
 
-    /// As [`Stream::finish`], of a stream that may be gone, and for somebody else: who waits for the stream itself is told as well.
+    /// As [`Stream::finish`], for a stream that may be gone. A launch error is kept, so that callers that
+    /// wait for the stream itself get it, too.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         match self.upgrade() {
             Some(stream) => {
@@ -197,7 +201,7 @@ impl WeakStream {
         }
     }
 
-    /// Keeps an error for who waits for the stream, if it is one of a launch.
+    /// If it is a launch error, keeps it for the next caller that waits for the stream.
     pub(crate) fn owe(&self, error: Error) {
         if let Error::HostLaunch(error) = error
             && let Some(stream) = self.upgrade()
@@ -206,7 +210,7 @@ impl WeakStream {
         }
     }
 
-    /// The fault of the stream, or a launch on it that has failed, if one is known by now.
+    /// The fault of the stream, or a failed launch on it, if one is known.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         match self.upgrade() {
@@ -239,7 +243,7 @@ impl Closed {
     }
 }
 
-/// A number for a stream or an era of one, never 0 and never the same.
+/// A unique number for a stream or an era, never 0.
 fn next_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -251,7 +255,7 @@ impl Stream {
         Self::from_handle(device, std::ptr::null_mut(), false, None)
     }
 
-    /// A stream of HIP's. With a capture, it serves nothing else.
+    /// Wraps a HIP stream. With a capture, it can only be used for that.
     fn from_handle(device: Device, handle: hipStream_t, owned: bool, capture: Option<Arc<Capture>>) -> Self {
         let id = next_number();
         let points = PointEvents::new(device.clone());
@@ -278,7 +282,7 @@ impl Stream {
         &self.0.queue.device
     }
 
-    /// How urgent its work is; smaller numbers are more urgent (`hipStreamGetPriority`).
+    /// The priority of its work; smaller numbers are more urgent (`hipStreamGetPriority`).
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -311,8 +315,8 @@ impl Stream {
     /// Blocks until all work enqueued so far is done (`hipStreamSynchronize`).
     ///
     /// # Errors
-    /// [`Error::Fault`] if a kernel of this stream ended abnormally, [`Error::HostLaunch`] if compiled host code has launched one that
-    /// could not be launched, else [`Error::Hip`].
+    /// [`Error::Fault`] if a kernel of this stream ended abnormally, [`Error::HostLaunch`] if a launch by
+    /// compiled host code has failed, else [`Error::Hip`].
     #[doc(alias = "hipStreamSynchronize")]
     #[doc(alias = "cuStreamSynchronize")]
     #[doc(alias = "cudaStreamSynchronize")]
@@ -325,8 +329,8 @@ impl Stream {
         self.0.owed.take()
     }
 
-    /// Blocks until nothing that was enqueued so far runs any more, and says how it ended. An error of its own means that something may
-    /// still run.
+    /// Blocks until no work enqueued so far runs any more, and returns how it ended. The outer error means
+    /// that something may still run.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         self.make_current()?;
         let era = self.begin_era();
@@ -337,17 +341,18 @@ impl Stream {
         Ok(over.and_then(|()| self.0.owed.take()))
     }
 
-    /// Blocks until nothing that was enqueued so far uses memory that its caller has borrowed.
+    /// Blocks until no work enqueued so far uses memory that the caller has borrowed.
     ///
-    /// Such memory cannot be kept from its owner. So this does not return before the work is over: it tries again, for what makes a
-    /// wait fail may pass (another thread's capture), and in the end aborts the process.
+    /// The owner gets such memory back, so this must not return before the work is over. If a wait fails, it
+    /// retries, because the cause may be temporary (another thread's capture), and in the end it aborts the
+    /// process.
     pub(crate) fn finish_borrowed(&self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(2);
         let begun = Instant::now();
         loop {
             match self.finish() {
                 Ok(over) => return over,
-                // Refused before HIP sees it, as the copies were.
+                // Refused before reaching HIP, and so were the copies.
                 Err(error @ (Error::HostFunction | Error::Graph(_))) => return Err(error),
                 Err(error) if begun.elapsed() > PATIENCE => {
                     tracing::error!(%error, "a copy of borrowed memory cannot be waited for");
@@ -377,12 +382,15 @@ impl Stream {
         Ok(done)
     }
 
-    /// Makes work enqueued from now on wait for `event`, on the device; the host goes on (`hipStreamWaitEvent`).
+    /// Makes work enqueued from now on wait for `event` on the device; does not block the host
+    /// (`hipStreamWaitEvent`).
     ///
-    /// An event that was never recorded is not waited for. It may be another device's, of the same runtime.
+    /// An event that was never recorded does not delay the stream. The event may belong to another device of
+    /// the same runtime.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the event is of another runtime, such as a virtual GPU's for a stream of a real one,
+    /// [`Error::OtherDevice`] if the event belongs to another runtime, such as a virtual GPU's event for a
+    /// real GPU's stream,
     /// [`Error::Fault`] if this stream has faulted, else [`Error::Hip`].
     #[doc(alias = "hipStreamWaitEvent")]
     #[doc(alias = "cudaStreamWaitEvent")]
@@ -390,11 +398,11 @@ impl Stream {
     pub fn wait_event(&self, event: &Event) -> Result<()> {
         self.device().same_runtime(event.device(), "hipStreamWaitEvent", "event")?;
         self.make_current()?;
-        // SAFETY: both handles are valid during the call, and HIP keeps what it needs of the event.
+        // SAFETY: both handles are valid during the call, and HIP keeps what it needs.
         self.check(unsafe { call!(self.table(), hipStreamWaitEvent(self.handle(), event.handle(), 0)) })
     }
 
-    /// Makes an event at this point of the stream: it is done when all work enqueued so far is.
+    /// Records a new event at this point of the stream. It is done when all work enqueued so far is.
     ///
     /// # Errors
     /// As [`Event::record`].
@@ -404,12 +412,13 @@ impl Stream {
         Ok(event)
     }
 
-    /// Makes work enqueued from now on wait for all work enqueued so far on `other`, which may be another device's of the same
-    /// runtime. If `other` fails, the wait ends when nothing of `other` runs any more; what that in turn was waiting for may then still
-    /// run.
+    /// Makes work enqueued from now on wait for all work enqueued so far on `other`, which may belong to
+    /// another device of the same runtime. If `other` fails, the wait ends when `other` runs nothing any
+    /// more. Work that `other` was waiting for may then still run.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the streams are of two runtimes, [`Error::Fault`] if one of them has faulted.
+    /// [`Error::OtherDevice`] if the streams belong to different runtimes, [`Error::Fault`] if one of them
+    /// has faulted.
     pub fn wait_stream(&self, other: &Self) -> Result<()> {
         self.device().same_runtime(other.device(), "hipStreamWaitEvent", "stream")?;
         if self.id() == other.id() {
@@ -421,7 +430,7 @@ impl Stream {
         }
     }
 
-    /// Turns an error into [`Error::Fault`] where it is one.
+    /// Turns an error into [`Error::Fault`] if it is a fault.
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
         self.0.queue.check(result)
     }
@@ -444,21 +453,21 @@ impl Stream {
         self.0.id
     }
 
-    /// A number, unique in the process, never 0 and growing, that changes with each wait for the stream: what it was given before is done
-    /// when the wait is over without an error, whatever becomes of it then.
+    /// A number that grows with each wait for the stream; never 0, and unique in the process. When a wait
+    /// ends without an error, all work from earlier eras is done, whatever happens to the stream later.
     #[inline]
     pub(crate) fn era(&self) -> u64 {
         self.0.closed.era.load(Ordering::Acquire)
     }
 
-    /// A wait begins: what the stream is given from now on is of a new era.
+    /// Begins a wait: work submitted from now on belongs to a new era.
     fn begin_era(&self) -> u64 {
         let era = next_number();
         self.0.closed.era.fetch_max(era, Ordering::AcqRel);
         era
     }
 
-    /// A wait is over that has begun this era.
+    /// Ends the wait that began this era.
     fn end_eras_before(&self, era: u64) {
         self.0.closed.done_before.fetch_max(era, Ordering::AcqRel);
     }
@@ -468,8 +477,8 @@ impl Stream {
         self.device().table()
     }
 
-    /// Makes the stream's device current on this thread, cheaply where it already is. Refuses streams that are captured: most of
-    /// what uses a stream waits for it, or uses memory that a graph would not keep.
+    /// Makes the stream's device current on this thread, cheaply if it already is. Refuses captured streams,
+    /// because most operations wait for the stream, or use memory that a graph would not keep.
     pub(crate) fn make_current(&self) -> Result<()> {
         match self.capture() {
             None => self.device().make_current(),
@@ -477,7 +486,8 @@ impl Stream {
         }
     }
 
-    /// As [`make_current`](Self::make_current), for work that may be captured: what it uses is registered.
+    /// As [`make_current`](Self::make_current), for work that can be captured because its resources are
+    /// registered.
     #[inline]
     pub(crate) fn make_current_or_capture(&self) -> Result<()> {
         if let Some(capture) = self.capture() {
@@ -514,7 +524,7 @@ impl Drop for StreamInner {
     }
 }
 
-/// What is left to do when the last handle of a stream is gone.
+/// The clean-up after the last handle of a stream is dropped.
 struct Ending {
     queue: Queue,
     owned: Option<Counted>,
@@ -522,9 +532,9 @@ struct Ending {
 }
 
 impl Ending {
-    /// Waits for the work, releases the handles, and tells how it ended.
+    /// Waits for the work, releases the handles, and publishes how it ended.
     fn run(self) {
-        /// Tells those who wait for the end, also if what is told to the program's `tracing` subscriber makes that panic.
+        /// Notifies those that wait for the end, even if the program's `tracing` subscriber panics.
         struct Tell<'a>(&'a Closed);
 
         impl Drop for Tell<'_> {
@@ -543,13 +553,13 @@ impl Ending {
     fn destroy(&self) -> Ended {
         let Queue { device, handle } = &self.queue;
         let table = device.table();
-        // Buffers rely on it that a stream that is gone has no more work.
+        // Buffers rely on the fact that a destroyed stream has no more work.
         let mut ended = Ended::default();
         match device.make_current().and_then(|()| self.queue.finish()) {
             Ok(Ok(())) => {}
-            // It was or would have been reported to whoever waited; here it means that nothing runs any more.
+            // Waits report this fault; here it means that nothing runs any more.
             Ok(Err(Error::Fault(report))) => {
-                tracing::warn!(%report, "a stream was dropped that had faulted");
+                tracing::warn!(%report, "a faulted stream was dropped");
                 ended.fault = Some(*report);
             }
             Ok(failed) => dropped("stream", failed),
@@ -560,7 +570,8 @@ impl Ending {
             }
         }
         if self.owned.is_some() {
-            // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
+            // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any
+            // more.
             dropped("stream", unsafe { call!(table, hipStreamDestroy(*handle)) });
         }
         ended

@@ -1,5 +1,5 @@
-//! Threads for what must not run where it comes up: waiting for events, waking tasks, and releasing things from host
-//! functions.
+//! Threads for jobs that the current thread must not do: waiting for events, waking tasks, and releasing
+//! objects from host functions.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads that have nothing to do, each by the channel that it takes jobs from.
+/// Idle threads, each with the channel that it takes jobs from.
 static IDLE: Mutex<Vec<(u64, Sender<Job>)>> = Mutex::new(Vec::new());
 /// How long a thread waits for its next job before it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,14 +18,14 @@ fn idle() -> std::sync::MutexGuard<'static, Vec<(u64, Sender<Job>)>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A job for which there is no thread.
+/// A job that no thread could be found for.
 pub(crate) struct Refused {
     pub(crate) job: Job,
     reason: String,
 }
 
 impl Refused {
-    /// The job is kept for good, with all that it holds.
+    /// Leaks the job and everything that it holds.
     pub(crate) fn keep(self) -> Error {
         std::mem::forget(self.job);
         Error::Thread { reason: self.reason }
@@ -40,14 +40,14 @@ impl From<Refused> for Error {
 
 #[cfg(test)]
 thread_local! {
-    /// This thread is refused others.
+    /// Makes this thread's requests for others fail.
     pub(crate) static REFUSED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs a job on a thread that has nothing else to do: an idle one, else a new one. The job may block.
+/// Runs a job on an idle thread, else on a new one. The job may block.
 ///
 /// # Errors
-/// The job comes back if the system refuses a thread.
+/// Returns the job if the system cannot start a thread.
 pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
     let mut job: Job = Box::new(job);
     #[cfg(test)]
@@ -58,11 +58,11 @@ pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
         let Some((_, thread)) = idle().pop() else { break };
         match thread.send(job) {
             Ok(()) => return Ok(()),
-            // It has just ended.
+            // That thread has just ended.
             Err(refused) => job = refused.0,
         }
     }
-    // A thread that cannot be made would take the job with it.
+    // Spawning consumes the closure even if it fails, so keep the job outside.
     let place = Arc::new(Mutex::new(Some(job)));
     let take = |place: &Mutex<Option<Job>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
     let taken = place.clone();
@@ -76,7 +76,7 @@ pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> Result<(), Refused> {
     }
 }
 
-/// Runs the first job, and then whatever comes.
+/// Runs the first job, and then further ones.
 fn work(first: Job) {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -84,7 +84,7 @@ fn work(first: Job) {
     let mut job = first;
     loop {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
-            tracing::error!("a task's waker, or something that was released, panicked");
+            tracing::error!("a task's waker, or the drop of a released object, panicked");
         }
         idle().push((id, sender.clone()));
         job = match jobs.recv_timeout(PATIENCE) {
@@ -96,7 +96,7 @@ fn work(first: Job) {
                         idle.swap_remove(index);
                         return;
                     }
-                    // Somebody has taken the thread off the list and is about to send.
+                    // Another thread has taken this one off the list and is about to send.
                     None => {
                         drop(idle);
                         match jobs.recv() {

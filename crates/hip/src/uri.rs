@@ -1,4 +1,4 @@
-//! Device URIs: the one way to name a device, in code, on command lines and in `FERROCM_DEVICE`.
+//! Device URIs: how to name a device in code, on command lines and in `FERROCM_DEVICE`.
 //!
 //! | URI | means |
 //! |---|---|
@@ -43,27 +43,27 @@ pub enum DeviceUri {
     Virtual(VirtualGpu),
 }
 
-/// Which of a vendor's GPUs a URI means.
+/// The GPUs of a vendor that a URI selects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Selection {
     /// All of them.
     All,
-    /// The one with this ordinal, as the vendor's library counts them.
+    /// The one with this ordinal in the vendor's library.
     Ordinal(u32),
-    /// These, in this order, as one logical device.
+    /// Several, in this order, as one logical device.
     Devices(Vec<DeviceName>),
 }
 
 /// One GPU inside `amdgpu://…` or `cuda://…`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceName {
-    /// The ordinal, as the vendor's library counts devices.
+    /// The ordinal in the vendor's library.
     Ordinal(u32),
-    /// The UUID, `GPU-` included, hexadecimal digits in lower case.
+    /// The UUID, including `GPU-`, with hexadecimal digits in lower case.
     Uuid(String),
 }
 
-/// The parameters of a virtual GPU; what is absent is left to the virtual GPU's defaults.
+/// The parameters of a virtual GPU. Absent ones have default values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VirtualGpu {
     /// The target id that the device executes.
@@ -72,11 +72,11 @@ pub struct VirtualGpu {
     pub compute_units: Option<u32>,
     /// `memory=`: its device memory in bytes.
     pub memory: Option<u64>,
-    /// `count=`: how many such devices there are.
+    /// `count=`: how many such devices to make.
     pub count: Option<u32>,
-    /// `check=`: which checks its kernels run with; what the variable `FERROCM_VGPU_CHECK` says if it is absent.
+    /// `check=`: the checks that its kernels run with. If absent, the variable `FERROCM_VGPU_CHECK` decides.
     pub checks: Option<gpu_report::Checks>,
-    /// `counters=`: how the counters of each kernel are written to standard error.
+    /// `counters=`: the format in which each kernel's counters are written to standard error.
     pub counters: Option<gpu_report::CounterFormat>,
 }
 
@@ -117,7 +117,7 @@ fn parse_selection(whole: &Text<'_>, scheme: &str, rest: &str) -> Result<Selecti
         return Ok(Selection::All);
     }
     if let Some(query) = rest.strip_prefix('?') {
-        return Err(whole.bad(query, "is a parameter, and physical GPUs take none", forms()));
+        return Err(whole.bad(query, "is a parameter, but physical GPUs have none", forms()));
     }
     if let Some(list) = rest.strip_prefix("://") {
         let mut devices = Vec::new();
@@ -197,13 +197,13 @@ fn parse_virtual(whole: &Text<'_>, rest: &str) -> Result<VirtualGpu, UriError> {
             "check" => {
                 let checks = value.parse::<gpu_report::Checks>();
                 let expected = format!("expected {}", gpu_report::Checks::EXPECTED);
-                let checks = checks.map_err(|_| whole.bad(value, "is no check", expected))?;
+                let checks = checks.map_err(|_| whole.bad(value, "is not a check", expected))?;
                 gpu.checks.replace(checks).is_some()
             }
             "counters" => {
                 let format = value.parse::<gpu_report::CounterFormat>();
                 let format =
-                    format.map_err(|_| whole.bad(value, "is no format", "expected `table` or `json`"))?;
+                    format.map_err(|_| whole.bad(value, "is not a format", "expected `table` or `json`"))?;
                 gpu.counters.replace(format).is_some()
             }
             _ => {
@@ -254,7 +254,7 @@ impl fmt::Display for DeviceUri {
     }
 }
 
-/// What follows the scheme.
+/// The part after the scheme.
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -279,7 +279,7 @@ impl fmt::Display for DeviceName {
     }
 }
 
-/// What follows the scheme.
+/// The part after the scheme.
 impl fmt::Display for VirtualGpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(target) = &self.target {

@@ -1,25 +1,29 @@
-//! Which streams still use a thing: orders them, and lets the thing be released only when they are done.
+//! Tracks which streams use an allocation or module: orders them, and delays its release until they are done.
 //!
-//! Work on one stream runs in order, work on two streams does not. Each allocation therefore remembers the stream
-//! that last wrote it and the streams that read it since: the *present* users. A use on the same stream costs one atomic load; a use on
-//! another stream makes that stream wait for what went before, on the device and without blocking the host.
+//! Work on one stream runs in order, but work on two streams does not. So each allocation remembers the
+//! stream that last wrote it and the streams that have read it since: the *present* users. A use on the same
+//! stream costs one atomic load. A use on another stream makes that stream wait for earlier uses, on the
+//! device and without blocking the host.
 //!
-//! A stream that fails gives up what it was given, its waits included. Its end therefore tells nothing of the streams that it was to
-//! wait for: they may still run. So a user is forgotten when nothing of its own runs any more, and never because a later one was ordered
-//! after it. A write makes all users before it *past* ones, each with the [`Point`] where its work ends. Whoever comes later is ordered
-//! after every such point as well, unless it has been reached by then, and whoever waits for all uses waits for them. There is one entry
-//! for each stream.
+//! A stream that fails drops its work, including its waits. So the end of a stream says nothing about the
+//! streams that it should have waited for: they may still run. A user is therefore forgotten only when it
+//! runs nothing any more, not when a later user is ordered after it. A write turns all earlier users into
+//! *past* ones, each with the [`Point`] where its work ends. Later users are also ordered after every such
+//! point that has not been reached yet, and a wait for all uses includes them. There is one entry for each
+//! stream.
 //!
-//! A use is registered just before it is enqueued. Borrows keep another thread from using the same memory in between,
-//! except for the parts of a split buffer: two threads may register writes of theirs at once. While an allocation is
-//! split, users therefore stay present ones, and nothing counts as waited for.
+//! A use is registered just before it is enqueued. Borrows prevent another thread from using the same memory
+//! in between. The exception is a split buffer, to whose parts two threads may register writes at once. So
+//! while an allocation is split, users stay present, and nothing counts as waited for.
 //!
-//! What a stream has written is there if the stream was waited for since, without an error, whatever it fails with later: each wait
-//! begins a new *era* of the stream, and a user knows in which one it wrote last. The fast path is one of an era.
+//! If a stream has been waited for without an error, what it wrote before is valid, even if the stream fails
+//! later. So each wait begins a new *era* of the stream, and a user records the era of its last write. The
+//! fast path is valid for one era.
 //!
-//! Neither do borrows keep graphs from the memory that they share with a buffer. Who wins if two threads use both at once is not said,
-//! but a stream that a write has been ordered after may get its work only then. As long as a graph has the memory, no point is where the
-//! work of such a stream ends: it is *overtaken*, and the whole stream is waited for.
+//! Borrows also do not keep a graph away from memory that it shares with a buffer. If two threads use both at
+//! once, the order is unspecified, but a stream may get its work only after a write has been ordered after
+//! it. So while a graph has the memory, no point marks the end of such a stream's work: the user is
+//! *overtaken*, and waits cover the whole stream.
 
 mod prior;
 
@@ -39,34 +43,35 @@ pub(crate) use prior::{Prior, PriorUses};
 pub(crate) struct Usage {
     /// The only present user, or 0: the fast path. See [`only`].
     only: AtomicU64,
-    /// What used the memory for its owner before may still run, and nothing has been ordered after that.
+    /// Work of a former owner may still use the memory, and nothing has been ordered after it yet.
     inherited: AtomicBool,
-    /// Exclusive views of parts of it may exist.
+    /// Exclusive views of parts may exist.
     split: AtomicBool,
     state: Mutex<State>,
 }
 
-/// The fast path of a stream in its present [era](Stream::era): taken by its reads, and by its writes if it `wrote` before.
+/// The key of a stream's fast path in its present [era](Stream::era). Its reads can take the fast path, and
+/// its writes, too, if it `wrote` before.
 fn only(stream: &Stream, wrote: bool) -> u64 {
     stream.era() << 1 | u64::from(wrote)
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often it was written.
+    /// The number of writes.
     writes: u64,
-    /// All streams with uses that may not be over, each once.
+    /// All streams whose uses may not be over, each once.
     users: Vec<User>,
 }
 
 #[derive(Debug)]
 struct User {
     stream: WeakStream,
-    /// It has written, and nothing has been written over that since: whoever reads depends on it.
+    /// Whether its write is still the current contents, so that readers depend on it.
     wrote: bool,
-    /// The stream's [era](Stream::era) when it wrote last.
+    /// The stream's [era](Stream::era) at its last write.
     wrote_in: u64,
-    /// The stream comes after this many writes.
+    /// The stream is ordered after this many writes.
     seen: u64,
     place: Place,
 }
@@ -76,18 +81,19 @@ struct User {
 enum Place {
     /// At the end of the stream: no write has been ordered after it.
     Present,
-    /// A write has been ordered after all that was enqueued by then, and some may have been enqueued since.
+    /// A write has been ordered after the work enqueued by then, but more may have been enqueued since.
     Overtaken,
-    /// A write has been ordered after it, and there it ends.
+    /// A write has been ordered after it, and its work ends at this point.
     Past(Arc<Point>),
 }
 
-/// What a stream waits for before a new use, in the order of the users; none for users that it need not wait for or has points of.
+/// The waits of a stream before a new use, in the order of the users. `None` for users that need no wait or
+/// already have a point.
 type Waits = SmallVec<[Option<Before>; 4]>;
 
 impl Usage {
-    /// Orders a read on `stream` after the writes before it. If one of those is known to have failed, that is the error:
-    /// what is to be read was not written.
+    /// Orders a read on `stream` after earlier writes. If one of those is known to have failed, returns its
+    /// error, because the contents are invalid.
     #[inline]
     pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
         if self.is_only(stream) { Ok(()) } else { self.read_among(stream) }
@@ -99,7 +105,7 @@ impl Usage {
         let split = self.split.load(Ordering::Acquire);
         let writes = state.writes;
         if !split && state.users.iter().any(|user| user.seen == writes && user.is_present_on(stream)) {
-            // It may have begun a new era.
+            // The stream may have begun a new era.
             self.set_only(&state, stream, split);
             return Ok(());
         }
@@ -109,14 +115,14 @@ impl Usage {
         Ok(())
     }
 
-    /// Orders a write on `stream` after every use before it.
+    /// Orders a write on `stream` after every earlier use.
     #[inline]
     pub(crate) fn write(&self, stream: &Stream) -> Result<()> {
         self.change(stream, false, false)
     }
 
-    /// As [`write`](Self::write). Work that also `reads` has the error that a read has. What is `shared` with graphs may be used by
-    /// another thread at the same time.
+    /// As [`write`](Self::write). If the work also `reads`, returns the same errors as a read. If the memory
+    /// is `shared` with graphs, another thread may use it at the same time.
     #[inline]
     pub(crate) fn change(&self, stream: &Stream, reads: bool, shared: bool) -> Result<()> {
         if self.wrote_last(stream) { Ok(()) } else { self.change_among(stream, reads, shared) }
@@ -131,7 +137,7 @@ impl Usage {
         let writes = state.writes;
         if !split {
             if stream.capture().is_some() {
-                // The nodes of a graph fail together.
+                // All nodes of a graph fail together.
                 state.users.clear();
             } else {
                 state.overtake(waits, shared);
@@ -144,8 +150,8 @@ impl Usage {
         Ok(())
     }
 
-    /// The other streams whose writes a read on `stream` depends on: the read is only worth something if they
-    /// have not failed by the time it is done.
+    /// The other streams whose writes a read on `stream` depends on. The result of the read is only valid if
+    /// they have not failed by the time it is done.
     pub(crate) fn sources(&self, stream: &Stream) -> Vec<WeakStream> {
         if self.is_only(stream) {
             return Vec::new();
@@ -171,39 +177,39 @@ impl Usage {
         self.set_only(&state, stream, self.split.load(Ordering::Acquire));
     }
 
-    /// Exclusive views of parts are about to be made, by whoever has the only one of the whole.
+    /// Called before the only exclusive view is split into exclusive views of parts.
     pub(crate) fn split(&self) {
         self.split.store(true, Ordering::Release);
         self.only.store(0, Ordering::Release);
     }
 
-    /// There are no exclusive views: every registered use has been enqueued.
+    /// Called when there are no exclusive views: every registered use has been enqueued.
     pub(crate) fn settle(&self) {
         if self.split.load(Ordering::Acquire) {
             let mut state = self.lock();
             if self.split.swap(false, Ordering::AcqRel) {
-                // What was waited for until now may have missed a write that had not been enqueued yet.
+                // Earlier waits may have missed a write that was not enqueued yet.
                 state.writes += 1;
             }
         }
     }
 
-    /// Blocks until everything registered so far is done. An error means that some of it may still run.
+    /// Blocks until all uses registered so far are done. An error means that some may still run.
     pub(crate) fn wait(&self) -> Result<()> {
         self.uses().wait()
     }
 
-    /// Blocks until the writes registered so far are done. A failed one is the error.
+    /// Blocks until the writes registered so far are done. Returns the error of a failed one.
     pub(crate) fn wait_for_writes(&self) -> Result<()> {
         self.wait_for(|user| user.wrote)
     }
 
-    /// Blocks until everything registered so far is done. A failed write is the error.
+    /// Blocks until all uses registered so far are done. Returns the error of a failed write.
     pub(crate) fn wait_for_all(&self) -> Result<()> {
         self.wait_for(|_| true)
     }
 
-    /// Waits for the present users that `which` picks, and unless one of them has failed for the others.
+    /// Waits for the present users that `which` selects and, unless one of them has failed, for the others.
     fn wait_for(&self, which: impl Fn(&User) -> bool) -> Result<()> {
         let (present, others): (Vec<_>, Vec<_>) = {
             let state = self.lock();
@@ -215,19 +221,20 @@ impl Usage {
         for (user, fails) in present.into_iter().chain(others) {
             match user.finish()? {
                 Err(error) if fails => return Err(error),
-                // What a failed stream has only read, or had written before, or what was written over since, is as it was.
+                // The failure does not matter if the stream only read the memory, wrote it in an earlier era,
+                // or its write was overwritten since.
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Whether everything registered so far is done, without waiting for it. Where that cannot be told, it is not.
+    /// Whether all uses registered so far are done, without waiting. `false` if that is unknown.
     pub(crate) fn is_over(&self) -> bool {
         self.uses().iter().all(Prior::is_over)
     }
 
-    /// Releases what streams may use, when none does any more. What could not be waited for is kept for good.
+    /// Releases objects once no stream uses them. If waiting fails, they are never released.
     pub(crate) fn finish<T>(&mut self, what: &'static str, things: T, release: impl FnOnce(T)) {
         match self.retire().wait() {
             Ok(()) => release(things),
@@ -238,7 +245,7 @@ impl Usage {
         }
     }
 
-    /// The thing's owner is gone: what may still use it.
+    /// Called when the owner is gone: returns the uses that may still run.
     pub(crate) fn retire(&mut self) -> PriorUses {
         *self.only.get_mut() = 0;
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +253,7 @@ impl Usage {
         users.iter().filter(|user| !user.stream.is_over() && !user.is_reached()).map(User::prior).collect()
     }
 
-    /// A thing whose former owner used it so.
+    /// The usage of memory with a former owner's uses.
     pub(crate) fn after(prior: PriorUses) -> Self {
         let inherited = AtomicBool::new(!prior.is_empty());
         let only = AtomicU64::new(prior.only().map_or(0, WeakStream::era) << 1);
@@ -258,36 +265,36 @@ impl Usage {
         Self { only, inherited, state, ..Self::default() }
     }
 
-    /// Blocks until the former owner's work is done, unless something has been ordered after it.
+    /// Blocks until the former owner's work is done, unless other work has already been ordered after it.
     pub(crate) fn finish_inherited(&self) {
-        // In a host function nothing can be waited for.
+        // A host function cannot wait.
         if self.inherited.load(Ordering::Acquire) && !in_host_function() {
             match self.wait() {
                 Ok(()) => self.inherited.store(false, Ordering::Release),
                 Err(error) => {
-                    tracing::error!(%error, "work of a former owner of memory cannot be waited for")
+                    tracing::error!(%error, "waiting for work of a former owner of memory failed")
                 }
             }
         }
     }
 
-    /// Whether the stream uses it, and no other does but in the past: a read by it needs no more, now or later.
+    /// Whether the stream is the only present user: its reads then need no ordering, now or later.
     #[inline]
     pub(crate) fn is_only(&self, stream: &Stream) -> bool {
         self.only.load(Ordering::Acquire) | 1 == only(stream, true)
     }
 
-    /// Whether, besides, it has written: a write by it needs no more, now or later.
+    /// Whether it has also written: its writes then need no ordering, now or later.
     #[inline]
     pub(crate) fn wrote_last(&self, stream: &Stream) -> bool {
         self.only.load(Ordering::Acquire) == only(stream, true)
     }
 
-    /// Opens the fast path if `stream` is alone, and closes it otherwise.
+    /// Opens the fast path if `stream` is the only user, and closes it otherwise.
     fn set_only(&self, state: &State, stream: &Stream, split: bool) {
         let mut present = state.users.iter().filter(|user| user.is_present());
         let path = match (present.next(), present.next()) {
-            // A write in a new era is to be known as one of it.
+            // A write in a new era must be recorded with that era.
             (Some(user), None) if !split => only(stream, user.wrote && user.wrote_in == stream.era()),
             _ => 0,
         };
@@ -299,7 +306,7 @@ impl Usage {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that could panic.
+        // The state is consistent at every point that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -313,12 +320,13 @@ impl User {
         self.is_present() && self.stream.is(stream)
     }
 
-    /// Whether a failure of its stream means that what it has written last may not be there: it was not known to be done before.
+    /// Whether a failure of its stream may invalidate its last write, because that was not known to be done
+    /// before.
     fn may_fail_readers(&self) -> bool {
         self.wrote && !self.stream.has_done(self.wrote_in)
     }
 
-    /// Whether it is a past one whose point has been reached.
+    /// Whether it is a past user whose point has been reached.
     fn is_reached(&self) -> bool {
         matches!(&self.place, Place::Past(point) if point.is_reached())
     }
@@ -333,11 +341,11 @@ impl User {
 }
 
 impl State {
-    /// Makes `stream` wait for the past users, and for the present ones that `which` picks. With `reads`, a failed write of one is an
-    /// error.
+    /// Makes `stream` wait for the past users, and for the present ones that `which` selects. With `reads`, a
+    /// failed write is an error.
     fn wait(&mut self, stream: &Stream, which: impl Fn(&User) -> bool, reads: bool) -> Result<Waits> {
         self.users.retain(|user| match &user.place {
-            // A stream that is gone finished its work first. Its fault is the error of those who read what it wrote.
+            // A destroyed stream has finished its work. Readers of its writes get its fault.
             Place::Present if user.wrote => !user.stream.is_gone(),
             Place::Present | Place::Overtaken => !user.stream.is_over(),
             Place::Past(point) => !point.is_reached(),
@@ -363,8 +371,8 @@ impl State {
         self.users.iter().map(wait).collect()
     }
 
-    /// A write has been ordered after all users, each of which was waited for so. What is `shared` may have uses that are registered and
-    /// not yet enqueued.
+    /// Records that a write has been ordered after all users by these waits. If the memory is `shared`, some
+    /// registered uses may not be enqueued yet.
     fn overtake(&mut self, waits: Waits, shared: bool) {
         let mut waits = waits.into_iter();
         self.users.retain_mut(|user| {
@@ -384,7 +392,7 @@ impl State {
         });
     }
 
-    /// The entry of `stream`, made if there is none, for a use that is being registered.
+    /// The entry of `stream`, created if there is none, for a use that is being registered.
     fn user(&mut self, stream: &Stream) -> &mut User {
         let index = self.users.iter().position(|user| user.stream.is(stream)).unwrap_or_else(|| {
             let stream = stream.downgrade();

@@ -1,4 +1,4 @@
-//! `ferrocm hipcc` as a person and as CMake calls it: what it compiles runs on virtual GPUs.
+//! `ferrocm hipcc`, called by hand and by CMake. The compiled programs run on virtual GPUs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use test_support::program::{DropIn, Place};
 
-/// HIP for the programs. Its crate's static library is built with these tests.
+/// The programs' HIP library. Its crate's static library is built with these tests.
 const LIBRARY: DropIn = DropIn {
     place: Place {
         krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../libamdhip64"),
@@ -20,10 +20,10 @@ const LIBRARY: DropIn = DropIn {
 const FERROCM: &str = env!("CARGO_BIN_EXE_hipcc-test");
 /// One of each size of waves.
 const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
-/// Where `cargo xtask test` has put CMake and Ninja.
+/// The folder where `cargo xtask test` has installed CMake and Ninja.
 const CMAKE_VARIABLE: &str = "FERROCM_TEST_CMAKE";
 
-/// A command in an environment without choices of whoever runs the tests.
+/// A command in an environment without the user's settings.
 fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
     let mut command = Command::new(program.as_ref());
     command.current_dir(folder).stdin(Stdio::null());
@@ -45,7 +45,7 @@ fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
     command
 }
 
-/// What a command prints to standard output. It has to succeed.
+/// The standard output of a command that must succeed.
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -53,7 +53,7 @@ fn succeeds(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// What a command that fails prints to standard error.
+/// The standard error of a command that must fail.
 fn fails(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(!output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stdout));
@@ -66,7 +66,7 @@ fn hipcc(folder: &Path, line: &str) -> Command {
     hipcc
 }
 
-/// Runs a program that was linked here on devices, where it has to find its library by itself.
+/// Runs a program linked by these tests on devices. It must find its library itself.
 fn runs_on(devices: &[&str], program: &Path) {
     for device in devices {
         let mut program = command(program, Path::new("/"));
@@ -78,7 +78,7 @@ fn runs_on(devices: &[&str], program: &Path) {
 }
 
 const TARGETS: &str = "--offload-arch=gfx1100 --offload-arch=gfx90a";
-/// A kernel in a `.cu` file, what calls it in C++, and a number in C: one program.
+/// A program of a kernel in a `.cu` file, its caller in C++, and a number in C.
 const SOURCES: [(&str, &str); 5] = [
     ("scale.h", "#pragma once\nvoid scale(int* numbers, int count, int by);\n"),
     (
@@ -214,7 +214,7 @@ fn questions_and_errors_are_plain() {
     assert!(error.contains("no option --what"), "{error}");
 }
 
-/// The commands of a page's blocks of code that name a word, as a person types them.
+/// The commands in a page's code blocks that contain a word, as typed by a user.
 fn commands(page: &str, word: &str) -> Vec<String> {
     let blocks = page.split("```").skip(1).step_by(2).filter(|block| block.contains(word));
     let lines = blocks.flat_map(|block| block.lines().filter_map(|line| line.strip_prefix("$ ")));

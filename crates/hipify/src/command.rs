@@ -11,11 +11,11 @@ use crate::files::{self, Source};
 use crate::report::{self, FileReport};
 use crate::{Error, Translation, diff, sarif, translate};
 
-/// How a report is written.
+/// Format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 #[non_exhaustive]
 pub enum Format {
-    /// As compilers write messages.
+    /// In the format of compiler messages.
     #[default]
     Text,
     /// JSON.
@@ -24,35 +24,35 @@ pub enum Format {
     Sarif,
 }
 
-/// The options of the command. Those that hipify-perl has, too, have its names.
+/// The options of the command. Options shared with hipify-perl have its names.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Options {
     /// Sources, and folders that are searched for sources
     #[arg(value_name = "FILE|DIR", required = true)]
     pub paths: Vec<PathBuf>,
 
-    /// Write nothing but a report of what does not translate; exit with 1 if there is an error
+    /// Only report what does not translate; exit with 1 if there is an error
     #[arg(long, conflicts_with_all = ["in_place", "output", "diff"])]
     pub check: bool,
-    /// With --check: warnings count like errors
+    /// With --check: treat warnings as errors
     #[arg(long)]
     pub strict: bool,
-    /// How --check and --examine write
+    /// Output format of --check and --examine
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// Show what changes, as `diff -u` does; exit with 0
     #[arg(long, conflicts_with_all = ["in_place", "output"])]
     pub diff: bool,
-    /// Replace the sources, and keep each as FILE.prehip, unless that is there already
+    /// Replace the sources; keep each original as FILE.prehip, unless that exists
     #[arg(short, long, alias = "inplace", conflicts_with = "output")]
     pub in_place: bool,
-    /// The file to write; for several sources, the folder, below which they lie as below theirs
+    /// The file to write; for several sources, a folder with the same layout
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Print counts by family, kind and name, and write nothing else
+    /// Only print counts by family, kind and name
     #[arg(long, conflicts_with_all = ["in_place", "output", "diff", "check"])]
     pub examine: bool,
-    /// Print counts by family, kind and name, too
+    /// Also print counts by family, kind and name
     #[arg(long)]
     pub print_stats: bool,
     /// Do not print what does not translate
@@ -65,16 +65,16 @@ pub struct Options {
     /// Translate cuDNN to MIOpen rather than to hipDNN
     #[arg(long)]
     pub miopen: bool,
-    /// Translate to names that are experimental in HIP, too
+    /// Also translate to names that are experimental in HIP
     #[arg(long)]
     pub experimental: bool,
     /// Keep launches with <<<…>>> (the default)
     #[arg(long)]
     pub cuda_kernel_execution_syntax: bool,
-    /// Make launches calls of hipLaunchKernelGGL
+    /// Turn launches into calls of hipLaunchKernelGGL
     #[arg(long)]
     pub hip_kernel_execution_syntax: bool,
-    /// Names that begin like CUDA's and are the program's own
+    /// The program's own names that look like CUDA's
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub whitelist: Vec<String>,
     /// Folders to leave out, by name or path
@@ -83,13 +83,13 @@ pub struct Options {
     /// Files to leave out, by name or path
     #[arg(long, value_name = "FILES", value_delimiter = ',')]
     pub exclude_files: Vec<PathBuf>,
-    /// Leave comments as they are
+    /// Leave comments unchanged
     #[arg(long)]
     pub keep_comments: bool,
-    /// Keep headers that are included twice after the translation
+    /// Keep includes that are duplicates after the translation
     #[arg(long)]
     pub keep_duplicate_headers: bool,
-    /// Never include HIP's header in an empty line
+    /// Do not add an include of HIP's header in an empty line
     #[arg(long)]
     pub no_runtime_header: bool,
 }
@@ -118,16 +118,16 @@ impl Options {
     }
 }
 
-/// Where the command writes.
+/// The output streams of the command.
 pub struct Streams<'a> {
     /// Translations and reports.
     pub out: &'a mut dyn Write,
-    /// What is said beside them.
+    /// Other messages.
     pub err: &'a mut dyn Write,
 }
 
-/// Runs the command on the standard streams, as a program does. The exit code is 1 if `--check` finds what it looks for, and 2 if a
-/// file cannot be read or written, which the standard error says.
+/// Runs the command on the standard streams. The exit code is 1 if `--check` has findings, and 2 if a file
+/// cannot be read or written, with a message on standard error.
 #[must_use]
 pub fn run_program(options: &Options) -> ExitCode {
     let (out, err) = (io::stdout(), io::stderr());
@@ -138,7 +138,7 @@ pub fn run_program(options: &Options) -> ExitCode {
     })
 }
 
-/// Runs the command. The exit code is 1 if `--check` finds what it looks for.
+/// Runs the command. The exit code is 1 if `--check` has findings.
 ///
 /// # Errors
 /// [`Error`] names the file.
@@ -207,7 +207,7 @@ fn statistics(reports: &[FileReport]) -> String {
     text
 }
 
-/// Writes to a stream. Whoever closes it has read enough, which is no error.
+/// Writes to a stream. A closed pipe is not an error: the reader has seen enough.
 fn print(stream: &mut dyn Write, text: &[u8]) -> Result<(), Error> {
     match stream.write_all(text).and_then(|()| stream.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

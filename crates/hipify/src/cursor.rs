@@ -1,4 +1,4 @@
-//! Moving over tokens: what a compiler sees next or before, matching brackets, arguments.
+//! Navigation in tokens: the next or previous significant token, matching brackets, arguments.
 
 use cpp_lexer::{Kind, Token};
 
@@ -9,21 +9,21 @@ pub(crate) struct Cursor<'a> {
     pub(crate) tokens: &'a [Token],
 }
 
-/// An argument: the numbers of its first and its last token that are no trivia. An empty one has none.
+/// An argument: the numbers of its first and last non-trivia tokens. An empty argument has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Argument {
     pub(crate) first: usize,
     pub(crate) last: usize,
 }
 
-/// Arguments between brackets, and the number of the token that closes them.
+/// Arguments in brackets, and the number of the closing token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) list: Vec<Argument>,
     pub(crate) close: usize,
 }
 
-/// How many tokens are looked at in search of the end of a launch or call: far more than any has.
+/// How many tokens to search for the end of a launch or call: far more than any has.
 const REACH: usize = 4000;
 /// The same for template arguments.
 const TEMPLATE_REACH: usize = 400;
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         self.tokens.get(index).map(|token| token.kind)
     }
 
-    /// The first token at `index` or behind it that is no trivia.
+    /// The first non-trivia token at or after `index`.
     pub(crate) fn at_or_after(&self, mut index: usize) -> Option<usize> {
         while self.tokens.get(index)?.is_trivia() {
             index += 1;
@@ -49,17 +49,17 @@ impl<'a> Cursor<'a> {
         Some(index)
     }
 
-    /// The first token behind `index` that is no trivia.
+    /// The first non-trivia token after `index`.
     pub(crate) fn after(&self, index: usize) -> Option<usize> {
         self.at_or_after(index + 1)
     }
 
-    /// The last token before `index` that is no trivia.
+    /// The last non-trivia token before `index`.
     pub(crate) fn before(&self, index: usize) -> Option<usize> {
         self.tokens.get(..index)?.iter().rposition(|token| !token.is_trivia())
     }
 
-    /// Whether there is nothing but spaces, on one line, between two tokens.
+    /// Whether there are only spaces between two tokens, on one line.
     pub(crate) fn is_plain_between(&self, first: usize, second: usize) -> bool {
         let plain = |token: &Token| {
             token.kind == Kind::Space
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.tokens[first + 1..second].iter().all(plain)
     }
 
-    /// The bracket that opens what `close` closes.
+    /// The opening bracket for `close`.
     pub(crate) fn opening(&self, close: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for index in (close.saturating_sub(REACH)..=close).rev() {
@@ -90,7 +90,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// The bracket that closes what `open` opens.
+    /// The closing bracket for `open`.
     pub(crate) fn closing(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for index in open..self.tokens.len().min(open + REACH) {
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// The `<` that opens the template arguments that end with token `close`.
+    /// The `<` of the template arguments that end at token `close`.
     pub(crate) fn template_opening(&self, close: usize) -> Option<usize> {
         let mut depth = 0_usize;
         let mut index = close;
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The `>` that closes the template arguments that token `open`, a `<`, opens, if it opens some rather than compares.
+    /// The closing `>` for token `open`, a `<`, if that opens template arguments and is not a comparison.
     pub(crate) fn template_closing(&self, open: usize) -> Option<usize> {
         if self.kind(self.before(open)?)? != Kind::Word {
             return None;
@@ -169,13 +169,13 @@ impl<'a> Cursor<'a> {
         if index >= end {
             return None;
         }
-        // What follows template arguments, but hardly a comparison.
+        // Tokens that follow template arguments, but rarely a comparison.
         let next = self.after(index)?;
         let follows = [&b"("[..], b"::", b"{", b",", b")", b">", b">>>", b"&", b"*", b".", b"["];
         follows.contains(&self.text(next)).then_some(index)
     }
 
-    /// The arguments behind token `open`, a `(` or `<<<`.
+    /// The arguments after token `open`, a `(` or `<<<`.
     pub(crate) fn arguments(&self, open: usize) -> Option<Arguments> {
         let launch = self.is(open, b"<<<");
         let mut list = Vec::new();
@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
                     let argument = self.before(index).filter(|&last| first <= last && begin <= first);
                     match argument {
                         Some(last) => list.push(Argument { first, last }),
-                        // `()` has no argument; `(a,)` and `(,a)` have an empty one, which is not understood.
+                        // `()` has no argument; `(a,)` and `(,a)` have an empty one, which is not supported.
                         None if closes && list.is_empty() => {}
                         None => return None,
                     }
@@ -214,7 +214,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// The `>>>` that closes a launch that stands in an argument.
+    /// The closing `>>>` of a launch inside an argument.
     fn arguments_of_nested(&self, open: usize) -> Option<usize> {
         let end = self.tokens.len().min(open + REACH);
         let mut index = open + 1;

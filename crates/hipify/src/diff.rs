@@ -1,10 +1,10 @@
-//! What a translation changes, as `diff -u` writes it.
+//! The changes of a translation, in the format of `diff -u`.
 
 use std::path::Path;
 
 use similar::TextDiff;
 
-/// The changes, or nothing if there are none.
+/// The changes, or an empty text if there are none.
 pub(crate) fn unified(path: &Path, before: &[u8], after: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     if before != after {
@@ -13,7 +13,7 @@ pub(crate) fn unified(path: &Path, before: &[u8], after: &[u8]) -> Vec<u8> {
         let diff = TextDiff::from_lines(before, after);
         let mut unified = diff.unified_diff();
         unified.header(&format!("a/{name}"), &format!("b/{name}"));
-        // A vector takes all that is written.
+        // Writing to a vector cannot fail.
         let _ = unified.to_writer(&mut text);
     }
     text

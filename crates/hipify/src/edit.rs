@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Bytes to replace, or a place to insert at where `start` is `end`.
+/// Bytes to replace, or a place to insert at if `start` equals `end`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edit {
     start: usize,
@@ -29,9 +29,9 @@ impl Edits {
         }
     }
 
-    /// The changed source. Of two changes to the same bytes, the one that begins first is made.
+    /// The changed source. Of two overlapping changes, the first one is applied.
     pub(crate) fn apply(mut self, source: &[u8]) -> Vec<u8> {
-        // What is inserted somewhere stands before what replaces the bytes there.
+        // Insertions come before replacements at the same place.
         self.0.sort_by_key(|edit| (edit.start, edit.end));
         let mut text = Vec::with_capacity(source.len() + source.len() / 8);
         let mut at = 0;

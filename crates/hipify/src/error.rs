@@ -1,4 +1,4 @@
-//! What can go wrong with files.
+//! Errors about files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// A path has no source below it.
+    /// There is no source below a path.
     #[error("there is no source in {}; sources end in {}", .0.display(), crate::files::EXTENSIONS.join(", "))]
     NoSources(PathBuf),
-    /// Several sources, and no place for their translations.
-    #[error("{0} sources: say --in-place, --output DIR, --diff, --check or --examine")]
+    /// There are several sources, but no place for their translations.
+    #[error("{0} sources: use --in-place, --output DIR, --diff, --check or --examine")]
     SeveralSources(usize),
-    /// An installed hipify-perl has none of the names that it should have.
-    #[error("{} has no table of names that is understood", .0.display())]
+    /// An installed hipify-perl lacks the expected names.
+    #[error("{} has no recognisable table of names", .0.display())]
     NoFacts(PathBuf),
     /// A report cannot be written as JSON.
     #[error("cannot write the report: {0}")]

@@ -1,4 +1,4 @@
-//! Finding sources, and writing them without ever leaving half a file.
+//! Finds sources, and writes files atomically.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// How the names of sources end that a folder is searched for.
+/// The extensions of sources to look for in folders.
 pub const EXTENSIONS: &[&str] =
     &["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp", "hxx", "inl", "inc", "tpp"];
 
-/// What is added to the name of a source to keep it when it is translated in place.
+/// The extension added to the original of a source that is translated in place.
 pub const ORIGINAL: &str = "prehip";
 
 /// A source to translate.
@@ -20,15 +20,15 @@ pub const ORIGINAL: &str = "prehip";
 pub struct Source {
     /// Where it is.
     pub path: PathBuf,
-    /// The same, as seen from the folder that was searched; of a file that was named, its name.
+    /// The path relative to the searched folder; for a file given by name, its name.
     pub relative: PathBuf,
 }
 
-/// The sources at `paths`: files that are named, whatever they are called, and all sources below folders, in the order of their names.
-/// Hidden folders and symbolic links below a folder are left out.
+/// The sources at `paths`: all given files, whatever their extensions, and all sources below given folders,
+/// sorted by name. Hidden folders and symbolic links below a folder are left out.
 ///
 /// # Errors
-/// [`Error::Io`] if a path is not there or cannot be read, [`Error::NoSources`] if a folder has none.
+/// [`Error::Io`] if a path does not exist or cannot be read, [`Error::NoSources`] if a folder has none.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
     for path in paths {
@@ -79,8 +79,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|e| Error::io("read", path, e))
 }
 
-/// Writes a file at once: whoever opens it sees the old text or the new one. A file that is there keeps its permissions; a symbolic link
-/// is followed.
+/// Writes a file atomically: readers see either the old text or the new one. An existing file keeps its
+/// permissions; a symbolic link is followed.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
@@ -94,7 +94,7 @@ pub fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What a new file has before the process's mask; tempfile would make it the owner's only.
+        // The default permissions of a new file, before the umask; tempfile would restrict it to the owner.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".hipify-").tempfile_in(folder).map_err(error)?;
@@ -106,8 +106,8 @@ pub fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces a source by its translation and keeps it beside that, with `.prehip` added to its name. An original that was kept before
-/// stays as it is.
+/// Replaces a source by its translation and keeps the original beside it, with `.prehip` added to its name.
+/// An existing original is not overwritten.
 ///
 /// # Errors
 /// [`Error::Io`] names the file; the source is unchanged then.

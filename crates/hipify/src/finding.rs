@@ -8,16 +8,16 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The translation is right today.
+    /// The translation is correct for now.
     Note,
-    /// The translation may be wrong, or this may be none of CUDA's names.
+    /// The translation may be wrong, or the name may not be CUDA's.
     Warning,
     /// It does not translate.
     Error,
 }
 
 impl Severity {
-    /// Its name in reports; SARIF has the same.
+    /// Its name in reports, including SARIF.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ macro_rules! rules {
                 match self { $(Self::$rule => $name),+ }
             }
 
-            /// What it is about, in a sentence.
+            /// Its description, in a sentence.
             #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Self::$rule => $description),+ }
@@ -64,25 +64,25 @@ macro_rules! rules {
 }
 
 rules! {
-    /// A name of CUDA's that HIP, or the library that is translated to, lacks.
+    /// A CUDA name that HIP, or the target library, lacks.
     Unsupported "unsupported" "The name has no equivalent.",
-    /// A function of device code that HIP lacks.
+    /// A device function that HIP lacks.
     UnsupportedDeviceFunction "unsupported-device-function" "HIP has no such function in device code.",
-    /// A type of device code that HIP lacks.
+    /// A device type that HIP lacks.
     UnsupportedDeviceType "unsupported-device-type" "HIP has no such type in device code.",
     /// A name whose equivalent is experimental, without the option for these.
-    Experimental "experimental" "The equivalent is experimental and has to be asked for.",
-    /// A name that begins like CUDA's and is in no table.
-    Unknown "unknown" "The name begins like CUDA's and is not known.",
-    /// A header of CUDA's that is in no table.
+    Experimental "experimental" "The equivalent is experimental and must be requested.",
+    /// A name that looks like CUDA's but is in no table.
+    Unknown "unknown" "The name looks like CUDA's but is unknown.",
+    /// A CUDA header that is in no table.
     Header "header" "The header is CUDA's and has no known equivalent.",
-    /// A launch that is not understood.
-    Launch "launch" "The launch is not understood and stays as it is.",
+    /// A launch that cannot be parsed.
+    Launch "launch" "The launch cannot be parsed and is unchanged.",
     /// Assembly for NVIDIA's GPUs.
     InlineAssembly "inline-assembly" "The assembly is for NVIDIA's GPUs.",
     /// Device code without HIP's header, and no line to include it in.
     RuntimeHeader "runtime-header" "The file has device code and does not include HIP's header.",
-    /// A name that newer versions of CUDA do not have.
+    /// A name that newer versions of CUDA lack.
     Removed "removed" "CUDA has removed the name.",
     /// A name that CUDA deprecates.
     Deprecated "deprecated" "CUDA has deprecated the name.",
@@ -94,7 +94,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Something in a source that does not translate, or that translates with a warning.
+/// Something in a source that does not translate, or translates with a warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -102,7 +102,7 @@ pub struct Finding {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// The column behind its last character.
+    /// The column after its last character.
     pub end_column: usize,
     /// The kind of finding.
     pub rule: Rule,

@@ -1,4 +1,4 @@
-//! Directives: which headers a source includes, under which conditions, and where HIP's own header can go.
+//! Directives: the headers that a source includes, their conditions, and places for HIP's own header.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use cpp_lexer::Kind;
 /// HIP's own header.
 pub(crate) const RUNTIME_HEADER: &str = "hip/hip_runtime.h";
 
-/// The part of it without device code.
+/// Its subset without device code.
 pub(crate) const API_HEADER: &str = "hip/hip_runtime_api.h";
 
-/// A file that is included.
+/// An included file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Include<'a> {
     /// The `#`.
@@ -20,17 +20,17 @@ pub(crate) struct Include<'a> {
     pub(crate) token: usize,
     /// The name.
     pub(crate) name: &'a [u8],
-    /// Whether it is included whatever is defined.
+    /// Whether it is included unconditionally.
     pub(crate) always: bool,
 }
 
-/// What the directives of a source say.
+/// The directives of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directives<'a> {
     pub(crate) includes: Vec<Include<'a>>,
-    /// Offsets of lines with nothing in them, before any code and under no condition.
+    /// Offsets of empty lines before any code and outside conditions.
     pub(crate) empty_lines: Vec<usize>,
-    /// The offset of the first line that is only a `//` comment, likewise.
+    /// The offset of the first such line that contains only a `//` comment.
     pub(crate) comment_line: Option<usize>,
     /// The number of the first token that is code.
     pub(crate) code: Option<usize>,
@@ -118,7 +118,8 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
-/// Whether the first directive, whose word is token `word`, guards the file: `#ifndef A`, and then `#define A`.
+/// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define
+/// A`.
 fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {
     let mut name = cursor.after(word);
     if cursor.is(word, b"if") {
@@ -146,12 +147,12 @@ fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {
         && defined.is_some_and(|defined| cursor.text(defined) == cursor.text(name))
 }
 
-/// Headers that have been included so far, whatever is defined.
+/// Headers included so far, unconditionally.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Included(HashSet<Vec<u8>>);
 
 impl Included {
-    /// Whether a header is included already; if not, it is from now on, unless under a condition.
+    /// Whether a header was already included. If not, records it, unless it is under a condition.
     pub(crate) fn again(&mut self, header: &[u8], always: bool) -> bool {
         let again = self.0.contains(header);
         if always && !again {
@@ -165,7 +166,7 @@ impl Included {
     }
 }
 
-/// How the names of CUDA's headers begin that have no row: of folders and of single files.
+/// Prefixes of CUDA headers without a row: folders and single files.
 const CUDA_HEADERS: [&str; 27] = [
     "cooperative_groups/",
     "crt/",

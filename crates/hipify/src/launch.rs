@@ -9,9 +9,9 @@ use cpp_lexer::Kind;
 /// A launch, as numbers of tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
-    /// The first token of what is launched.
+    /// The first token of the launched kernel.
     kernel: usize,
-    /// Whether that has template arguments.
+    /// Whether the kernel has template arguments.
     template: bool,
     /// The `<<<`.
     open: usize,
@@ -23,10 +23,10 @@ pub(crate) struct Launch {
     call: usize,
 }
 
-/// Reads the launch whose `<<<` is token `open`, or says what is odd about it.
+/// Reads the launch whose `<<<` is token `open`, or says why it cannot be parsed.
 pub(crate) fn read(cursor: &Cursor<'_>, open: usize) -> Result<Launch, &'static str> {
-    let (kernel, template) = kernel(cursor, open).ok_or("what is launched does not end before `<<<`")?;
-    let arguments = cursor.arguments(open).ok_or("there is no `>>>` that fits")?;
+    let (kernel, template) = kernel(cursor, open).ok_or("there is no kernel before `<<<`")?;
+    let arguments = cursor.arguments(open).ok_or("there is no matching `>>>`")?;
     if !(2..=4).contains(&arguments.list.len()) {
         return Err("`<<<…>>>` does not have two to four arguments");
     }
@@ -35,10 +35,10 @@ pub(crate) fn read(cursor: &Cursor<'_>, open: usize) -> Result<Launch, &'static 
     Ok(Launch { kernel, template, open, config: arguments.list, close: arguments.close, call })
 }
 
-/// Words behind which an expression begins.
+/// Words after which an expression begins.
 const BEFORE_EXPRESSIONS: [&[u8]; 6] = [b"return", b"else", b"do", b"case", b"co_return", b"co_yield"];
 
-/// Where the expression in front of `open` begins, and whether its name has template arguments.
+/// The start of the expression before `open`, and whether its name has template arguments.
 fn kernel(cursor: &Cursor<'_>, open: usize) -> Option<(usize, bool)> {
     let mut template = false;
     let mut at = cursor.before(open)?;
@@ -74,7 +74,7 @@ fn kernel(cursor: &Cursor<'_>, open: usize) -> Option<(usize, bool)> {
                 Some(name) if is_operand(cursor, name) => at = name,
                 _ => return Some((before, template)),
             },
-            // What a macro pastes together.
+            // Names pasted by a macro.
             b"#" if before > 0 && cursor.kind(before) == Some(Kind::Punct) && cursor.is(before - 1, b"#") => {
                 at = cursor.before(before - 1).filter(|&name| cursor.kind(name) == Some(Kind::Word))?;
             }
@@ -102,7 +102,7 @@ fn is_dim3(cursor: &Cursor<'_>, argument: Argument) -> bool {
         })
 }
 
-/// Whether a macro would take an argument for several: it has a comma outside of brackets.
+/// Whether a macro would split an argument: it has a comma outside brackets.
 fn has_comma(cursor: &Cursor<'_>, argument: Argument) -> bool {
     let mut index = argument.first;
     while index <= argument.last {
@@ -116,10 +116,10 @@ fn has_comma(cursor: &Cursor<'_>, argument: Argument) -> bool {
     false
 }
 
-/// Makes a launch a call of `hipLaunchKernelGGL`.
+/// Turns a launch into a call of `hipLaunchKernelGGL`.
 pub(crate) fn rewrite(cursor: &Cursor<'_>, launch: &Launch, edits: &mut Edits) {
     let token = |index: usize| cursor.tokens[index];
-    // Spaces between two tokens go, unless they have ends of lines or comments.
+    // Spaces between two tokens are removed, unless there are line breaks or comments.
     let close_up = |edits: &mut Edits, first: usize, second: usize| {
         let plain = cursor.is_plain_between(first, second);
         if plain {
@@ -159,7 +159,7 @@ pub(crate) fn rewrite(cursor: &Cursor<'_>, launch: &Launch, edits: &mut Edits) {
     let before = close_up(edits, launch.close, launch.call);
     let Some(next) = cursor.after(launch.call) else { return };
     let behind = close_up(edits, launch.call, next);
-    // A comma ends the line that it is on.
+    // The comma stays at the end of its line.
     let (comma, space) = if cursor.is(next, b")") { ("", "") } else { (",", " ") };
     let defaults = [", 0, 0", ", 0", ""][launch.config.len() - 2];
     edits.replace(close.start, close.end, format!("{defaults}{comma}"));

@@ -1,8 +1,9 @@
 //! Translates CUDA sources to HIP, line by line, and reports what does not translate.
 //!
-//! [`translate`] gets a source and returns it in HIP. It does not need CUDA, HIP or a compiler: it knows the names of CUDA's libraries
-//! ([`Tables`]) and as much of C++ as it takes to tell code from comments and strings, and to read launches and calls. Each thing stays
-//! on its line, so that what a compiler says of the translation is true of the source. Translating a translation changes nothing.
+//! [`translate`] converts a source to HIP. It needs neither CUDA nor HIP nor a compiler: it knows the names
+//! of CUDA's libraries ([`Tables`]) and just enough C++ to tell code from comments and strings, and to read
+//! launches and calls. Everything stays on its line, so compiler messages about the translation apply to the
+//! source. Translating a translation changes nothing.
 //!
 //! ```
 //! let source = b"#include <cuda_runtime.h>\nvoid f() { cudaDeviceSynchronize(); }\n";
@@ -11,8 +12,8 @@
 //! assert!(translation.findings.is_empty());
 //! ```
 //!
-//! What it does not do: parse C++, follow includes, expand macros, or know types. `docs/use/hipify.md` says what follows from that, and what
-//! differs from hipify-perl.
+//! It does not parse C++, follow includes, expand macros, or know types. `docs/use/hipify.md` describes the
+//! consequences and the differences from hipify-perl.
 #![forbid(unsafe_code)]
 
 mod cursor;

@@ -1,11 +1,11 @@
-//! Reads the facts in an installed hipify-perl: its names and what it says of them. For updating the tables and for comparing with it.
+//! Reads the names and facts in an installed hipify-perl, for updating the tables and for comparisons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::tables::{DIFFERENCES, Family};
 
-/// What hipify-perl knows of a name.
+/// hipify-perl's facts about a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fact {
@@ -19,21 +19,21 @@ pub struct Fact {
     pub miopen: Option<String>,
     /// What it writes with `-experimental`.
     pub experimental: Option<String>,
-    /// The version that it warns of.
+    /// The version in its warning.
     pub deprecated: Option<String>,
-    /// The version that it warns of.
+    /// The version in its warning.
     pub removed: Option<String>,
-    /// The lists of what is unsupported that have the name, as `no=` has them.
+    /// The lists of unsupported names that contain it, as in `no=`.
     pub lacking: BTreeSet<&'static str>,
 }
 
-/// All that hipify-perl knows.
+/// All facts in hipify-perl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
     /// By name.
     pub names: BTreeMap<String, Fact>,
-    /// Names that it knows to be programs' own.
+    /// Names that it knows to be from programs, not from CUDA.
     pub own_names: BTreeSet<String>,
 }
 
@@ -94,7 +94,7 @@ impl Facts {
         facts
     }
 
-    /// The tables with these facts and this crate's differences: the name of each file, and its text.
+    /// The tables with these facts and this crate's differences: each file's name and text.
     #[must_use]
     pub fn tables(&self) -> Vec<(String, String)> {
         let mut texts: BTreeMap<&str, String> =
@@ -120,7 +120,7 @@ impl Facts {
     }
 }
 
-/// The subroutine or list that a line begins.
+/// The subroutine or list that begins at a line.
 fn section_name(line: &str) -> Option<&str> {
     let declared = line.strip_prefix("sub ").map(|rest| (rest, " {"));
     let list = line.strip_prefix("my ").unwrap_or(line);
@@ -156,7 +156,7 @@ fn line(name: &str, fact: &Fact) -> String {
     line
 }
 
-/// How the names of a family begin; the first that fits counts. Names that fit nothing are device code's.
+/// Name prefixes of families; the first match counts. Names without a match belong to device code.
 const BEGINNINGS: &[(&str, Family)] = &[
     ("cublas", Family::Cublas),
     ("CUBLAS", Family::Cublas),

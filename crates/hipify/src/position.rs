@@ -1,6 +1,6 @@
 //! Lines and columns.
 
-/// Finds places in the order of the source.
+/// Converts offsets to places, in ascending order.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     source: &'a [u8],
@@ -14,7 +14,7 @@ impl<'a> Places<'a> {
         Self { source, at: 0, line: 1, line_start: 0 }
     }
 
-    /// Line and column, both from 1, of an offset that is not before the last one. A column is a character.
+    /// Line and column, both from 1, of an offset that is not before the last one. Columns count characters.
     pub(crate) fn place(&mut self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.source.len());
         while self.at < offset {
@@ -29,7 +29,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// How many lines a text has. A last line without an end counts.
+/// The number of lines of a text. An unterminated last line counts.
 pub(crate) fn lines(text: &[u8]) -> usize {
     let ends = text.iter().filter(|&&byte| byte == b'\n').count();
     ends + usize::from(text.last().is_some_and(|&last| last != b'\n'))

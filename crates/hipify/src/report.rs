@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::{Finding, Stats};
 
-/// A file, and what was found in it.
+/// A file and its findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FileReport {
-    /// The path, as it was given.
+    /// The path as given.
     pub path: String,
     /// What does not translate.
     pub findings: Vec<Finding>,
@@ -27,7 +27,7 @@ impl FileReport {
     }
 }
 
-/// All of a report, as JSON has it.
+/// A whole report, for JSON.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     files: &'a [FileReport],
@@ -56,7 +56,7 @@ pub fn total(files: &[FileReport]) -> Stats {
     })
 }
 
-/// Findings as compilers write them, each with its advice below.
+/// Findings in the format of compiler messages, each followed by its advice.
 #[must_use]
 pub fn findings(file: &FileReport) -> String {
     let mut text = String::new();
@@ -67,7 +67,7 @@ pub fn findings(file: &FileReport) -> String {
     text
 }
 
-/// How much was found, in a line.
+/// The number of findings, in one line.
 #[must_use]
 pub fn conclusion(total: &Stats) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -82,7 +82,7 @@ pub fn conclusion(total: &Stats) -> String {
     )
 }
 
-/// Counts by family, kind and name, as hipify-perl's `-examine` gives them.
+/// Counts by family, kind and name, like hipify-perl's `-examine`.
 #[must_use]
 pub fn statistics(what: &str, stats: &Stats) -> String {
     let mut text = format!("{what}:\n");
@@ -122,7 +122,7 @@ pub fn statistics(what: &str, stats: &Stats) -> String {
 /// The report as JSON: files with their findings and counts, and a summary.
 ///
 /// # Errors
-/// None that is known: the types can all be written.
+/// None known: all types can be serialised.
 pub fn json(files: &[FileReport]) -> serde_json::Result<String> {
     let total = total(files);
     let summary = Summary {

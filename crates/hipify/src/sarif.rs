@@ -1,4 +1,4 @@
-//! Reports as SARIF 2.1.0, which code hosts show beside the source.
+//! Reports as SARIF 2.1.0, which code hosts display beside the source.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{Finding, Rule, Severity};
 /// The report as SARIF.
 ///
 /// # Errors
-/// None that is known: the values can all be written.
+/// None known: all values can be serialised.
 pub fn sarif(files: &[FileReport]) -> serde_json::Result<String> {
     let rules: Vec<Value> = Rule::ALL
         .iter()

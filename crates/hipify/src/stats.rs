@@ -1,4 +1,4 @@
-//! Counts of what was translated.
+//! Counts of translated names.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::tables::{Family, Kind, Tables};
 
-/// A name that was translated, and how often.
+/// A translated name and its count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Count {
@@ -22,7 +22,7 @@ pub struct Count {
     pub count: usize,
 }
 
-/// What was translated in a file, or in several.
+/// The translations in one or several files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Stats {
@@ -30,7 +30,7 @@ pub struct Stats {
     pub files: usize,
     /// Lines.
     pub lines: usize,
-    /// Names, by name. A name that is the same in HIP counts, too.
+    /// Names, sorted. Names that are the same in HIP count, too.
     pub names: Vec<Count>,
     /// Launches with `<<<…>>>`, translated or kept.
     pub launches: usize,
@@ -76,7 +76,7 @@ impl Stats {
         kinds
     }
 
-    /// Adds those of another file.
+    /// Adds the counts of another file.
     pub fn add(&mut self, other: &Self) {
         self.files += other.files;
         self.lines += other.lines;

@@ -1,20 +1,20 @@
-//! Calls whose arguments have other types in HIP: symbols, and kernels that are passed as pointers.
+//! Calls whose arguments have different types in HIP: symbols, and kernels passed as pointers.
 
 use crate::cursor::Cursor;
 use crate::edit::Edits;
 
-/// What becomes of an argument.
+/// How an argument changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// `HIP_SYMBOL(…)`.
     Symbol,
     /// A cast to `const void*`.
     Pointer,
-    /// HIP's function does not have it.
+    /// HIP's function lacks it.
     Drop,
 }
 
-/// HIP's functions, by name, with the number of the argument that changes.
+/// HIP's functions, by name, with the number of the changing argument.
 const FUNCTIONS: &[(&str, usize, Change)] = &[
     ("hipFuncGetAttributes", 1, Change::Pointer),
     ("hipFuncSetAttribute", 0, Change::Pointer),
@@ -39,7 +39,8 @@ const FUNCTIONS: &[(&str, usize, Change)] = &[
     ("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", 3, Change::Drop),
 ];
 
-/// What a call of `hip` is that has as many arguments as CUDA's newer function of that name: HIP has that under another name.
+/// The HIP function for a call of `hip` with the argument count of CUDA's newer function of that name, which
+/// has another name in HIP.
 pub(crate) fn of_version(cursor: &Cursor<'_>, name: usize, hip: &'static str) -> &'static str {
     let arguments =
         || cursor.after(name).filter(|&open| cursor.is(open, b"(")).and_then(|open| cursor.arguments(open));
@@ -55,14 +56,14 @@ pub(crate) fn of_version(cursor: &Cursor<'_>, name: usize, hip: &'static str) ->
 pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut Edits) {
     let Ok(row) = FUNCTIONS.binary_search_by(|row| row.0.cmp(hip)) else { return };
     let (_, number, change) = FUNCTIONS[row];
-    // A macro of the same name is not called here, and a member is something else.
+    // A macro definition of the same name is not a call, and a member is something else.
     if cursor.before(name).is_some_and(|before| matches!(cursor.text(before), b"define" | b"." | b"->")) {
         return;
     }
     let Some(open) = cursor.after(name).filter(|&open| cursor.is(open, b"(")) else { return };
     let Some(arguments) = cursor.arguments(open) else { return };
     let Some(argument) = arguments.list.get(number) else { return };
-    // The first argument alone is no call of these.
+    // A call with only the first argument is not one of these functions.
     if number == 0 && arguments.list.len() == 1 {
         return;
     }

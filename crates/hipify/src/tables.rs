@@ -1,19 +1,20 @@
-//! The names of CUDA and what they are called in HIP: one table of text per family, read once into a hash table.
+//! CUDA's names and their names in HIP: one text table per family, read once into a hash table.
 //!
-//! A row of a table is a line: the name, its [`Kind`], its name in HIP, and then what else is known of it.
+//! Each line is a row: the name, its [`Kind`], its name in HIP, and further facts.
 //!
 //! | field | means |
 //! |---|---|
 //! | `=` for the name in HIP | the same name |
-//! | `-` for the name in HIP or for the kind | there is none |
+//! | `-` for the name in HIP or for the kind | none |
 //! | `""` for the name in HIP | a header that HIP does not need: its `#include` is dropped |
 //! | `roc=NAME` | the name in rocBLAS, rocSPARSE and so on |
 //! | `miopen=NAME` | the name in MIOpen |
-//! | `experimental=NAME` | the name in HIP, for the option that asks for experimental ones |
-//! | `deprecated=VERSION`, `removed=VERSION` | since this version of CUDA (of cuDNN for its names) |
-//! | `no=LIST` | who lacks it: `hip`, `roc`, `miopen`, `hipdnn`, `function` (of the device), `type` (of the device) |
+//! | `experimental=NAME` | the name in HIP, with the option for experimental names |
+//! | `deprecated=VERSION`, `removed=VERSION` | since this version of CUDA (for cuDNN's names, of cuDNN) |
+//! | `no=LIST` | what lacks it: `hip`, `roc`, `miopen`, `hipdnn`, `function` (of the device), `type` (of the device) |
 //!
-//! `cargo xtask hipify --update-tables` writes them from an installed hipify-perl and keeps [the differences](DIFFERENCES).
+//! `cargo xtask hipify --update-tables` generates them from an installed hipify-perl and keeps [the
+//! differences](DIFFERENCES).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -51,7 +52,7 @@ pub enum Family {
     Nccl,
     /// NVRTC.
     Nvrtc,
-    /// Thrust, whose names rocThrust keeps but for the back end's.
+    /// Thrust, whose names rocThrust keeps, except for the back end's.
     Thrust,
     /// Caffe2.
     Caffe,
@@ -77,11 +78,11 @@ const FAMILIES: &[(Family, &str, &str)] = &[
     (Family::Caffe, "caffe", include_str!("tables/caffe.txt")),
 ];
 
-/// Names that begin like CUDA's and are known to be programs' own.
+/// Names that look like CUDA's but are known to be from programs.
 const OWN_NAMES: &str = include_str!("tables/own-names.txt");
-/// What to do about names that have no equivalent.
+/// Advice for names without an equivalent.
 const ADVICE: &str = include_str!("tables/advice.txt");
-/// Rows that differ from hipify-perl's on purpose, with the reasons.
+/// Rows that intentionally differ from hipify-perl's, with the reasons.
 const DIFFERENCES_TEXT: &str = include_str!("tables/differences.txt");
 
 impl Family {
@@ -90,7 +91,7 @@ impl Family {
         FAMILIES.iter().map(|&(family, ..)| family)
     }
 
-    /// The name, as reports and files have it: `runtime`, `cublas` …
+    /// Its name in reports and files: `runtime`, `cublas` …
     #[must_use]
     pub fn name(self) -> &'static str {
         FAMILIES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
@@ -109,13 +110,13 @@ impl fmt::Display for Family {
     }
 }
 
-/// What a name is, as hipify-perl's statistics have it: `memory`, `stream`, `type`, `include` …; `-` where it does not say.
+/// The kind of a name in hipify-perl's statistics: `memory`, `stream`, `type`, `include` …; `-` if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct Kind(&'static str);
 
 impl Kind {
-    /// A launch with `<<<…>>>` that became a function call.
+    /// A launch with `<<<…>>>` turned into a function call.
     pub const KERNEL_LAUNCH: Self = Self("kernel_launch");
     /// A namespace, which hipify-perl does not count.
     pub const NAMESPACE: Self = Self("namespace");
@@ -145,7 +146,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Who lacks a name.
+/// The libraries that lack a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lacking(u8);
 
@@ -173,13 +174,13 @@ impl Lacking {
         ("type", Self::TYPE),
     ];
 
-    /// Whether all of `other` lack it.
+    /// Whether everything in `other` lacks it.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether nobody lacks it.
+    /// Whether nothing lacks it.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
@@ -190,11 +191,11 @@ impl Lacking {
     }
 }
 
-/// A row of a table: a name of CUDA's.
+/// A row of a table: a CUDA name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// The name in CUDA; of a header, what is between the brackets.
+    /// The name in CUDA; for a header, the text between the brackets.
     pub name: &'static str,
     /// The family whose table the row is in.
     pub family: Family,
@@ -206,13 +207,13 @@ pub struct Row {
     pub roc: Option<&'static str>,
     /// The name in MIOpen.
     pub miopen: Option<&'static str>,
-    /// The name in HIP, which is experimental there.
+    /// The experimental name in HIP.
     pub experimental: Option<&'static str>,
     /// The version of CUDA that deprecated it.
     pub deprecated: Option<&'static str>,
     /// The version of CUDA that removed it.
     pub removed: Option<&'static str>,
-    /// Who lacks it.
+    /// What lacks it.
     pub lacking: Lacking,
 }
 
@@ -263,15 +264,15 @@ fn row(family: Family, line: &'static str) -> Option<Row> {
 pub struct Difference {
     /// The name in CUDA.
     pub name: &'static str,
-    /// What hipify-perl makes of it; `-` if nothing. With `|` between, what it makes of it by default and with `-roc`.
+    /// hipify-perl's translation; `-` if none. With a `|`, the one by default and the one with `-roc`.
     pub theirs: &'static str,
-    /// What this crate makes of it, in the same way.
+    /// This crate's translation, in the same form.
     pub ours: &'static str,
     /// Why.
     pub reason: &'static str,
 }
 
-/// The rows that differ from hipify-perl's on purpose. A row that no longer differs fails a test.
+/// The rows that intentionally differ from hipify-perl's. A row that no longer differs fails a test.
 pub static DIFFERENCES: LazyLock<Vec<Difference>> = LazyLock::new(|| {
     let difference = |line: &'static str| {
         let mut fields = line.splitn(4, ' ');
@@ -290,7 +291,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
-/// All names, with an index. A row is read when it is asked for: most are never.
+/// All names, with an index. Rows are parsed on demand: most are never needed.
 #[derive(Debug)]
 pub struct Tables {
     lines: Vec<Line>,
@@ -312,7 +313,7 @@ impl Line {
         Self { name: text.split_once(' ').map_or(text, |(name, _)| name), text, family }
     }
 
-    /// A test reads every line of every table; one that is none would be a name without a translation.
+    /// A test reads every line of every table. A malformed line would be a name without a translation.
     fn row(&self) -> Row {
         row(self.family, self.text).unwrap_or(Row {
             name: self.name,
@@ -332,8 +333,8 @@ impl Line {
 /// The number of a row.
 pub(crate) type RowNumber = u16;
 
-/// An open hash table from names to rows: twice as many places as names at least, so that most names that are in no table meet an empty
-/// place at once.
+/// An open hash table from names to rows. It has at least twice as many places as names, so most lookups of
+/// unknown names hit an empty place at once.
 #[derive(Debug)]
 struct Index {
     places: Vec<RowNumber>,
@@ -342,7 +343,7 @@ struct Index {
 
 const EMPTY: RowNumber = RowNumber::MAX;
 
-/// The start of FNV's offset basis, folded: any odd number with its bits spread out does.
+/// The start of FNV's offset basis, folded: any odd number with spread-out bits works.
 fn hash(name: &[u8]) -> usize {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for chunk in name.chunks(8) {
@@ -355,7 +356,7 @@ fn hash(name: &[u8]) -> usize {
 }
 
 impl Tables {
-    /// The tables of this crate, which are read at the first call.
+    /// The tables of this crate, read on the first call.
     pub fn get() -> &'static Self {
         static TABLES: LazyLock<Tables> = LazyLock::new(Tables::read);
         &TABLES
@@ -373,7 +374,7 @@ impl Tables {
             while places[place] != EMPTY {
                 place = (place + 1) & mask;
             }
-            // A test checks that all lines have a number that fits.
+            // A test checks that all row numbers fit.
             places[place] = RowNumber::try_from(number).unwrap_or(EMPTY);
         }
         let advice = lines(ADVICE).filter_map(|line| line.split_once(' ')).collect();
@@ -410,13 +411,13 @@ impl Tables {
         }
     }
 
-    /// Whether a name begins like CUDA's but is known to be programs' own.
+    /// Whether a name looks like CUDA's but is known to be from programs.
     #[must_use]
     pub fn is_own_name(&self, name: &[u8]) -> bool {
         self.own_names.binary_search_by(|own| own.as_bytes().cmp(name)).is_ok()
     }
 
-    /// What to do about a name that has no equivalent.
+    /// The advice for a name without an equivalent.
     #[must_use]
     pub fn advice(&self, name: &[u8]) -> Option<&'static str> {
         let at = self.advice.binary_search_by(|(of, _)| of.as_bytes().cmp(name)).ok()?;

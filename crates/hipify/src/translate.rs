@@ -18,21 +18,23 @@ use cpp_lexer::Kind;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// To rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen, where they have the name, rather than to hipBLAS and so on.
+    /// Translate to rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen, if they have the name, rather than to
+    /// hipBLAS and so on.
     pub roc: bool,
-    /// cuDNN to MIOpen, where it has the name, rather than to hipDNN.
+    /// Translate cuDNN to MIOpen, if it has the name, rather than to hipDNN.
     pub miopen: bool,
-    /// To names that are experimental in HIP, too.
+    /// Also translate to names that are experimental in HIP.
     pub experimental: bool,
-    /// Launches with `<<<…>>>` as calls of `hipLaunchKernelGGL`; otherwise they stay, since HIP knows them.
+    /// Turn launches with `<<<…>>>` into calls of `hipLaunchKernelGGL`; otherwise they stay, since HIP
+    /// supports them.
     pub hip_launches: bool,
-    /// Names in comments, too.
+    /// Also translate names in comments.
     pub comments: bool,
-    /// Keep a header that is included twice after the translation; otherwise the second line is left empty.
+    /// Keep includes that are duplicates after the translation; otherwise their lines become empty.
     pub duplicate_headers: bool,
-    /// Include HIP's header, in an empty line, in a source with device code that does not.
+    /// Include HIP's header, in an empty line, in a source with device code that does not include it.
     pub runtime_header: bool,
-    /// Names that begin like CUDA's and are the program's own.
+    /// The program's own names that look like CUDA's.
     pub own_names: Vec<String>,
 }
 
@@ -63,11 +65,12 @@ pub struct Translation {
     pub stats: Stats,
 }
 
-/// Translates a source from CUDA to HIP. The source may be any bytes; those that are no CUDA stay.
+/// Translates a source from CUDA to HIP. The source may be any bytes; everything but CUDA is unchanged.
 #[must_use]
 pub fn translate(source: &[u8], options: &Options) -> Translation {
     let mut translation = pass(source, options);
-    // A launch in the way of another one's reading is a call now. Each pass has fewer launches than the one before.
+    // A launch that hindered the parsing of another one is now a call. Each pass has fewer launches than the
+    // one before.
     while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
         let next = pass(&translation.text, options);
         translation.text = next.text;
@@ -85,12 +88,12 @@ pub fn translate(source: &[u8], options: &Options) -> Translation {
     translation
 }
 
-/// Whether there is a launch that was not understood.
+/// Whether a launch could not be parsed.
 fn has_launch(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.rule == Rule::Launch)
 }
 
-/// Translates what can be read as the source is.
+/// Translates everything that can be parsed in one pass.
 fn pass(source: &[u8], options: &Options) -> Translation {
     let tokens = cpp_lexer::tokens(source);
     let mut translator = Translator {
@@ -110,7 +113,7 @@ fn pass(source: &[u8], options: &Options) -> Translation {
     translator.finish()
 }
 
-/// Something found, with its place in the source.
+/// A finding with its place in the source.
 struct Found {
     start: usize,
     end: usize,
@@ -133,7 +136,7 @@ struct Translator<'a> {
     declared: HashSet<&'a [u8]>,
 }
 
-/// Words in front of an expression, where a type would be in front of a declared name.
+/// Words before an expression, in the position where a declaration has a type.
 const BEFORE_CALLS: [&[u8]; 12] = [
     b"return",
     b"else",
@@ -150,7 +153,7 @@ const BEFORE_CALLS: [&[u8]; 12] = [
 ];
 
 impl<'a> Translator<'a> {
-    /// What a row becomes.
+    /// The translation of a row with these options.
     fn chosen(&self, row: &Row) -> Option<&'static str> {
         let options = self.options;
         None.or(row.roc.filter(|_| options.roc))
@@ -171,7 +174,8 @@ impl<'a> Translator<'a> {
         self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
     }
 
-    /// Translates all tokens. A raw string may hold a source for the run-time compiler, and is code, too.
+    /// Translates all tokens. A raw string may hold a source for the run-time compiler, so it is treated as
+    /// code, too.
     fn code(&mut self, cursor: &Cursor<'_>, in_string: bool) {
         self.declarations(cursor);
         let mut before = None;
@@ -186,7 +190,7 @@ impl<'a> Translator<'a> {
                 }
                 Kind::Word => self.word(cursor, index, before),
                 Kind::String => self.string(cursor, index, before),
-                // An apostrophe in a text that is no code opens one, too.
+                // An apostrophe in non-code text also opens a character literal.
                 Kind::Char => self.words_in_text(token.start, token.end, true),
                 Kind::RawString if in_string => self.words_in_text(token.start, token.end, false),
                 Kind::RawString => self.raw_string(cursor, index),
@@ -199,7 +203,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Notes the names that are declared here as functions: a type stands in front, and arguments behind.
+    /// Records the functions that are declared here: a type precedes the name, and arguments follow.
     fn declarations(&mut self, cursor: &Cursor<'_>) {
         let mut before: Option<usize> = None;
         for (index, token) in cursor.tokens.iter().enumerate() {
@@ -293,7 +297,7 @@ impl<'a> Translator<'a> {
                     token.end,
                     Rule::Launch,
                     Severity::Error,
-                    format!("the launch stays as it is: {reason}"),
+                    format!("the launch is unchanged: {reason}"),
                     "HIP's compiler accepts `<<<…>>>` as well; or write `hipLaunchKernelGGL` by hand",
                 );
             }

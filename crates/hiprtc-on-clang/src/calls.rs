@@ -19,7 +19,8 @@ const SUCCESS: hiprtcResult = hiprtcResult::HIPRTC_SUCCESS;
 const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
 
-/// Programs, or states of the linker, by handle. Handles are numbers, never used twice, so that a stale one is an error.
+/// Programs, or linker states, by handle. Handles are numbers that are never reused, so a stale one is an
+/// error.
 struct Live<T> {
     last: usize,
     live: HashMap<usize, Arc<Mutex<T>>>,
@@ -32,7 +33,7 @@ impl<T> Default for Live<T> {
 }
 
 impl<T> Live<T> {
-    /// Keeps it; returns the handle.
+    /// Stores a value and returns its handle.
     fn add(&mut self, made: T) -> usize {
         self.last += 1;
         self.live.insert(self.last, Arc::new(Mutex::new(made)));
@@ -47,7 +48,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs an entry point. No panic gets through to C.
+/// Runs an entry point. Panics never reach C.
 fn entry(work: impl FnOnce() -> Result) -> hiprtcResult {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => SUCCESS,
@@ -68,7 +69,7 @@ unsafe fn text<'a>(text: *const c_char) -> Result<&'a CStr> {
     if text.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     Ok(unsafe { CStr::from_ptr(text) })
 }
 
@@ -79,7 +80,7 @@ unsafe fn texts<'a>(texts: *const *const c_char, count: c_int) -> Result<Vec<&'a
     if count > 0 && texts.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     (0..count).map(|index| unsafe { text(*texts.add(index)) }).collect()
 }
 
@@ -89,7 +90,7 @@ unsafe fn put<T>(out: *mut T, value: T) -> Result {
     if out.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { out.write(value) };
     Ok(())
 }
@@ -100,7 +101,7 @@ unsafe fn copy(out: *mut c_char, bytes: &[u8]) -> Result {
     if out.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { out.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -117,7 +118,7 @@ pub(crate) unsafe extern "C" fn hiprtcCreateProgram(
         if program.is_null() {
             return Err(INVALID_PROGRAM);
         }
-        // SAFETY: the caller passes NUL-terminated texts and arrays of as many as it says.
+        // SAFETY: the caller passes NUL-terminated texts and arrays of as many as its count says.
         let (source, headers, names) =
             unsafe { (text(source)?, texts(headers, count)?, texts(names, count)?) };
         let utf8 = |text: &CStr| text.to_str().map(str::to_owned).map_err(|_| INVALID_INPUT);
@@ -158,7 +159,7 @@ pub(crate) unsafe extern "C" fn hiprtcAddNameExpression(
             if program.output.is_some() {
                 return Err(hiprtcResult::HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION);
             }
-            // A line break would end the line that messages name.
+            // A line break would shift the line numbers of messages.
             if expression.is_empty() || expression.to_bytes().contains(&b'\n') {
                 return Err(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
             }
@@ -177,7 +178,7 @@ pub(crate) unsafe extern "C" fn hiprtcCompileProgram(
 ) -> hiprtcResult {
     entry(|| {
         let compiler = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?;
-        // SAFETY: the caller passes as many NUL-terminated options as it says.
+        // SAFETY: the caller passes as many NUL-terminated options as its count says.
         let options = unsafe { texts(options, count)? };
         let options: Vec<&str> = options
             .into_iter()
@@ -200,11 +201,11 @@ pub(crate) unsafe extern "C" fn hiprtcGetProgramLog(
     program: hiprtcProgram,
     log: *mut c_char,
 ) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetProgramLogSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetProgramLogSize` reports.
     entry(|| with(program, |program| unsafe { copy(log, program.log.as_bytes_with_nul()) }))
 }
 
-/// The code object, or the bitcode.
+/// Returns the code object or the bitcode.
 fn output(program: &Program, bitcode: bool) -> Result<&[u8]> {
     match &program.output {
         Some(output) if output.bitcode == bitcode => Ok(&output.bytes),
@@ -218,7 +219,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetCodeSize(program: hiprtcProgram, size: 
 }
 
 pub(crate) unsafe extern "C" fn hiprtcGetCode(program: hiprtcProgram, code: *mut c_char) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetCodeSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetCodeSize` reports.
     entry(|| with(program, |program| unsafe { copy(code, output(program, false)?) }))
 }
 
@@ -234,7 +235,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetBitcode(
     program: hiprtcProgram,
     bitcode: *mut c_char,
 ) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetBitcodeSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetBitcodeSize` reports.
     entry(|| with(program, |program| unsafe { copy(bitcode, output(program, true)?) }))
 }
 
@@ -252,7 +253,8 @@ pub(crate) unsafe extern "C" fn hiprtcGetLoweredName(
             }
             let lowered: Option<&CString> = program.lowered.get(expression);
             let lowered = lowered.ok_or(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID)?;
-            // SAFETY: the caller passes null or a place for a pointer, which is valid as long as the program is.
+            // SAFETY: the caller passes null or a place for a pointer, which is valid as long as the program
+            // is.
             unsafe { put(name, lowered.as_ptr()) }
         })
     })
@@ -274,7 +276,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkCreate(
         if link.is_null() || (count > 0 && (options.is_null() || values.is_null())) {
             return Err(INVALID_INPUT);
         }
-        // SAFETY: the caller passes as many options and values as it says.
+        // SAFETY: the caller passes as many options and values as its count says.
         let options: Vec<_> =
             (0..count as usize).map(|index| unsafe { (*options.add(index), *values.add(index)) }).collect();
         // SAFETY: the caller keeps the contract of each option.
@@ -320,7 +322,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkAddData(
             return Err(INVALID_INPUT);
         }
         with_link(link, |link| {
-            // SAFETY: the caller passes as many bytes as it says.
+            // SAFETY: the caller passes as many bytes as its count says.
             let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
             link.add(kind, bytes.to_vec())
         })
@@ -340,7 +342,8 @@ pub(crate) unsafe extern "C" fn hiprtcLinkComplete(
                 return Err(INVALID_INPUT);
             }
             link.complete(compiler, current.as_ref())?;
-            // SAFETY: the caller passes places for both, the second one or null. The code is there as long as the state is.
+            // SAFETY: the caller passes places for both, the second one or null. The code lives as long as
+            // the state.
             unsafe {
                 put(out, link.output.as_mut_ptr().cast())?;
                 if !size.is_null() {
@@ -387,14 +390,14 @@ pub(crate) unsafe extern "C" fn hiprtcGetErrorString(result: hiprtcResult) -> *c
     name.as_ptr().cast()
 }
 
-/// The extension `compiler_identity`.
+/// The extension function `compiler_identity`.
 pub(crate) unsafe extern "C" fn compiler_identity(out: *mut c_char, size: usize) -> usize {
     let Some(compiler) = COMPILER.get() else { return 0 };
     // SAFETY: the caller gives `size` bytes.
     unsafe { copy_cut(out, size, compiler.identity.as_bytes()) }
 }
 
-/// The extension `set_limits`.
+/// The extension function `set_limits`.
 pub(crate) unsafe extern "C" fn set_limits(
     program: hiprtcProgram,
     milliseconds: u64,
@@ -410,7 +413,7 @@ pub(crate) unsafe extern "C" fn set_limits(
     })
 }
 
-/// The extension `dependencies`.
+/// The extension function `dependencies`.
 pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c_char, size: usize) -> usize {
     let mut length = 0;
     let _ = entry(|| {
@@ -425,14 +428,14 @@ pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c
     length
 }
 
-/// Copies a text, cut to the size and with a NUL behind it; returns its whole length.
+/// Copies a text with a final NUL, truncated to the size. Returns its full length.
 ///
 /// # Safety
 /// `out` is null or has room for `size` bytes.
 unsafe fn copy_cut(out: *mut c_char, size: usize, text: &[u8]) -> usize {
     if size > 0 && !out.is_null() {
         let copied = text.len().min(size - 1);
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         unsafe {
             out.cast::<u8>().copy_from(text.as_ptr(), copied);
             out.add(copied).write(0);

@@ -1,24 +1,26 @@
-//! HIP's run-time compiler (`hiprtc`) over the device compiler of this machine.
+//! HIP's run-time compiler (`hiprtc`) over this machine's device compiler.
 //!
-//! [`table`] gives a `hip_sys::rtc::Table` whose functions run the clang that `device-compiler` finds: ROCm's, the
-//! distribution's, or the one that `ferrocm setup` installs. A machine without AMD's `libhiprtc` compiles with it for the
-//! virtual GPU, and for real ones.
+//! [`table`] returns a `hip_sys::rtc::Table` whose functions run the clang that `device-compiler` finds:
+//! ROCm's, the distribution's, or the one that `ferrocm setup` installs. With it, a machine without AMD's
+//! `libhiprtc` can compile for the virtual GPU and for real ones.
 //!
-//! Programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking (`hiprtcLink*`) are there. What can be
-//! linked is LLVM bitcode, IR as text and bundles of either, of files and of memory; archives of bundles and SPIR-V are
-//! `HIPRTC_ERROR_INVALID_INPUT`.
+//! It supports programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking
+//! (`hiprtcLink*`). The linker accepts LLVM bitcode, textual IR, and bundles of either, from files and from
+//! memory. Archives of bundles and SPIR-V give `HIPRTC_ERROR_INVALID_INPUT`.
 //!
-//! # What differs from AMD's hiprtc
-//! * Code objects tell the name, type and access of each kernel's arguments, as [`device_compiler::facts`] describes, and
-//!   hold source lines unless an option such as `-g0` says otherwise.
-//! * Every compilation is a process. One that takes more than five minutes or 2 GiB of memory is ended, and an error whose log says so:
-//!   a few lines of templates would otherwise keep the machine busy for ever. `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY`
-//!   (`4GiB`) set other limits, `none` sets none; the table's extension `set_limits` sets those of a program.
-//! * The target has to be among the options (`--offload-arch=` or `--gpu-architecture=`), unless [`ask_for_target`] names somebody who
-//!   knows the current device. Linked code is for the target that its bitcode was compiled for.
+//! # Differences from AMD's hiprtc
+//! * Code objects record the name, type and access of each kernel's arguments ([`device_compiler::facts`]),
+//!   and source lines unless an option such as `-g0` turns them off.
+//! * Every compilation is a process. A few lines of templates could keep the machine busy for ever, so a
+//!   compilation that takes more than five minutes or 2 GiB of memory is ended; the log of the error says so.
+//!   `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (`4GiB`) set other limits, `none` removes them.
+//!   The table's extension `set_limits` sets the limits of one program.
+//! * The options must name the target (`--offload-arch=` or `--gpu-architecture=`), unless [`ask_for_target`]
+//!   has registered a function that knows the current device. Linked code is for the target that its bitcode
+//!   was compiled for.
 //! * An unknown target is an error with a log. A stale or invented program handle is an error too.
-//! * The table's extensions `compiler_identity`, which names the compiler and its libraries, and `dependencies`, which tells the files
-//!   that a compilation depends on, are for caches.
+//! * The table has two extensions for caches: `compiler_identity` names the compiler and its libraries, and
+//!   `dependencies` lists the files that a compilation depends on.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]
 
@@ -35,7 +37,7 @@ use hip_sys::rtc::{Builder, Extensions, Table};
 
 use crate::program::Compiler;
 
-/// Why there is no table.
+/// Why the table cannot be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -43,7 +45,7 @@ pub enum Error {
     Toolchain(NotFound),
     /// The compiler's libraries cannot be read.
     Identity(device_compiler::Error),
-    /// A variable does not say how long the compiler may run, or how much memory it may have.
+    /// A variable for the compiler's limits of time or memory is invalid.
     Limits(variables::Error),
 }
 
@@ -61,10 +63,10 @@ impl std::error::Error for Error {}
 
 static COMPILER: OnceLock<Compiler> = OnceLock::new();
 
-/// The table over the device compiler that is found now; the first success counts for the process.
+/// Returns the table over the device compiler that is found now. The process keeps the first compiler found.
 ///
 /// # Errors
-/// [`Error`] lists every place that was looked at.
+/// [`Error`] lists every place that was searched.
 pub fn table() -> Result<&'static Table, Error> {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     if let Some(table) = TABLE.get() {
@@ -84,16 +86,17 @@ pub fn table() -> Result<&'static Table, Error> {
             set_limits: Some(calls::set_limits),
             dependencies: Some(calls::dependencies),
         });
-        // SAFETY: the functions keep hiprtc's contract: they check handles, need of the caller what is documented, may be
-        // called from any thread, and live as long as the process.
+        // SAFETY: the functions keep hiprtc's contract: they check handles, require only what is documented
+        // of the caller, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     }))
 }
 
-/// Who knows the target of the current device.
+/// The function that knows the target of the current device.
 static CURRENT: OnceLock<fn() -> Option<TargetId>> = OnceLock::new();
 
-/// Says whom to ask for the target of the current device, for programs whose options name none. The first one holds.
+/// Registers a function that returns the target of the current device, for programs whose options name none.
+/// Only the first call has an effect.
 pub fn ask_for_target(current: fn() -> Option<TargetId>) {
     let _ = CURRENT.set(current);
 }

@@ -1,4 +1,4 @@
-//! Linking of bitcode that `-fgpu-rdc` has given (`hiprtcLink…`).
+//! Linking of bitcode made with `-fgpu-rdc` (`hiprtcLink…`).
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 /// A `hiprtcLinkState`.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
-    /// Modules of bitcode or IR as text, and bundles of such.
+    /// Modules of bitcode or textual IR, and bundles of these.
     inputs: Vec<Vec<u8>>,
-    /// Options of LLVM's (`HIPRTC_JIT_IR_TO_ISA_OPT_EXT`).
+    /// Options for LLVM (`HIPRTC_JIT_IR_TO_ISA_OPT_EXT`).
     llvm_options: Vec<OsString>,
     error_log: Buffer,
-    /// Kept as long as the state: a pointer to it is given out.
+    /// Kept as long as the state, because the caller gets a pointer to it.
     pub(crate) output: Vec<u8>,
 }
 
-/// Memory of the caller's, for messages.
+/// The caller's memory for messages.
 #[derive(Debug)]
 struct Buffer {
     start: *mut c_char,
@@ -41,15 +41,17 @@ impl Default for Buffer {
 // SAFETY: the caller leaves the memory to the state, which is used by one thread at a time.
 unsafe impl Send for Buffer {}
 
-/// The option with LLVM's options, an array of texts, and that with their number. The names in HIP's headers are those of hiprtc 5.
+/// The number of the option with LLVM's options, an array of texts; the next one has their count. HIP's
+/// headers name them as hiprtc 5 did.
 const LLVM_OPTIONS: u32 = 10_000;
 const LLVM_OPTION_COUNT: u32 = 10_001;
 
 impl Link {
-    /// Reads the options of a state. Those for how a GPU of NVIDIA's is to be compiled for say nothing here.
+    /// Reads the options of a state. Options for NVIDIA's compiler are ignored.
     ///
     /// # Safety
-    /// Each value is what hiprtc says of its option, and buffers for messages live as long as the state.
+    /// Each value is valid for its option as hiprtc documents it, and buffers for messages live as long as
+    /// the state.
     pub(crate) unsafe fn new(options: &[(hipJitOption, *mut c_void)]) -> Result<Self> {
         let mut link = Self::default();
         let value =
@@ -67,12 +69,12 @@ impl Link {
                 return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
             }
             for index in 0..count {
-                // SAFETY: the caller passes as many texts as it says.
+                // SAFETY: the caller passes as many texts as its count says.
                 let text = unsafe { *texts.add(index) };
                 if text.is_null() {
                     return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
                 }
-                // SAFETY: each of them ends in NUL.
+                // SAFETY: each text ends in NUL.
                 let text = unsafe { CStr::from_ptr(text) };
                 let text = text.to_str().map_err(|_| hiprtcResult::HIPRTC_ERROR_INVALID_OPTION)?;
                 link.llvm_options.push(text.into());
@@ -81,9 +83,9 @@ impl Link {
         Ok(link)
     }
 
-    /// Adds bitcode, or IR as text, which AMD's takes for it; or a bundle of such.
+    /// Adds bitcode, or textual IR, which AMD's linker also accepts, or a bundle of these.
     pub(crate) fn add(&mut self, kind: hipJitInputType, mut bytes: Vec<u8>) -> Result {
-        // A text of C's may have its end with it.
+        // A C text may include its final NUL.
         if !is_bitcode(&bytes) && !bundle::is_bundle(&bytes) {
             bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
         }
@@ -95,7 +97,7 @@ impl Link {
         };
         if !is_good {
             self.tell(&format!(
-                "error: an input of type {kind:?} is no bitcode of LLVM's and no bundle of it, which is what can be linked"
+                "error: the input of type {kind:?} is not LLVM bitcode or a bundle of it; only these can be linked"
             ));
             return Err(INVALID_INPUT);
         }
@@ -103,7 +105,7 @@ impl Link {
         Ok(())
     }
 
-    /// Makes a code object of what was added.
+    /// Links the inputs to a code object.
     pub(crate) fn complete(&mut self, compiler: &Compiler, current: Option<&TargetId>) -> Result {
         let mut log = String::new();
         let linked = self.run(compiler, current, &mut log);
@@ -134,7 +136,7 @@ impl Link {
                 (true, None) => {
                     return Err(failed(
                         log,
-                        &"a bundle of bitcode needs a current device, and there is none",
+                        &"a bundle of bitcode needs a current device, but there is none",
                     ));
                 }
             };
@@ -150,7 +152,7 @@ impl Link {
             }
         }
         let Machine { cpu: Some(cpu), features } = machine else {
-            return Err(failed(log, &"no function says for which target it is"));
+            return Err(failed(log, &"no function has a target"));
         };
         let output = work.join("linked");
         let mut command = compiler.toolchain.linker_command();
@@ -169,13 +171,13 @@ impl Link {
         std::fs::read(&output).map_err(|error| failed(log, &error))
     }
 
-    /// Writes into the caller's buffer for errors, as far as it has room.
+    /// Writes to the caller's buffer for errors, as far as it fits.
     pub(crate) fn tell(&mut self, text: &str) {
         if text.is_empty() || self.error_log.start.is_null() || self.error_log.size == 0 {
             return;
         }
         let length = text.len().min(self.error_log.size - 1);
-        // SAFETY: the caller has said that there is this much room, for as long as the state is there.
+        // SAFETY: the caller guarantees this much space, as long as the state lives.
         unsafe {
             self.error_log.start.cast::<u8>().copy_from(text.as_ptr(), length);
             self.error_log.start.add(length).write(0);
@@ -187,7 +189,7 @@ fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(b"BC\xc0\xde")
 }
 
-/// Makes bitcode of IR as text.
+/// Converts textual IR to bitcode.
 fn assembled(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) -> Result<PathBuf> {
     let bitcode = module.with_extension("bc");
     let mut command = compiler.toolchain.ir_command();
@@ -197,16 +199,16 @@ fn assembled(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) 
     Ok(bitcode)
 }
 
-/// What modules are compiled for.
+/// The target of modules.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Machine {
     cpu: Option<String>,
-    /// Those that are part of a target id: `+xnack`.
+    /// Features that are part of a target id: `+xnack`.
     features: Vec<String>,
 }
 
 impl Machine {
-    /// What the functions of a module say.
+    /// Reads the target from the functions of a module.
     fn of(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) -> Result<Self> {
         let text = module.with_extension("txt");
         let mut command = compiler.toolchain.ir_command();
@@ -228,11 +230,11 @@ impl Machine {
         Self { cpu: cpu.map(str::to_owned), features: features.map(str::to_owned).collect() }
     }
 
-    /// Adds what another module is compiled for, which has to be the same as far as both say it.
+    /// Adds the target of another module. Where both specify something, they must agree.
     fn join(&mut self, other: Self) -> Result<(), String> {
         match (&self.cpu, other.cpu) {
             (Some(cpu), Some(other)) if *cpu != other => {
-                return Err(format!("code for {cpu} and for {other}"));
+                return Err(format!("cannot link code for {cpu} and for {other}"));
             }
             (None, cpu) => self.cpu = cpu,
             _ => {}
@@ -240,7 +242,7 @@ impl Machine {
         for feature in other.features {
             match self.features.iter().find(|known| known[1..] == feature[1..]) {
                 Some(known) if *known != feature => {
-                    return Err(format!("code with {known} and with {feature}"));
+                    return Err(format!("cannot link code with {known} and with {feature}"));
                 }
                 Some(_) => {}
                 None => self.features.push(feature),
@@ -250,7 +252,7 @@ impl Machine {
     }
 }
 
-/// Runs a program of the toolchain; the log says why it failed.
+/// Runs a program of the toolchain; the log gets the reason of a failure.
 fn run(compiler: &Compiler, command: Command, log: &mut String) -> Result<Output> {
     let program: &OsStr = command.get_program();
     let program = program.to_string_lossy().into_owned();

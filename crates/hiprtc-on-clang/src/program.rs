@@ -1,4 +1,4 @@
-//! Programs, and their way through clang.
+//! Programs, and how clang compiles them.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -19,13 +19,13 @@ pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
 pub(crate) struct Compiler {
     pub(crate) toolchain: Toolchain,
     pub(crate) identity: String,
-    /// Those of programs that have none of their own.
+    /// The limits of programs without their own.
     pub(crate) limits: Limits,
 }
 
-/// Variables whose values are the addresses of what name expressions name.
+/// The prefix of variables that hold the addresses of name expressions.
 const NAME_VARIABLE: &str = "__ferrocm_name_expression_";
-/// Where errors in name expressions are said to be.
+/// The file name in messages about name expressions.
 const NAME_FILE: &str = "<name expressions>";
 
 /// A `hiprtcProgram`.
@@ -33,34 +33,35 @@ const NAME_FILE: &str = "<name expressions>";
 pub(crate) struct Program {
     pub(crate) source: Vec<u8>,
     pub(crate) name: String,
-    /// Text by the name that the source includes it under.
+    /// Pairs of the name in `#include` and the text.
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) expressions: Vec<CString>,
     pub(crate) limits: Option<Limits>,
     pub(crate) log: CString,
     pub(crate) output: Option<Output>,
-    /// By name expression. Kept as long as the program: pointers to the names are given out.
+    /// Lowered names by name expression. Kept as long as the program, because the caller gets pointers to
+    /// them.
     pub(crate) lowered: HashMap<CString, CString>,
 }
 
-/// What a compilation gave.
+/// The output of a compilation.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
-    /// `-fgpu-rdc`: LLVM bitcode, not a code object.
+    /// Whether it is LLVM bitcode (`-fgpu-rdc`) instead of a code object.
     pub(crate) bitcode: bool,
-    /// The machine's files that it depends on, where that is known.
+    /// The files of the machine that it depends on, if known.
     pub(crate) dependencies: Option<Dependencies>,
 }
 
 impl Program {
-    /// Compiles with these options; the log says what clang said.
+    /// Compiles with these options. The log has clang's output.
     pub(crate) fn compile(&mut self, compiler: &Compiler, options: &[&OsStr]) -> Result {
         self.log = CString::default();
         self.output = None;
         let mut log = String::new();
         let result = self.run(compiler, options, &mut log);
-        // A compiler prints no NUL, but what it quotes may hold some.
+        // The compiler itself prints no NUL, but the source that it quotes may have some.
         self.log = CString::new(log.replace('\0', "\u{fffd}")).unwrap_or_default();
         let output = result?;
         if !output.bitcode {
@@ -76,7 +77,9 @@ impl Program {
         let current = current.map(|target| target.to_string());
         targets.extend(current.as_deref());
         let [target] = targets[..] else {
-            log.push_str("error: one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n");
+            log.push_str(
+                "error: exactly one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n",
+            );
             return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
         };
         let internal = |log: &mut String, what: &str, error: std::io::Error| {
@@ -92,7 +95,7 @@ impl Program {
             let relative = Path::new(name);
             if name.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
                 log.push_str(&format!(
-                    "error: `{name}` is no name for a file: it has to be relative, without `..`\n"
+                    "error: `{name}` cannot be a file name: it must be relative, without `..`\n"
                 ));
                 return Err(hiprtcResult::HIPRTC_ERROR_INVALID_INPUT);
             }
@@ -106,7 +109,7 @@ impl Program {
         for (name, text) in &self.headers {
             write(log, name, text)?;
         }
-        // The file's name is ours; messages have the program's.
+        // The file has our name; messages show the program's.
         let mut source =
             format!("#line 1 \"{}\"\n", self.name.replace('\\', "\\\\").replace('"', "\\\"")).into_bytes();
         source.extend_from_slice(&self.source);
@@ -126,15 +129,15 @@ impl Program {
         let mut command = compiler.toolchain.command();
         command.current_dir(&sources).env("TMPDIR", work.path());
         command.args(["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]);
-        // A symbol of bitcode has this in its name, so that it must not be that of another module.
+        // Symbols of bitcode include this id in their names, so it must be unique for each module.
         match bitcode {
             true => command.arg(format!("-cuid={}", self.id())),
             false => command.arg("-fuse-cuid=none"),
         };
-        // What hiprtc does unless the program says otherwise, and source lines for what virtual GPUs report.
+        // The defaults of hiprtc, and source lines for the reports of virtual GPUs.
         command.args(["-O3", "-std=c++17", "-I", "."]);
         command.args(facts::SOURCE_LINES);
-        // CUDA's dialect reads it itself, behind a definition that it needs.
+        // CUDA's dialect includes this header itself, after a definition that it needs.
         if !options.contains(&OsStr::new(cuda::DIALECT_OPTION)) {
             command.args(["-include", cuda::HIP_RUNTIME_HEADER]);
         }
@@ -177,7 +180,7 @@ impl Program {
         Ok(Output { bytes, bitcode, dependencies })
     }
 
-    /// A text that programs of other sources do not have.
+    /// A text that is unique to this source.
     fn id(&self) -> String {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
         let mut hasher = DefaultHasher::new();
@@ -185,7 +188,7 @@ impl Program {
         format!("{:016x}", hasher.finish())
     }
 
-    /// The symbol behind each name expression: its variable holds that one's address.
+    /// The symbol of each name expression: the variable holds the symbol's address.
     fn lowered_names(&self, code: &[u8]) -> Result<HashMap<CString, CString>> {
         let mut names = HashMap::new();
         if self.expressions.is_empty() {
@@ -193,7 +196,7 @@ impl Program {
         }
         let invalid = hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
         let object = CodeObject::parse(code).map_err(|error| {
-            tracing::error!(%error, "the compiler wrote what cannot be read");
+            tracing::error!(%error, "cannot read the compiler's output");
             hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
         })?;
         for (index, expression) in self.expressions.iter().enumerate() {
@@ -215,7 +218,7 @@ impl Program {
     }
 }
 
-/// Says in the log at which limit the compiler was ended, and how to raise it.
+/// Writes to the log at which limit the compiler was ended, and how to raise the limit.
 pub(crate) fn tell_end(log: &mut String, exceeded: Exceeded) {
     let remedy = match exceeded {
         Exceeded::Time(_) => "; FERROCM_RTC_TIMEOUT (seconds, or `none`) raises it",
@@ -225,13 +228,13 @@ pub(crate) fn tell_end(log: &mut String, exceeded: Exceeded) {
     log.push_str(&format!("error: {exceeded}{remedy}\n"));
 }
 
-/// The target, if the option names it.
+/// The target, if the option sets one.
 fn target_of(option: &OsStr) -> Option<&str> {
     let option = option.to_str()?;
     option.strip_prefix("--gpu-architecture=").or_else(|| option.strip_prefix("--offload-arch="))
 }
 
-/// A text that the caller gave.
+/// Copies a text of the caller.
 pub(crate) fn owned(text: &CStr) -> Vec<u8> {
     text.to_bytes().to_vec()
 }

@@ -15,7 +15,7 @@ fn create(source: &CStr, headers: &[(&CStr, &CStr)]) -> hiprtcProgram {
     let mut program = null_mut();
     let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
     let texts: Vec<_> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
-    // SAFETY: the texts live through the call, and there are as many as is said.
+    // SAFETY: the texts live through the call, and their number is right.
     let status = unsafe {
         (table().hiprtcCreateProgram)(
             &mut program,
@@ -91,7 +91,7 @@ fn headers_are_found_and_stay_where_they_belong() {
     for name in [c"../value.h", c"/tmp/ferrocm-value.h", c""] {
         let bad = create(source, &[(name, c"#define VALUE 3\n")]);
         assert_eq!(compile(bad, &["--offload-arch=gfx1100"]), R::HIPRTC_ERROR_INVALID_INPUT);
-        assert!(log(bad).contains("is no name for a file"), "{}", log(bad));
+        assert!(log(bad).contains("cannot be a file name"), "{}", log(bad));
         assert_eq!(destroy(bad), R::HIPRTC_SUCCESS);
     }
     assert_eq!(destroy(good), R::HIPRTC_SUCCESS);
@@ -127,7 +127,7 @@ fn wrong_calls_are_errors() {
         ]
     );
     assert_eq!(destroy(program), R::HIPRTC_SUCCESS);
-    // The handle is stale now.
+    // The handle is stale here.
     assert_eq!(destroy(program), R::HIPRTC_ERROR_INVALID_PROGRAM);
     assert_eq!(compile(program, &[]), R::HIPRTC_ERROR_INVALID_PROGRAM);
     assert!(table().has("hiprtcLinkCreate") && table().has("hiprtcCompileProgram"));
@@ -137,10 +137,10 @@ fn wrong_calls_are_errors() {
     assert_eq!(text(R(12345)), c"Invalid HIPRTC error code");
 }
 
-/// The files of the machine that the last compilation of a program depends on, as the extension tells them.
+/// The files of the machine that a program's last compilation depends on, from the extension.
 fn dependencies(program: hiprtcProgram) -> String {
     let tell = table().ext.dependencies.expect("this table tells");
-    // SAFETY: nothing is written to a buffer of no size, and then as much as there is room for.
+    // SAFETY: nothing is written to a buffer of size 0, and then only what fits.
     unsafe {
         let length = tell(program, null_mut(), 0);
         let mut text = vec![0_u8; length + 1];
@@ -158,7 +158,7 @@ fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
     std::fs::File::open(&part).and_then(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH)).unwrap();
     let (part, flag) = (part.to_str().unwrap(), flag.to_str().unwrap());
     let told = |source: &str, options: &[&str]| {
-        // Without the runtime's headers, which take most of the time.
+        // Leave out the runtime's headers, which take most of the time.
         let kernel = "\nextern \"C\" __attribute__((global)) void k(int *p) { *p = 1; }\n";
         let source = CString::new(format!("{source}{kernel}")).unwrap();
         let program = create(&source, &[(c"own.h", c"")]);
@@ -189,7 +189,7 @@ fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
         assert!(told.contains(&format!("\"{part}\"")), "{source}");
         assert!(!told.contains(&format!("\"{flag}\"")) && !told.contains("own.h"), "{source}");
     }
-    // What is not there, and would be found.
+    // Files that do not exist, but whose creation would change the result.
     for (source, options, missing) in [
         (format!("#if __has_include(\"{flag}\")\n#endif"), vec![], flag.to_owned()),
         (format!("#if defined(__has_embed) && __has_embed(\"{flag}\")\n#endif"), vec!["-w"], flag.to_owned()),
@@ -207,7 +207,7 @@ fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
         let told = told(&source, &options);
         assert!(told.contains(&format!("\"{missing}\"")), "{source}");
     }
-    // What cannot be known.
+    // Dependencies that cannot be known.
     for (source, options) in [
         (format!("#define NAME \"{flag}\"\n#if __has_include(NAME)\n#endif"), &[][..]),
         (format!("#define ASK __has_include\n#if ASK(\"{flag}\")\n#endif"), &[]),
@@ -230,8 +230,8 @@ fn a_compiler_at_its_limit_is_ended_and_the_log_says_how_to_raise_it() {
         template <long P> struct T<0, P> { char c; };
         extern \"C\" __attribute__((global)) void k(int *p) { *p = sizeof(T<40, 1>); }";
     for (milliseconds, bytes, said) in [
-        (500, 0, ["limit of time", "FERROCM_RTC_TIMEOUT"]),
-        (0, 512 << 20, ["limit of memory", "FERROCM_RTC_MEMORY"]),
+        (500, 0, ["time limit", "FERROCM_RTC_TIMEOUT"]),
+        (0, 512 << 20, ["memory limit", "FERROCM_RTC_MEMORY"]),
     ] {
         let program = create(source, &[]);
         let set_limits = table().ext.set_limits.expect("this table has limits");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// A kernel of this name is in the other file, too.
+// The other file also has a kernel of this name.
 static __constant__ float factor;
 __device__ int written;
 
@@ -26,7 +26,7 @@ extern "C" int launch_saxpy(int n, float a, const float *x, float *y, cudaStream
     return cudaGetLastError();
 }
 
-// How many elements `launch_saxpy` has written, from now on counted from 0.
+// Returns the number of elements that `launch_saxpy` has written, and resets it.
 extern "C" int take_written(cudaStream_t stream) {
     int count = -1, zero = 0;
     if (cudaStreamSynchronize(stream) != cudaSuccess || cudaMemcpyFromSymbol(&count, written, sizeof count) != cudaSuccess ||
@@ -35,7 +35,7 @@ extern "C" int take_written(cudaStream_t stream) {
     return count;
 }
 
-// All by itself, with what C++ has: 1 + ... + n, or an error of CUDA's as a negative number.
+// Self-contained, in C++ style: 1 + ... + n, or a CUDA error as a negative number.
 extern "C" int sum_to(int n) {
     try {
         std::vector<float> ones(n, 1.0f), sums(n, 0.0f);
@@ -75,7 +75,7 @@ extern "C" const char *describe(int code) { return cudaGetErrorString(static_cas
 
 static __global__ void set(int *to) { *to = 1; }
 
-// Nobody looks whether the launch has failed.
+// Does not check whether the launch failed.
 extern "C" void set_unchecked(int *to, int threads, size_t shared, cudaStream_t stream) {
     set<<<1, threads, shared, stream>>>(to);
 }

@@ -1,16 +1,17 @@
-//! Host code in a program that opens no device: it gets the one in `FERROCM_DEVICE`, and an error if there is none.
+//! Host code in a program that opens no device. It uses the device in `FERROCM_DEVICE`, or gets an error if
+//! there is none.
 //!
-//! Each case is a process of its own, this program.
+//! Each case runs this program in a separate process.
 
 use std::ffi::CStr;
 use std::process::{Command, Output};
 
 use host_code_test as code;
 
-/// What the process does that this variable is set for.
+/// Tells a child process which case to run.
 const CASE: &str = "HOST_CODE_TEST_CASE";
 
-/// Has the test of this name run by itself with this device.
+/// Runs the test of this name in a separate process with this device.
 fn run(test: &str, device: &str) -> Output {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
@@ -31,7 +32,7 @@ fn succeed(output: &Output) {
 #[test]
 fn the_default_device_is_opened() {
     if is_child() {
-        // Nothing has been started: the variable is where its first value is.
+        // No kernel has run, so the variable has its initial value.
         assert_eq!(code::count_calls(), 40);
         assert_eq!(hip_host::failure(), None);
         assert_eq!(code::sum_to(10), 55);
@@ -55,7 +56,7 @@ fn without_a_device_calls_fail_and_say_why() {
         assert!(text.to_string_lossy().contains("no device"), "{text:?}");
         let failure = hip_host::failure().unwrap();
         assert!(failure.contains("cuda"), "{failure}");
-        // A device that the program opens later is found.
+        // A device that the program opens later is used.
         hip::Device::open("vgpu:gfx1100").unwrap();
         assert_eq!(code::sum_to(10), 55);
         return;

@@ -1,4 +1,5 @@
-//! The launchers on buffers and streams of `hip`, on the device in `FERROCM_DEVICE`, else on virtual ones with both sizes of waves.
+//! The launchers on buffers and streams of `hip`, on the device in `FERROCM_DEVICE`, else on virtual ones
+//! with both sizes of waves.
 
 use std::ffi::c_int;
 
@@ -9,20 +10,20 @@ use test_skip::{Lack, skip};
 
 const SUCCESS: c_int = hipError_t::hipSuccess.0 as c_int;
 
-/// A buffer as C has it, ordered as it is for a kernel that `hip` launches.
+/// A buffer as a C pointer, ordered as for a kernel launched by `hip`.
 fn pointer<T: DeviceCopy>(buffer: &mut DeviceBuffer<T>, stream: &Stream) -> *mut T {
     let address = buffer.as_mut_slice().address_on(stream).unwrap();
     std::ptr::with_exposed_provenance_mut(address.0 as usize)
 }
 
-/// Runs a test on each device, one after the other: they share the counts of the library.
+/// Runs a test on each device in turn, because devices share the library's counters.
 fn each(test: impl Fn(&Device)) {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
     let uris = named.map_or_else(|| vec!["vgpu:gfx1100".into(), "vgpu:gfx90a".into()], |uri| vec![uri]);
     let devices: Vec<Device> = uris.iter().map(|uri| Device::open(uri).unwrap()).collect();
-    // The second time the kernels have been loaded, and another device was current.
+    // The second time, the kernels are already loaded, and another device was current.
     for device in devices.iter().chain(&devices) {
         device.make_current().unwrap();
         test(device);
@@ -113,7 +114,7 @@ fn host_code_allocates_by_itself() {
     each(|device| assert_eq!(code::sum_to(100), 5050, "{device}"));
 }
 
-/// What is said at last to who asks whether something is done.
+/// The final answer of polling whether something is done.
 fn asked(is_done: impl Fn() -> hip::Result<bool>) -> hip::Result<()> {
     loop {
         match is_done() {
@@ -123,7 +124,7 @@ fn asked(is_done: impl Fn() -> hip::Result<bool>) -> hip::Result<()> {
     }
 }
 
-/// Whether the library keeps failures of launches that nobody has asked for.
+/// Whether the library keeps launch failures until they are queried.
 fn keeps_launches(device: &Device) -> bool {
     let keeps = device.table().ext.launch_failure.is_some();
     if !keeps {
@@ -132,11 +133,11 @@ fn keeps_launches(device: &Device) -> bool {
     keeps
 }
 
-/// What a wait says, in words.
+/// The result of a wait, as text.
 fn told<T: std::fmt::Debug>(result: hip::Result<T>, code: hipError_t, kernel: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.code(), Some(code), "{error}");
-    // AMD's libraries have no more than the code.
+    // AMD's libraries report only the code.
     if let hip::Error::HostLaunch(launch) = &error {
         assert!(launch.text().contains(kernel), "{error}");
     }
@@ -145,7 +146,7 @@ fn told<T: std::fmt::Debug>(result: hip::Result<T>, code: hipError_t, kernel: &s
 #[test]
 fn a_kernel_without_code_for_the_device_is_an_error_of_the_stream() {
     each(|device| {
-        // AMD's HIP 7.2 reads a null pointer where it launches one.
+        // AMD's HIP 7.2 dereferences a null pointer when it launches such a kernel.
         if !keeps_launches(device) {
             return;
         }
@@ -156,7 +157,7 @@ fn a_kernel_without_code_for_the_device_is_an_error_of_the_stream() {
         // SAFETY: there is an element, and the stream is that of its copies.
         unsafe { code::set_left_out(to, stream.as_raw()) };
         told(data.to_vec(&stream), hipError_t::hipErrorNoBinaryForGpu, "left_out");
-        // It was told once, and the stream goes on.
+        // The error is reported once, and the stream continues.
         assert_eq!(data.to_vec(&stream).unwrap(), [0], "{device}");
         // SAFETY: as above.
         unsafe { code::set_unchecked(to, 1, 0, stream.as_raw()) };
@@ -196,7 +197,7 @@ fn launches_that_nobody_looked_at_are_told_by_every_kind_of_wait() {
             told(asked(|| stream.is_done()));
             told(event.synchronize());
             assert!(stream.is_done().unwrap() && event.is_done().unwrap());
-            // Who has looked is not told again, by whomever.
+            // A failure that was queried is not reported again by any call.
             launch(threads, shared);
             assert_eq!(code::last_error(), code.0 as c_int);
             stream.synchronize().unwrap();
@@ -218,7 +219,7 @@ fn who_waits_for_a_buffer_leaves_the_error_to_who_waits_for_the_stream() {
         // SAFETY: there is an element, and the stream is that of its copies.
         unsafe { code::set_unchecked(to, 4096, 0, stream.as_raw()) };
         let wrong = hipError_t::hipErrorInvalidConfiguration;
-        // What the kernel was to write is read on another stream.
+        // The kernel's output is read on another stream.
         told(data.to_vec(&other), wrong, "set");
         drop(data);
         told(stream.synchronize(), wrong, "set");

@@ -1,8 +1,9 @@
-//! The functions of AMD's loader extension, which no library exports: they come from a table that the runtime hands out.
+//! The functions of AMD's loader extension. No library exports them; the runtime returns them in a table.
 //!
-//! The headers declare `hsa_ven_amd_loader_*` like any other function, but a program gets at them only through
-//! `hsa_system_get_major_extension_table`, once the runtime is initialised. The entries of a loaded library's table ask
-//! for that table at each call, so they work from the moment the runtime does, and say what it says before.
+//! The headers declare `hsa_ven_amd_loader_*` like any other function, but a program can get them only
+//! through `hsa_system_get_major_extension_table`, once the runtime is initialised. The entries of a loaded
+//! library's table query that table at each call. So they work as soon as the runtime does, and return the
+//! runtime's error before.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -15,15 +16,15 @@ use crate::bindings::*;
 /// `hsa_system_get_major_extension_table`.
 type GetTable = unsafe extern "C" fn(u16, u16, usize, *mut c_void) -> hsa_status_t;
 
-/// How many libraries may be loaded in one process and have the extension; beyond that its entries are stubs.
+/// How many libraries with the extension may be loaded in one process. Beyond that, its entries are stubs.
 const SLOTS: usize = 4;
 
 static HELD: [OnceLock<GetTable>; SLOTS] = [const { OnceLock::new() }; SLOTS];
 
-/// The functions of the extension as the library of a slot has them now.
+/// The current functions of the extension in the library of a slot.
 fn extension<const SLOT: usize>() -> Result<hsa_ven_amd_loader_1_03_pfn_t, hsa_status_t> {
     let get = HELD[SLOT].get().ok_or(hsa_status_t::HSA_STATUS_ERROR_NOT_SUPPORTED)?;
-    // An older runtime fills less of it; what it leaves is no function.
+    // An older runtime fills only a part; the rest stays empty.
     let mut table = hsa_ven_amd_loader_1_03_pfn_t::default();
     // SAFETY: the table has the length given, and its functions are of the major version asked for.
     let status = unsafe {
@@ -52,7 +53,7 @@ macro_rules! loader {
             })*
         }
 
-        /// Makes the extension's entries calls of the library in a slot.
+        /// Makes the extension's entries call the library in a slot.
         fn install<const SLOT: usize>(table: &mut Table) {
             $(table.$name = calls::$name::<SLOT>;)*
         }
@@ -94,7 +95,8 @@ loader! {
     );
 }
 
-/// Gives the table of a loaded library the functions of the loader extension, unless it exports them itself.
+/// Adds the functions of the loader extension to the table of a loaded library, unless the library exports
+/// them itself.
 pub(crate) fn apply(table: &mut Table, _: &Library) {
     let stubs = Table::unsupported();
     let get = table.hsa_system_get_major_extension_table;
@@ -104,7 +106,7 @@ pub(crate) fn apply(table: &mut Table, _: &Library) {
     if !has_table || has_own {
         return;
     }
-    // A library that is opened again finds its old slot.
+    // A library that is opened again uses its old slot.
     let slot = HELD.iter().position(|held| *held.get_or_init(|| get) as usize == get as usize);
     match slot {
         Some(0) => install::<0>(table),
@@ -126,7 +128,7 @@ mod tests {
         hsa_status_t::HSA_STATUS_SUCCESS
     }
 
-    /// A runtime of version 1.00, which fills three functions only.
+    /// A runtime of version 1.00, which fills only three functions.
     unsafe extern "C" fn old_runtime(
         extension: u16,
         major: u16,
@@ -139,7 +141,7 @@ mod tests {
             hsa_ven_amd_loader_query_host_address: Some(query),
             ..Default::default()
         };
-        // SAFETY: the table is as long as it was said to be.
+        // SAFETY: the table is as long as reported.
         unsafe { table.cast::<hsa_ven_amd_loader_1_00_pfn_t>().write_unaligned(functions) };
         hsa_status_t::HSA_STATUS_SUCCESS
     }
@@ -157,7 +159,7 @@ mod tests {
         // SAFETY: the function writes the one pointer.
         let status = unsafe { (table.hsa_ven_amd_loader_query_host_address)(at, &raw mut host) };
         assert_eq!((status, host.addr()), (hsa_status_t::HSA_STATUS_SUCCESS, 0x1001));
-        // SAFETY: what the runtime lacks is not called at all.
+        // SAFETY: functions that the runtime lacks are never called.
         let status = unsafe { (table.hsa_ven_amd_loader_iterate_executables)(None, std::ptr::null_mut()) };
         assert_eq!(status, hsa_status_t::HSA_STATUS_ERROR_NOT_SUPPORTED);
     }

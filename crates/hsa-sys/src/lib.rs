@@ -1,14 +1,16 @@
 //! Raw bindings to AMD's HSA runtime: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the headers of ROCm 5.2 to 7.2 in one, laid out and numbered as
-//! the newest has them; [`legacy`] holds what older ones have otherwise. [`Table`] has every function that any of them
-//! declares. Nothing is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation
-//! inside the process fills a table through [`Builder`]. A function that the implementation lacks is a stub that
-//! returns `HSA_STATUS_ERROR_NOT_SUPPORTED`, so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and
+//! values; [`legacy`] has the older forms. [`Table`] has every function that any of these headers declares.
+//! Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an implementation in the
+//! process fills a table through [`Builder`]. Functions that the implementation lacks are stubs that return
+//! `HSA_STATUS_ERROR_NOT_SUPPORTED`, so calls through the table need no branch; [`Table::has`] tells the two
+//! apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value.
 //!
-//! This crate makes nothing safe: each function's contract is the one in the vendor's documentation.
+//! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
 
 pub use bindings::*;
@@ -56,53 +58,59 @@ mod table;
 
 mod bridge;
 
-/// Of how many kernels of a queue counters are kept; older ones are lost.
+/// The number of kernels of a queue whose counters are kept. Older ones are lost.
 pub const COUNTED_DISPATCHES: usize = 1024;
 
-/// Functions that AMD's HSA does not have and that this project's own implementations may offer.
+/// Functions that AMD's HSA lacks and this project's implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies the report of the fault that made a queue inactive into a buffer, NUL-terminated and cut to its size, and
-    /// returns the report's full length in bytes without the NUL; 0 if the queue has not faulted.
+    /// Copies the report of the fault that made a queue inactive into a buffer, NUL-terminated and truncated
+    /// to its size. Returns the report's full length in bytes without the NUL, or 0 if the queue has not
+    /// faulted.
     pub queue_fault_report:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same of the fault as data: JSON of `gpu_report::Fault`. 0 too where the queue ended for another reason.
+    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the queue ended for
+    /// another reason.
     pub queue_fault_json:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Has kernels that begin on a queue from now on count what they do, or no longer. The last [`COUNTED_DISPATCHES`] are
-    /// kept.
+    /// Turns counters on or off for kernels that begin on a queue from now on. The last
+    /// [`COUNTED_DISPATCHES`] are kept.
     pub queue_set_counters: Option<unsafe extern "C" fn(*const hsa_queue_t, bool) -> hsa_status_t>,
-    /// Copies the counters of the kernels that have ended since the last call, the oldest first, as a JSON array of
-    /// `gpu_report::Counters`, as `queue_fault_report` does; what was copied entirely is forgotten.
+    /// Copies the counters of the kernels that have ended since the last call, oldest first, as a JSON array
+    /// of `gpu_report::Counters`, in the way of `queue_fault_report`. Counters that were copied completely
+    /// are dropped.
     pub queue_take_counters:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Lets kernels only read a queue's structure and packets, which HSA has them write as well. For a queue that nobody but
-    /// the host submits to: a kernel that writes there faults instead of having the host wait for a packet that is gone.
+    /// Makes a queue's structure and packets read-only for kernels, which HSA allows to write them. This is
+    /// for a queue that only the host submits to: a kernel that writes there faults, instead of leaving the
+    /// host waiting for a lost packet.
     pub queue_guard: Option<unsafe extern "C" fn(*const hsa_queue_t) -> hsa_status_t>,
-    /// The number of the packet that a queue waits for: all before it have completed, and it is not written. `u64::MAX`
-    /// while the queue works, or has ended. Whoever has written that packet, or waits for one before it, does so in vain.
+    /// The number of the packet that a queue waits for: all earlier packets have completed, and this one has
+    /// not been written. `u64::MAX` while the queue works, or after it has ended. Waiting for an earlier
+    /// packet, or for this one after writing it, is then in vain.
     pub queue_missing_packet: Option<unsafe extern "C" fn(*const hsa_queue_t) -> u64>,
-    /// As `hsa_signal_create`, for a signal that kernels can only read: the host and packets change it.
+    /// Like `hsa_signal_create`, for a signal that kernels can only read. The host and packets change it.
     pub signal_create_guarded: Option<unsafe extern "C" fn(i64, *mut hsa_signal_t) -> hsa_status_t>,
-    /// Whether the host may access memory: false for what was freed or is reserved only. Memory that the implementation knows
-    /// nothing of is the program's own.
+    /// Whether the host may access memory. False for freed or merely reserved memory. Memory that the
+    /// implementation does not know is the program's own, so true.
     pub host_can_access: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize) -> bool>,
-    /// Says that the host has written memory of a device by itself, for checks that look for reads of what nobody wrote. What functions of
-    /// HSA write is known without.
+    /// Reports that the host itself has written memory of a device, for checks that look for reads of
+    /// uninitialised memory. Writes by functions of HSA need no report.
     pub host_wrote: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize)>,
-    /// As `hsa_amd_interop_map_buffer`, of the first so many bytes of what a file descriptor stands for: kernels reach these and no
-    /// more, and the host reaches them as well. `hsa_amd_interop_unmap_buffer` ends it.
+    /// Like `hsa_amd_interop_map_buffer`, for the first bytes of the object behind a file descriptor. Kernels
+    /// can access these bytes and no more, and the host can access them as well.
+    /// `hsa_amd_interop_unmap_buffer` undoes it.
     pub map_descriptor: Option<
         unsafe extern "C" fn(hsa_agent_t, std::ffi::c_int, usize, *mut *mut std::ffi::c_void) -> hsa_status_t,
     >,
-    /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
+    /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel without initialisation.
     pub global_wave_sync: bool,
-    /// Kernels fault with every access outside of an allocation, however near.
+    /// Kernels fault on every access outside an allocation, however close.
     pub exact_bounds: bool,
 }
 
 impl Extensions {
-    /// None of them.
+    /// No extensions.
     pub const NONE: Extensions = Extensions {
         queue_fault_report: None,
         queue_fault_json: None,
@@ -136,7 +144,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HSA runtime",
     variable: "FERROCM_HSA_LIBRARY",
     names: if cfg!(windows) {
@@ -145,7 +154,7 @@ sys_load::table_api! {
         &["libhsa-runtime64.so.1", "libhsa-runtime64.so"]
     },
     required: c"hsa_init",
-    // Every way to ask needs an initialised runtime, and so a GPU.
+    // Every query needs an initialised runtime, and so a GPU.
     versioning: sys_load::Versioning::FileName { otherwise: None },
     unsupported: "returns `HSA_STATUS_ERROR_NOT_SUPPORTED`",
     bridge: bridge::apply,

@@ -1,9 +1,9 @@
-//! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use hsa_sys::{Source, Table, hsa_status_t, hsa_system_info_t};
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release's version of HSA by its headers, and the version in the file's name.
+/// Each release, with the version of HSA in its headers and the version in the file name.
 const VERSIONS: [(&str, (&str, &str)); 4] = [
     ("5.2", ("5.2.3", "1.5.0")),
     ("5.7", ("6.1.2", "1.13.0")),
@@ -41,8 +41,8 @@ fn without_a_gpu_every_answer_is_an_error_with_a_name() {
     }
     let table = Table::load().unwrap();
     let mut version = 0u16;
-    // SAFETY: none of these needs an initialised runtime to say that it is not initialised, and the place for the
-    // answer has the size of this attribute's value.
+    // SAFETY: none of these needs an initialised runtime to report that it is not initialised, and the place
+    // for the result has the size of this attribute's value.
     let (early, init, late, shut_down) = unsafe {
         let attribute = hsa_system_info_t::HSA_SYSTEM_INFO_VERSION_MAJOR;
         let place = (&raw mut version).cast();

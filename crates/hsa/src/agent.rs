@@ -7,7 +7,7 @@ use crate::error::{Result, call};
 use crate::runtime::collect;
 use crate::{Error, MemoryPool, PoolFlags, Runtime, Segment};
 
-/// What an agent is.
+/// The kind of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AgentKind {
@@ -49,7 +49,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// The runtime it belongs to.
+    /// The runtime that it belongs to.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
@@ -59,15 +59,15 @@ impl Agent {
         self.raw
     }
 
-    /// What it is.
+    /// The kind of agent.
     pub fn kind(&self) -> AgentKind {
         self.kind
     }
 
-    /// An attribute that has no method here. (`hsa_agent_get_info`)
+    /// An attribute that has no method of its own here (`hsa_agent_get_info`).
     ///
     /// # Errors
-    /// What the runtime says, for example that the agent does not know the attribute.
+    /// The runtime's error, for example that the agent does not know the attribute.
     ///
     /// # Safety
     /// `T` must be the type that the headers give the attribute.
@@ -93,91 +93,91 @@ impl Agent {
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
 
-    /// Name: of a GPU the processor (`gfx1100`).
+    /// The name; for a GPU, its processor (`gfx1100`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the attribute is text of 64 bytes.
         unsafe { self.text::<64>(hsa_agent_info_t::HSA_AGENT_INFO_NAME) }
     }
 
-    /// Name for people.
+    /// The product name.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn product_name(&self) -> Result<String> {
         // SAFETY: the attribute is text of 64 bytes.
         unsafe { self.text::<64>(hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_PRODUCT_NAME) }
     }
 
-    /// `GPU-` and 16 hexadecimal digits, or `GPU-XX` where the device has none.
+    /// The UUID: `GPU-` and 16 hexadecimal digits, or `GPU-XX` if the device has none.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn uuid(&self) -> Result<String> {
         // SAFETY: the attribute is text of 21 bytes.
         unsafe { self.text::<21>(hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_UUID) }
     }
 
-    /// Work-items of a wave.
+    /// The number of work-items in a wave.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn wavefront_size(&self) -> Result<u32> {
         // SAFETY: the attribute's type is u32.
         unsafe { self.info(hsa_agent_info_t::HSA_AGENT_INFO_WAVEFRONT_SIZE, 0) }
     }
 
-    /// Compute units.
+    /// The number of compute units.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn compute_units(&self) -> Result<u32> {
         // SAFETY: the attribute's type is u32.
         unsafe { self.info(hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, 0) }
     }
 
-    /// The most work-items of a workgroup.
+    /// The largest number of work-items in a workgroup.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn workgroup_max_size(&self) -> Result<u32> {
         // SAFETY: the attribute's type is u32.
         unsafe { self.info(hsa_agent_info_t::HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, 0) }
     }
 
-    /// The most work-items of a workgroup in each dimension.
+    /// The largest number of work-items in a workgroup, per dimension.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn workgroup_max_dim(&self) -> Result<[u16; 3]> {
         // SAFETY: the attribute's type is uint16_t[3].
         unsafe { self.info(hsa_agent_info_t::HSA_AGENT_INFO_WORKGROUP_MAX_DIM, [0; 3]) }
     }
 
-    /// The most packets of a queue.
+    /// The largest number of packets in a queue.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn queue_max_size(&self) -> Result<u32> {
         // SAFETY: the attribute's type is u32.
         unsafe { self.info(hsa_agent_info_t::HSA_AGENT_INFO_QUEUE_MAX_SIZE, 0) }
     }
 
-    /// Clock in MHz.
+    /// The highest clock in MHz.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn max_clock_mhz(&self) -> Result<u32> {
         // SAFETY: the attribute's type is u32.
         unsafe { self.info(hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, 0) }
     }
 
-    /// PCI domain, and bus, device and function as one number.
+    /// The PCI domain, and bus, device and function as one number.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn pci_location(&self) -> Result<(u32, u32)> {
         // SAFETY: the attributes' types are u32.
         unsafe {
@@ -188,24 +188,25 @@ impl Agent {
         }
     }
 
-    /// Bytes of the agent's memory that are free.
+    /// Free memory of the agent, in bytes.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn memory_available(&self) -> Result<u64> {
         // SAFETY: the attribute's type is u64.
         unsafe { self.info(hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_MEMORY_AVAIL, 0) }
     }
 
-    /// The names of the instruction sets it executes, the best first: `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`.
+    /// The names of the instruction sets that it executes, the best first:
+    /// `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_agent_iterate_isas")]
     pub fn isa_names(&self) -> Result<Vec<String>> {
         let table = self.runtime.table();
         let mut list: Vec<hsa_isa_t> = Vec::new();
-        // SAFETY: the callback runs during the call only, and gets the list it expects.
+        // SAFETY: the callback runs only during the call, and gets the list that it expects.
         unsafe { call!(table, hsa_agent_iterate_isas(self.raw, Some(collect), (&raw mut list).cast())) }?;
         list.into_iter()
             .map(|isa| {
@@ -215,7 +216,8 @@ impl Agent {
                 unsafe { call!(table, hsa_isa_get_info_alt(isa, attribute, (&raw mut length).cast())) }?;
                 let mut name = vec![0u8; length as usize + 1];
                 let attribute = hsa_isa_info_t::HSA_ISA_INFO_NAME;
-                // SAFETY: the name has the length that was just told, and there is room for one byte more.
+                // SAFETY: the name has the length that was just returned, and there is room for one byte
+                // more.
                 unsafe { call!(table, hsa_isa_get_info_alt(isa, attribute, name.as_mut_ptr().cast())) }?;
                 let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
                 Ok(String::from_utf8_lossy(&name[..end]).into_owned())
@@ -223,19 +225,19 @@ impl Agent {
             .collect()
     }
 
-    /// The target id of a GPU, features included.
+    /// The target id of a GPU, including features.
     ///
     /// # Errors
-    /// What the runtime says, or [`Error::BadIsa`] for an agent that is no GPU.
+    /// The runtime's error, or [`Error::BadIsa`] for an agent that is not a GPU.
     pub fn target(&self) -> Result<TargetId> {
         let name = self.isa_names()?.into_iter().next().unwrap_or_default();
         name.parse().map_err(|_| Error::BadIsa(name))
     }
 
-    /// All memory pools. (`hsa_amd_agent_iterate_memory_pools`)
+    /// All memory pools (`hsa_amd_agent_iterate_memory_pools`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_amd_agent_iterate_memory_pools")]
     pub fn memory_pools(&self) -> Result<Vec<MemoryPool>> {
         let list = self.runtime.calls().pools(self.raw)?;
@@ -270,7 +272,7 @@ impl Agent {
         self.pool("fine-grained", PoolFlags::FINE_GRAINED)
     }
 
-    /// The pool of memory for kernel arguments; processors have one.
+    /// The pool of memory for kernel arguments; CPU agents have one.
     ///
     /// # Errors
     /// [`Error::NoPool`] if there is none.

@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::queue::Held;
 use crate::{Allocation, Completion, Signal};
 
-/// Begins to copy `len` bytes once all of the signals are 0; both allocations are held until the end.
-/// (`hsa_amd_memory_async_copy`)
+/// Copies `len` bytes in the background, once all of the signals are 0 (`hsa_amd_memory_async_copy`). The
+/// result holds both allocations until the copy has ended.
 ///
 /// # Errors
-/// A range outside its allocation, allocations of different runtimes, or what the runtime says.
+/// A range is outside its allocation, the allocations belong to different runtimes, or the runtime's error.
 #[doc(alias = "hsa_amd_memory_async_copy")]
 pub fn copy_async(
     to: (&Arc<Allocation>, usize),
@@ -31,8 +31,8 @@ pub fn copy_async(
     let source = from.0.range(from.1, len)?;
     let dependencies: Vec<hsa_signal_t> = after.iter().map(|signal| signal.raw()).collect();
     let signal = Signal::new(runtime, 1)?;
-    // SAFETY: both ranges lie in their allocations, which the completion holds until the copy has ended, as it holds the
-    // signals.
+    // SAFETY: both ranges are inside their allocations. The completion holds the allocations and the signals
+    // until the copy has ended.
     unsafe {
         runtime.calls().async_copy(
             (target, agent.raw()),

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::raw::{Errors, Failure, is_success};
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation was not done.
+/// Why an operation failed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,35 +23,35 @@ pub enum Error {
         operation: &'static str,
         /// What it returned.
         status: hsa_status_t,
-        /// What the runtime says the status means.
+        /// The runtime's description of the status.
         text: String,
     },
-    /// The queue has stopped: a kernel did something wrong, or a packet was malformed.
+    /// The queue has stopped: a kernel faulted, or a packet was malformed.
     #[error("the queue has stopped: {status:?}{}{report}", if report.is_empty() { "" } else { ": " })]
     QueueFault {
-        /// What the queue's callback was told.
+        /// The status that the queue's callback got.
         status: hsa_status_t,
-        /// What happened, where the implementation says; else empty.
+        /// The fault report, if the implementation has one; else empty.
         report: String,
     },
-    /// A range lies outside the memory it is to be in.
+    /// A range is outside its memory.
     #[error("{len} bytes at offset {offset} are outside {what} of {size} bytes")]
     OutOfRange {
         /// The memory.
         what: &'static str,
         /// First byte.
         offset: usize,
-        /// Bytes asked for.
+        /// Requested bytes.
         len: usize,
-        /// Bytes there are.
+        /// Size of the memory.
         size: usize,
     },
-    /// The agent has no memory pool of that kind.
+    /// The agent has no memory pool of this kind.
     #[error("{agent} has no {pool} memory pool")]
     NoPool {
         /// Name of the agent.
         agent: String,
-        /// What was looked for.
+        /// The kind of pool.
         pool: &'static str,
     },
     /// The executable has no such symbol.
@@ -65,10 +65,10 @@ pub enum Error {
     /// A name holds a NUL byte.
     #[error("the name {0:?} holds a NUL byte")]
     BadName(String),
-    /// An agent's instruction set has a name that is no target id.
-    #[error("the instruction set {0:?} of the agent is no target id")]
+    /// The name of an agent's instruction set is not a target id.
+    #[error("the instruction set {0:?} of the agent is not a target id")]
     BadIsa(String),
-    /// Sizes of a dispatch that no device takes.
+    /// Sizes of a dispatch that no device accepts.
     #[error("{what} {sizes:?} of kernel {kernel}: {reason}")]
     BadDispatch {
         /// `grid` or `workgroup`.
@@ -80,22 +80,22 @@ pub enum Error {
         /// What is wrong.
         reason: &'static str,
     },
-    /// More signals than a barrier packet takes.
+    /// More signals than a barrier packet can hold.
     #[error("a barrier waits for at most 5 signals, not {0}")]
     TooManyDependencies(usize),
-    /// Objects of two runtimes that work on different tables.
+    /// Objects of runtimes with different tables were used together.
     #[error("the objects belong to different HSA implementations")]
     DifferentRuntimes,
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// What this crate makes of failures of [`raw::Calls`](crate::raw::Calls).
+/// Converts failures of [`raw::Calls`](crate::raw::Calls) to this crate's errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named;
 
@@ -108,7 +108,7 @@ impl Errors for Named {
     }
 }
 
-/// What the implementation says that a status means.
+/// The implementation's description of a status.
 fn text_of(table: &Table, status: hsa_status_t) -> String {
     let mut text = std::ptr::null();
     // SAFETY: the pointer is valid for a write; the function takes any status.
@@ -137,9 +137,9 @@ macro_rules! call {
 }
 pub(crate) use call;
 
-/// Notes a failure that nobody can be told, as in `Drop`.
+/// Traces a failure that cannot be returned, as in `Drop`.
 pub(crate) fn note(result: Result<()>) {
     if let Err(error) = result {
-        tracing::error!(%error, "releasing an HSA object");
+        tracing::error!(%error, "releasing an HSA object failed");
     }
 }

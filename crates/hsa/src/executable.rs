@@ -9,7 +9,7 @@ use crate::error::{Result, call, note};
 use crate::runtime::Runtime;
 use crate::{Agent, Allocation, Error};
 
-/// A code object that is loaded for an agent. Clones share it; kernels keep it loaded.
+/// A code object loaded for an agent. Clones share it; kernels keep it loaded.
 #[derive(Clone, Debug)]
 pub struct Executable {
     inner: Arc<Inner>,
@@ -19,20 +19,20 @@ pub struct Executable {
 struct Inner {
     agent: Agent,
     raw: hsa_executable_t,
-    /// Debuggers and profilers read the code object where it was when it was loaded.
+    /// Debuggers and profilers read the code object at the address that it was loaded from.
     _bytes: Arc<[u8]>,
-    /// Variables that the program defined, with the memory that they are.
+    /// Variables that the program defined, with their memory.
     variables: Vec<(String, Arc<Allocation>)>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the executable was made here and is destroyed once; kernels that run hold it.
+        // SAFETY: the executable was made here and is destroyed once; running kernels hold it.
         note(unsafe { call!(self.agent.runtime().table(), hsa_executable_destroy(self.raw)) });
     }
 }
 
-/// An executable that is being made.
+/// An executable under construction.
 #[derive(Debug)]
 pub struct ExecutableBuilder {
     inner: Inner,
@@ -43,18 +43,19 @@ fn c_string(name: &str) -> Result<CString> {
 }
 
 impl ExecutableBuilder {
-    /// Gives a variable that the code object uses but does not define its memory, which the executable then holds.
-    /// (`hsa_executable_agent_global_variable_define`)
+    /// Defines a variable that the code object uses but does not define
+    /// (`hsa_executable_agent_global_variable_define`). The executable holds its memory.
     ///
     /// # Errors
-    /// What the runtime says, for example that the variable is defined already.
+    /// The runtime's error, for example that the variable is already defined.
     #[doc(alias = "hsa_executable_agent_global_variable_define")]
     pub fn define(mut self, name: &str, memory: &Arc<Allocation>) -> Result<ExecutableBuilder> {
         let agent = &self.inner.agent;
         agent.runtime().is_same(memory.pool().agent().runtime())?;
         let text = c_string(name)?;
         let (executable, handle, address) = (self.inner.raw, agent.raw(), memory.as_ptr());
-        // SAFETY: executable and agent exist, the name is borrowed for the call, the memory is held from now on.
+        // SAFETY: executable and agent exist, the name is borrowed for the call, and the memory is held from
+        // now on.
         unsafe {
             call!(
                 agent.runtime().table(),
@@ -68,14 +69,15 @@ impl ExecutableBuilder {
     /// Loads the code object.
     ///
     /// # Errors
-    /// What the runtime says: the bytes are no code object, or one for another target, or a variable is not defined.
+    /// The runtime's error: the bytes are not a code object, it is for another target, or a variable is not
+    /// defined.
     pub fn load(self) -> Result<Executable> {
         let agent = &self.inner.agent;
         let table = agent.runtime().table();
         let bytes = &self.inner._bytes;
         let executable = self.inner.raw;
         let mut reader = hsa_code_object_reader_t { handle: 0 };
-        // SAFETY: the bytes are held as long as the executable, which is longer than the reader.
+        // SAFETY: the bytes live as long as the executable, which outlives the reader.
         unsafe {
             call!(
                 table,
@@ -113,10 +115,11 @@ impl Executable {
         Executable::builder(agent, bytes)?.load()
     }
 
-    /// Begins an executable whose code object uses variables that the program defines. (`hsa_executable_create_alt`)
+    /// Begins an executable whose code object uses variables that the program defines
+    /// (`hsa_executable_create_alt`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_executable_create_alt")]
     pub fn builder(agent: &Agent, bytes: &[u8]) -> Result<ExecutableBuilder> {
         let mut raw = hsa_executable_t { handle: 0 };
@@ -133,7 +136,7 @@ impl Executable {
         Ok(ExecutableBuilder { inner })
     }
 
-    /// The agent it is loaded for.
+    /// The agent that it is loaded for.
     pub fn agent(&self) -> &Agent {
         &self.inner.agent
     }
@@ -175,10 +178,10 @@ impl Executable {
         Ok(value)
     }
 
-    /// A kernel, by its name without `.kd`.
+    /// Finds a kernel by its name without `.kd`.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] if there is none, or what the runtime says.
+    /// [`Error::NoSymbol`] if there is none, or the runtime's error.
     #[doc(alias = "hsa_executable_get_symbol_by_name")]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         use hsa_executable_symbol_info_t as I;
@@ -208,10 +211,10 @@ impl Executable {
         }
     }
 
-    /// A variable that kernels of the executable use.
+    /// Finds a variable of the executable.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] if there is none, or what the runtime says.
+    /// [`Error::NoSymbol`] if there is none, or the runtime's error.
     pub fn variable(&self, name: &str) -> Result<Variable> {
         use hsa_executable_symbol_info_t as I;
         let symbol = self.symbol("variable", name, name)?;
@@ -228,14 +231,15 @@ impl Executable {
                 self.info(symbol, I::HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32)?,
             )
         };
-        // Nobody compares what the code object says of a variable that it does not define with the memory that it was given.
+        // Use the real size: the runtime does not compare the code object's declaration of an undefined
+        // variable with the memory that the program gave.
         let defined = self.inner.variables.iter().find(|(defined, _)| defined == name);
         let size = defined.map_or(size as usize, |(_, memory)| memory.size());
         Ok(Variable { executable: self.clone(), address, size })
     }
 }
 
-/// A kernel that is loaded.
+/// A loaded kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     executable: Executable,
@@ -252,7 +256,7 @@ impl Kernel {
         &self.name
     }
 
-    /// The executable it is in.
+    /// The executable that contains it.
     pub fn executable(&self) -> &Executable {
         &self.executable
     }
@@ -261,22 +265,22 @@ impl Kernel {
         self.executable.agent().runtime()
     }
 
-    /// The address that dispatch packets carry, valid while a clone of the kernel exists.
+    /// The address for dispatch packets, valid while a clone of the kernel exists.
     pub fn object(&self) -> u64 {
         self.object
     }
 
-    /// Bytes of arguments.
+    /// The size of the arguments in bytes.
     pub fn kernarg_size(&self) -> u32 {
         self.kernarg_size
     }
 
-    /// Bytes of LDS that a workgroup needs.
+    /// LDS that a workgroup needs, bytes.
     pub fn group_segment_size(&self) -> u32 {
         self.group_segment_size
     }
 
-    /// Bytes of scratch memory that a work-item needs.
+    /// Scratch that a work-item needs, bytes.
     pub fn private_segment_size(&self) -> u32 {
         self.private_segment_size
     }
@@ -296,7 +300,7 @@ impl Variable {
         self.address
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -308,25 +312,27 @@ impl Variable {
         Ok((self.address as *mut c_void).wrapping_byte_add(offset))
     }
 
-    /// Copies bytes into the variable and returns when that is done. (`hsa_memory_copy`)
+    /// Copies bytes into the variable; blocks until that is done (`hsa_memory_copy`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], or what the runtime says.
+    /// [`Error::OutOfRange`], or the runtime's error.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         let to = self.range(offset, bytes.len())?;
         let table = self.executable.agent().runtime().table();
-        // SAFETY: the range is in the variable, whose executable is held; the bytes are borrowed for the call.
+        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed for the
+        // call.
         unsafe { call!(table, hsa_memory_copy(to, bytes.as_ptr().cast(), bytes.len())) }
     }
 
-    /// Copies bytes out of the variable and returns when that is done. (`hsa_memory_copy`)
+    /// Copies bytes out of the variable; blocks until that is done (`hsa_memory_copy`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], or what the runtime says.
+    /// [`Error::OutOfRange`], or the runtime's error.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let from = self.range(offset, bytes.len())?;
         let table = self.executable.agent().runtime().table();
-        // SAFETY: the range is in the variable, whose executable is held; the bytes are borrowed exclusively.
+        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed
+        // exclusively.
         unsafe { call!(table, hsa_memory_copy(bytes.as_mut_ptr().cast(), from, bytes.len())) }
     }
 }

@@ -1,19 +1,21 @@
 //! Safe HSA: agents, memory pools, signals, queues and executables over any HSA function table.
 //!
-//! HSA is the layer under HIP: it finds GPUs, gives out memory, loads code objects, and lets programs write packets
-//! into queues that GPUs read. This crate keeps parents alive (a queue its agent, a kernel its executable), makes statuses
-//! into [`Error`]s that name the operation, and turns a queue's failure into an error of whoever waits.
+//! HSA is the layer below HIP: it finds GPUs, allocates memory, loads code objects, and lets programs write
+//! packets into queues that GPUs read. In this crate, objects keep their parents alive: a queue its agent, a
+//! kernel its executable. Statuses become [`Error`]s that name the operation. When a queue fails, calls that
+//! wait for its work return an error.
 //!
-//! It works on any [`hsa_sys::Table`]: AMD's library, found by [`Runtime::load`], or an implementation in the process
-//! such as the virtual GPU's. It does **not** wrap images, virtual memory mapping, inter-process memory or profilers; the
-//! table is there for those.
+//! It works on any [`hsa_sys::Table`]: AMD's library, found by [`Runtime::load`], or an implementation in the
+//! process, such as the virtual GPU's. It does **not** wrap images, virtual memory mapping, inter-process
+//! memory or profilers; use the table for those.
 //!
 //! # Contract
-//! Waiting never hangs because of a faulted kernel: [`Completion::wait`] returns [`Error::QueueFault`] with the report, if
-//! the implementation has one, and other and new queues go on. Launching a kernel is `unsafe`, because nothing here knows
-//! what a kernel does with its arguments. Everything can be used from any thread.
+//! A faulted kernel never makes a wait hang: [`Completion::wait`] returns [`Error::QueueFault`], with the
+//! report if the implementation has one. Other queues and new ones keep working. Launching a kernel is
+//! `unsafe`, because this crate cannot know what a kernel does with its arguments. Everything can be used
+//! from any thread.
 //!
-//! What a runtime of one's own needs below these objects is in [`raw`].
+//! The module [`raw`] has the parts for building a runtime on HSA.
 //!
 //! ```
 //! # fn main() -> Result<(), hsa::Error> {

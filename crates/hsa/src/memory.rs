@@ -1,4 +1,4 @@
-//! Memory pools and what they give out.
+//! Memory pools and their allocations.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use crate::error::{Named, Result, call, note};
 use crate::raw::Calls;
 use crate::{Agent, Error};
 
-/// Which address space a pool is in.
+/// The address space of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Segment {
@@ -17,7 +17,7 @@ pub enum Segment {
     Global,
     /// LDS of a workgroup.
     Group,
-    /// Another.
+    /// Another address space.
     Other,
 }
 
@@ -29,14 +29,14 @@ bitflags::bitflags! {
         const KERNARG = 1;
         /// Host and kernels see each other's writes at once.
         const FINE_GRAINED = 2;
-        /// Writes are seen when a kernel or copy has ended.
+        /// Writes become visible when a kernel or copy ends.
         const COARSE_GRAINED = 4;
         /// Fine-grained for all devices of the system.
         const EXTENDED_SCOPE_FINE_GRAINED = 8;
     }
 }
 
-/// A pool of memory at an agent.
+/// A memory pool of an agent.
 #[derive(Clone, Debug)]
 pub struct MemoryPool {
     agent: Agent,
@@ -48,7 +48,7 @@ impl MemoryPool {
         MemoryPool { agent, raw }
     }
 
-    /// The agent it is at.
+    /// The agent that it belongs to.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -79,7 +79,7 @@ impl MemoryPool {
     /// The address space.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn segment(&self) -> Result<Segment> {
         let attribute = hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SEGMENT;
         // SAFETY: the attribute's type is hsa_amd_segment_t.
@@ -90,10 +90,10 @@ impl MemoryPool {
         })
     }
 
-    /// Properties; none for pools outside the global segment.
+    /// The properties; empty for pools outside the global segment.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn flags(&self) -> Result<PoolFlags> {
         if self.segment()? != Segment::Global {
             return Ok(PoolFlags::empty());
@@ -104,10 +104,8 @@ impl MemoryPool {
         Ok(PoolFlags::from_bits_retain(bits))
     }
 
-    /// Bytes.
-    ///
-    /// # Errors
-    /// What the runtime says.
+    /// The size in bytes. /// /// # Errors
+    /// The runtime's error.
     pub fn size(&self) -> Result<usize> {
         // SAFETY: the attribute's type is size_t.
         unsafe { self.info(hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SIZE, 0) }
@@ -116,7 +114,7 @@ impl MemoryPool {
     /// Whether programs can allocate in it.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn allows_allocation(&self) -> Result<bool> {
         // SAFETY: the attribute's type is bool; a byte holds whatever the runtime writes.
         let byte = unsafe {
@@ -125,10 +123,10 @@ impl MemoryPool {
         Ok(byte != 0)
     }
 
-    /// Allocates `size` bytes; what they hold is not specified. (`hsa_amd_memory_pool_allocate`)
+    /// Allocates `size` bytes of unspecified contents (`hsa_amd_memory_pool_allocate`).
     ///
     /// # Errors
-    /// What the runtime says: a size of zero, or too little memory.
+    /// The runtime's error: a size of zero, or too little memory.
     #[doc(alias = "hsa_amd_memory_pool_allocate")]
     pub fn allocate(&self, size: usize) -> Result<Allocation> {
         let pointer = self.calls().allocate(self.raw, size)?;
@@ -143,7 +141,7 @@ impl MemoryPool {
     }
 }
 
-/// Memory that a pool gave out; given back on drop.
+/// Memory of a pool; freed on drop.
 #[derive(Debug)]
 pub struct Allocation {
     pool: MemoryPool,
@@ -151,13 +149,13 @@ pub struct Allocation {
     size: usize,
 }
 
-// SAFETY: an allocation is an address; what reads and writes through it is a C function that any thread may call.
+// SAFETY: an allocation is an address; C functions that any thread may call read and write through it.
 unsafe impl Send for Allocation {}
-// SAFETY: as above; shared use only reads the address, or reads memory that others may write, through a C function.
+// SAFETY: as above; shared use only reads the address, or has a C function read memory that others may write.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    /// The pool it came from.
+    /// The pool that it came from.
     pub fn pool(&self) -> &MemoryPool {
         &self.pool
     }
@@ -179,10 +177,10 @@ impl Allocation {
         Ok(self.pointer.as_ptr().wrapping_byte_add(offset))
     }
 
-    /// Lets `agents`, and the memory's own, access it, and no others. (`hsa_amd_agents_allow_access`)
+    /// Gives access to `agents` and the memory's own agent, and to no others (`hsa_amd_agents_allow_access`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_amd_agents_allow_access")]
     pub fn allow_access(&self, agents: &[&Agent]) -> Result<()> {
         for agent in agents {
@@ -192,10 +190,10 @@ impl Allocation {
         self.pool.calls().allow_access(&raw, self.pointer.as_ptr())
     }
 
-    /// Copies bytes into the memory and returns when that is done. (`hsa_memory_copy`)
+    /// Copies bytes into the memory; blocks until that is done (`hsa_memory_copy`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], or what the runtime says.
+    /// [`Error::OutOfRange`], or the runtime's error.
     #[doc(alias = "hsa_memory_copy")]
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
         let to = self.range(offset, bytes.len())?;
@@ -206,10 +204,10 @@ impl Allocation {
         unsafe { self.pool.calls().copy(to, bytes.as_ptr().cast(), bytes.len()) }
     }
 
-    /// Copies bytes out of the memory and returns when that is done. (`hsa_memory_copy`)
+    /// Copies bytes out of the memory; blocks until that is done (`hsa_memory_copy`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], or what the runtime says.
+    /// [`Error::OutOfRange`], or the runtime's error.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let from = self.range(offset, bytes.len())?;
         if bytes.is_empty() {
@@ -219,10 +217,11 @@ impl Allocation {
         unsafe { self.pool.calls().copy(bytes.as_mut_ptr().cast(), from, bytes.len()) }
     }
 
-    /// Writes `value` to every aligned group of four bytes and returns when that is done. (`hsa_amd_memory_fill`)
+    /// Writes `value` to every aligned group of four bytes; blocks until that is done
+    /// (`hsa_amd_memory_fill`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_amd_memory_fill")]
     pub fn fill(&mut self, value: u32) -> Result<()> {
         let (pointer, count) = (self.pointer.as_ptr(), self.size / 4);
@@ -233,8 +232,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // SAFETY: the memory came from a pool of this runtime and is freed once. Whoever gave the address to a kernel
-        // promised that the kernel has ended.
+        // SAFETY: the memory came from a pool of this runtime and is freed once. Code that passed the address
+        // to a kernel has promised that the kernel has ended.
         note(unsafe { self.pool.calls().free(self.pointer.as_ptr()) });
     }
 }

@@ -1,4 +1,4 @@
-//! Queues: packets for a GPU, and what comes of them.
+//! Queues: packets for a GPU, and their completion.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,7 +10,7 @@ use crate::error::{Named, Result, call, note};
 use crate::raw::{self, Calls, Packet, PacketRing, SCOPE_SYSTEM};
 use crate::{Agent, Allocation, Condition, Error, Kernel, Signal, WaitHint};
 
-/// How many producers a queue has.
+/// What a queue is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub enum QueueKind {
@@ -21,7 +21,8 @@ pub enum QueueKind {
     Cooperative,
 }
 
-/// A queue of an agent. Clones are the same queue; it is destroyed with the last one and its [`Completion`]s.
+/// A queue of an agent. Clones are the same queue. It is destroyed once the last clone and its
+/// [`Completion`]s are dropped.
 #[derive(Clone, Debug)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -36,33 +37,35 @@ struct Inner {
     state: Arc<State>,
 }
 
-/// What the queue's callback writes; it may run on another thread.
+/// Written by the queue's callback, which may run on another thread.
 #[derive(Debug, Default)]
 struct State {
     fault: OnceLock<hsa_status_t>,
-    /// What packets used that the queue did not get to the end of. It goes when the queue has been destroyed: before, nobody says that
-    /// the device has let go of it.
+    /// Resources of packets that the queue did not complete. They are released after the queue is destroyed,
+    /// because before that the device may still use them.
     unfinished: Mutex<Vec<Held>>,
 }
 
-// SAFETY: the queue is used through C functions that any thread may call, and its ring under the producers' lock.
+// SAFETY: the queue is used through C functions that any thread may call, and its ring only under the
+// producers' lock.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 unsafe extern "C" fn failed(status: hsa_status_t, _queue: *mut hsa_queue_t, state: *mut c_void) {
-    // SAFETY: `state` is the one that the queue was created with. It goes after the queue, or never if the queue cannot be destroyed.
+    // SAFETY: `state` is the one that the queue was created with. It is freed after the queue, or never if
+    // the queue cannot be destroyed.
     let state = unsafe { &*state.cast::<State>() };
-    // The first fault ended the queue.
+    // Only the first fault counts: it ended the queue.
     let _ = state.fault.set(status);
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the queue was made here and is destroyed once; nobody else holds it.
+        // SAFETY: the queue was made here and is destroyed once; nothing else holds it.
         let destroyed = unsafe { call!(self.agent.runtime().table(), hsa_queue_destroy(self.raw)) };
         if destroyed.is_err() {
-            // The queue may still run and call back: what it uses is never freed.
+            // The queue may still run and call back, so its state is never freed.
             std::mem::forget(Arc::clone(&self.state));
         }
         note(destroyed);
@@ -78,14 +81,14 @@ pub struct Dispatch<'a> {
     pub grid: [u32; 3],
     /// Work-items of a workgroup per dimension.
     pub workgroup: [u32; 3],
-    /// LDS in bytes that the kernel gets beside its own.
+    /// LDS that the kernel gets besides its own, bytes.
     pub dynamic_lds: u32,
-    /// The arguments, in memory that the agent can access: of the kernel's
-    /// [`kernarg_size`](Kernel::kernarg_size) bytes or more.
+    /// The arguments, in memory that the agent can access. At least the kernel's
+    /// [`kernarg_size`](Kernel::kernarg_size) bytes.
     pub kernarg: &'a Arc<Allocation>,
 }
 
-/// When something began and ended, in the runtime's ticks.
+/// The times at which something began and ended, in the runtime's ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Times {
     /// Begin.
@@ -94,9 +97,10 @@ pub struct Times {
     pub end: u64,
 }
 
-/// The end of a packet or copy, which can be waited for. Holds everything that is in use until then; dropping it waits.
+/// A pending packet or copy, which can be waited for. It holds everything that the work uses; dropping it
+/// waits.
 ///
-/// If the queue stops before that, what the packet uses is held until the queue is destroyed.
+/// If the queue stops first, the packet's resources are held until the queue is destroyed.
 #[derive(Debug)]
 #[must_use = "dropping a completion waits for it"]
 pub struct Completion {
@@ -106,7 +110,7 @@ pub struct Completion {
     held: Held,
 }
 
-/// What must not go before the end.
+/// Resources that must live until the end of the work.
 #[derive(Debug, Default)]
 #[expect(dead_code, reason = "memory and kernel are held, never looked at")]
 pub(crate) struct Held {
@@ -116,10 +120,10 @@ pub(crate) struct Held {
 }
 
 impl Queue {
-    /// Makes a queue of `size` packets, a power of two. (`hsa_queue_create`)
+    /// Makes a queue of `size` packets, a power of two (`hsa_queue_create`).
     ///
     /// # Errors
-    /// What the runtime says: a size that is none, or an agent that has no queues.
+    /// The runtime's error: the size is invalid, or the agent has no queues.
     #[doc(alias = "hsa_queue_create")]
     pub fn new(agent: &Agent, size: u32, kind: QueueKind) -> Result<Queue> {
         let state: Arc<State> = Arc::default();
@@ -130,21 +134,22 @@ impl Queue {
         };
         let mut raw = std::ptr::null_mut();
         let (table, handle) = (agent.runtime().table(), agent.raw());
-        // SAFETY: the callback gets the state, which `Inner` drops after it has destroyed the queue.
+        // SAFETY: the callback gets the state, which `Inner` drops after destroying the queue.
         unsafe {
             call!(
                 table,
                 hsa_queue_create(handle, size, kind.0, Some(failed), data, u32::MAX, u32::MAX, &mut raw)
             )
         }?;
-        // SAFETY: the queue was just made and lives as long as its ring, and only this object writes packets to it.
+        // SAFETY: the queue was just made and lives as long as its ring, and only this object writes packets
+        // to it.
         match unsafe { PacketRing::of(table, raw) } {
             Some(ring) => {
                 let ring = Mutex::new(ring);
                 Ok(Queue { inner: Arc::new(Inner { agent: agent.clone(), raw, ring, state }) })
             }
             None => {
-                // What was made may still call back.
+                // The invalid queue may still call back.
                 std::mem::forget(state);
                 Err(Error::Status {
                     operation: "hsa_queue_create",
@@ -155,7 +160,7 @@ impl Queue {
         }
     }
 
-    /// The agent whose queue it is.
+    /// The agent of the queue.
     pub fn agent(&self) -> &Agent {
         &self.inner.agent
     }
@@ -169,7 +174,7 @@ impl Queue {
         self.inner.agent.runtime().calls()
     }
 
-    /// The error that ended the queue, if one has.
+    /// The error that ended the queue, if any.
     pub fn fault(&self) -> Option<Error> {
         let status = *self.inner.state.fault.get()?;
         let report = self.calls().fault_report(self.raw()).unwrap_or_default();
@@ -179,7 +184,8 @@ impl Queue {
     /// Submits a packet that completes when all of the signals are 0 and everything before it has completed.
     ///
     /// # Errors
-    /// The queue has stopped, there are more than five signals, or the runtime has no signal for the completion.
+    /// The queue has stopped, there are more than five signals, or the runtime cannot make a signal for the
+    /// completion.
     #[doc(alias = "hsa_barrier_and_packet_t")]
     pub fn barrier(&self, after: &[&Signal]) -> Result<Completion> {
         self.barrier_packet(after, raw::barrier_packet)
@@ -188,7 +194,8 @@ impl Queue {
     /// Submits a packet that completes when any of the signals is 0 and everything before it has completed.
     ///
     /// # Errors
-    /// The queue has stopped, there are more than five signals, or the runtime has no signal for the completion.
+    /// The queue has stopped, there are more than five signals, or the runtime cannot make a signal for the
+    /// completion.
     #[doc(alias = "hsa_barrier_or_packet_t")]
     pub fn barrier_any(&self, after: &[&Signal]) -> Result<Completion> {
         self.barrier_packet(after, raw::barrier_any_packet)
@@ -216,11 +223,11 @@ impl Queue {
     /// Launches a kernel after everything before it in the queue.
     ///
     /// # Errors
-    /// The queue has stopped, or sizes or arguments that no device takes.
+    /// The queue has stopped, or no device accepts the sizes or arguments.
     ///
     /// # Safety
-    /// The arguments must be what the kernel expects, and the memory they point to must not be freed or accessed by anyone
-    /// else in a way that races with the kernel, until it has completed.
+    /// The arguments must match the kernel. Until it has completed, nothing may free the memory that they
+    /// point to, or access it in a way that races with the kernel.
     #[doc(alias = "hsa_kernel_dispatch_packet_t")]
     pub unsafe fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Completion> {
         let kernel = dispatch.kernel;
@@ -253,7 +260,7 @@ impl Queue {
         };
         let arguments = dispatch.kernarg.as_ptr() as u64;
         let packet = raw::completing_packet(&shape, arguments, completion.signal.raw());
-        // SAFETY: the completion holds kernel, arguments and signal; the rest is the caller's promise.
+        // SAFETY: the completion holds kernel, arguments and signal; the caller vouches for the rest.
         unsafe { self.submit(packet) }?;
         Ok(completion)
     }
@@ -266,18 +273,18 @@ impl Queue {
     /// Writes a packet into the ring and rings the doorbell.
     ///
     /// # Safety
-    /// The packet may be processed at any time from now on: what it names must exist until it has been.
+    /// The packet may be processed at any time from now on. Everything that it names must exist until then.
     unsafe fn submit(&self, packet: Packet) -> Result<()> {
         let mut ring = self.inner.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = || self.fault().map_or(Ok(()), Err);
         fault()?;
         let slot = ring.reserve(1);
         while !ring.has_room(slot, 1) {
-            // A queue that has stopped takes no more packets: the slot stays empty for ever.
+            // A stopped queue accepts no more packets: the slot stays empty for ever.
             fault()?;
             std::thread::yield_now();
         }
-        // SAFETY: the slot was just reserved and has room; what the packet names is the caller's promise.
+        // SAFETY: the slot was just reserved and has room; the caller vouches for what the packet names.
         unsafe { ring.write(slot, &[packet]) };
         Ok(())
     }
@@ -288,23 +295,24 @@ impl Completion {
         Completion { signal, agent, queue: None, held }
     }
 
-    /// The signal: 1 until the end, then 0; less if a copy failed. Others may wait for it.
+    /// The signal: 1 until the end, then 0, or negative if a copy failed. Other packets and copies can wait
+    /// for it.
     pub fn signal(&self) -> &Signal {
         &self.signal
     }
 
-    /// Whether the end has come.
+    /// Whether the work has ended.
     pub fn is_done(&self) -> bool {
         self.signal.load() < 1
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the work.
     ///
     /// # Errors
-    /// [`Error::QueueFault`] if the queue stopped before, or [`Error::Status`] if a copy failed.
+    /// [`Error::QueueFault`] if the queue stopped first, or [`Error::Status`] if a copy failed.
     pub fn wait(&self) -> Result<()> {
         loop {
-            // A queue that stops leaves the signals of its packets as they are, so it is asked now and then.
+            // A stopping queue does not change the signals of its packets, so check the queue regularly.
             let timeout = self.queue.as_ref().map(|_| Duration::from_millis(10));
             match self.signal.wait(Condition::Less(1), timeout, WaitHint::Blocked) {
                 Some(0) => return Ok(()),
@@ -324,11 +332,11 @@ impl Completion {
         }
     }
 
-    /// When it began and ended; call it after the end. Queues record times if their implementation does so always, or after
-    /// `hsa_amd_profiling_set_profiler_enabled`.
+    /// When the work began and ended; call it after the end. Some implementations always record times of
+    /// packets, others only after `hsa_amd_profiling_set_profiler_enabled`.
     ///
     /// # Errors
-    /// What the runtime says, for example that it has not ended.
+    /// The runtime's error, for example that the work has not ended.
     pub fn times(&self) -> Result<Times> {
         let (table, signal) = (self.agent.runtime().table(), self.signal.raw());
         if self.queue.is_some() {
@@ -352,7 +360,8 @@ impl Drop for Completion {
             return;
         }
         note(self.wait());
-        // A copy whose wait has returned has ended, with whatever result. A queue that has stopped may have left its packet halfway.
+        // After a wait, a copy has ended with some result. A stopped queue, however, may have left its packet
+        // unfinished.
         if let Some(queue) = &self.queue
             && !self.is_done()
         {

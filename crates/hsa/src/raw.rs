@@ -1,9 +1,9 @@
-//! What stands under this crate's objects, for whoever builds a runtime of their own on HSA, as `hip-on-hsa` does: the calls of
-//! the table with Rust types, packets, the ring that they are written to, signals that are used again, progress, and
-//! memory for arguments.
+//! The layer below this crate's objects, for crates that build a runtime on HSA, such as `hip-on-hsa`: the
+//! table's calls with Rust types, packets and their ring, reusable signals, progress, and memory for
+//! arguments.
 //!
-//! Nothing here keeps anything alive: handles and addresses are used as they are, and it is the user who sees to it that
-//! what they name is there. It is no part of the safe interface, and may change with any version.
+//! Nothing here keeps anything alive: handles and addresses are used as given, and the caller must ensure
+//! that they are valid. This module is not part of the safe interface, and may change with any version.
 
 mod arguments;
 mod calls;

@@ -1,4 +1,4 @@
-//! The runtime: initialised while anyone holds it.
+//! The runtime: initialised as long as it is in use.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::error::{Named, Result, call, note};
 use crate::raw::Calls;
 use crate::{Agent, Error};
 
-/// An initialised HSA runtime. Clones share it; with the last one and everything made from it, it is shut down.
+/// An initialised HSA runtime. Clones share it. It is shut down once the last clone and everything made from
+/// it is dropped.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     inner: Arc<Inner>,
@@ -22,16 +23,18 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: balances the `hsa_init` of `Runtime::new`; whatever was made from this runtime held it and is gone.
+        // SAFETY: balances the `hsa_init` of `Runtime::new`. Everything made from this runtime held it, and
+        // is gone.
         note(unsafe { call!(self.table, hsa_shut_down()) });
     }
 }
 
 impl Runtime {
-    /// Initialises the runtime behind `table`. Calls are counted: several runtimes may live at once. (`hsa_init`)
+    /// Initialises the runtime behind `table` (`hsa_init`). HSA counts these calls, so several runtimes may
+    /// live at once.
     ///
     /// # Errors
-    /// What the runtime says, for example that there is no driver.
+    /// The runtime's error, for example that there is no driver.
     #[doc(alias = "hsa_init")]
     pub fn new(table: &'static Table) -> Result<Runtime> {
         // SAFETY: the function has no preconditions.
@@ -47,26 +50,27 @@ impl Runtime {
         Runtime::new(Table::load()?)
     }
 
-    /// The functions this runtime calls.
+    /// The functions that this runtime calls.
     pub fn table(&self) -> &'static Table {
         self.inner.table
     }
 
     /// The same functions with this crate's errors.
     pub(crate) fn calls(&self) -> Calls<Named> {
-        // SAFETY: this object has initialised the implementation, and signals and queues keep their handles to themselves.
+        // SAFETY: this object has initialised the implementation, and signals and queues keep their handles
+        // private.
         unsafe { Calls::new(self.table()) }
     }
 
-    /// Whether both call the same implementation.
+    /// An error unless both use the same implementation.
     pub(crate) fn is_same(&self, other: &Runtime) -> Result<()> {
         if std::ptr::eq(self.table(), other.table()) { Ok(()) } else { Err(Error::DifferentRuntimes) }
     }
 
-    /// All agents, in the runtime's order: processors and GPUs. (`hsa_iterate_agents`)
+    /// All agents in the runtime's order: processors and GPUs (`hsa_iterate_agents`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_iterate_agents")]
     pub fn agents(&self) -> Result<Vec<Agent>> {
         self.calls().agents()?.into_iter().map(|raw| Agent::new(self.clone(), raw)).collect()
@@ -75,7 +79,7 @@ impl Runtime {
     /// The agents that are GPUs.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn gpus(&self) -> Result<Vec<Agent>> {
         let mut agents = self.agents()?;
         agents.retain(|agent| agent.kind() == crate::AgentKind::Gpu);
@@ -94,25 +98,25 @@ impl Runtime {
     /// The time now, in ticks of [`timestamp_frequency`](Runtime::timestamp_frequency).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn timestamp(&self) -> Result<u64> {
         // SAFETY: the attribute's type is u64.
         unsafe { self.info(hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP, 0) }
     }
 
-    /// Ticks per second of time stamps and of the times of packets and copies.
+    /// Ticks per second, for time stamps and for the times of packets and copies.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn timestamp_frequency(&self) -> Result<u64> {
         // SAFETY: the attribute's type is u64.
         unsafe { self.info(hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, 0) }
     }
 
-    /// Version of HSA, major and minor.
+    /// The version of HSA, major and minor.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     pub fn version(&self) -> Result<(u16, u16)> {
         // SAFETY: the attributes' types are u16.
         unsafe {
@@ -127,9 +131,9 @@ impl Runtime {
 /// Pushes an item to the vector behind `list`.
 ///
 /// # Safety
-/// `list` points to a `Vec<T>` that nobody else uses during the call.
+/// `list` points to a `Vec<T>` that nothing else uses during the call.
 pub(crate) unsafe extern "C" fn collect<T>(item: T, list: *mut c_void) -> hsa_status_t {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller vouches for the list.
     unsafe { &mut *list.cast::<Vec<T>>() }.push(item);
     hsa_status_t::HSA_STATUS_SUCCESS
 }

@@ -1,4 +1,4 @@
-//! Signals: numbers that host and devices change, and wait for.
+//! Signals: numbers that host and devices change and wait for.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use hsa_sys::*;
 use crate::Runtime;
 use crate::error::{Result, call, note};
 
-/// What to wait for.
+/// A condition to wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Condition {
     /// The value is this.
@@ -18,7 +18,7 @@ pub enum Condition {
     NotEqual(i64),
     /// The value is less than this.
     Less(i64),
-    /// The value is this or more.
+    /// The value is at least this.
     AtLeast(i64),
 }
 
@@ -49,14 +49,14 @@ pub enum WaitHint {
     /// Sleep: for waits that may be long.
     #[default]
     Blocked,
-    /// Keep a processor busy: for waits that are short.
+    /// Spin: for short waits.
     Active,
 }
 
-/// A signal that can be read and waited for. Clones are the same signal; it is destroyed with the last one.
+/// A signal that can be read and waited for. Clones are the same signal, and the last one destroys it.
 ///
-/// Only devices change the signal of a [`Completion`](crate::Completion): its value says whether memory is still in use. A signal that
-/// the program changes itself is a [`UserSignal`].
+/// Only devices change the signal of a [`Completion`](crate::Completion), because its value says whether
+/// memory is still in use. A signal that the program changes itself is a [`UserSignal`].
 ///
 /// ```compile_fail
 /// fn pretend_that_it_has_ended(completion: &hsa::Completion) {
@@ -68,7 +68,7 @@ pub struct Signal {
     inner: Arc<Inner>,
 }
 
-/// A signal that the program changes: packets and copies can be made to wait for it. It is a [`Signal`] as well.
+/// A signal that the program changes, and that packets and copies can wait for. It is also a [`Signal`].
 ///
 /// ```
 /// # fn main() -> Result<(), hsa::Error> {
@@ -105,7 +105,8 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the signal was made here and is destroyed once; packets and copies that use it hold a clone.
+        // SAFETY: the signal was made here and is destroyed once; packets and copies that use it hold a
+        // clone.
         note(unsafe { call!(self.runtime.table(), hsa_signal_destroy(self.raw)) });
     }
 }
@@ -136,8 +137,8 @@ impl Signal {
         unsafe { (self.table().hsa_signal_load_scacquire)(self.raw()) }
     }
 
-    /// Waits until the value meets the condition, and returns it; `None` if the time is over first. Without a time it
-    /// waits for ever. (`hsa_signal_wait_scacquire`)
+    /// Waits until the value meets the condition, and returns the value, or `None` after a timeout
+    /// (`hsa_signal_wait_scacquire`). Without a timeout it waits for ever.
     #[doc(alias = "hsa_signal_wait_scacquire")]
     pub fn wait(&self, condition: Condition, timeout: Option<Duration>, hint: WaitHint) -> Option<i64> {
         let frequency = match timeout {
@@ -171,10 +172,10 @@ impl Signal {
 }
 
 impl UserSignal {
-    /// Makes a signal that everyone may wait for. (`hsa_signal_create`)
+    /// Makes a signal that all agents may wait for (`hsa_signal_create`).
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's error.
     #[doc(alias = "hsa_signal_create")]
     pub fn new(runtime: &Runtime, value: i64) -> Result<UserSignal> {
         Ok(UserSignal { signal: Signal::new(runtime, value)? })
@@ -201,14 +202,14 @@ impl UserSignal {
         unsafe { (self.table().hsa_signal_subtract_scacq_screl)(self.raw(), value) }
     }
 
-    /// Sets the value and returns the one before.
+    /// Sets the value and returns the old one.
     #[doc(alias = "hsa_signal_exchange_scacq_screl")]
     pub fn exchange(&self, value: i64) -> i64 {
         // SAFETY: the signal exists.
         unsafe { (self.table().hsa_signal_exchange_scacq_screl)(self.raw(), value) }
     }
 
-    /// Sets the value if it is `expected`; returns the one before.
+    /// Sets the value if it is `expected`; returns the old one.
     #[doc(alias = "hsa_signal_cas_scacq_screl")]
     pub fn compare_exchange(&self, expected: i64, value: i64) -> i64 {
         // SAFETY: the signal exists.

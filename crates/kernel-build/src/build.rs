@@ -13,21 +13,23 @@ use crate::{CudaArch, Nvcc, occupancy};
 pub struct Build {
     /// One per source, sorted by path.
     pub modules: Vec<BuiltModule>,
-    /// The targets, in the order in which they were named; those of single sources come last. None if nothing was built for AMD GPUs.
+    /// The targets, in the order given; those of single sources come last. Empty if nothing was built for AMD
+    /// GPUs.
     pub targets: Vec<TargetId>,
-    /// The architectures of NVIDIA GPUs, in the order in which they were named.
+    /// The architectures of NVIDIA GPUs, in the order given.
     pub cuda_archs: Vec<CudaArch>,
-    /// The folder that sources are named by, absolute.
+    /// The folder that source names are relative to, absolute.
     pub folder: PathBuf,
-    /// The sources and the headers beside them, absolute: that folder, or [files](crate::Builder::of_files).
+    /// The inputs, absolute: that folder, or the [files](crate::Builder::of_files) and the headers beside
+    /// them.
     pub read: Vec<PathBuf>,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
     /// Further files and folders that the build depends on.
     pub watched: Vec<PathBuf>,
-    /// What it was compiled with for AMD GPUs.
+    /// The compiler for AMD GPUs.
     pub toolchain: Option<Toolchain>,
-    /// What it was compiled with for NVIDIA GPUs.
+    /// The compiler for NVIDIA GPUs.
     pub nvcc: Option<Nvcc>,
 }
 
@@ -36,7 +38,7 @@ pub struct Build {
 pub struct BuiltModule {
     /// Position in [`Build::modules`].
     pub id: usize,
-    /// Path below the folder with `/` between parts, without extension.
+    /// Path below the folder, with `/` between parts, without extension.
     pub name: String,
     /// The name as a Rust identifier, lower case.
     pub ident: String,
@@ -48,7 +50,7 @@ pub struct BuiltModule {
     pub kernels: Vec<String>,
     /// One per target of the source, in the targets' order.
     pub objects: Vec<BuiltObject>,
-    /// All of them in one file, if that [was asked for](crate::Builder::offload_compress).
+    /// All of them in one file, if [requested](crate::Builder::offload_compress).
     pub bundle: Option<BuiltBundle>,
     /// One per architecture of NVIDIA GPUs, in their order.
     pub images: Vec<BuiltImage>,
@@ -72,7 +74,7 @@ pub struct BuiltObject {
     pub bytes: Vec<u8>,
     /// blake3 hash of `bytes`, hexadecimal.
     pub hash: String,
-    /// What is in it: kernels with registers, LDS, wave size and arguments.
+    /// Its contents: kernels with registers, LDS, wave size and arguments.
     pub code_object: CodeObject,
     /// Warnings, those of a cached compilation included.
     pub diagnostics: Vec<Diagnostic>,
@@ -103,7 +105,7 @@ pub struct BuiltImage {
     pub duration: Duration,
 }
 
-/// What one kernel uses on one target.
+/// The resources that one kernel uses on one target.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KernelUse {
     /// Module name.
@@ -128,10 +130,10 @@ pub struct KernelUse {
     pub vgpr_spills: u32,
     /// Scalar registers that did not fit.
     pub sgpr_spills: u32,
-    /// Machine code, bytes; 0 if the code object does not say.
+    /// Bytes of machine code; 0 if the code object does not say.
     pub code_bytes: u64,
-    /// Waves that a SIMD unit holds at once, as registers, static LDS and the size of workgroups allow; `None` where the target's
-    /// registers are not known. Dynamic LDS may leave room for fewer.
+    /// Waves that a SIMD unit holds at once, limited by registers, static LDS and workgroup size; `None` if
+    /// the target's registers are unknown. Dynamic LDS may lower it.
     pub occupancy: Option<u32>,
 }
 
@@ -152,7 +154,7 @@ impl Build {
         self.modules.iter().flat_map(|module| module.images.iter().map(move |image| (module, image)))
     }
 
-    /// What each kernel uses on each AMD target: by module, target, and in the code object's order.
+    /// The resources of each kernel on each AMD target: by module, by target, in the code object's order.
     pub fn kernel_uses(&self) -> impl Iterator<Item = KernelUse> {
         self.objects().flat_map(|(module, object)| {
             object.code_object.kernels().iter().map(|kernel| KernelUse {

@@ -20,13 +20,13 @@ use crate::{
     Translate, bundle, jobs, nvcc, targets,
 };
 
-/// What a build tells while it runs. Events come from several threads, for one job in order.
+/// An event of a running build. Events come from several threads; those of one job are in order.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Sources and targets are known.
     Planned {
-        /// Sources times targets, NVIDIA's architectures among them.
+        /// Sources times targets, including NVIDIA's architectures.
         jobs: usize,
     },
     /// A job begins.
@@ -47,7 +47,7 @@ pub enum Event<'a> {
         /// How long it took.
         duration: Duration,
     },
-    /// A job failed; the build goes on with the others and then returns the error.
+    /// A job failed. The build continues with the others and then returns the error.
     Failed {
         /// The source's name.
         module: &'a str,
@@ -96,7 +96,7 @@ enum Origin {
     Files(Vec<PathBuf>),
 }
 
-/// What became of a source.
+/// The results for a source.
 #[derive(Default)]
 pub(crate) struct Built {
     pub(crate) objects: Vec<BuiltObject>,
@@ -104,13 +104,13 @@ pub(crate) struct Built {
     images: Vec<BuiltImage>,
 }
 
-/// What a source is compiled by, and for.
+/// A compiler and a target for a source.
 enum Job<'a> {
     Amd(&'a Context<'a>, &'a TargetId),
     Nvidia(&'a Compiler<'a>, &'a CudaArch),
 }
 
-/// What a job gives.
+/// The result of a job.
 enum Done {
     Object(Box<BuiltObject>),
     Image(BuiltImage),
@@ -124,7 +124,7 @@ impl Job<'_> {
         }
     }
 
-    /// `prepared` is filled by the first job of the source that needs it. Nothing if that job failed.
+    /// The first job of the source that needs `prepared` fills it. `None` if that job failed.
     fn run(&self, plan: &Plan<'_>, prepared: &OnceLock<Option<Prepared>>) -> Option<Result<Done, Failed>> {
         match self {
             Self::Amd(context, target) => {
@@ -166,19 +166,20 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Will compile every `.cu` file in `folder` and below. Hidden files are left out, and so are folders that are hidden or behind
-    /// links. A link to a file is that file under the link's name, wherever it is; what it includes is looked up beside the link.
+    /// Compiles every `.cu` file in `folder` and below. Hidden files, hidden folders and linked folders are
+    /// left out. A link to a file counts as a file with the link's name and place; its includes are looked up
+    /// beside the link.
     ///
-    /// Each source is a module with names of its own, so that two may have kernels of the same name.
+    /// Each source is a separate module, so two may have kernels of the same name.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self::from(Origin::Folder(folder.into()))
     }
 
-    /// Will compile these files, wherever they are and whatever their extensions. They are named by their paths below the innermost
-    /// folder that they have in common, for patterns and in the generated module.
+    /// Compiles these files, wherever they are and whatever their extensions. In patterns and in the
+    /// generated module, their names are relative to their innermost common folder.
     ///
-    /// Cargo watches the files and the headers beside them: name folders of headers by [`include`](Self::include), other files by
-    /// [`watch`](Self::watch).
+    /// Cargo watches the files and the headers beside them. Add folders of headers with
+    /// [`include`](Self::include), other files with [`watch`](Self::watch).
     pub fn of_files<P: Into<PathBuf>>(files: impl IntoIterator<Item = P>) -> Self {
         Self::from(Origin::Files(files.into_iter().map(Into::into).collect()))
     }
@@ -220,14 +221,15 @@ impl Builder {
         self
     }
 
-    /// Compiles only the sources that this pattern means, and those of further calls. It is a [`Glob`](crate::Glob): one with a `/`
-    /// is compared with the path below the folder, one without with the file's name. One that means no source is an error of the build.
+    /// Compiles only the sources that match this pattern, or that of another call. A pattern is a
+    /// [`Glob`](crate::Glob). With a `/`, it is matched against the path below the folder, otherwise against
+    /// the file's name. The build fails if it matches no source.
     pub fn source(mut self, pattern: impl Into<String>) -> Self {
         self.only.push(pattern.into());
         self
     }
 
-    /// Leaves out the sources that this [pattern](Self::source) means.
+    /// Leaves out the sources that match this [pattern](Self::source).
     pub fn exclude(mut self, pattern: impl Into<String>) -> Self {
         self.excluded.push(pattern.into());
         self
@@ -235,31 +237,32 @@ impl Builder {
 
     /// Adds a compiler option. `-O3` comes first, so another level wins.
     ///
-    /// nvcc's options are taken, too: what has an equivalent becomes it (`--use_fast_math`, `--std c++17`), and what is for NVIDIA's
-    /// targets, assembler or host compiler is left out (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
+    /// nvcc's options are accepted, too. They are translated if there is an equivalent (`--use_fast_math`,
+    /// `--std c++17`), and left out if they are for NVIDIA's targets, assembler or host compiler
+    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
     ///
-    /// nvcc itself, where it [compiles the sources, too](Self::nvidia), gets the options as they are given, but for those that say what it
-    /// writes, and where (`--ptx`, `-c`, `-odir`); it refuses what it does not know. [`flag_amd`](Self::flag_amd) and [`Nvidia::flag`] are
-    /// for one compiler each.
+    /// If nvcc [also compiles the sources](Self::nvidia), it gets the options unchanged, except those for the
+    /// kind and place of its output (`--ptx`, `-c`, `-odir`). It rejects unknown options.
+    /// [`flag_amd`](Self::flag_amd) and [`Nvidia::flag`] set options for one compiler only.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.options.push(flag.into());
         self
     }
 
-    /// Adds an option for AMD's compiler alone, after those of [`flag`](Self::flag).
+    /// Adds an option for AMD's compiler only, after those of [`flag`](Self::flag).
     pub fn flag_amd(mut self, flag: impl Into<OsString>) -> Self {
         self.amd_options.push(flag.into());
         self
     }
 
-    /// Adds an [option](Self::flag) for the sources that this [pattern](Self::source) means.
+    /// Adds an [option](Self::flag) for the sources that match this [pattern](Self::source).
     pub fn flag_for(mut self, pattern: impl Into<String>, flag: impl Into<OsString>) -> Self {
         self.options_for.push((pattern.into(), flag.into()));
         self
     }
 
-    /// Compiles the sources that this [pattern](Self::source) means for these targets instead of the build's; `none` alone
-    /// leaves their device code out. The last call that means a source counts.
+    /// Compiles the sources that match this [pattern](Self::source) for these targets instead of the build's.
+    /// `none` alone leaves out their device code. The last matching call counts.
     pub fn targets_for<S: AsRef<str>>(
         mut self,
         pattern: impl Into<String>,
@@ -269,7 +272,8 @@ impl Builder {
         self
     }
 
-    /// Has Cargo run the build script again when this file or folder changes, beside those of sources and headers.
+    /// Makes Cargo rerun the build script when this file or folder changes, in addition to sources and
+    /// headers.
     pub fn watch(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.push(path.into());
         self
@@ -282,13 +286,14 @@ impl Builder {
     }
 
     /// Compiles for these targets (`gfx1100`, `gfx90a:xnack-`, `gfx11-generic`) instead of those of
-    /// [`targets_from_env`](crate::targets_from_env). A bad name is an error of the build.
+    /// [`targets_from_env`](crate::targets_from_env). The build fails for a bad name.
     pub fn targets<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.targets = Some(targets::parse("the caller's targets", names));
         self
     }
 
-    /// Keeps compiled code in this folder instead of `kernels` in the [cache](device_compiler::toolchain::cache_root).
+    /// Caches compiled code in this folder instead of `kernels` in the
+    /// [cache](device_compiler::toolchain::cache_root).
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
         self
@@ -300,71 +305,79 @@ impl Builder {
         self
     }
 
-    /// Runs so many compilers at once instead of one per core (in a build script: what Cargo allows).
+    /// Runs this many compilers at once instead of one per core (in a build script: as many as Cargo allows).
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = Some(jobs.max(1));
         self
     }
 
-    /// Whether the sources are translated to HIP; not unless said otherwise.
+    /// Whether the sources are translated to HIP; off by default.
     pub fn translate(mut self, translate: Translate) -> Self {
         self.translate = translate;
         self
     }
 
-    /// Code object version to write, 5 unless said otherwise. Generic targets always get 6, which first has them.
+    /// Code object version to write, 5 by default. Generic targets always get 6, the first version that
+    /// supports them.
     pub fn code_object_version(mut self, version: u8) -> Self {
         self.code_object_version = version;
         self
     }
 
-    /// Takes every source as CUDA's or HIP's, whatever it [includes](device_compiler::cuda#dialects).
+    /// Treats every source as CUDA or HIP, whatever it [includes](device_compiler::cuda#dialects).
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// Whether every source includes the runtime header of its [dialect](device_compiler::cuda#dialects) first, as nvcc does. On unless said
-    /// otherwise.
+    /// Whether every source first includes the runtime header of its
+    /// [dialect](device_compiler::cuda#dialects), as with nvcc. On by default.
     pub fn runtime_header(mut self, include: bool) -> Self {
         self.runtime_header = include;
         self
     }
 
-    /// Whether code objects say which source lines their instructions come from, which fault reports of virtual GPUs and
-    /// debuggers then tell. They do unless this, or else `FERROCM_KERNEL_LINES=0`, says otherwise: the instructions are the
-    /// same either way, and the files smaller without. For all that a debugger wants, give [`flag`](Self::flag) `-g`.
+    /// Whether code objects contain source lines, for fault reports of virtual GPUs and for debuggers. On by
+    /// default; without this call, `FERROCM_KERNEL_LINES=0` turns it off. The instructions are the same
+    /// either way, and the files are smaller without. For full debug information, pass `-g` to
+    /// [`flag`](Self::flag).
     pub fn source_lines(mut self, on: bool) -> Self {
         self.source_lines = Some(on);
         self
     }
 
-    /// Whether kernels count what they do: work-items, waves, cycles, and bytes by memory and kind of access, which `hip::Module::metrics`
-    /// reads, on real and virtual devices alike. They do not unless this, or else `FERROCM_KERNEL_METRICS=1`, says otherwise.
+    /// Whether kernels count what they do: work-items, waves, cycles, and bytes by memory and kind of access.
+    /// `hip::Module::metrics` reads the counters, on real and virtual devices. Off by default; without this
+    /// call, `FERROCM_KERNEL_METRICS=1` turns it on.
     ///
-    /// The counters are added after the optimiser has run, so that they count the accesses of the code as it is without them. They
-    /// cost one atomic addition for each wave and block of code that accesses memory, so times of such kernels say little. What inline
-    /// assembly and instructions on images access is not counted, nor what the code generator adds, such as spilled registers.
+    /// The counters are added after the optimiser, so they count the accesses of the unmodified code. Each
+    /// costs one atomic addition per wave and per block of code that accesses memory, so times of such
+    /// kernels mean little. Accesses by inline assembly and image instructions are not counted, and neither
+    /// are those of the code generator, such as spilled registers.
     pub fn metrics(mut self, on: bool) -> Self {
         self.metrics = Some(on);
         self
     }
 
-    /// Whether the code objects of a source go into one compressed bundle, as clang's `--offload-compress` has it. They do not unless
-    /// said otherwise. Code for many targets takes a fifth of the room or less; a module is unpacked when it is loaded.
+    /// Whether the code objects of a source go into one compressed bundle, as with clang's
+    /// `--offload-compress`. Off by default. Code for many targets shrinks to a fifth or less; a module is
+    /// unpacked when it is loaded.
     ///
-    /// The generated module is the same in both forms for who loads it through `hip`; [`code_object::embedded`] says what loading then
-    /// takes. In a [library](Self::build_lib), HIP unpacks it when a kernel is first launched; for AMD's HIP before 6.4 `hip-host` does.
+    /// Code that loads the generated module through `hip` is the same for both forms;
+    /// [`code_object::embedded`] describes the cost of loading. In a [library](Self::build_lib), HIP unpacks
+    /// the bundle when a kernel is first launched; `hip-host` does this for AMD's HIP before 6.4.
     pub fn offload_compress(mut self, compress: bool) -> Self {
         self.compress = compress;
         self
     }
 
-    /// Compiles every source for NVIDIA GPUs, too, by nvcc: [`Nvidia`] says to what. Sources, folders of headers, definitions, flags,
-    /// patterns and cache are the same; sources for HIP, [`translate`](Self::translate) and [`targets_for`](Self::targets_for) are AMD's alone.
+    /// Also compiles every source for NVIDIA GPUs, with nvcc; [`Nvidia`] selects the output. Sources, folders
+    /// of headers, definitions, flags, patterns and cache are shared. HIP sources,
+    /// [`translate`](Self::translate) and [`targets_for`](Self::targets_for) apply to AMD only.
     ///
-    /// nvcc is the one that `NVCC` names and no other, else that in `bin` of the folder in `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or
-    /// `CUDA_TOOLKIT_ROOT_DIR`, else the first on `PATH`, else that of `/usr/local/cuda` or `/opt/cuda`. It needs a host compiler (gcc).
+    /// If `NVCC` is set, exactly that nvcc is used. Otherwise it is searched in `bin` of the folder in
+    /// `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR`, then on `PATH`, then in
+    /// `/usr/local/cuda` and `/opt/cuda`. nvcc needs a host compiler (gcc).
     ///
     /// ```no_run
     /// use kernel_build::{Builder, Nvidia};
@@ -372,24 +385,26 @@ impl Builder {
     /// Builder::new("kernels").nvidia(Nvidia::ptx().archs(["sm_80"])).embed_or_exit();
     /// ```
     ///
-    /// In the generated file each module has it as [`cuda`](code_object::embedded::Module::cuda). PTX is there as text, too, a constant per
-    /// source, as other crates that call nvcc write it: `ptx::GEMM` is that of `gemm.cu` for the first architecture.
+    /// In the generated file, the code is in each module's [`cuda`](code_object::embedded::Module::cuda). PTX
+    /// is also available as text, in one constant per source, as in other crates that call nvcc: `ptx::GEMM`
+    /// is the PTX of `gemm.cu` for the first architecture.
     ///
-    /// nvcc puts the path of a source into the names of what is in anonymous namespaces, so that its code for those depends on where they
-    /// are, unlike AMD's.
+    /// nvcc puts the source's path into the names of items in anonymous namespaces, so its code depends on
+    /// the path, unlike AMD's.
     pub fn nvidia(mut self, nvidia: Nvidia) -> Self {
         self.nvidia = Some(nvidia);
         self
     }
 
-    /// In a build script: has two features of the crate say for which GPUs the sources are compiled. Only what is built needs its compiler.
+    /// In a build script: lets two features of the crate choose the GPUs to compile for. Only the compilers
+    /// of the chosen GPUs are needed.
     ///
     /// | features that are on | what is built |
     /// |---|---|
     /// | `amd` | code objects for AMD GPUs |
-    /// | `nvidia` | code for NVIDIA GPUs, as [`nvidia`](Self::nvidia) says, else PTX |
+    /// | `nvidia` | code for NVIDIA GPUs, as set by [`nvidia`](Self::nvidia), else PTX |
     /// | both | both |
-    /// | neither | nothing: an error that names the features |
+    /// | neither | nothing: an error names the features |
     ///
     /// Without this call, AMD's code is built, and NVIDIA's if [`nvidia`](Self::nvidia) is called.
     ///
@@ -401,35 +416,37 @@ impl Builder {
         self
     }
 
-    /// Whether [`build_lib`](Self::build_lib) tells Cargo to link the library. It does unless said otherwise, for scripts that tell it
-    /// themselves.
+    /// Whether [`build_lib`](Self::build_lib) tells Cargo to link the library. On by default; turn it off in
+    /// scripts that do so themselves.
     pub fn link(mut self, link: bool) -> Self {
         self.link = link;
         self
     }
 
-    /// Calls `listener` with what happens.
+    /// Calls `listener` with each event.
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// Path of the module with the types of generated code: `::hip::code_object::embedded` unless said otherwise, so that a crate
-    /// depends on `hip` and no more. A crate without it names that of `code-object`: `::code_object::embedded`.
+    /// Path of the module with the types of generated code, by default `::hip::code_object::embedded`, so
+    /// that a crate needs only `hip`. A crate without `hip` uses that of `code-object`:
+    /// `::code_object::embedded`.
     pub fn types(mut self, path: impl Into<String>) -> Self {
         self.types = path.into();
         self
     }
 
-    /// Name of the generated file: `kernels.rs` unless said otherwise.
+    /// Name of the generated file, by default `kernels.rs`.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         self.output = name.into();
         self
     }
 
-    /// Compiles everything that the cache does not have.
+    /// Compiles everything that is not in the cache.
     ///
-    /// All sources are tried, so one error tells about each that does not compile. What succeeded is in the cache.
+    /// All sources are tried, so one error covers every source that does not compile. Successful results stay
+    /// in the cache.
     ///
     /// # Errors
     /// [`Error`] names the source, target, file or variable at fault.
@@ -442,7 +459,7 @@ impl Builder {
         self.nvidia.is_some() || self.features.is_some()
     }
 
-    /// Builds, and has `more` done with each source and its objects, which come in the same order.
+    /// Builds, and calls `more` with each source and its objects, in the same order.
     pub(crate) fn build_and<T>(
         mut self,
         more: impl FnOnce(&Self, Option<&Context<'_>>, &[Plan<'_>], &[Built]) -> Result<T, Error>,
@@ -551,7 +568,7 @@ impl Builder {
         })?)
     }
 
-    /// What is to be done with each source.
+    /// The plan for each source.
     fn plans<'a>(&mut self, sources: &'a [Source], targets: &[TargetId]) -> Result<Vec<Plan<'a>>, Error> {
         let plan = |source| Plan {
             source,
@@ -568,7 +585,8 @@ impl Builder {
                 plan.targets.clone_from(&named);
             }
         }
-        // It is read by every build script of a program: a pattern need not mean a source of this one.
+        // Every build script of a program reads the variable, so a pattern need not match a source of this
+        // one.
         for (pattern, named) in targets::targets_for_from_env()? {
             for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
@@ -593,8 +611,8 @@ impl Builder {
         Ok(plans)
     }
 
-    /// The cache that the caller names; else the usual one, or where that is not private or not to be found, one of the build script's; else
-    /// one that is removed behind the build.
+    /// The cache that the caller names, else the usual one. If that is not private or cannot be determined, a
+    /// cache of the build script's own, else one that is removed after the build.
     fn open_cache(&self) -> Result<Cache, CompilerError> {
         if let Some(folder) = &self.cache {
             return Cache::open(folder);
@@ -641,7 +659,7 @@ impl Builder {
         let prepared: Vec<OnceLock<Option<Prepared>>> = plans.iter().map(|_| OnceLock::new()).collect();
         let fatal = OnceLock::new();
 
-        // Nothing means that the build cannot go on; the reason is in `fatal`.
+        // `None` means that the build cannot continue; the reason is in `fatal`.
         let job = |index: usize| -> Option<Result<Done, CompileFailure>> {
             if fatal.get().is_some() {
                 return None;
@@ -692,7 +710,7 @@ impl Builder {
     }
 }
 
-/// What the caller has said, else what a variable says that turns something on or off.
+/// The caller's choice, else that of a variable that turns something on or off.
 pub(crate) fn switch(said: Option<bool>, variable: &variables::Variable) -> Result<Option<bool>, Error> {
     match said {
         None => Ok(variable.switch()?),

@@ -6,12 +6,12 @@ use device_compiler::cache::{Cache, Entry};
 use crate::discover::Source;
 use crate::{BuiltBundle, BuiltObject, Error};
 
-/// What the entry is called that stands for the host, and is empty. HIP wants one.
+/// The name of the empty host entry, which HIP requires.
 const HOST: &str = "host-x86_64-unknown-linux--";
-/// Changes when the same code objects would give another file.
+/// Changes when the same code objects would give a different file.
 const SCHEMA: &str = "ferrocm compressed bundle 2";
 
-/// What the entry for a code object is called.
+/// The name of a code object's entry.
 fn id(object: &BuiltObject) -> String {
     format!("hipv4-amdgcn-amd-amdhsa--{}", object.target)
 }
@@ -24,7 +24,8 @@ pub(crate) fn plain(objects: &[BuiltObject]) -> Vec<u8> {
     bundle::bundle(&parts)
 }
 
-/// A compressed bundle of a source's code objects, from the cache if it is there: compressing takes longer than that.
+/// A compressed bundle of a source's code objects, from the cache if possible, because compressing takes
+/// longer.
 pub(crate) fn compressed(
     cache: &Cache,
     source: &Source,

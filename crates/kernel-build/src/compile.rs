@@ -26,7 +26,7 @@ use crate::{BuiltObject, CompileFailure, Error, Target, missing};
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 6";
 
-/// What all jobs of a build have in common.
+/// Shared by all jobs of a build.
 pub(crate) struct Context<'a> {
     pub(crate) toolchain: &'a Toolchain,
     /// Finds what was compiled of the same files in another folder.
@@ -35,7 +35,7 @@ pub(crate) struct Context<'a> {
     pub(crate) includes: &'a [PathBuf],
     pub(crate) options: &'a [OsString],
     pub(crate) language: Language,
-    /// Where CUDA's headers are. The base hash tells their content.
+    /// Where CUDA's headers are. The base hash covers their content.
     pub(crate) cuda_headers: PathBuf,
     pub(crate) code: Code,
     /// Hash of toolchain, options and header names.
@@ -44,17 +44,17 @@ pub(crate) struct Context<'a> {
     pub(crate) prefixes: Prefixes,
 }
 
-/// What the caller says of the language of its sources.
+/// The caller's settings for the language of the sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Language {
     /// The dialect of every source.
     pub(crate) dialect: Option<Dialect>,
-    /// A source reads its dialect's runtime header first.
+    /// Whether a source first reads its dialect's runtime header.
     pub(crate) runtime_header: bool,
     pub(crate) translate: Translate,
 }
 
-/// What the caller says of the code objects.
+/// The caller's settings for the code objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
     /// The version of the format.
@@ -63,9 +63,9 @@ pub(crate) struct Code {
     pub(crate) metrics: bool,
 }
 
-/// How a job ended, if not well.
+/// How a job failed.
 pub(crate) enum Failed {
-    /// The source is at fault; others may still be compiled.
+    /// The source is at fault; others may still compile.
     Source(CompileFailure),
     /// The build is at fault.
     Build(Error),
@@ -83,11 +83,11 @@ impl From<CompilerError> for Failed {
     }
 }
 
-/// A source, and what is to be done with it.
+/// A source, and how to compile it.
 pub(crate) struct Plan<'a> {
     pub(crate) source: &'a Source,
     pub(crate) targets: Vec<TargetId>,
-    /// Options beside those of the build, clang's.
+    /// clang's options in addition to those of the build.
     pub(crate) options: Vec<OsString>,
     /// The same for nvcc.
     pub(crate) nvcc_options: Vec<OsString>,
@@ -104,13 +104,13 @@ impl Plan<'_> {
     }
 }
 
-/// A source as clang gets to see it.
+/// A source in the form that clang reads.
 pub(crate) struct Prepared {
-    /// The text in place of the file, if it was translated.
+    /// The text that replaces the file, if it was translated.
     pub(crate) text: Option<String>,
     pub(crate) hash: blake3::Hash,
     pub(crate) dialect: Dialect,
-    /// The files that clang reads otherwise than they are, from the first compilation on.
+    /// The files that clang reads in a rewritten form, set by the first compilation.
     rewritten: OnceLock<Vec<Rewritten>>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -125,10 +125,10 @@ impl Prepared {
     }
 }
 
-/// What a run of clang gave.
+/// The result of a clang run.
 struct Compiled {
     bytes: Vec<u8>,
-    /// What it was made from; nothing if that changed meanwhile.
+    /// The inputs; `None` if they changed in the meantime.
     inputs: Option<Dependencies>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -201,7 +201,8 @@ impl<'a> Context<'a> {
         Ok(Prepared { hash, text: Some(text), dialect, rewritten: OnceLock::new(), diagnostics })
     }
 
-    /// What a source's includes say, where the compiler would find them: beside the file, else in the folders that the caller names.
+    /// The dialect that a source's includes imply. Headers are searched as the compiler does: beside the
+    /// file, then in the caller's folders.
     fn dialect(&self, source: &Source, text: &[u8]) -> Dialect {
         let text = String::from_utf8_lossy(text);
         cuda::dialect(source.path.clone(), &text, |file: &PathBuf, name| {
@@ -214,7 +215,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The options for the caller's folders, and those that put the headers of a dialect before the source.
+    /// The options for the caller's folders, and those that include the headers of a dialect before the
+    /// source.
     pub(crate) fn folder_options(&self, dialect: Dialect) -> Vec<OsString> {
         let includes = self.includes.iter();
         let mut options: Vec<OsString> =
@@ -255,7 +257,7 @@ impl<'a> Context<'a> {
         plan.add_options(&mut key);
         let key = key.finalize().to_hex();
 
-        // What is there and no code object is made again, by everybody who finds it.
+        // An entry that is not a code object is replaced by every build that finds it.
         let _turn = match self.cache.lookup_or_turn(&key, |path| self.hash(path)) {
             Err(turn) => Some(turn),
             Ok((entry, bytes)) => match check(source, target, &bytes) {
@@ -318,7 +320,7 @@ impl<'a> Context<'a> {
             ["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]
                 .map(Into::into)
                 .into();
-        // A name that depends on the path of the source would make the code depend on it.
+        // A name that depends on the source's path would make the code depend on it.
         options.push("-fuse-cuid=none".into());
         options.push(format!("--offload-arch={target}").into());
         options.push(format!("-mcode-object-version={version}").into());
@@ -326,7 +328,7 @@ impl<'a> Context<'a> {
         options
     }
 
-    /// The options that lead a source to its headers.
+    /// The options with which a source finds its headers.
     pub(crate) fn header_options(
         &self,
         plan: &Plan<'_>,
@@ -395,13 +397,14 @@ impl<'a> Context<'a> {
         Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
-    /// What a compilation has read by its list, but for its source and CUDA's headers. Nothing if a file is newer than the build.
+    /// The inputs in a compilation's dependency list, except its source and CUDA's headers. `None` if a file
+    /// is newer than the build.
     pub(crate) fn listed(&self, list: &Path, source: &Path) -> Result<Option<Dependencies>, Error> {
         self.inputs.listed(list, |path| path == source || path.starts_with(&self.cuda_headers))
     }
 
-    /// What a compilation has read and looked for, but for what the key tells: its source, and CUDA's headers. Nothing if that is not
-    /// known, or if a file is newer than the build.
+    /// What a compilation has read and looked for, except what the key covers: its source, and CUDA's
+    /// headers. `None` if that is unknown or if a file is newer than the build.
     pub(crate) fn inputs_of(&self, reads: &Reads, work: &Path, source: &Path) -> Option<Dependencies> {
         reads
             .since(self.inputs.begin)
@@ -409,7 +412,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Why a compiler failed, by what it printed.
+/// Why a compiler failed, according to its output.
 pub(crate) fn failure(
     source: &Source,
     target: Target,
@@ -448,7 +451,7 @@ pub(crate) fn joined(before: &str, path: &Path, after: &str) -> OsString {
     joined
 }
 
-/// A path as a text in C source.
+/// A path as a C string literal.
 fn quoted(path: &Path) -> String {
     let escaped = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")

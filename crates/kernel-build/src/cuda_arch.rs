@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An architecture of NVIDIA GPUs, by its compute capability: `sm_80`. Read from `sm_80`, `compute_80`, `80` or `8.0`.
+/// An architecture of NVIDIA GPUs, by its compute capability: `sm_80`. Read from `sm_80`, `compute_80`, `80`
+/// or `8.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CudaArch {
     /// Major and minor number: 80 for 8.0.
     number: u32,
-    /// `a` for what only this architecture has, `f` for what its family has.
+    /// `a` for features of only this architecture, `f` for those of its family.
     suffix: Option<char>,
 }
 
@@ -19,7 +20,7 @@ impl fmt::Display for CudaArch {
     }
 }
 
-/// A name that is none of an architecture.
+/// A malformed architecture name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad architecture `{text}`: write it as sm_80, sm_90a, 80 or 8.0")]
 pub struct ParseArchError {

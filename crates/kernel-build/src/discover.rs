@@ -1,4 +1,4 @@
-//! Device sources in a folder, and the names that they get.
+//! Device sources in a folder, and their names.
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,11 @@ pub(crate) struct Source {
 /// The sources of a build.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    /// The folder that they are named by, absolute.
+    /// The folder that their names are relative to, absolute.
     pub(crate) folder: PathBuf,
     /// Sorted by relative path.
     pub(crate) list: Vec<Source>,
-    /// Where their headers may lie without the caller naming the folder.
+    /// Where their headers may be, besides the caller's folders.
     pub(crate) beside: Vec<Searched>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Sources {
 pub(crate) struct Searched {
     /// Absolute.
     pub(crate) path: PathBuf,
-    /// With the folders below it.
+    /// Whether folders below it count.
     pub(crate) below: bool,
 }
 
@@ -57,14 +57,15 @@ impl Searched {
     }
 }
 
-/// What is compiled.
+/// The extension of sources.
 const EXTENSION: &str = "cu";
-/// What no module can be called: `ALL` and `ALL_IDS` are the lists of all of them, and the others cannot be written `r#self`.
+/// Reserved module names: `ALL` and `ALL_IDS` are lists of all modules, and the others cannot be raw
+/// identifiers.
 const RESERVED: [&str; 5] = ["all", "all_ids", "crate", "self", "super"];
-/// What a source may include.
+/// Extensions of headers.
 const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
 
-/// Finds the device sources in a folder and below. What is hidden and folders behind links are left out.
+/// Finds the device sources in a folder and below. Hidden entries and linked folders are left out.
 pub(crate) fn in_folder(folder: &Path) -> Result<Sources, Error> {
     let folder = absolute(folder)?;
     let mut found = Vec::new();
@@ -78,7 +79,8 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Sources, Error> {
     Ok(Sources { folder, list, beside })
 }
 
-/// Names files as if they had been found in the innermost folder that they have in common. A file that is named twice counts once.
+/// Names files as if they had been found in their innermost common folder. A file that is given twice counts
+/// once.
 pub(crate) fn of_files(files: &[PathBuf]) -> Result<Sources, Error> {
     let mut found = Vec::new();
     for file in files {
@@ -115,7 +117,8 @@ pub(crate) fn of_files(files: &[PathBuf]) -> Result<Sources, Error> {
 }
 
 impl Sources {
-    /// Leaves out what does not fit `only`, if that names anything, or fits `excluded`; sorts the rest, and looks at their names.
+    /// Keeps the sources that match `only`, if that is not empty, and do not match `excluded`. Sorts them and
+    /// checks their names.
     pub(crate) fn select(mut self, only: &[Pattern], excluded: &[Pattern]) -> Result<Self, Error> {
         let sources = &mut self.list;
         sources.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -128,7 +131,7 @@ impl Sources {
         sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
         for (i, source) in sources.iter().enumerate() {
             if !source.path.is_file() {
-                let reason = "it is no file, and no link to one".to_owned();
+                let reason = "it is neither a file nor a link to one".to_owned();
                 return Err(Error::SourceName { source_file: source.path.clone(), reason });
             }
             if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
@@ -145,7 +148,7 @@ impl Sources {
         Ok(self)
     }
 
-    /// What a build of them reads: folders with all that is below, and files.
+    /// The inputs of a build: folders with everything below, and files.
     pub(crate) fn read(&self) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::new();
         for folder in &self.beside {
@@ -162,7 +165,7 @@ impl Sources {
     }
 }
 
-/// A folder's path from the root, without links.
+/// A folder's absolute path, links resolved.
 pub(crate) fn absolute(folder: &Path) -> Result<PathBuf, Error> {
     let found = std::fs::canonicalize(folder).map_err(|e| Error::io("find the folder", folder, e))?;
     if found.is_dir() {
@@ -210,7 +213,8 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     Ok(Source { path, relative, name, ident })
 }
 
-/// Calls `visit` with everything in a folder and below that is no folder, but for what is hidden or in a folder behind a link.
+/// Calls `visit` for every entry in a folder and below that is not a folder, except hidden ones and those in
+/// linked folders.
 pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
     let read = |e| Error::io("read the folder", folder, e);
     for entry in std::fs::read_dir(folder).map_err(read)? {
@@ -353,7 +357,7 @@ mod tests {
         assert_eq!(found.folder, root.join("src"));
         let names: Vec<_> = found.list.iter().map(|source| source.relative.as_str()).collect();
         assert_eq!(names, ["b.cu", "moe/a.cu"]);
-        // Not what lies elsewhere, nor all that a folder holds.
+        // Neither files from elsewhere nor everything in a folder.
         let read = ["src/b.cuh", "src/b.cu", "src/moe/a.cu"].map(|file| root.join(file));
         assert_eq!(found.read().unwrap(), read);
 

@@ -1,4 +1,4 @@
-//! Rust code that embeds a build, and what a build script tells Cargo.
+//! Rust code that embeds a build, and a build script's messages to Cargo.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use device_compiler::files::write_atomically;
 
 use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Error, nvidia, targets};
 
-/// Variables that change what a build does for AMD GPUs.
+/// Variables that affect builds for AMD GPUs.
 const VARIABLES: &[&str] = &[
     targets::VARIABLE,
     targets::VARIABLE_FOR,
@@ -25,10 +25,10 @@ const VARIABLES: &[&str] = &[
 ];
 
 impl Builder {
-    /// For build scripts: builds, writes the generated module into `OUT_DIR` and tells Cargo what it depends on.
+    /// For build scripts: builds, writes the generated module to `OUT_DIR` and tells Cargo its dependencies.
     ///
-    /// Nothing is written before everything has compiled. Returns what was built. The crate takes the module in with
-    /// `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
+    /// Nothing is written before everything has compiled. Returns the build. The crate includes the module
+    /// with `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
     ///
     /// # Errors
     /// As for [`build`](Self::build); [`Error::NotABuildScript`] without `OUT_DIR`.
@@ -40,7 +40,8 @@ impl Builder {
         Ok(build)
     }
 
-    /// For build scripts that write the code in a form of their own: builds, and tells Cargo what it depends on, and of warnings.
+    /// For build scripts that write the code in their own form: builds, and tells Cargo the dependencies and
+    /// the warnings.
     ///
     /// # Errors
     /// As for [`build`](Self::build).
@@ -51,7 +52,8 @@ impl Builder {
         Ok(build)
     }
 
-    /// Names the variables to Cargo. Before anything can fail: a failed build script runs again when one of these changes.
+    /// Tells Cargo the variables. This comes before anything can fail, so that a failed build script reruns
+    /// when one of them changes.
     pub(crate) fn tell_variables(&self) {
         let nvidias = nvidia::variables().filter(|_| self.knows_nvidia());
         for name in VARIABLES.iter().copied().chain(nvidias) {
@@ -59,7 +61,8 @@ impl Builder {
         }
     }
 
-    /// As [`embed`](Self::embed), but an error goes to Cargo, line by line, and ends the process with status 1.
+    /// Like [`embed`](Self::embed), but an error is passed to Cargo, line by line, and ends the process with
+    /// status 1.
     pub fn embed_or_exit(self) -> Build {
         self.embed().unwrap_or_else(|error| exit_with(&error))
     }
@@ -80,7 +83,7 @@ pub(crate) fn exit_with(error: &Error) -> ! {
 }
 
 impl Build {
-    /// Tells Cargo what to watch, and what the compiler has warned of.
+    /// Tells Cargo what to watch, and the compiler's warnings.
     pub(crate) fn tell_dependencies(&self) {
         for path in self.dependencies() {
             println!("cargo::rerun-if-changed={}", path.display());
@@ -88,7 +91,8 @@ impl Build {
         tell_warnings(self.warnings());
     }
 
-    /// What a build script has to watch: sources, the folders of headers, what it was told to watch, and the compilers.
+    /// The paths that a build script must watch: sources, folders of headers, paths added by the caller, and
+    /// the compilers.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {
         let mut paths = self.read.clone();
@@ -100,13 +104,13 @@ impl Build {
         paths
     }
 
-    /// Writes the code and a Rust file that embeds it into a folder; returns the Rust file's path.
+    /// Writes the code and a Rust file that embeds it to a folder; returns the Rust file's path.
     ///
-    /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in upper
-    /// case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables that have an entry per module, and
-    /// `ids` with one module of kernel ids per source. PTX is in `ptx`, too: a text per source.
-    /// `types` is the path under which the generated code finds [`code_object::embedded`]. Equal builds give equal
-    /// files, and files that would not change are not touched.
+    /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in
+    /// upper case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables
+    /// that have an entry per module, and `ids` with one module of kernel ids per source. `ptx` has the PTX
+    /// as text, one per source. `types` is the path of [`code_object::embedded`] for the generated code.
+    /// Equal builds give equal files, and files that would not change are not touched.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
@@ -208,7 +212,7 @@ impl Build {
     }
 }
 
-/// A name that is not taken yet.
+/// A name that is not in use yet.
 fn distinct(taken: &mut HashSet<String>, mut ident: String) -> String {
     while !taken.insert(ident.clone()) {
         ident.push('_');
@@ -216,7 +220,7 @@ fn distinct(taken: &mut HashSet<String>, mut ident: String) -> String {
     ident
 }
 
-/// What `name` is in an enum.
+/// `name` as an enum variant.
 fn camel(name: &str) -> String {
     let mut start = true;
     let mut ident = String::new();
@@ -232,7 +236,7 @@ fn camel(name: &str) -> String {
     ident
 }
 
-/// A program need not use all that is generated.
+/// A program need not use everything that is generated.
 const UNUSED: &str = r#"#[allow(dead_code, reason = "generated for every source and kernel")]"#;
 
 fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
@@ -294,7 +298,7 @@ fn image_name(module: &BuiltModule, image: &BuiltImage) -> String {
     format!("{}.{}.{extension}", module.ident, image.arch)
 }
 
-/// Target ids have characters that file systems and make do not like.
+/// Target ids contain characters that cause trouble in file systems and make.
 fn file_name(module: &BuiltModule, target: &TargetId) -> String {
     let mut name = format!("{}.{}", module.ident, target.processor);
     for (feature, state) in [("sramecc", target.sramecc), ("xnack", target.xnack)] {
@@ -317,7 +321,7 @@ fn upper(name: &str) -> String {
     ident
 }
 
-/// Sources may be called like Rust's keywords.
+/// Source names may be Rust keywords.
 fn raw(ident: &str) -> String {
     const KEYWORDS: &[&str] = &[
         "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",

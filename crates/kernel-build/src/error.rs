@@ -11,7 +11,7 @@ use crate::{ParseArchError, Target};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nothing to compile with, the compiler could not be run, or a file or folder, the cache's included, not be used.
+    /// There is no compiler, it cannot be run, or a file or folder, including the cache's, cannot be used.
     #[error(transparent)]
     Compiler(#[from] CompilerError),
     /// A target's name is wrong.
@@ -22,7 +22,7 @@ pub enum Error {
         /// What is wrong.
         error: ParseTargetError,
     },
-    /// A list of targets names none.
+    /// A list of targets is empty.
     #[error("{origin}: no target is named")]
     NoTargets {
         /// Who wrote the list.
@@ -44,7 +44,7 @@ pub enum Error {
         /// What is wrong.
         error: ParseArchError,
     },
-    /// The features that say for which GPUs are both off.
+    /// The features that select GPUs are both off.
     #[error(
         "there is nothing to compile for: the features `{amd}` (AMD GPUs) and `{nvidia}` (NVIDIA GPUs) are both off; turn on one or \
          both, for example with `--features {amd}`"
@@ -55,7 +55,7 @@ pub enum Error {
         /// The feature for NVIDIA GPUs.
         nvidia: String,
     },
-    /// The code that a package brings along is not what is asked for.
+    /// A package's prebuilt code does not match the request.
     #[error("the code in {} {reason}", folder.display())]
     Prebuilt {
         /// Its folder.
@@ -69,10 +69,10 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
-    /// A list of sources names none.
+    /// A list of sources is empty.
     #[error("no source is named")]
     NoFiles,
-    /// A pattern for sources is none, leads out of their folder, or means no source.
+    /// A pattern for sources is malformed, leads out of their folder, or matches no source.
     #[error("the pattern `{pattern}`: {reason}")]
     Pattern {
         /// The pattern.
@@ -80,7 +80,8 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A source is no file, its name is no text, or two sources would get the same name in the generated module.
+    /// A source is not a file, its name is not text, or two sources would get the same name in the generated
+    /// module.
     #[error("{}: {reason}", source_file.display())]
     SourceName {
         /// The source.
@@ -88,21 +89,21 @@ pub enum Error {
         /// What is wrong with its name.
         reason: String,
     },
-    /// The compiler refused sources.
+    /// The compiler rejected sources.
     #[error("{}", CompileErrors(failures))]
     Compile {
         /// Each source and target that failed, in the order of the sources and targets.
         failures: Vec<CompileFailure>,
     },
-    /// The compiler refused the host's side of a source.
+    /// The compiler rejected the host code of a source.
     #[error("the host code of {} does not compile:\n{}", source_file.display(), text.trim_end())]
     HostCode {
         /// The source.
         source_file: PathBuf,
-        /// What the compiler printed, but for the closing count of messages.
+        /// The compiler's output, without the final count of messages.
         text: String,
     },
-    /// A library of host code cannot be made.
+    /// A library of host code cannot be created.
     #[error("cannot make the library {}: {reason}", path.display())]
     Library {
         /// The library.
@@ -110,7 +111,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// The compiler succeeded, but what it wrote is not the code that was asked for.
+    /// The compiler succeeded, but its output is not the requested code.
     #[error("{} for {target}: the compiler's output is not usable: {reason}", source_file.display())]
     Output {
         /// The device source.
@@ -128,7 +129,7 @@ pub enum Error {
         /// What is wrong.
         error: code_object::Error,
     },
-    /// A translation was asked for, and the source is no text.
+    /// A translation was requested, but the source is not text.
     #[error("cannot translate {}: {reason}", source_file.display())]
     Translate {
         /// The device source.
@@ -172,7 +173,7 @@ impl From<variables::Error> for Error {
     }
 }
 
-/// A source that the compiler refused for a target.
+/// A source that the compiler rejected for a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileFailure {
     /// The source.
@@ -181,7 +182,7 @@ pub struct CompileFailure {
     pub target: Target,
     /// The messages, one by one, at their places in the original source.
     pub diagnostics: Vec<Diagnostic>,
-    /// Everything that the compiler printed, but for the closing count of messages.
+    /// The compiler's whole output, without the final count of messages.
     pub text: String,
 }
 
@@ -189,7 +190,7 @@ struct CompileErrors<'a>(&'a [CompileFailure]);
 
 impl fmt::Display for CompileErrors<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The same text for each target is told once.
+        // A text that is the same for several targets is shown once.
         let mut told: Vec<(&Path, &str, Vec<String>)> = Vec::new();
         for failure in self.0 {
             let target = failure.target.to_string();

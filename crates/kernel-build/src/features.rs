@@ -1,4 +1,4 @@
-//! Features of the crate that is built, which say for which GPUs.
+//! Features of the crate being built that select GPUs.
 
 use crate::Error;
 
@@ -10,10 +10,10 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// Whether each is on, AMD's first, by what Cargo tells the build script.
+    /// Whether each is on, AMD's first, according to Cargo's variables for the build script.
     ///
     /// # Errors
-    /// Neither is, or there is no build script.
+    /// Neither is on, or this is not a build script.
     pub(crate) fn in_env(&self) -> Result<[bool; 2], Error> {
         if std::env::var_os("OUT_DIR").is_none() {
             return Err(Error::NotABuildScript { name: "OUT_DIR" });
@@ -30,7 +30,7 @@ impl Features {
     }
 }
 
-/// What Cargo sets where a feature is on.
+/// The variable that Cargo sets if a feature is on.
 fn variable(feature: &str) -> String {
     format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"))
 }

@@ -2,8 +2,9 @@
 
 use crate::Error;
 
-/// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`, `[a-z]`, `[!ab]` and `{a,b}`. A
-/// backslash makes the next character an ordinary one. `?` and brackets stand for one byte of the name, which is a character of ASCII.
+/// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`,
+/// `[a-z]`, `[!ab]` and `{a,b}`. A backslash escapes the next character. `?` and brackets match one byte of
+/// the name, that is, one ASCII character.
 ///
 /// ```
 /// let sources = kernel_build::Glob::new("moe/{topk,sort}_*.cu")?;
@@ -20,11 +21,11 @@ impl Glob {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if a bracket is not closed, if what is in brackets is not of ASCII or a range that ends before it begins,
-    /// or if there are more than ten braces.
+    /// [`Error::Pattern`] if a bracket is not closed, if brackets contain a character outside ASCII or a
+    /// range that ends before it begins, or if there are more than ten braces.
     pub fn new(text: &str) -> Result<Self, Error> {
         let error = |reason| Error::Pattern { pattern: text.to_owned(), reason };
-        // At the start of a pattern, `fast_glob` would turn its meaning round.
+        // `fast_glob` would treat it as a negation at the start of a pattern.
         let pattern = if text.starts_with('!') { format!("\\{text}") } else { text.to_owned() };
         fast_glob::validate(&pattern).map_err(|e| error(e.to_string()))?;
         if let Some(reason) = wrong_class(&pattern) {
@@ -33,13 +34,14 @@ impl Glob {
         Ok(Self { pattern })
     }
 
-    /// Whether a name has this form. Paths need not be UTF-8 ([`OsStr::as_encoded_bytes`](std::ffi::OsStr::as_encoded_bytes)).
+    /// Whether a name matches. Paths need not be UTF-8
+    /// ([`OsStr::as_encoded_bytes`](std::ffi::OsStr::as_encoded_bytes)).
     pub fn matches(&self, name: impl AsRef<[u8]>) -> bool {
         fast_glob::glob_match(&self.pattern, name)
     }
 }
 
-/// What is wrong inside of brackets.
+/// What is wrong inside brackets.
 fn wrong_class(pattern: &str) -> Option<String> {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -48,7 +50,7 @@ fn wrong_class(pattern: &str) -> Option<String> {
             '[' => {
                 let class = class(&mut characters);
                 if let Some((other, _)) = class.iter().find(|(character, _)| !character.is_ascii()) {
-                    return Some(format!("`{other}` in brackets is no character of ASCII"));
+                    return Some(format!("`{other}` in brackets is not an ASCII character"));
                 }
                 let range = class.windows(3).find(|part| part[1] == ('-', false) && part[0].0 > part[2].0);
                 if let Some(range) = range {
@@ -62,7 +64,7 @@ fn wrong_class(pattern: &str) -> Option<String> {
     None
 }
 
-/// What is in brackets, up to the one that closes them: each character, and whether a backslash makes it an ordinary one.
+/// The characters up to the closing bracket, and whether each is escaped by a backslash.
 fn class(characters: &mut std::str::Chars<'_>) -> Vec<(char, bool)> {
     let mut class = Vec::new();
     let mut behind = characters.clone();
@@ -103,7 +105,7 @@ mod tests {
             ("{a,b", "unclosed brace"),
             ("a\\", "trailing backslash"),
             ("[z-a]", "the range `z-a` ends before it begins"),
-            ("[aä]", "`ä` in brackets is no character of ASCII"),
+            ("[aä]", "`ä` in brackets is not an ASCII character"),
             ("x[!9-0]", "the range `9-0` ends before it begins"),
         ] {
             let error = Glob::new(text).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The files that compilations read, and what keys of the cache say of them.
+//! The files that compilations read, and their part in cache keys.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::Error;
 
 /// The files of a build.
 pub(crate) struct Inputs<'a> {
-    /// The folder that sources are named by.
+    /// The folder that source names are relative to.
     pub(crate) folder: &'a Path,
     /// What may be elsewhere without another result: the folder, or its parent if headers are beside it.
     pub(crate) root: &'a Path,
@@ -22,13 +22,13 @@ pub(crate) struct Inputs<'a> {
     pub(crate) beside: &'a [Searched],
     /// The folders of headers that the caller names.
     pub(crate) includes: &'a [PathBuf],
-    /// Begin of the build: a file that is newer may have changed while it was compiled.
+    /// Start of the build: a newer file may have changed during its compilation.
     pub(crate) begin: SystemTime,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
 }
 
 impl<'a> Inputs<'a> {
-    /// Those of a build that begins now.
+    /// The inputs of a build that begins now.
     pub(crate) fn new(sources: &'a Sources, includes: &'a [PathBuf]) -> Self {
         let Sources { folder, beside, .. } = sources;
         let parent = folder.parent().filter(|parent| parent.parent().is_some());
@@ -55,7 +55,8 @@ impl<'a> Inputs<'a> {
             .clone()
     }
 
-    /// What a compilation has read by its list, but for what is `known` otherwise. Nothing if a file is newer than the build.
+    /// The files in a compilation's dependency list, except those that are already `known`. `None` if a file
+    /// is newer than the build.
     pub(crate) fn listed(
         &self,
         list: &Path,
@@ -73,7 +74,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Adds a part of a key, apart from the ones around it.
+/// Adds a part of a key, delimited from its neighbours.
 pub(crate) fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
     key.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
 }
@@ -87,8 +88,8 @@ pub(crate) fn headers_of_all(
     folders.iter().try_for_each(|path| headers_of(key, &Searched { path: path.clone(), below: true }, root))
 }
 
-/// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include finds, though no known input
-/// changes. A folder in `root` is named relative to it.
+/// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include
+/// finds, though no known input changes. A folder in `root` is named relative to it.
 pub(crate) fn headers_of(
     key: &mut blake3::Hasher,
     folder: &Searched,

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What `job` gives for each number below `count`, in their order, on at most `threads` threads. They are begun in that order, too.
+/// The results of `job` for each number below `count`, in order, on at most `threads` threads. Jobs also
+/// start in that order.
 pub(crate) fn run<T: Send + Sync>(threads: usize, count: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);

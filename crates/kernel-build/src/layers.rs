@@ -1,6 +1,6 @@
 //! The order of the crate's modules.
 
-/// The lowest first. Those of one row know each other.
+/// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
     &["cuda_arch", "jobs", "missing", "nvcc", "nvidia::search", "occupancy"],
     &["target"],

@@ -1,7 +1,8 @@
 //! Static libraries of sources whose host code launches their kernels.
 //!
-//! Each source becomes one object file: its host code, with the code objects of all targets in an offload bundle, which that
-//! code hands to the runtime before `main`. It refers to HIP's functions by their C names.
+//! Each source becomes one object file: its host code, and the code objects of all targets in an offload
+//! bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's functions by
+//! their C names.
 
 mod archive;
 
@@ -22,21 +23,23 @@ use crate::embed::{exit_with, tell_warnings};
 use crate::{Build, Builder, Error, bundle, jobs};
 use archive::{Member, Symbols};
 
-/// Changes when the same inputs would give another object file.
+/// Changes when the same inputs would give a different object file.
 const SCHEMA: &str = "ferrocm host code 2";
 
-/// The host's side of a source, compiled.
+/// The compiled host code of a source.
 struct Object {
     bytes: Vec<u8>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Builder {
-    /// For sources that launch their own kernels (`<<<>>>` in `extern "C"` functions): builds, and writes the host code of all with the
-    /// code objects of all targets into a static library, `libNAME.a`. Rust declares the functions `extern "C"` and calls them.
+    /// For sources that launch their own kernels (`<<<>>>` in `extern "C"` functions): builds, and writes all
+    /// host code with the code objects of all targets to a static library, `libNAME.a`. Rust declares the
+    /// functions `extern "C"` and calls them.
     ///
-    /// In a build script it tells Cargo to link the library and what it depends on, and C++'s library where the sources need that.
-    /// The crate must also link `hip-host`, which has HIP's functions for such code: `use hip_host as _;`.
+    /// In a build script, it tells Cargo the dependencies, and to link the library, with C++'s library if the
+    /// sources need it. The crate must also link `hip-host`, which has HIP's functions for such code: `use
+    /// hip_host as _;`.
     ///
     /// ```no_run
     /// let out = std::env::var("OUT_DIR")?;
@@ -44,12 +47,14 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Equal sources, targets and compilers give equal files, wherever they are, but for the source lines of [translated](Self::translate)
-    /// ones; and a file that would not change is not touched. Host code is for x86-64 Linux.
+    /// Equal sources, targets and compilers give equal files, wherever they are, except for the source lines
+    /// of [translated](Self::translate) sources. A file that would not change is not touched. Host code is
+    /// for x86-64 Linux.
     ///
     /// # Errors
-    /// As for [`build`](Self::build); [`Error::HostCode`] has what the compiler said of host code, and [`Error::Library`] says what is
-    /// wrong with the path or with what Cargo compiles for, or which name of a kernel, function or variable two sources define.
+    /// As for [`build`](Self::build); [`Error::HostCode`] has the compiler's messages about host code.
+    /// [`Error::Library`] says what is wrong with the path or Cargo's target, or which kernel, function or
+    /// variable two sources define.
     pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
         let script = std::env::var_os("OUT_DIR").is_some();
         if script {
@@ -60,11 +65,9 @@ impl Builder {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let name = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a"));
         let name = name.filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| bad("its file has to be called `libNAME.a`".into()))?;
+        let name = name.ok_or_else(|| bad("its file name must be `libNAME.a`".into()))?;
         if let Some(target) = std::env::var("TARGET").ok().filter(|target| script && !is_supported(target)) {
-            return Err(bad(format!(
-                "host code is compiled for x86-64 Linux only, and this is for {target}"
-            )));
+            return Err(bad(format!("host code is compiled for x86-64 Linux only, not for {target}")));
         }
 
         let link = self.link;
@@ -101,7 +104,7 @@ impl Builder {
         files::write_atomically(&path, &file)?;
         if script {
             build.tell_dependencies();
-            // The compiler tells the same of a source's host code in every compilation.
+            // The compiler repeats its warnings about a source's host code in every compilation.
             let known = build.warnings();
             tell_warnings(told.iter().filter(|warning| !known.contains(warning)));
         }
@@ -115,17 +118,18 @@ impl Builder {
         Ok(build)
     }
 
-    /// As [`build_lib`](Self::build_lib), but an error goes to Cargo, line by line, and ends the process with status 1.
+    /// Like [`build_lib`](Self::build_lib), but an error is passed to Cargo, line by line, and ends the
+    /// process with status 1.
     pub fn build_lib_or_exit(self, path: impl AsRef<Path>) -> Build {
         self.build_lib(path).unwrap_or_else(|error| exit_with(&error))
     }
 }
 
-/// A name that two members define, which no linker would take, and their places.
+/// A name that two members define, which linkers reject, and its places.
 fn defined_twice(members: &[(Member, Symbols)]) -> Option<(String, [usize; 2])> {
     let mut known = HashMap::new();
     for (index, (_, symbols)) in members.iter().enumerate() {
-        // A kernel has two symbols, and only one is its name.
+        // A kernel has two symbols; only one is its name.
         for name in symbols.unique.iter().map(|name| String::from_utf8_lossy(name)) {
             if !name.contains("__device_stub__")
                 && let Some(first) = known.insert(name.clone(), index)
@@ -137,7 +141,7 @@ fn defined_twice(members: &[(Member, Symbols)]) -> Option<(String, [usize; 2])> 
     None
 }
 
-/// Whether host code can be compiled for a target of Rust's.
+/// Whether host code can be compiled for a Cargo target.
 fn is_supported(target: &str) -> bool {
     target.starts_with("x86_64-") && target.contains("-linux-")
 }
@@ -147,7 +151,7 @@ fn is_cxx(symbol: &[u8]) -> bool {
     [&b"_Z"[..], b"__cxa_", b"__gxx_"].iter().any(|prefix| symbol.starts_with(prefix))
 }
 
-/// The host's side of every source, in their order.
+/// The host code of every source, in order.
 fn host_objects(
     builder: &Builder,
     context: &Context<'_>,
@@ -184,10 +188,10 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     let input = prepared.input(source, work)?;
     let mut command = context.toolchain.command();
     command.args(["--offload-host-only", "-c", "-fPIC", "-fno-color-diagnostics"]);
-    // Options of device code, such as those of fast mathematics, are not the caller's mistake.
+    // Options for device code, such as fast mathematics, are not the caller's mistake.
     command.arg("-Wno-unused-command-line-argument");
-    // A symbol of the object file has this in its name, so that it must not be that of another one. What is compiled would not do: a
-    // translation names the folder.
+    // This becomes part of a symbol's name, so it must differ between object files. The compiled text is
+    // unsuitable: a translation contains the folder's name.
     let mut id = blake3::Hasher::new();
     id.update(source.relative.as_bytes()).update(context.hash(&source.path).unwrap_or_default().as_bytes());
     id.update(fat);
@@ -222,7 +226,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
     let diagnostics = Diagnostic::read_all(&text);
     let text = prepared.text.as_deref().unwrap_or_default().as_bytes();
-    // Of host code there is no IR that would tell what inline assembly is made of.
+    // Host code yields no IR that would show the inline assembly.
     let reads = learning.end(text)?.filter(|reads| !reads.may_assemble_files());
     if let Some(inputs) = reads.and_then(|reads| context.inputs_of(&reads, work, &source.path)) {
         let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -232,7 +236,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     Ok(Object { bytes, diagnostics })
 }
 
-/// The options of a source, but for those that only code objects are to have.
+/// The options of a source, without those for code objects only.
 fn options(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OsString> {
     let lines: Vec<OsString> = facts::SOURCE_LINES.iter().map(OsString::from).collect();
     let own = context.options.strip_prefix(lines.as_slice()).unwrap_or(context.options);

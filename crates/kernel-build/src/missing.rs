@@ -1,9 +1,9 @@
-//! What to say of a header that is not found, if it is one of CUDA's or of a library that CUDA sources are often written with.
+//! Notes about missing headers of CUDA and of libraries that CUDA sources often use.
 
 use hipify::Tables;
 use hipify::tables::Family;
 
-/// Headers of other projects, by the folder that their includes begin with.
+/// Headers of other projects, by the first folder in the include path.
 const OTHERS: &[(&str, &str)] = &[
     ("ATen/", "PyTorch"),
     ("c10/", "PyTorch"),
@@ -14,7 +14,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("rmm/", "RMM"),
 ];
 
-/// The compiler's messages, with a note for each header that is not found and of which something is known.
+/// The compiler's messages, with a note for each known missing header.
 pub(crate) fn with_notes(text: String) -> String {
     let missing = |line: &str| {
         let name = line.split_once("fatal error: '")?.1.strip_suffix("' file not found")?;
@@ -31,16 +31,16 @@ pub(crate) fn with_notes(text: String) -> String {
 
 fn note(header: &str) -> Option<String> {
     if let Some((_, project)) = OTHERS.iter().find(|(start, _)| header.starts_with(start)) {
-        return Some(format!("{header} is of {project}: name its folder with `include`"));
+        return Some(format!("{header} belongs to {project}: add its folder with `include`"));
     }
     if header.starts_with("cub/device/") || header.starts_with("cub/grid/") {
         return Some(format!(
-            "{header}: of CUB there is what threads, warps and blocks do, and not what the host calls"
+            "{header}: CUB is available for threads, warps and blocks, but not for the host"
         ));
     }
     for (start, library) in [("cub/", "CUB"), ("thrust/", "Thrust"), ("cuda/", "libcu++")] {
         if header.starts_with(start) {
-            return Some(format!("this part of {library} is not among the headers here"));
+            return Some(format!("this part of {library} is not available"));
         }
     }
     let row = Tables::get().row(header.as_bytes()).filter(|row| row.kind.is_header())?;
@@ -57,7 +57,8 @@ fn note(header: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "{header} is of {library}, a library that the host calls; kernels compile without it: leave the source out, or its `#include`"
+        "{header} belongs to {library}, a library for host code; kernels compile without it: leave out the source or \
+        its `#include`"
     ))
 }
 
@@ -71,8 +72,8 @@ mod tests {
             ("cublas_v2.h", "cuBLAS"),
             ("cudnn.h", "cuDNN"),
             ("nccl.h", "NCCL"),
-            ("cutlass/gemm/gemm.h", "CUTLASS: name its folder"),
-            ("cub/device/device_scan.cuh", "not what the host calls"),
+            ("cutlass/gemm/gemm.h", "CUTLASS: add its folder"),
+            ("cub/device/device_scan.cuh", "not for the host"),
             ("thrust/unique.h", "this part of Thrust"),
         ] {
             let text = format!("a.cu:3:10: fatal error: '{header}' file not found\n    3 | x\n");

@@ -1,28 +1,30 @@
-//! The options of build scripts for nvcc: what they are for clang, so that the list need not change, and which of them nvcc gets.
+//! nvcc options in build scripts: their translation for clang, so that the list can stay, and which of them
+//! nvcc gets.
 
 use std::ffi::{OsStr, OsString};
 
-/// What becomes of an option of nvcc's.
+/// How to translate an nvcc option.
 enum Meaning {
-    /// It says nothing about AMD's device code: clang does not get it.
+    /// Irrelevant to AMD's device code: not passed to clang.
     Nothing,
-    /// The same with the value that is its own word, or behind `=`.
+    /// The same, with a value, separate or after `=`.
     NothingWithValue,
-    /// It says how and where the output is written, as the builder does: neither gets it.
+    /// Output settings, which the builder makes itself: passed to neither compiler.
     Output,
     /// The same with a value.
     OutputWithValue,
     /// The same with a value that names NVIDIA's architectures.
     Architecture,
-    /// These instead.
+    /// Replaced by these options.
     Instead(&'static [&'static str]),
-    /// Another name; the value is its own word, or behind `=`.
+    /// Renamed; the value is separate or after `=`.
     Renamed(&'static str),
 }
 use Meaning::{Architecture, Instead, Nothing, NothingWithValue, Output, OutputWithValue, Renamed};
 
-/// nvcc's fast maths as its manual has it: subnormals are flushed, division and square root are approximate, products and sums are
-/// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this is not `-ffast-math`.
+/// nvcc's fast maths according to its manual: subnormals are flushed, division and square root are
+/// approximate, products and sums are contracted, and transcendental functions are the hardware's. NaN and
+/// infinity keep their meaning, so this is not `-ffast-math`.
 const FAST_MATH: &[&str] = &[
     "-fgpu-flush-denormals-to-zero",
     "-fno-hip-fp32-correctly-rounded-divide-sqrt",
@@ -30,13 +32,13 @@ const FAST_MATH: &[&str] = &[
     "-fgpu-approx-transcendentals",
 ];
 
-/// One row per spelling. Options with one dash have the other spelling, too.
+/// One row per spelling. Options with one dash also exist in the other spelling.
 const OPTIONS: &[(&str, Meaning)] = &[
     // Clang does this always.
     ("--expt-relaxed-constexpr", Nothing),
     ("--expt-extended-lambda", Nothing),
     ("--extended-lambda", Nothing),
-    // How and where nvcc writes its output, and for which of NVIDIA's targets.
+    // Output settings and NVIDIA's targets.
     ("--compile", Output),
     ("-c", Output),
     ("--ptx", Output),
@@ -97,7 +99,7 @@ const OPTIONS: &[(&str, Meaning)] = &[
     ("--prec-div=false", Instead(&["-fno-hip-fp32-correctly-rounded-divide-sqrt"])),
     ("-prec-sqrt=false", Instead(&["-fno-hip-fp32-correctly-rounded-divide-sqrt"])),
     ("--prec-sqrt=false", Instead(&["-fno-hip-fp32-correctly-rounded-divide-sqrt"])),
-    // What is so already unless the other value is given.
+    // Already the default, unless the other value is given.
     ("-ftz", NothingWithValue),
     ("--ftz", NothingWithValue),
     ("-fmad", NothingWithValue),
@@ -115,23 +117,23 @@ const OPTIONS: &[(&str, Meaning)] = &[
     ("--std", Renamed("-std=")),
 ];
 
-/// A given option, with what the table says of it.
+/// A given option, with its row of the table.
 struct Given<'a> {
-    /// The words that it consists of.
+    /// Its words.
     words: &'a [OsString],
-    /// Its value, if it has one in a row with a value.
+    /// Its value, if its row takes one.
     value: Option<&'a OsStr>,
     meaning: Option<&'static Meaning>,
 }
 
-/// The options one by one. One whose value is missing is the last.
+/// The options one by one. An option without its value can only be the last.
 fn each(given: &[OsString]) -> impl Iterator<Item = Given<'_>> {
     let mut rest = given;
     std::iter::from_fn(move || {
         let (option, behind) = rest.split_first()?;
         let row = |name: &str| OPTIONS.iter().find(|(row, _)| *row == name).map(|(_, meaning)| meaning);
         let text = option.to_str().unwrap_or_default();
-        // A whole option with its value comes before the option that has a value.
+        // An option with a fixed value is checked before the same option with any value.
         let (meaning, value) = match text.split_once('=') {
             Some((name, value)) if row(text).is_none() => (row(name), Some(OsStr::new(value))),
             _ => (row(text), None),
@@ -146,7 +148,7 @@ fn each(given: &[OsString]) -> impl Iterator<Item = Given<'_>> {
     })
 }
 
-/// Clang's options for those of nvcc's and clang's own.
+/// The options for clang, from options of nvcc and clang.
 pub(crate) fn options(given: &[OsString]) -> Vec<OsString> {
     let mut out = Vec::with_capacity(given.len());
     for Given { words, value, meaning } in each(given) {
@@ -169,7 +171,7 @@ pub(crate) fn options(given: &[OsString]) -> Vec<OsString> {
     out
 }
 
-/// The options that nvcc gets: as they are given, but for what the builder says itself.
+/// The options for nvcc: unchanged, without those that the builder sets itself.
 pub(crate) fn for_nvcc(given: &[OsString]) -> Vec<OsString> {
     each(given)
         .filter(|option| !matches!(option.meaning, Some(Output | OutputWithValue | Architecture)))
@@ -178,7 +180,7 @@ pub(crate) fn for_nvcc(given: &[OsString]) -> Vec<OsString> {
         .collect()
 }
 
-/// The architectures that options name, as they name them: of `arch=compute_80,code=sm_80` the latter.
+/// The architectures in options, as written; for `arch=compute_80,code=sm_80`, the latter.
 pub(crate) fn archs(given: &[OsString]) -> Vec<String> {
     let mut named = Vec::new();
     for option in each(given) {

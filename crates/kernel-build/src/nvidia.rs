@@ -1,4 +1,4 @@
-//! Code for NVIDIA GPUs beside that for AMD's: PTX or cubins, by nvcc.
+//! Additional code for NVIDIA GPUs: PTX or cubins, compiled by nvcc.
 
 mod archs;
 mod compile;
@@ -18,7 +18,7 @@ pub(crate) use compile::Compiler;
 pub use search::Nvcc;
 pub(crate) use search::Search;
 
-/// Variables that change what is built for NVIDIA GPUs: those of the search, of the architectures, and nvcc's own.
+/// Variables that affect builds for NVIDIA GPUs: those of the search, of the architectures, and nvcc's own.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     std::iter::once(search::NVCC)
         .chain(search::ROOTS.iter().copied())
@@ -26,8 +26,8 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
         .chain(compile::VARIABLES.iter().copied())
 }
 
-/// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): to what, for which architectures,
-/// by which nvcc.
+/// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): the kind
+/// of code, the architectures, and the nvcc.
 #[derive(Debug)]
 #[must_use = "`Builder::nvidia` takes it"]
 pub struct Nvidia {
@@ -38,27 +38,30 @@ pub struct Nvidia {
 }
 
 impl Nvidia {
-    /// PTX, which NVIDIA's driver compiles for an architecture and all later ones when it loads it. One architecture is enough, then.
+    /// PTX, which NVIDIA's driver compiles on loading, for its architecture and all later ones. So one
+    /// architecture is enough.
     pub fn ptx() -> Self {
         Self { kind: CudaKind::Ptx, archs: None, options: Vec::new(), nvcc: None }
     }
 
-    /// Cubins: machine code for each architecture, which loads sooner and runs on GPUs of the same major version only.
+    /// Cubins: machine code for each architecture, which loads faster and runs only on GPUs of the same major
+    /// version.
     pub fn cubin() -> Self {
         Self { kind: CudaKind::Cubin, ..Self::ptx() }
     }
 
     /// Compiles for these architectures, such as `sm_80`, `sm_90a`, `80` or `8.0`.
     ///
-    /// Where this is not called, they are those in the builder's flags (`-arch=sm_80`, `-gencode=arch=compute_80,code=sm_80`), else those
-    /// of `FERROCM_CUDA_ARCHS`, else of `CUDA_COMPUTE_CAP`, each separated by commas, else [`DEFAULT_CUDA_ARCHS`]. The machine's own
-    /// GPUs have no say, so that a build is the same everywhere. A bad name is an error of the build.
+    /// Without this call, the architectures are those in the builder's flags (`-arch=sm_80`,
+    /// `-gencode=arch=compute_80,code=sm_80`), else those of `FERROCM_CUDA_ARCHS`, else of
+    /// `CUDA_COMPUTE_CAP`, each separated by commas, else [`DEFAULT_CUDA_ARCHS`]. The machine's own GPUs do
+    /// not matter, so that a build is the same everywhere. The build fails for a bad name.
     pub fn archs<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.archs = Some(archs::parse("the caller's architectures", names));
         self
     }
 
-    /// Adds an option for nvcc alone, after those of the builder.
+    /// Adds an option for nvcc only, after those of the builder.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.options.push(flag.into());
         self

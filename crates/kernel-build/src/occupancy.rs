@@ -1,16 +1,17 @@
-//! How many waves of a kernel a SIMD unit holds.
+//! The number of waves of a kernel that a SIMD unit holds.
 
 use code_object::occupancy::{Occupancy, Resources};
 use code_object::{Kernel, Limits, Processor, TargetId};
 
-/// Waves per SIMD unit that registers, LDS and the size of workgroups allow; `None` for processors of which nothing is known here.
+/// Waves per SIMD unit, limited by registers, LDS and workgroup size; `None` for unknown processors.
 ///
-/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a required workgroup size may
-/// run in workgroups of one wave up to its largest ones, and what counts is the better end of the two. LLVM disagrees in two places,
-/// where the virtual GPU and `hipOccupancyMaxActiveBlocksPerMultiprocessor` count as here: it takes no notice of the pieces in which
-/// LDS is given out, and counts 81 to 88 and 97 to 100 scalar registers of gfx9 as if they were given out in smaller pieces.
+/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a
+/// required workgroup size may run in workgroups from one wave to its maximum, and the better of the two ends
+/// counts. LLVM differs in two places, where the virtual GPU and
+/// `hipOccupancyMaxActiveBlocksPerMultiprocessor` agree with this function: it ignores the allocation
+/// granularity of LDS, and counts 81 to 88 and 97 to 100 scalar registers of gfx9 with a smaller granularity.
 pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
-    // What a strange compiler writes into metadata must not overflow.
+    // Odd metadata from an unknown compiler must not overflow.
     const MOST: u32 = 1 << 20;
     let processor = Processor::by_name(&target.processor)?;
     let limits = limits(processor)?;

@@ -1,4 +1,4 @@
-//! Code that a published package brings along, for machines without a compiler for GPUs.
+//! Prebuilt code in a published package, for machines without a GPU compiler.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::builder::switch;
 use crate::embed::exit_with;
 use crate::{Build, Builder, Error, targets};
 
-/// Names the targets of the code beside it, one a line.
+/// Lists the targets of the code beside it, one per line.
 const LIST: &str = "targets.txt";
 
 impl Build {
-    /// Writes what [`embed_prebuilt`](Builder::embed_prebuilt) takes, into a folder that is there: what
-    /// [`write_rust`](Self::write_rust) writes with these arguments, and a list of the targets.
+    /// Writes the input of [`embed_prebuilt`](Builder::embed_prebuilt) to an existing folder: the output of
+    /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
@@ -27,15 +27,15 @@ impl Build {
 }
 
 impl Builder {
-    /// For build scripts of packages that are published with their code: where this folder of the package is there, embeds what
-    /// [`write_prebuilt`](Build::write_prebuilt) wrote into it, and needs neither sources nor compiler. Else it
-    /// [embeds](Self::embed) what it builds.
+    /// For build scripts of packages that are published with compiled kernels. If this folder of the package
+    /// exists, embeds what [`write_prebuilt`](Build::write_prebuilt) wrote there, without sources or a
+    /// compiler. Otherwise it builds and [embeds](Self::embed).
     ///
-    /// All of the code is embedded, for whatever targets there is some. Nothing is returned then.
+    /// Prebuilt code is embedded for all targets that it has; the result is then `None`.
     ///
     /// # Errors
-    /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that `FERROCM_TARGETS` names, or
-    /// kernels are to count what they do (`FERROCM_KERNEL_METRICS`).
+    /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that
+    /// `FERROCM_TARGETS` names, or if kernels should count what they do (`FERROCM_KERNEL_METRICS`).
     pub fn embed_prebuilt(self, folder: impl AsRef<Path>) -> Result<Option<Build>, Error> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -53,19 +53,18 @@ impl Builder {
         Ok(None)
     }
 
-    /// As [`embed_prebuilt`](Self::embed_prebuilt), but an error goes to Cargo, line by line, and ends the process with status 1.
+    /// Like [`embed_prebuilt`](Self::embed_prebuilt), but an error is passed to Cargo, line by line, and ends
+    /// the process with status 1.
     pub fn embed_prebuilt_or_exit(self, folder: impl AsRef<Path>) -> Option<Build> {
         self.embed_prebuilt(folder).unwrap_or_else(|error| exit_with(&error))
     }
 }
 
-/// Copies the files, if they are all that is asked for.
+/// Copies the files, if they satisfy the request.
 fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool) -> Result<(), Error> {
     let refuse = |reason: String| Error::Prebuilt { folder: folder.to_owned(), reason };
     if metrics {
-        return Err(refuse(
-            "does not count what kernels do, which FERROCM_KERNEL_METRICS asks for".to_owned(),
-        ));
+        return Err(refuse("does not count what kernels do, as FERROCM_KERNEL_METRICS requires".to_owned()));
     }
     for needed in [LIST, name] {
         if !folder.join(needed).is_file() {

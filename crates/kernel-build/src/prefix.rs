@@ -1,11 +1,12 @@
-//! The headers that every source reads first, in the form that clang has them in after it has read them.
+//! Precompiled headers: those that every source reads first.
 //!
-//! Reading the runtime headers of HIP and CUDA takes clang over a second, for most kernels four fifths of the whole compilation. As every
-//! source begins with the same ones (`-include`), they are read once for each target and its options, and kept as a precompiled header
-//! (PCH) in the [cache](device_compiler::cache). It stands for the same text, so that the code is the same with and without it.
+//! Reading the runtime headers of HIP and CUDA takes clang over a second, for most kernels four fifths of the
+//! whole compilation. Every source begins with the same headers (`-include`). So they are read once for each
+//! target and its options, and kept as a precompiled header (PCH) in the [cache](device_compiler::cache). It
+//! replaces the same text, so the code is the same with and without it.
 //!
-//! A precompiled header takes as long to make as a source takes without one, and some 12 MB. It is made for a build of several sources,
-//! and for a single source that is compiled the second time, with its options.
+//! Making one takes as long as compiling a source without one, and some 12 MB. It is made for a build of
+//! several sources, and for a single source when it is compiled a second time with the same options.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -20,13 +21,13 @@ use device_compiler::reads::list_of_files;
 use crate::Error;
 use crate::compile::{Context, Plan};
 
-/// The source of which nothing but what comes before it is compiled.
+/// An empty source: only the headers before it are compiled.
 const NO_SOURCE: &str = "/dev/null";
 
-/// Those of a build.
+/// The precompiled headers of a build.
 #[derive(Debug)]
 pub(crate) struct Prefixes {
-    /// Hash of what decides what the headers are, but for target and dialect.
+    /// Hash of everything that determines the headers, except target and dialect.
     base: blake3::Hash,
     /// They name the headers that they read, so that a copy of these headers is another one.
     cache: Cache,
@@ -48,10 +49,10 @@ impl Prefixes {
 }
 
 impl Prefix {
-    /// The options that have it read before anything else.
+    /// The options that make clang read it first.
     ///
-    /// clang compares times and options with those that the header was made with. The times may be others where the files are the same, and
-    /// the key tells options and files apart, so it does not have to.
+    /// clang would compare times and options with those at the header's creation. The checks are turned off:
+    /// times may differ for equal files, and the key covers options and files.
     pub(crate) fn options(&self) -> Vec<OsString> {
         let file = self.file.clone().into_os_string();
         let options = ["-include-pch".into(), file, "-fno-validate-pch".into()];
@@ -60,8 +61,8 @@ impl Prefix {
 }
 
 impl Context<'_> {
-    /// What a source of this dialect reads first, for a target; nothing if it is not worth its while, or cannot be compiled: then the source
-    /// cannot, and its compilation says why.
+    /// The precompiled headers for a source of this dialect and a target. `None` if they are not worthwhile
+    /// or do not compile; in that case the source's compilation reports why.
     pub(crate) fn prefix(
         &self,
         plan: &Plan<'_>,
@@ -103,7 +104,7 @@ impl Context<'_> {
     ) -> Result<Option<Prefix>, Error> {
         let folder = self.prefixes.cache.work_folder()?;
         let file = folder.path().join("prefix.pch");
-        // One that is empty says that a source was compiled without.
+        // An empty entry means that a source was compiled without one.
         let mut is_known = false;
         let mut look_up = || {
             let (entry, bytes) = self.prefixes.cache.lookup(key, |path| self.hash(path))?;
@@ -138,7 +139,7 @@ impl Context<'_> {
         let mut command = self.toolchain.command();
         command.args(self.device_options(plan, target, version)).args(self.folder_options(dialect));
         command.args(list_of_files(&deps));
-        // The last one counts: not IR.
+        // The last option counts: no IR.
         command.args(["-S", "-emit-llvm", "-Xclang", "-emit-pch"]);
         command.arg(NO_SOURCE).arg("-o").arg(file);
         if let Some(folder) = file.parent() {
@@ -150,7 +151,7 @@ impl Context<'_> {
             return Ok(false);
         }
         let bytes = std::fs::read(file).map_err(|e| Error::io("read", file, e))?;
-        // The folders that the caller names are parts of the key, with the names of all headers in them.
+        // The caller's folders are part of the key, with the names of all headers in them.
         if let Some(inputs) = self.listed(&deps, Path::new(NO_SOURCE))? {
             let object = blake3::hash(&bytes).to_hex().to_string();
             self.prefixes.cache.store(key, Entry { inputs, object, ..Entry::default() }, &bytes)?;

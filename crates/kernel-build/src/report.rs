@@ -1,4 +1,5 @@
-//! What each kernel of a build uses, as a file, and what two builds or a build and its limits differ in.
+//! The resources of each kernel of a build as a file, and comparisons between two builds or between a build
+//! and its limits.
 //!
 //! ```no_run
 //! use kernel_build::Builder;
@@ -30,7 +31,8 @@ use crate::{Build, KernelUse};
 pub use changes::{Change, Changes, KernelName};
 pub use limits::{Excess, Limits};
 
-/// What every kernel of a build uses. Equal builds give equal reports: there are no times and no paths in them.
+/// The resources of every kernel of a build. Equal builds give equal reports, which contain no times and no
+/// paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// [`Report::SCHEMA`] of the version that wrote it.
@@ -41,7 +43,7 @@ pub struct Report {
     pub kernels: Vec<KernelUse>,
 }
 
-/// Why a report cannot be read or written, or a limit not be checked.
+/// Why a report cannot be read or written, or a limit cannot be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -56,22 +58,22 @@ pub enum ReportError {
         source: io::Error,
     },
     /// A file is not a report.
-    #[error("{} is no report of `build-kernels --json`: {reason}", path.display())]
+    #[error("{} is not a report of `build-kernels --json`: {reason}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// A report is of another version of this crate.
-    #[error("{} has schema {found}, and this version reads schema {}: write the file anew", path.display(), Report::SCHEMA)]
+    /// A report is from another version of this crate.
+    #[error("{} has schema {found}, but this version reads schema {}: write the file again", path.display(), Report::SCHEMA)]
     Schema {
         /// The file.
         path: PathBuf,
         /// Its schema.
         found: u64,
     },
-    /// A limit is not of the form `[KERNEL-GLOB:]figure=number[,…]`, or no kernel has a name of its pattern's form.
+    /// A limit is not of the form `[KERNEL-GLOB:]figure=number[,…]`, or no kernel's name matches its pattern.
     #[error("the limit `{text}`: {reason}")]
     Limit {
         /// The limit.
@@ -82,7 +84,7 @@ pub enum ReportError {
 }
 
 impl Report {
-    /// The form of the files. It changes when an older version would read them wrong.
+    /// The version of the file format. It changes when an older version would misread the files.
     pub const SCHEMA: u32 = 1;
 
     /// The report of a build.
@@ -105,7 +107,7 @@ impl Report {
     /// Reads a report that [`write`](Report::write) wrote.
     ///
     /// # Errors
-    /// [`ReportError`] if there is no such file, or it is not a report, or one with another schema.
+    /// [`ReportError`] if the file is missing, is not a report, or has another schema.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
         #[derive(Deserialize)]
         struct Head {
@@ -117,7 +119,7 @@ impl Report {
             reason: error.to_string(),
         };
         let bytes = fs::read(path).map_err(io)?;
-        // The schema comes first: a report of another one may lack what this one has.
+        // The schema is checked first: a report with another one may lack fields.
         let Head { schema } = serde_json::from_slice(&bytes).map_err(corrupt)?;
         if schema != u64::from(Self::SCHEMA) {
             return Err(ReportError::Schema { path: path.to_owned(), found: schema });
@@ -133,7 +135,7 @@ impl Report {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Writes the report to a file, and the folder that it is in where there is none.
+    /// Writes the report to a file and creates its folder if needed.
     ///
     /// # Errors
     /// [`ReportError::Io`].
@@ -146,14 +148,14 @@ impl Report {
         fs::write(path, text).map_err(io)
     }
 
-    /// What is different from an earlier report.
+    /// The changes since an earlier report.
     #[must_use]
     pub fn changes_since(&self, before: &Report) -> Changes {
         changes::between(before, self)
     }
 }
 
-/// A number of a kernel that reports are compared by and limits are for.
+/// A number of a kernel, for comparisons and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Figure {
     /// Bytes of machine code.
@@ -170,12 +172,12 @@ pub enum Figure {
     Scratch,
     /// Registers that did not fit, vector and scalar ones together.
     Spills,
-    /// Waves per SIMD unit: more is better, here alone.
+    /// Waves per SIMD unit: the only figure where more is better.
     Occupancy,
 }
 
 impl Figure {
-    /// All of them, in the order in which they are shown.
+    /// All figures, in display order.
     pub const ALL: [Figure; 8] = [
         Figure::Code,
         Figure::Vgprs,
@@ -202,7 +204,7 @@ impl Figure {
         }
     }
 
-    /// The figure of a kernel, where it is known.
+    /// The figure of a kernel, if known.
     #[must_use]
     pub fn of(self, used: &KernelUse) -> Option<u64> {
         Some(match self {
@@ -217,7 +219,8 @@ impl Figure {
         })
     }
 
-    /// Whether a kernel got worse. Code has to grow by more than 5 % and 64 bytes: smaller changes are those of any edit.
+    /// Whether a kernel got worse. Code must grow by more than 5 % and 64 bytes, because any edit causes
+    /// smaller changes.
     #[must_use]
     pub fn is_worse(self, before: u64, after: u64) -> bool {
         match self {
@@ -335,10 +338,10 @@ mod tests {
         fs::write(&path, good.replace("\"vgprs\": 40", "\"vgprs\": -40")).unwrap();
         assert!(error().contains("invalid value"), "{}", error());
         fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(error().contains("is no report"), "{}", error());
+        assert!(error().contains("is not a report"), "{}", error());
         fs::write(&path, r#"{"schema":2,"all":"is different"}"#).unwrap();
         assert!(
-            error().ends_with("a.json has schema 2, and this version reads schema 1: write the file anew"),
+            error().ends_with("a.json has schema 2, but this version reads schema 1: write the file again"),
             "{}",
             error()
         );

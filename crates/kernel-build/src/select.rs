@@ -1,8 +1,9 @@
-//! Which sources a pattern means.
+//! Patterns that select sources.
 
 use crate::{Error, Glob};
 
-/// A pattern for sources. One with a `/` is compared with the path below the folder, one without with the file's name, wherever it is.
+/// A pattern for sources. With a `/`, it is matched against the path below the folder, otherwise against the
+/// file's name, in any folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     glob: Glob,
@@ -14,14 +15,13 @@ impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
         let below = text.strip_prefix("./").unwrap_or(text);
         if below.starts_with('/') || below.split('/').any(|part| part == "..") {
-            let reason =
-                "sources are named by their paths below the folder, and this one leads out of it".to_owned();
+            let reason = "it leads out of the folder that source paths are relative to".to_owned();
             return Err(Error::Pattern { pattern: text.to_owned(), reason });
         }
         Ok(Self { glob: Glob::new(below)?, whole_path: below.contains('/'), text: text.to_owned() })
     }
 
-    /// Whether it means the source with this path below the folder.
+    /// Whether it matches the source with this path below the folder.
     pub(crate) fn matches(&self, relative: &str) -> bool {
         let name = if self.whole_path { relative } else { relative.rsplit('/').next().unwrap_or(relative) };
         self.glob.matches(name)
@@ -32,7 +32,7 @@ impl Pattern {
         &self.text
     }
 
-    /// An error if the pattern means none of the sources: it is misspelt, or what it is for has gone.
+    /// Fails if the pattern matches no source: it is misspelt, or its sources were removed.
     pub(crate) fn check<'a>(&self, sources: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         if sources.into_iter().any(|relative| self.matches(relative)) {
             return Ok(());
@@ -71,7 +71,7 @@ mod tests {
         for text in ["../a.cu", "/kernels/a.cu", "deep/../../a.cu", "./../*.cu", ".."] {
             let error = Pattern::new(text).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("the pattern `{text}`: ")) && error.contains("out of it"),
+                error.starts_with(&format!("the pattern `{text}`: ")) && error.contains("out of the folder"),
                 "{error}"
             );
         }

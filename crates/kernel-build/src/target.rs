@@ -1,4 +1,4 @@
-//! What a source is compiled for.
+//! The targets of sources.
 
 use std::fmt;
 

@@ -28,12 +28,12 @@ const DEFAULT_COUNT: usize = {
     count
 };
 
-/// Names targets where the caller names none.
+/// Names targets if the caller names none.
 pub(crate) const VARIABLE: &str = variables::TARGETS.name;
 
-/// Names targets of single sources, or says that they have none, whatever the caller says.
+/// Names targets of single sources, or that they have none, overriding the caller.
 pub(crate) const VARIABLE_FOR: &str = variables::TARGETS_FOR.name;
-/// What it calls no targets.
+/// Its word for no targets.
 const NONE: &str = "none";
 
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
@@ -54,7 +54,7 @@ pub(crate) fn parse<S: AsRef<str>>(
     Ok(targets)
 }
 
-/// As [`parse`], for single sources, which may also have no targets: `none`.
+/// Like [`parse`], for single sources, which may also have no targets: `none`.
 pub(crate) fn parse_or_none<S: AsRef<str>>(
     origin: &'static str,
     names: impl IntoIterator<Item = S>,
@@ -69,7 +69,7 @@ pub(crate) fn parse_or_none<S: AsRef<str>>(
 /// The targets that `FERROCM_TARGETS` (separated by commas) or else the default names.
 ///
 /// # Errors
-/// [`Error::Target`] with what would be right, and [`Error::NoTargets`] for a list without a name.
+/// [`Error::Target`] with the expected form, and [`Error::NoTargets`] for an empty list.
 pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
     from_value(variables::TARGETS.text()?.as_deref())
 }
@@ -84,7 +84,8 @@ fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
     }
 }
 
-/// Patterns of sources with the targets that `FERROCM_TARGETS_FOR` names for them: `mmq_*=none moe_*=gfx1100,gfx90a`.
+/// Patterns of sources with the targets that `FERROCM_TARGETS_FOR` names for them: `mmq_*=none
+/// moe_*=gfx1100,gfx90a`.
 ///
 /// # Errors
 /// [`Error::TargetsFor`], and those of [`targets_from_env`].

@@ -1,4 +1,4 @@
-//! What happens to a CUDA source before clang sees it. Line numbers are kept.
+//! Translates a CUDA source before clang reads it. Line numbers are kept.
 
 use std::path::Path;
 
@@ -7,22 +7,23 @@ use device_compiler::{Diagnostic, Place, Severity};
 /// How CUDA sources become HIP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Translate {
-    /// Not at all: [headers with CUDA's names](device_compiler::cuda) supply what HIP names otherwise.
+    /// Not at all: [headers with CUDA's names](device_compiler::cuda) supply everything that HIP names
+    /// differently.
     #[default]
     None,
-    /// The source, but not the headers that it includes, goes through the crate `hipify`, and then is HIP's.
+    /// The crate `hipify` translates the source, but not its headers; the result is HIP.
     Hipify,
 }
 
-/// What hipify makes of a source: the text, with the source's lines, and what it finds. What does not translate is a warning here: the
-/// compiler says whether it matters.
+/// The result of hipify for a source: the text, with the same line numbers, and the findings. Untranslatable
+/// code is only a warning here: the compiler decides whether it matters.
 pub(crate) fn hipify(source: &Path, text: &str) -> (String, Vec<Diagnostic>) {
     let mut options = hipify::Options::default();
-    // The compiler is told to read it first.
+    // The compiler reads that header first anyway.
     options.runtime_header = false;
     let translation = hipify::translate(text.as_bytes(), &options);
     let findings = translation.findings.iter().map(|finding| diagnostic(source, finding)).collect();
-    // Whole words of UTF-8 are replaced by others.
+    // Only whole UTF-8 words are replaced, so the text stays valid.
     (String::from_utf8_lossy(&translation.text).into_owned(), findings)
 }
 

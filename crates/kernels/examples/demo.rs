@@ -1,7 +1,8 @@
-//! saxpy, softmax and a tiled GEMM in three element types on a device of your choice, checked against f64 on the CPU.
+//! saxpy, softmax and a tiled GEMM in three element types on a device of your choice, checked against f64 on
+//! the CPU.
 //!
-//! `cargo xtask demo` sets up the device toolchain and runs this. Options: `--device URI` (default: `FERROCM_DEVICE`, else
-//! `auto`), `--verbose`.
+//! `cargo xtask demo` sets up the device toolchain and runs this. Options: `--device URI` (default:
+//! `FERROCM_DEVICE`, else `auto`), `--verbose`.
 
 use std::error::Error;
 use std::time::Instant;
@@ -40,7 +41,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     } else if !device.skipped().is_empty() {
         let skipped: Vec<String> =
             device.skipped().iter().map(|skipped| skipped.backend.to_string()).collect();
-        println!("(not here: {}; --verbose says why)", skipped.join(", "));
+        println!("(not available: {}; --verbose says why)", skipped.join(", "));
     }
     println!();
     println!(
@@ -58,7 +59,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     if !passed {
         return Err("a result differs from the f64 reference by more than its arithmetic explains".into());
     }
-    println!("every result is within the bound of its arithmetic against an f64 reference");
+    println!("every result is within its arithmetic bound of an f64 reference");
     Ok(())
 }
 
@@ -85,7 +86,7 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option
     Ok(options)
 }
 
-/// All operations in one element type; whether all results were right.
+/// Runs all operations in one element type. Returns whether all results were right.
 fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     kernels: &Kernels,
     stream: &Stream,
@@ -156,7 +157,7 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     Ok(passed)
 }
 
-/// Runs an operation three times, the first of which also loads its kernel, and returns the best time in seconds.
+/// Runs an operation three times and returns the best time in seconds. The first run also loads the kernel.
 fn timed<R>(
     stream: &Stream,
     mut run: impl FnMut(&Stream) -> kernels::Result<(f64, R)>,
@@ -171,7 +172,7 @@ fn timed<R>(
     Ok(best)
 }
 
-/// Prints a line of the table; whether the result was right.
+/// Prints a line of the table. Returns whether the result was right.
 fn report<T: Float<Compute = f32>>(
     operation: &str,
     seconds: f64,

@@ -40,12 +40,12 @@ impl Kernels {
         self.gated_rows(stream, f, (1, columns), gate, columns, Some(up), columns, out)
     }
 
-    /// The same of one tensor: each of its rows has `columns` elements of the gate, then as many of the other factor. `out` has rows of
-    /// `columns` elements.
+    /// The same for one packed tensor: each row has `columns` elements of the gate, then as many of the other
+    /// factor. `out` has rows of `columns` elements.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or rows of twice as many do not divide `packed`, [`Error::Length`] if `out` has not half as many
-    /// elements; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or `2 * columns` does not divide the length of `packed`,
+    /// [`Error::Length`] if `out` does not have half as many elements; [`Error::Hip`].
     pub fn gated_packed<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -58,7 +58,7 @@ impl Kernels {
         let operation = "gated_packed";
         let row = columns.checked_mul(2).filter(|&row| row > 0 && packed.len() % row == 0);
         let Some(row) = row else {
-            let problem = "must be at least 1, and twice that divide the number of elements";
+            let problem = "must be at least 1, and twice that must divide the number of elements";
             return Err(Error::Size { operation, parameter: "columns", got: columns, problem });
         };
         let rows = packed.len() / row;
@@ -87,7 +87,8 @@ impl Kernels {
         self.gated_rows(stream, f, (1, columns), x, columns, None, columns, out)
     }
 
-    /// Lengths have been checked: rows of `columns` elements each begin `gate_row` and `up_row` elements apart.
+    /// The caller has checked the lengths. Rows have `columns` elements and begin `gate_row` and `up_row`
+    /// elements apart.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     fn gated_rows<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -111,7 +112,8 @@ impl Kernels {
         };
         let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, &names)?, stream, out.len());
         let launch = launch.arg(rows).arg(columns).arg(gate).arg(gate_row).arg(up).arg(up_row).arg(out);
-        // SAFETY: the kernel accesses `columns` elements of each row, which the callers have checked to be there, and rows*columns of `out`.
+        // SAFETY: the kernel accesses `columns` elements of each row, which the callers have checked, and
+        // rows*columns of `out`.
         unsafe { launch.enqueue()? };
         Ok(())
     }

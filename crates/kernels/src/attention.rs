@@ -13,16 +13,16 @@ const THREADS: u32 = 256;
 const ROWS: usize = 128;
 /// Dimensions that a workgroup computes: `DIM` of `kernels/attention.cu`.
 const DIM: usize = 128;
-/// The most dimensions of a head.
+/// The maximum number of dimensions of a head.
 const MOST_DIMS: usize = 256;
 /// Splits and dimensions are multiples of these.
 const KEYS: usize = 64;
 const DIM_STEP: usize = 16;
-/// Blocks of a paged cache are multiples of these keys.
+/// Blocks of a paged cache hold a multiple of this many keys.
 const BLOCK_STEP: usize = 16;
-/// The most workgroups in the second dimension of a grid, which go on by its size.
+/// The maximum number of workgroups in the second dimension of a grid. Each goes on by the grid's size.
 const MOST_BLOCKS: usize = 4096;
-/// Positions are 32-bit numbers with signs in the kernel, and so are sums of two.
+/// In the kernel, positions and sums of two positions are signed 32-bit numbers.
 const MOST_POSITIONS: usize = 1 << 30;
 /// Elements from one key to the next: a tile of keys is within 2³² bytes.
 const MOST_ROW_STRIDE: usize = 1 << 22;
@@ -30,11 +30,12 @@ const MOST_ROW_STRIDE: usize = 1 << 22;
 type Condition = fn(&Work) -> bool;
 type Splits = fn(&Work) -> usize;
 
-/// Into how many parts the keys are split, each for workgroups of its own: the first row whose condition holds.
+/// The number of parts that the keys are split into; each part has its own workgroups. The first row whose
+/// condition holds applies.
 const SPLITS: &[(Condition, Splits)] = &[
-    // Enough workgroups for all compute units, or too few keys to share.
+    // There are enough workgroups for all compute units, or too few keys to share.
     (|w| w.blocks >= w.compute_units || w.kv_len < 8 * KEYS, |_| 1),
-    // Twice as many workgroups as compute units, each of which has some tiles of keys.
+    // Twice as many workgroups as compute units, each with some tiles of keys.
     (|_| true, |w| (2 * w.compute_units).div_ceil(w.blocks).min(w.kv_len / (4 * KEYS))),
 ];
 
@@ -47,7 +48,7 @@ struct Work {
 }
 
 impl Work {
-    /// How many splits there are, and how many keys each has.
+    /// The number of splits, and of keys in each.
     fn splits(&self) -> (usize, usize) {
         let row = SPLITS.iter().find(|(condition, _)| condition(self));
         // The last condition always holds.
@@ -57,7 +58,8 @@ impl Work {
     }
 }
 
-/// Elements from one sequence, head and position of a tensor to the next. A position's dimensions follow each other.
+/// The distances, in elements, from one sequence, head and position of a tensor to the next. The dimensions
+/// of a position are contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeadStrides {
     /// From a sequence to the next; in a paged cache, from a block to the next.
@@ -83,7 +85,7 @@ impl HeadStrides {
         Self { batch: row.saturating_mul(rows), head: dim, row }
     }
 
-    /// The elements from the first one to the last one of a tensor, inclusive.
+    /// The number of elements from the first to the last one of a tensor, inclusive.
     fn span(&self, batch: usize, heads: usize, rows: usize, dim: usize) -> usize {
         if batch == 0 || heads == 0 || rows == 0 {
             return 0;
@@ -94,7 +96,7 @@ impl HeadStrides {
             .fold(dim, |span, (count, stride)| span.saturating_add((count - 1).saturating_mul(*stride)))
     }
 
-    /// Whether no element is in two places.
+    /// Whether all elements are in different places.
     fn is_apart(&self, batch: usize, heads: usize, rows: usize, dim: usize) -> bool {
         let mut steps = [(self.batch, batch), (self.head, heads), (self.row, rows)];
         steps.sort_unstable();
@@ -123,22 +125,25 @@ pub struct Attention {
     pub batch: usize,
     /// Heads of the queries.
     pub heads: usize,
-    /// Heads of keys and values, which divide those of the queries: neighbouring heads of the queries share one.
+    /// Heads of keys and values: a divisor of the heads of the queries. Neighbouring heads of the queries
+    /// share one.
     pub kv_heads: usize,
     /// Queries of a sequence.
     pub q_len: usize,
-    /// Keys of a sequence; with lengths of each, the longest that there may be.
+    /// Keys of a sequence. If each sequence has its own length, the maximum length.
     pub kv_len: usize,
-    /// Dimensions of a head: a multiple of 16, at most 256. Heads of more than 128 have their scores computed twice.
+    /// Dimensions of a head: a multiple of 16, at most 256. For heads of more than 128, scores are computed
+    /// twice.
     pub dim: usize,
-    /// Factor of the scores, at first `dim` to the power of −½.
+    /// Factor of the scores; by default `dim` to the power of −½.
     pub scale: f32,
     /// A query does not see keys after its own position.
     pub causal: bool,
-    /// The position of the first query among the keys, for `causal`, `window` and slopes. Where each sequence has a length of its own, the
-    /// queries are its last positions instead.
+    /// The position of the first query among the keys, for `causal`, `window` and slopes. If each sequence
+    /// has its own length, the queries are its last positions instead.
     pub q_position: isize,
-    /// A query sees its own position's key and those before it, this many in all. Without `causal`, those after it, too.
+    /// A query sees the key at its own position and those before it, this many in all. Without `causal`, it
+    /// also sees those after it.
     pub window: Option<usize>,
     /// Scores are limited to this: `cap * tanh(score / cap)`.
     pub soft_cap: Option<f32>,
@@ -148,16 +153,17 @@ pub struct Attention {
     pub k: HeadStrides,
     /// Where values are.
     pub v: HeadStrides,
-    /// Where results go to.
+    /// Where results are written.
     pub out: HeadStrides,
-    /// Where the scales of keys are, if there are some; zeros for one scale.
+    /// Where the scales of keys are, if any; zeros for a single scale.
     pub k_scales: HeadStrides,
-    /// Where the scales of values are, if there are some; zeros for one scale.
+    /// Where the scales of values are, if any; zeros for a single scale.
     pub v_scales: HeadStrides,
 }
 
 impl Attention {
-    /// All tensors are dense `[batch, heads, positions, dim]`; every query sees every key. The queries are the last positions.
+    /// All tensors are dense `[batch, heads, positions, dim]`; every query sees every key. The queries are
+    /// the last positions.
     #[must_use]
     pub fn new(batch: usize, heads: usize, kv_heads: usize, q_len: usize, kv_len: usize, dim: usize) -> Self {
         let queries = HeadStrides::heads_first(heads, q_len, dim);
@@ -189,7 +195,7 @@ impl Attention {
         Self { causal: true, ..self }
     }
 
-    /// A query sees its own position's key and those before it, `keys` in all.
+    /// A query sees the key at its own position and those before it, `keys` in all.
     #[must_use]
     pub fn window(self, keys: usize) -> Self {
         Self { window: Some(keys), ..self }
@@ -242,7 +248,7 @@ impl Attention {
             return value("soft_cap", self.soft_cap.unwrap_or(0.0).into(), "must be positive and finite");
         }
         if !self.out.is_apart(self.batch, self.heads, self.q_len, self.dim) {
-            return size("out.row", self.out.row, "so that results overlap");
+            return size("out.row", self.out.row, "which makes results overlap");
         }
         Ok(())
     }
@@ -308,8 +314,8 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self::with_cache(queries.into(), Cache::I8(keys.into(), values.into()))
     }
 
-    /// Keys and values of 8 bits are to be multiplied with these, in the places that [`Attention::k_scales`] and
-    /// [`Attention::v_scales`] say. The products are rounded to the queries' type.
+    /// The scales by which 8-bit keys and values are multiplied, at the places given by
+    /// [`Attention::k_scales`] and [`Attention::v_scales`]. The products are rounded to the queries' type.
     #[must_use]
     pub fn scales(
         self,
@@ -319,7 +325,8 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self { k_scales: Some(keys.into()), v_scales: Some(values.into()), ..self }
     }
 
-    /// How many keys each sequence has; more than [`Attention::kv_len`] are that many. The queries are a sequence's last positions.
+    /// The number of keys of each sequence, limited to [`Attention::kv_len`]. The queries are a sequence's
+    /// last positions.
     #[must_use]
     pub fn lengths(self, lengths: impl Into<DeviceSlice<'a, u32>>) -> Self {
         Self { lengths: Some(lengths.into()), ..self }
@@ -331,8 +338,9 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self { slopes: Some(slopes.into()), ..self }
     }
 
-    /// Keys and values are in `blocks` blocks of `block_size` keys, a multiple of 16. The table has a row for each sequence, with the
-    /// blocks that its keys are in. An entry that is no block's number stands for the last block.
+    /// Keys and values are in `blocks` blocks of `block_size` keys, a multiple of 16. The table has a row for
+    /// each sequence, with the numbers of the blocks that hold its keys. An invalid block number stands for
+    /// the last block.
     #[must_use]
     pub fn pages(self, table: impl Into<DeviceSlice<'a, u32>>, blocks: usize, block_size: usize) -> Self {
         Self { pages: Some(Pages { table: table.into(), block_size, blocks }), ..self }
@@ -362,7 +370,7 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
                 let table = batch.saturating_mul(kv_len.div_ceil(pages.block_size));
                 length("table", pages.table.len(), table)?;
                 if batch > 0 && pages.table.len() % batch != 0 {
-                    return size("table", pages.table.len(), "no whole number for each sequence");
+                    return size("table", pages.table.len(), "must be a multiple of the number of sequences");
                 }
                 (pages.blocks, pages.block_size)
             }
@@ -443,12 +451,12 @@ struct Shape {
 }
 
 impl Kernels {
-    /// Attention of all heads, without storing the scores. Scores and sums are computed in f32, weights are rounded to the elements' type;
-    /// queries that see no key give 0.
+    /// Attention of all heads, without storing the scores. Scores and sums are computed in f32; weights are
+    /// rounded to the elements' type. A query that sees no key gives 0.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] and [`Error::Value`] for sizes, strides and options that cannot be, and
-    /// [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] and [`Error::Value`] for invalid sizes,
+    /// strides and options, and [`Error::Hip`].
     #[doc(alias = "flash_attention")]
     #[doc(alias = "scaled_dot_product_attention")]
     pub fn attention<'a, T: Float<Compute = f32>>(
@@ -545,13 +553,14 @@ impl Kernels {
             .arg(inputs.slopes)
             .arg(out.reborrow())
             .arg(partial.as_mut().map(DeviceBuffer::as_mut_slice));
-        // SAFETY: the kernel reads queries, keys, values, scales, lengths, tables and slopes, and writes results or their parts, all of which
-        // have been compared with their buffers; what tables and lengths say is limited in the kernel. Results are in places of their own.
+        // SAFETY: the kernel reads queries, keys, values, scales, lengths, tables and slopes, and writes
+        // results or their parts. All of them have been compared with their buffers, and the kernel limits
+        // what tables and lengths say. Results do not overlap.
         unsafe { launch.enqueue()? };
         if let Some(partial) = &partial {
             let function = self.of::<T>(&modules::ATTENTION, &names!("attention_combine"))?;
             let launch = function.launch(stream).grid(all_rows.min(1 << 20) as u32).block(THREADS);
-            // SAFETY: the kernel reads what the one before has written, and writes the same results.
+            // SAFETY: the kernel reads what the previous one has written, and writes the same results.
             unsafe { launch.arg(shape).arg(partial).arg(out).enqueue()? };
         }
         Ok(())

@@ -15,11 +15,11 @@ static CONVOLUTIONS: [[(&str, Names); 2]; 2] = [
     [("conv1d", names!("conv1d")), ("conv_transpose1d", names!("conv_transpose1d"))],
     [("conv2d", names!("conv2d")), ("conv_transpose2d", names!("conv_transpose2d"))],
 ];
-/// The farthest place of an output among the inputs: f64 has every whole number up to it.
+/// The farthest place of an output among the inputs: f64 represents every whole number up to it.
 const MOST_PLACES: f64 = (1_u64 << 53) as f64;
 
-/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit floats are computed in f32,
-/// those of every other type in itself; integers wrap around.
+/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit
+/// floats are computed in f32, those of other types in the type itself. Integers wrap around.
 ///
 /// ```compile_fail,E0277
 /// fn convolves<T: kernels::ConvElement>() {}
@@ -43,8 +43,9 @@ pub(crate) mod sealed {
     }
 }
 
-/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output channel is the sum over all
-/// input channels. Input and weights may have any strides; the output is contiguous.
+/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output
+/// channel is the sum over all input channels. Input and weights may have any strides; the output is
+/// contiguous.
 ///
 /// | tensor | shape |
 /// |---|---|
@@ -76,14 +77,17 @@ pub struct Conv<const D: usize> {
     pub input: [usize; D],
     /// Extents of a kernel, outermost first.
     pub kernel: [usize; D],
-    /// From one place of the kernel to the next, in each dimension; of a transposed convolution from one input's outputs to the next one's.
+    /// The distance from one place of the kernel to the next, in each dimension. In a transposed convolution,
+    /// the distance from one input's outputs to the next input's.
     pub stride: usize,
-    /// Zeros at each end of each dimension of the input; of a transposed convolution outputs that are left out there.
+    /// The number of zeros at each end of each dimension of the input. In a transposed convolution, the
+    /// number of outputs left out there.
     pub padding: usize,
-    /// From one element of the kernel to the next, in each dimension.
+    /// The distance from one element of the kernel to the next, in each dimension.
     pub dilation: usize,
-    /// The convolution is transposed: each input is spread over the outputs that it would be computed from. The number of outputs more at
-    /// the end of each dimension, less than the stride or the dilation.
+    /// The convolution is transposed: each input is spread over the outputs that it would be computed from.
+    /// The value is the number of extra outputs at the end of each dimension; it is less than the stride or
+    /// the dilation.
     pub transposed: Option<usize>,
 }
 
@@ -136,7 +140,7 @@ where
         Self { dilation, ..self }
     }
 
-    /// The transposed convolution, with so many outputs more at the end.
+    /// The transposed convolution, with this many extra outputs at the end.
     #[must_use]
     pub fn transposed(self, out_padding: usize) -> Self {
         Self { transposed: Some(out_padding), ..self }
@@ -145,8 +149,9 @@ where
     /// Extents of a channel of the output, outermost first.
     ///
     /// # Errors
-    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded input, an output padding is
-    /// neither less than the stride nor the dilation, there would be no output, or sizes overflow.
+    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded
+    /// input, an output padding is not less than the stride or the dilation, there would be no output, or
+    /// sizes overflow.
     pub fn output(&self) -> Result<[usize; D]> {
         let least = [("stride", self.stride), ("dilation", self.dilation)];
         for (parameter, got) in least.into_iter().chain(self.kernel.map(|extent| ("kernel", extent))) {
@@ -169,7 +174,7 @@ where
         let Some(padded) = padded else {
             return self.size("padding", self.padding, "so large that sizes overflow");
         };
-        // One less than the inputs from the first to the last that a kernel covers.
+        // The distance from the first to the last input that a kernel covers.
         let covered = self.dilation.checked_mul(kernel - 1).filter(|&covered| covered < padded);
         match covered {
             Some(covered) => Ok((padded - covered - 1) / self.stride + 1),
@@ -204,8 +209,8 @@ where
     }
 }
 
-/// Pooling: an output for each place of a window, without padding. Input and output are batch × channels × rows × columns; the input may have
-/// any strides, the output is contiguous.
+/// Pooling: one output for each place of a window, without padding. Input and output are batch × channels ×
+/// rows × columns; the input may have any strides, the output is contiguous.
 ///
 /// ```
 /// let pool = kernels::Pool2d::new(1, 64, [15, 12], [3, 2]).stride([2, 1]);
@@ -215,7 +220,7 @@ where
 pub struct Pool2d {
     /// Inputs.
     pub batch: usize,
-    /// Channels, each of which is pooled alone.
+    /// Channels; each is pooled on its own.
     pub channels: usize,
     /// Rows and columns of the input.
     pub input: [usize; 2],
@@ -263,12 +268,13 @@ impl Pool2d {
     }
 }
 
-/// Resizing, to more or less. Input and output are batch × channels × rows × columns; the input may have any strides, the output is contiguous.
+/// Resizing, up or down. Input and output are batch × channels × rows × columns; the input may have any
+/// strides, the output is contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resize2d {
     /// Inputs.
     pub batch: usize,
-    /// Channels, each of which is resized alone.
+    /// Channels; each is resized on its own.
     pub channels: usize,
     /// Rows and columns of the input.
     pub input: [usize; 2],
@@ -295,11 +301,13 @@ impl Resize2d {
 /// Where outputs of a bilinear resizing lie between inputs, before the edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PixelGrid {
-    /// Pixels are squares, and both images cover the same area: output i is at `(i + ½) · input / output - ½`.
+    /// Pixels are squares, and both images cover the same area: output i is at `(i + ½) · input / output -
+    /// ½`.
     Areas,
-    /// As areas, but with these factors for rows and columns in the place of `output / input`.
+    /// As areas, but with these factors for rows and columns instead of `output / input`.
     Scaled([f64; 2]),
-    /// The first and last pixels of both images are at the same places: output i is at `i · (input - 1) / (output - 1)`.
+    /// The first and last pixels of both images are at the same places: output i is at `i · (input - 1) /
+    /// (output - 1)`.
     Corners,
 }
 
@@ -320,8 +328,9 @@ impl Kernels {
     /// A convolution or a transposed one. `x` and `weights` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
-    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed,
+    /// [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`;
+    /// [`Error::Hip`].
     #[doc(alias = "conv1d")]
     #[doc(alias = "conv2d")]
     #[doc(alias = "conv_transpose1d")]
@@ -368,16 +377,17 @@ impl Kernels {
         }
         let launch = launch.arg(conv.dilation).arg(&info);
         let launch = launch.arg(x.memory()?).arg(weights.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·out_channels·output elements, and reads of x and the weights what lies within the extents in
-        // `info`, all of which the views have. `output` has made sure that no place that it computes overflows.
+        // SAFETY: the kernel writes batch·out_channels·output elements, and reads x and the weights within
+        // the extents in `info`, which the views have. `output` has made sure that no place overflows.
         unsafe { run(elements, launch) }
     }
 
     /// The average of each window. Averages of integers are rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
-    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed,
+    /// [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`;
+    /// [`Error::Hip`].
     pub fn avg_pool2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -388,8 +398,8 @@ impl Kernels {
         self.pool2d(stream, "avg_pool2d", &names!("avg_pool2d"), pool, x.into(), out.into())
     }
 
-    /// The largest element of each window. A search from the window's first element on finds it: a NaN there is the result, and elsewhere
-    /// is passed over. `x` may have any strides.
+    /// The largest element of each window. The search begins at the window's first element: a NaN there is
+    /// the result; a NaN elsewhere is ignored. `x` may have any strides.
     ///
     /// # Errors
     /// As [`avg_pool2d`](Self::avg_pool2d).
@@ -422,17 +432,18 @@ impl Kernels {
         let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(from.elements());
         let launch = pool.window.into_iter().chain(pool.stride).fold(launch, |launch, size| launch.arg(size));
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads of x the windows, which lie within the extents in `info`,
-        // all of which the view has.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads the windows of x, which lie
+        // within the extents in `info`, which the view has.
         unsafe { run(elements, launch) }
     }
 
-    /// Resizing by the nearest input before: output i is input `⌊i · input / output⌋`, in each dimension. That is exact where
-    /// `input · output` is less than 2⁵⁰. `x` may have any strides.
+    /// Resizing by the nearest preceding input: output i is input `⌊i · input / output⌋`, in each dimension.
+    /// That is exact where `input · output` is less than 2⁵⁰. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] for an input of no elements with outputs, [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`]
-    /// or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] if the input is empty and the output is not, [`Error::Layout`] for a tensor that
+    /// cannot be addressed, [`Error::Shape`] or [`Error::Length`] if one has another shape,
+    /// [`Error::NotContiguous`] of `out`; [`Error::Hip`].
     pub fn upsample_nearest2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -447,22 +458,23 @@ impl Kernels {
         }
         let info = info(stream, &[from])?;
         let [h_out, w_out] = resize.output;
-        // The next f64 above the quotient: products that are whole numbers do not become less by rounding.
+        // The next f64 above the quotient, so that rounding does not decrease products that are whole
+        // numbers.
         let scale = |axis: usize| (resize.input[axis] as f64 / resize.output[axis] as f64).next_up();
         let kernel = self.of::<T>(&modules::CONV, &names!("upsample_nearest2d"))?;
         let launch = kernel.launch(stream).arg(h_out).arg(w_out).arg(scale(0)).arg(scale(1));
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, all of which the view has
-        // and none of which is zero: what is beyond the last input is limited to it.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`,
+        // which the view has and which are not zero. Places beyond the last input are limited to it.
         unsafe { run(elements, launch) }
     }
 
-    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first and last inputs are these. Integers are
-    /// rounded towards zero. `x` may have any strides.
+    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first or last input
+    /// take its value. Integers are rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
-    /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not positive and finite, or that
-    /// leads to places beyond 2⁵³.
+    /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not
+    /// positive and finite, or gives places beyond 2⁵³.
     pub fn upsample_bilinear2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -477,7 +489,7 @@ impl Kernels {
             for (got, out) in factors.into_iter().zip(resize.output) {
                 let farthest = (out as f64 + 0.5) / got;
                 if !(got > 0.0 && got.is_finite() && farthest <= MOST_PLACES) {
-                    let problem = "must be positive and finite, and no place beyond 2^53";
+                    let problem = "must be positive and finite, and give no place beyond 2^53";
                     return Err(Error::Value { operation, parameter: "factor", got, problem });
                 }
             }
@@ -496,7 +508,8 @@ impl Kernels {
         let launch = kernel.launch(stream).arg(w_out).arg(h_out).arg(grid == PixelGrid::Corners);
         let launch = launch.arg(has_factors).arg(h_factor).arg(has_factors).arg(w_factor);
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: as for `upsample_nearest2d`; both inputs of a dimension that an output lies between are limited to the last one.
+        // SAFETY: as for `upsample_nearest2d`; in each dimension, both inputs around an output are limited to
+        // the last one.
         unsafe { run(elements, launch) }
     }
 
@@ -514,7 +527,8 @@ impl Kernels {
         self.channels(stream, operation, (resize.batch, resize.channels), extents, x, out)
     }
 
-    /// Checks tensors of so many inputs and channels, whose extents change: the input's layout, and the number of outputs.
+    /// Checks tensors of this many inputs and channels whose extents change: the input's layout, and the
+    /// number of outputs.
     fn channels<T: ConvElement>(
         &self,
         stream: &Stream,

@@ -1,4 +1,4 @@
-//! Copies between layouts: transposing, permuting, joining, between row pitches.
+//! Copies between layouts: transposing, permuting, joining, changing the row pitch.
 
 use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, Stream};
 
@@ -12,7 +12,8 @@ use crate::{Element, modules};
 /// Rows and columns of a tile, and the work-items for one.
 const TILE: usize = 32;
 const TILE_BLOCK: u32 = 256;
-/// The most tiles of a row and of a column, and matrices: dimensions of a grid. More are copied element by element.
+/// The maximum number of tiles of a row, tiles of a column, and matrices: the dimensions of a grid. Larger
+/// copies are done element by element.
 const MOST_TILES: [usize; 3] = [u32::MAX as usize / TILE_BLOCK as usize, 65_535, 65_535];
 /// Matrices with fewer rows or columns are copied element by element: most of a tile would be empty.
 const LEAST_SIDE: usize = 16;
@@ -30,7 +31,8 @@ struct Transposition {
 }
 
 impl Transposition {
-    /// Whether that is what a copy does: elements follow each other along one axis here, along another there, and there is at most one more.
+    /// Recognises a copy that transposes: elements are contiguous along one axis in the source and along
+    /// another in the target, and there is at most one more axis.
     fn of(from: &Layout, to: &Layout) -> Option<Self> {
         let axes: Vec<usize> = (0..from.rank()).filter(|&axis| from.shape()[axis] != 1).collect();
         let next = |layout: &Layout| axes.iter().copied().find(|&axis| layout.strides()[axis] == 1);
@@ -58,7 +60,7 @@ impl Transposition {
     }
 }
 
-/// Rows of consecutive elements on both sides, whose beginnings are so far apart.
+/// Rows of consecutive elements on both sides, and the distances between their beginnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rows {
     rows: u32,
@@ -68,7 +70,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Whether that is what a copy does, and 32 bits are enough for it.
+    /// Recognises a copy of such rows for which 32 bits are enough.
     fn of(from: &Layout, to: &Layout) -> Option<Self> {
         let (rows, columns, from_row, to_row) = match collapse(&[from, to]) {
             None => (1, from.elements() as u64, 0, 0),
@@ -93,11 +95,12 @@ const TRANSPOSE: [&str; 4] = ["transpose_b8", "transpose_b16", "transpose_b32", 
 const STRIDED: [&str; 4] = ["copy_strided_b8", "copy_strided_b16", "copy_strided_b32", "copy_strided_b64"];
 
 impl Kernels {
-    /// `y = x`, whatever the layouts of both. Where that is transposing, tiles of matrices go through LDS, so that both are accessed row by row.
-    /// Where both have rows of consecutive elements, these are copied 16 bytes at a time, if their places allow it.
+    /// `y = x` for any layouts. A transposition moves tiles of matrices through LDS, so that both tensors are
+    /// accessed row by row. Rows of consecutive elements are copied 16 bytes at a time if their alignment
+    /// allows it.
     ///
     /// # Errors
-    /// [`Error::Length`] or [`Error::Shape`] if `x` and `y` are not of one shape; [`Error::Hip`].
+    /// [`Error::Length`] or [`Error::Shape`] if `x` and `y` differ in shape; [`Error::Hip`].
     pub fn copy_strided<'a, T: Element>(
         &'a self,
         stream: &'a Stream,
@@ -107,12 +110,13 @@ impl Kernels {
         self.copy_layouts("copy_strided", stream, x.into(), y.into())
     }
 
-    /// Copies a matrix of `rows` and `columns` whose rows begin `x_pitch` elements apart in `x`, and `y_pitch` in `y`. What lies between
-    /// the rows of `y` stays. The rows of `x` may overlap, and are one with a pitch of zero.
+    /// Copies a matrix of `rows` and `columns` whose rows begin `x_pitch` elements apart in `x`, and
+    /// `y_pitch` in `y`. Elements between the rows of `y` are unchanged. The rows of `x` may overlap; with a
+    /// pitch of zero, all are the same row.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the matrix reaches behind the end of either, its elements cannot be addressed, or the rows of `y` overlap;
-    /// [`Error::Hip`].
+    /// [`Error::Layout`] if the matrix exceeds either buffer, its elements cannot be addressed, or the rows
+    /// of `y` overlap; [`Error::Hip`].
     #[doc(alias = "memcpy2d")]
     pub fn copy2d<'a, T: Element>(
         &'a self,
@@ -128,11 +132,11 @@ impl Kernels {
         self.copy_layouts("copy2d", stream, x, y)
     }
 
-    /// Joins tensors along an axis, one behind the other.
+    /// Joins tensors along an axis, one after the other.
     ///
     /// # Errors
-    /// [`Error::Layout`] if `out` does not have the axis, [`Error::Shape`] if a part has another shape than `out` but along the axis, or the
-    /// parts are not as many elements along it; [`Error::Hip`].
+    /// [`Error::Layout`] if `out` does not have the axis, [`Error::Shape`] if a part differs from `out` in
+    /// another axis, or the parts do not have as many elements as `out` along this one; [`Error::Hip`].
     pub fn concat<T: Element>(
         &self,
         stream: &Stream,

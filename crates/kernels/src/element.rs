@@ -13,8 +13,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An element type that kernels here exist for. Arithmetic on floats of 16 and 8 bits happens in f32 and is rounded once at the end;
-/// arithmetic on integers wraps around.
+/// An element type that kernels here exist for. Arithmetic on floats of 16 and 8 bits happens in f32 and is
+/// rounded once at the end; arithmetic on integers wraps around.
 ///
 /// | trait | types |
 /// |---|---|
@@ -31,34 +31,36 @@ pub trait Element:
     /// Position in `Names`.
     #[doc(hidden)]
     const INDEX: usize;
-    /// Half the distance between 1 and the next larger number: the largest relative error of one rounding. Zero of integers.
+    /// Half the distance between 1 and the next larger number: the largest relative error of one rounding.
+    /// Zero for integers.
     const UNIT_ROUNDOFF: f64;
-    /// Half the smallest subnormal number: the largest absolute error of rounding towards zero's neighbourhood. Zero of integers.
+    /// Half the smallest subnormal number: the largest absolute error of rounding near zero. Zero for
+    /// integers.
     const UNDERFLOW: f64;
     /// The type of the same size whose kernels copy this one's elements.
     #[doc(hidden)]
     type Carrier: Element;
 
-    /// Rounds to nearest, ties to even; an integer is rounded towards zero, and to the nearest that there is.
+    /// Rounds to nearest, ties to even. Integers round towards zero and saturate.
     fn from_f64(value: f64) -> Self;
-    /// Exact, but for i64 of more than 53 digits.
+    /// Exact, except for i64 of more than 53 binary digits.
     fn to_f64(self) -> f64;
 }
 
-/// A type with arithmetic and comparisons of two.
+/// A type with arithmetic and comparisons.
 pub trait Number: Element {}
 
-/// A floating-point type: functions such as the exponential exist.
+/// A floating-point type, for which functions such as the exponential exist.
 pub trait Real: Number {
-    /// What arithmetic happens in: f64 for itself, else f32.
+    /// The type in which arithmetic happens: f64 for f64, otherwise f32.
     type Compute: Element;
 }
 
-/// A floating-point type with infinities: all but [`F8E4M3`].
+/// A floating-point type with infinities: all except [`F8E4M3`].
 pub trait Float: Real {}
 
-/// A type of indices. The largest number of the type means none; every other index that a dimension does not have, negative ones too, ends
-/// the kernel with a trap, which the stream reports as a fault.
+/// A type of indices. The largest number of the type means "no index". Any other index out of range,
+/// including a negative one, ends the kernel with a trap, which the stream reports as a fault.
 pub trait Index: Element {}
 
 macro_rules! element {
@@ -112,13 +114,13 @@ const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// Half of 2^`exponent`, also of subnormal numbers, of which the least has no half.
+/// Half of 2^`exponent`, also for subnormal numbers; the smallest one has no half.
 const fn half_of_power_of_two(exponent: i32) -> f64 {
     if exponent > -1022 { power_of_two(exponent - 1) } else { 0.0 }
 }
 
-/// The f32 that rounds to a narrower type as `value` does: `value` itself, or else the neighbour whose last digit is odd. `half` drops the low
-/// digits of an f64.
+/// The f32 that rounds to a narrower type as `value` does: `value` itself, or else the neighbour whose last
+/// digit is odd. `half` drops the low digits of an f64.
 fn for_rounding(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) == value || value.is_nan() {

@@ -1,4 +1,5 @@
-//! Operations element by element: fill, copy, affine maps, functions of one, two and three tensors, and casts.
+//! Operations element by element: fill, copy, affine maps, functions of one, two and three tensors, and
+//! casts.
 
 mod cast;
 mod fill;
@@ -16,7 +17,8 @@ use crate::{Element, Index, Number, Real, modules};
 use info::{ACCESS, Info, check_contiguous, check_devices, common_shape, operand};
 pub use ops::{BinaryOp, CompareOp, UnaryOp};
 
-/// Workgroups for so many work-items, or as many as there may be: each work-item goes on by the size of the grid while there are elements.
+/// Workgroups for this many work-items, up to the maximum: each work-item goes on by the size of the grid
+/// while there are elements.
 pub(crate) fn grid(items: usize) -> LaunchConfig {
     LaunchConfig::for_elements(items.min(MAX_GRID as usize * MAX_BLOCK as usize), MAX_BLOCK)
 }
@@ -25,8 +27,9 @@ impl Kernels {
     /// `y = a * x + y`, computed in the type's [`Compute`](Real::Compute).
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if `x` and `y` are not of one shape,
-    /// [`Error::NotContiguous`](crate::Error::NotContiguous) of either; [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if `x` and `y` differ
+    /// in shape, [`Error::NotContiguous`](crate::Error::NotContiguous) of either;
+    /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "saxpy")]
     pub fn axpy<'a, T: Real>(
         &'a self,
@@ -85,8 +88,9 @@ impl Kernels {
     /// `y = op(x)`, computed in the type's [`Compute`](Real::Compute).
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if `x` and `y` are not of one shape,
-    /// [`Error::NotContiguous`](crate::Error::NotContiguous) of `y`; [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if `x` and `y` differ
+    /// in shape, [`Error::NotContiguous`](crate::Error::NotContiguous) of `y`;
+    /// [`Error::Hip`](crate::Error::Hip).
     pub fn unary<'a, T: Real>(
         &'a self,
         stream: &'a Stream,
@@ -99,11 +103,13 @@ impl Kernels {
         self.one_tensor(&map, stream, x, y, op.parameter().map(T::from_f64).as_slice(), &[])
     }
 
-    /// `out = op(left, right)`; floats are computed in the type's [`Compute`](Real::Compute), integers wrap around.
+    /// `out = op(left, right)`; floats are computed in the type's [`Compute`](Real::Compute), integers wrap
+    /// around.
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if the tensors are not of one shape,
-    /// [`Error::NotContiguous`](crate::Error::NotContiguous) of `out`; [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Length`](crate::Error::Length) or [`Error::Shape`](crate::Error::Shape) if the tensors differ
+    /// in shape, [`Error::NotContiguous`](crate::Error::NotContiguous) of `out`;
+    /// [`Error::Hip`](crate::Error::Hip).
     pub fn binary<'a, T: Number>(
         &'a self,
         stream: &'a Stream,
@@ -163,11 +169,13 @@ impl Kernels {
         let launch = info.pass(kernel.launch(stream).arg(elements as u64));
         let launch =
             launch.arg(condition.memory()?).arg(yes.memory()?).arg(no.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernels read the elements of the three tensors that `info` leads to, and write out[0..numel]; all of them exist.
+        // SAFETY: the kernels read the elements of the three tensors that `info` describes, and write
+        // out[0..numel]; all of them exist.
         unsafe { run(info.items(elements, size_of::<C>().max(size_of::<T>())), launch) }
     }
 
-    /// `y` of `x`, by a kernel that takes count, rank and layout, the values `before`, both tensors, and the values `after`.
+    /// `y` of `x`, by a kernel that takes count, rank and layout, the values `before`, both tensors, and the
+    /// values `after`.
     fn one_tensor<'a, From: DeviceCopy, To: DeviceCopy>(
         &'a self,
         map: &Map,
@@ -192,11 +200,12 @@ impl Kernels {
         let launch = before.iter().fold(launch, |launch, value| launch.arg(*value));
         let launch = launch.arg(x.memory()?).arg(y.into_memory()?);
         let launch = after.iter().fold(launch, |launch, value| launch.arg(*value));
-        // SAFETY: the kernels read the elements of x that `info` leads to, and write y[0..numel]; all of them exist.
+        // SAFETY: the kernels read the elements of x that `info` describes, and write y[0..numel]; all of
+        // them exist.
         unsafe { run(info.items(elements, size_of::<From>().max(size_of::<To>())), launch) }
     }
 
-    /// `out`'s element type must be what the named kernels write.
+    /// The element type of `out` must be the one that the named kernels write.
     fn two_tensors<'a, T: Element, Out: DeviceCopy>(
         &'a self,
         operation: &'static str,
@@ -217,7 +226,8 @@ impl Kernels {
         let info = Info::new(stream, &all, &operands)?;
         let launch = info.pass(kernel.launch(stream).arg(elements as u64));
         let launch = launch.arg(left.memory()?).arg(right.memory()?).arg(out.into_memory()?);
-        // SAFETY: the binary kernels read the elements of left and right that `info` leads to, and write out[0..numel]; all of them exist.
+        // SAFETY: the binary kernels read the elements of left and right that `info` describes, and write
+        // out[0..numel]; all of them exist.
         unsafe { run(info.items(elements, size_of::<T>()), launch) }
     }
 }
@@ -238,7 +248,8 @@ fn conditional(condition: usize) -> &'static Names {
     }
 }
 
-/// Enqueues a launch of so many work-items, unless there are none. Each goes on by the grid's size while there are elements.
+/// Enqueues a launch of this many work-items, if any. Each goes on by the grid's size while there are
+/// elements.
 ///
 /// # Safety
 /// As for [`Launch::enqueue`].

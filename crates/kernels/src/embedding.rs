@@ -13,7 +13,7 @@ mod sealed {
     impl Sealed for i64 {}
 }
 
-/// A type of numbers of tokens and of positions: u32 or i64.
+/// A type of token ids and of positions: u32 or i64.
 pub trait TokenId: DeviceCopy + sealed::Sealed {
     /// The name's part in kernel names.
     #[doc(hidden)]
@@ -27,11 +27,12 @@ impl TokenId for i64 {
 }
 
 impl Kernels {
-    /// Row `ids[t]` of `table`, rows of `width` elements, as row `t` of `out`. An id that the table does not have, a negative one too, gives a
-    /// row of zeros.
+    /// Copies row `ids[t]` of `table`, whose rows have `width` elements, to row `t` of `out`. An id that is
+    /// not in the table, such as a negative one, gives a row of zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide the table, [`Error::Length`] if `out` has not a row for each id; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide the table, [`Error::Length`] if `out` does not
+    /// have a row for each id; [`Error::Hip`].
     pub fn embedding<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
@@ -43,7 +44,7 @@ impl Kernels {
         let (table, ids, out) = (table.into(), ids.into(), out.into());
         let operation = "embedding";
         if width == 0 || table.len() % width != 0 {
-            let problem = "must be at least 1 and divide the number of the table's elements";
+            let problem = "must be at least 1 and divide the number of elements of the table";
             return Err(Error::Size { operation, parameter: "width", got: width, problem });
         }
         check_length(operation, "out", out.len(), ids.len().saturating_mul(width))?;
@@ -62,7 +63,8 @@ impl Kernels {
             .arg(tokens)
             .arg(row_bytes)
             .arg(rows);
-        // SAFETY: rows below `rows` of the table are read, and tokens rows of `out` written; elements have a multiple of two bytes.
+        // SAFETY: the kernel reads rows below `rows` of the table and writes `tokens` rows of `out`; the size
+        // of an element is a multiple of two bytes.
         unsafe { launch.enqueue()? };
         Ok(())
     }

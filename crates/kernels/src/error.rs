@@ -1,4 +1,4 @@
-//! What can be wrong with a call.
+//! The errors of calls.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ pub enum Error {
     #[error(transparent)]
     Hip(#[from] hip::Error),
 
-    /// A buffer has another number of elements than the operation needs.
-    #[error("{operation}: `{buffer}` has {got} elements, {expected} are needed")]
+    /// A buffer does not have the number of elements that the operation needs.
+    #[error("{operation}: `{buffer}` has {got} elements, but needs {expected}")]
     Length {
         /// The operation.
         operation: &'static str,
@@ -26,8 +26,8 @@ pub enum Error {
         got: usize,
     },
 
-    /// A tensor has another shape than the operation needs.
-    #[error("{operation}: `{buffer}` has the shape {got:?}, {expected:?} is needed")]
+    /// A tensor does not have the shape that the operation needs.
+    #[error("{operation}: `{buffer}` has the shape {got:?}, but needs {expected:?}")]
     Shape {
         /// The operation.
         operation: &'static str,
@@ -39,7 +39,7 @@ pub enum Error {
         got: Box<[usize]>,
     },
 
-    /// A tensor's elements are to lie row by row without gaps, and do not.
+    /// A tensor must be contiguous (row by row without gaps) and is not.
     #[error("{operation}: `{buffer}` of shape {shape:?} has the strides {strides:?}, and must be contiguous")]
     NotContiguous {
         /// The operation.
@@ -52,7 +52,7 @@ pub enum Error {
         strides: Box<[usize]>,
     },
 
-    /// A layout that cannot be.
+    /// An invalid layout.
     #[error(transparent)]
     Layout(#[from] crate::LayoutError),
 
@@ -83,7 +83,7 @@ pub enum Error {
     },
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// Same as `Display`, because a program whose `main` returns the error prints this.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -105,7 +105,8 @@ pub(crate) fn check_u32(operation: &'static str, parameter: &'static str, got: u
     u32::try_from(got).map_err(|_| Error::Size { operation, parameter, got, problem: "more than 4294967295" })
 }
 
-/// Checks that a kernel can count to a size in 32 bits: steps of a workgroup's width reach beyond it and must not wrap.
+/// Checks that a kernel can count to a size in 32 bits: a step of a workgroup's width beyond it must not
+/// wrap.
 pub(crate) fn check_counted(operation: &'static str, parameter: &'static str, got: usize) -> Result<u32> {
     const MOST: u32 = u32::MAX - 1024;
     let fits = u32::try_from(got).ok().filter(|size| *size <= MOST);
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn what_main_prints_is_the_text() {
         let error = check_length("axpy", "y", 3, 4).unwrap_err();
-        assert_eq!(format!("{error:?}"), "axpy: `y` has 3 elements, 4 are needed");
+        assert_eq!(format!("{error:?}"), "axpy: `y` has 3 elements, but needs 4");
         assert_eq!(
             format!("{:?}", Error::from(hip::Error::HostFunction)),
             hip::Error::HostFunction.to_string()

@@ -11,23 +11,25 @@ use crate::{F8E4M3, modules};
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
 pub(crate) const THREADS: u32 = 256;
-/// The most workgroups in the second and third dimension of a grid. Where there are more blocks, workgroups go on by the grid's size.
+/// The maximum number of workgroups in the second and third dimension of a grid. If there are more blocks,
+/// workgroups go on by the grid's size.
 pub(crate) const MOST_BLOCKS: usize = 4096;
 /// The same for the first dimension.
 pub(crate) const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
-/// Which kernel computes a product: the first row whose conditions hold. Products with matrices of 4 bits have blocks of 64 only.
+/// The kernel that computes a product: the first row whose conditions hold. Products with 4-bit matrices only
+/// use blocks of 64.
 ///
-/// The conditions are those of a [`Problem`]; a row without one holds always.
+/// The conditions apply to a [`Problem`]; a row without conditions always holds.
 const CHOICE: &[(Condition, Choice)] = &[
-    // A few vectors: the matrix is read once, and nothing would be won by multiplying it in blocks.
+    // A few vectors: the matrix is read only once, so blocks would gain nothing.
     (|p| p.n <= MOST_VECTORS || p.m <= MOST_VECTORS, Choice::Vectors),
     // Large blocks read each operand less often, if there are enough of them for all compute units.
     (|p| p.blocks(128) >= p.compute_units, Choice::Blocks { side: 128 }),
     (|_| true, Choice::Blocks { side: 64 }),
 ];
 
-/// The most vectors of `kernels/gemv.cu`.
+/// The maximum number of vectors in `kernels/gemv.cu`.
 pub(crate) const MOST_VECTORS: usize = 4;
 
 type Condition = fn(&Problem) -> bool;
@@ -72,7 +74,8 @@ mod sealed {
     }
 }
 
-/// A type whose matrices [`Kernels::gemm`] and [`Kernels::gemm_experts`] multiply: f32, f16, bf16, [`F8E4M3`] and i8.
+/// A type whose matrices [`Kernels::gemm`] and [`Kernels::gemm_experts`] multiply: f32, f16, bf16, [`F8E4M3`]
+/// and i8.
 pub trait GemmElement: DeviceCopy + sealed::Product {
     /// The type of C: `Self`, f32 for [`F8E4M3`], or i32 for i8.
     type Product: DeviceCopy;
@@ -102,11 +105,11 @@ gemm_element!(F8E4M3, "f8_e4m3", f32, f32, |_, _, value| Ok(value));
 gemm_element!(i8, "i8", i32, i32, whole_number);
 
 fn whole_number(operation: &'static str, parameter: &'static str, value: f32) -> Result<i32> {
-    // Beyond 2²⁴, a float is no longer every whole number.
+    // Beyond 2²⁴, an f32 cannot represent every whole number.
     if value.fract() == 0.0 && value.abs() <= 16_777_216.0 {
         Ok(value as i32)
     } else {
-        let problem = "products of integers need a whole number of at most 2^24";
+        let problem = "must be a whole number of at most 2^24 for products of integers";
         Err(Error::Value { operation, parameter, got: value.into(), problem })
     }
 }
@@ -129,9 +132,9 @@ pub struct Gemm {
     pub n: usize,
     /// Columns of op(A), rows of op(B).
     pub k: usize,
-    /// Factor of the product. For products of i8 a whole number.
+    /// Factor of the product. For products of i8, a whole number.
     pub alpha: f32,
-    /// Factor of the old C; where it is zero, the old C is not read. For products of i8 a whole number.
+    /// Factor of the old C; if it is zero, the old C is not read. For products of i8, a whole number.
     pub beta: f32,
     /// Elements from one row of A to the next: at least `k`, or `m` if A is transposed.
     pub lda: usize,
@@ -143,11 +146,11 @@ pub struct Gemm {
     pub transposed_a: bool,
     /// B is stored as n×k.
     pub transposed_b: bool,
-    /// How many products there are.
+    /// The number of products.
     pub batch: usize,
-    /// Elements from one A to the next; 0 for one that all products have.
+    /// Elements from one A to the next; 0 if all products share one.
     pub stride_a: usize,
-    /// Elements from one B to the next; 0 for one that all products have.
+    /// Elements from one B to the next; 0 if all products share one.
     pub stride_b: usize,
     /// Elements from one C to the next. Matrices may be interleaved by rows, but not overlap.
     pub stride_c: usize,
@@ -213,14 +216,14 @@ impl Gemm {
         let apart = stride_c >= (m.saturating_sub(1)).saturating_mul(ldc).saturating_add(n);
         let interleaved = stride_c >= n && stride_c.saturating_mul(batch) <= ldc;
         if batch > 1 && m > 0 && n > 0 && !apart && !interleaved {
-            let problem = "so that matrices of the batch overlap";
+            let problem = "which makes matrices of the batch overlap";
             return Err(Error::Size { operation: OPERATION, parameter: "stride_c", got: stride_c, problem });
         }
         Ok(())
     }
 }
 
-/// Checks a batch of matrices of `rows` rows of `columns` elements against their buffer.
+/// Checks a batch of `rows` × `columns` matrices against their buffer.
 pub(crate) fn check_matrices(
     operation: &'static str,
     buffer: &'static str,
@@ -230,7 +233,7 @@ pub(crate) fn check_matrices(
     got: usize,
 ) -> Result<()> {
     if leading < columns {
-        let problem = "less than a row's elements";
+        let problem = "less than the elements of a row";
         return Err(Error::Size { operation, parameter, got: leading, problem });
     }
     let expected = match (rows.checked_sub(1), batch.checked_sub(1)) {
@@ -282,9 +285,11 @@ pub enum GemmShape {
     Vectors(VectorsShape),
 }
 
-/// How a [`Gemm`] is computed, for who launches it over addresses instead of slices: [`Kernels::gemm`] launches it so, too.
+/// How a [`Gemm`] is computed. Use it to launch the kernel on addresses instead of slices; [`Kernels::gemm`]
+/// launches it the same way.
 ///
-/// The kernel's arguments are the shape, alpha, both matrices, beta and C. alpha and beta are f32, or i32 for products of i8.
+/// The kernel's arguments are the shape, alpha, both matrices, beta and C. alpha and beta are f32, or i32 for
+/// products of i8.
 #[derive(Clone, Copy, Debug)]
 pub struct GemmLaunch {
     /// The module with the kernel.
@@ -302,9 +307,9 @@ pub struct GemmLaunch {
 }
 
 impl Gemm {
-    /// How this product is computed on a device with so many compute units; nothing if it has no elements.
+    /// How this product is computed on a device with this many compute units; `None` if it has no elements.
     ///
-    /// Nothing is checked. The sizes are below 2³² − 1024.
+    /// This checks nothing. The sizes must be below 2³² − 1024.
     #[must_use]
     pub fn launch<T: GemmElement>(&self, compute_units: usize) -> Option<GemmLaunch> {
         let &Gemm { m, n, batch, .. } = self;
@@ -378,12 +383,13 @@ impl Gemm {
 }
 
 impl Kernels {
-    /// Matrix multiplication; products of floats are summed in f32, of i8 in i32, which wraps around. Buffers may be longer than
-    /// their matrices.
+    /// Matrix multiplication. Products of floats are summed in f32, those of i8 in i32, which wraps around.
+    /// Buffers may be longer than their matrices.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if a leading dimension is less than a row, if
-    /// matrices of C overlap or sizes are beyond 2³² − 1025; [`Error::Value`] for a fraction as a factor of integers; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if a leading dimension is
+    /// less than a row, if matrices of C overlap or sizes are beyond 2³² − 1025; [`Error::Value`] for a
+    /// fractional factor of integers; [`Error::Hip`].
     #[doc(alias = "sgemm")]
     #[doc(alias = "matmul")]
     #[doc(alias = "rocblas_gemm_strided_batched_ex")]
@@ -410,14 +416,15 @@ impl Kernels {
             GemmShape::Vectors(shape) => launch.arg(shape),
         };
         let launch = launch.arg(alpha).arg(first).arg(second).arg(beta).arg(c);
-        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of each product; `check` has
-        // compared the last element of each with the buffer, and has made sure that no element of C is in two products.
+        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of
+        // each product. `check` has compared the last element of each with the buffer, and has made sure that
+        // no element of C belongs to two products.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 }
 
-/// The rows that a workgroup of `kernels/gemv.cu` computes at least.
+/// The minimum number of rows that a workgroup of `kernels/gemv.cu` computes.
 pub(crate) const ROWS_OF_VECTORS: usize = 16;
 
 #[cfg(test)]
@@ -429,9 +436,9 @@ mod tests {
         let one = (1, 0);
         check_matrices(OPERATION, "a", ("lda", 10), (3, 4), one, 24).unwrap();
         let short = check_matrices(OPERATION, "a", ("lda", 10), (3, 4), one, 23).unwrap_err();
-        assert_eq!(short.to_string(), "gemm: `a` has 23 elements, 24 are needed");
+        assert_eq!(short.to_string(), "gemm: `a` has 23 elements, but needs 24");
         let narrow = check_matrices(OPERATION, "b", ("ldb", 3), (3, 4), one, 100).unwrap_err();
-        assert_eq!(narrow.to_string(), "gemm: `ldb` is 3, less than a row's elements");
+        assert_eq!(narrow.to_string(), "gemm: `ldb` is 3, less than the elements of a row");
         assert!(
             check_matrices(OPERATION, "c", ("ldc", usize::MAX), (usize::MAX, 1), one, 5).is_err(),
             "no overflow"

@@ -1,4 +1,4 @@
-//! Products of rows with the matrices of their experts (mixture of experts), which are not quantised.
+//! Products of rows with the unquantised matrices of their experts (mixture of experts).
 
 use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
@@ -10,7 +10,7 @@ const OPERATION: &str = "gemm_experts";
 /// Rows and columns of a block, `SIDE` of `kernels/gemm_experts.cu`.
 const SIDE: usize = 64;
 
-/// Pairs of a token and an expert, sorted by experts: what [`Kernels::moe_sort`] gives.
+/// Pairs of a token and an expert, sorted by expert: the result of [`Kernels::moe_sort`].
 #[derive(Clone, Copy, Debug)]
 pub struct SortedPairs<'a> {
     offsets: DeviceSlice<'a, u32>,
@@ -18,10 +18,10 @@ pub struct SortedPairs<'a> {
 }
 
 impl<'a> SortedPairs<'a> {
-    /// Where each expert's pairs begin and where they all end, and which pairs those are.
+    /// Where each expert's pairs begin, where the last ones end, and which pairs those are.
     ///
     /// # Errors
-    /// [`Error::Length`] if `offsets` is empty: there is one more than experts.
+    /// [`Error::Length`] if `offsets` is empty: it has one element more than there are experts.
     pub fn new(
         offsets: impl Into<DeviceSlice<'a, u32>>,
         permutation: impl Into<DeviceSlice<'a, u32>>,
@@ -33,7 +33,7 @@ impl<'a> SortedPairs<'a> {
         Ok(Self { offsets, permutation })
     }
 
-    /// Pairs, those with no expert included.
+    /// Pairs, including those without an expert.
     #[must_use]
     pub fn pairs(&self) -> usize {
         self.permutation.len()
@@ -46,8 +46,9 @@ impl<'a> SortedPairs<'a> {
     }
 }
 
-/// `C = alpha * A * Wᵀ`, where each row of C is of a pair of a token and an expert, and W is the matrix of that expert. All matrices are
-/// dense and stored by rows: A has `k` columns, C has `n`, and each W is n×k.
+/// `C = alpha * A * Wᵀ`, where each row of C belongs to a pair of a token and an expert, and W is the matrix
+/// of that expert. All matrices are dense and stored by rows: A has `k` columns, C has `n`, and each W is
+/// n×k.
 ///
 /// ```
 /// // 8 tokens, each for 2 experts: first from the tokens to rows in the order of the experts, then from these back to the pairs' order
@@ -65,8 +66,8 @@ pub struct ExpertGemm {
     pub k: usize,
     /// Factor of the product. For products of i8 a whole number.
     pub alpha: f32,
-    /// A has its rows in the order of the pairs, one for each or for neighbours: pair p has row `p / (pairs / rows)`. Otherwise A has a row
-    /// for each pair, in the order of the experts.
+    /// The rows of A are in the order of the pairs; neighbouring pairs may share one: pair p has row `p /
+    /// (pairs / rows)`. Otherwise A has a row for each pair, in the order of the experts.
     pub gathered: bool,
     /// Rows of C are written in the order of the pairs, otherwise in the order of the experts.
     pub scattered: bool,
@@ -91,7 +92,8 @@ impl ExpertGemm {
         Self { scattered: true, ..self }
     }
 
-    /// Checks the shape against the pairs and the buffers' lengths, and tells how many pairs have one row of A.
+    /// Checks the shape against the pairs and the buffers' lengths, and returns how many pairs share a row of
+    /// A.
     fn check(&self, (pairs, experts): (usize, usize), a: usize, b: usize, c: usize) -> Result<usize> {
         let &Self { rows, n, k, .. } = self;
         let wrong = |parameter, got, problem| Error::Size { operation: OPERATION, parameter, got, problem };
@@ -108,7 +110,8 @@ impl ExpertGemm {
             _ => 1,
         };
         if pairs_per_row * rows != pairs {
-            let problem = if self.gathered { "no divisor of the pairs" } else { "not the number of pairs" };
+            let problem =
+                if self.gathered { "must divide the number of pairs" } else { "must be the number of pairs" };
             return Err(wrong("rows", rows, problem));
         }
         check_matrices(OPERATION, "a", ("k", k), (rows, k), (1, 0), a)?;
@@ -133,17 +136,18 @@ struct ExpertsShape {
 }
 
 impl Kernels {
-    /// Products of rows of `a` with the matrices of their experts, which stand in `b` one after the other. Products of floats are summed in
-    /// f32, of i8 in i32, which wraps around. What `c` has for pairs with no expert is not written. Buffers may be longer than their
-    /// matrices. Nothing is read back: the device finds which rows an expert has.
+    /// Products of rows of `a` with the matrices of their experts, which follow each other in `b`. Products
+    /// of floats are summed in f32, those of i8 in i32, which wraps around. Rows of `c` for pairs without an
+    /// expert are not written. Buffers may be longer than their matrices. Nothing is read back: the device
+    /// finds the rows of each expert.
     ///
-    /// Offsets and pairs that are not those of a [`Kernels::moe_sort`] of as many ids end the kernel with a trap, which the stream reports
-    /// as a fault, wherever they lead out of a buffer.
+    /// Offsets and pairs must come from a [`Kernels::moe_sort`] of as many ids. Where others lead out of a
+    /// buffer, the kernel ends with a trap, which the stream reports as a fault.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if the rows of A are not as many as the pairs, or no
-    /// divisor of them if A is gathered, or if sizes are beyond 2³² − 1025, `n` beyond 2²⁹; [`Error::Value`] for a fraction as a factor of
-    /// integers; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if the number of rows of A
+    /// is not the number of pairs (if A is gathered: not a divisor of it), if sizes are beyond 2³² − 1025, or
+    /// `n` beyond 2²⁹; [`Error::Value`] for a fractional factor of integers; [`Error::Hip`].
     #[doc(alias = "moe")]
     #[doc(alias = "grouped_gemm")]
     pub fn gemm_experts<'a, T: GemmElement>(
@@ -179,9 +183,9 @@ impl Kernels {
             function.launch(stream).grid((gemm.n.div_ceil(SIDE) as u32, blocks as u32)).block(THREADS);
         let launch =
             launch.arg(shape).arg(alpha).arg(a).arg(b).arg(pairs.offsets).arg(pairs.permutation).arg(c);
-        // SAFETY: the kernel reads A's rows×k elements, the experts' n×k, one offset more than there are experts and as many numbers as
-        // pairs, and writes C's pairs×n elements; `check` has compared the buffers with them, and the kernel compares what it reads of
-        // offsets and pairs with the sizes before it uses it.
+        // SAFETY: the kernel reads A's rows×k elements, the experts' n×k, one offset more than there are
+        // experts and as many numbers as pairs, and writes C's pairs×n elements; `check` has compared the
+        // buffers with them, and the kernel checks the offsets and pairs that it reads against the sizes.
         unsafe { launch.enqueue()? };
         Ok(())
     }

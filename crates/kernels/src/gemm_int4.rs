@@ -14,7 +14,7 @@ use crate::{Element, modules};
 const OPERATION: &str = "gemm_int4";
 /// Rows and columns of C that a workgroup computes.
 const SIDE: usize = 64;
-/// The least neighbours that have one scale.
+/// The minimum number of neighbours that share a scale.
 const LEAST_GROUP: usize = 32;
 
 mod sealed {
@@ -41,8 +41,9 @@ int4_element!(bf16, "gemm_int4_bf16", "gemv_int4_bf16");
 
 /// `C = alpha * A * Wᵀ + beta * C`: A is m×k, C is m×n, both stored by rows, and W is n×k numbers of 4 bits.
 ///
-/// A row of W is k/2 bytes, with the first of two numbers in the low half. Each `group` neighbours of a row have a scale, and, if there are zero
-/// points, one of these: an element is `scale * (number - zero)`, and `zero` is 8 where there are none.
+/// A row of W is k/2 bytes, with the first of two numbers in the low half. Each `group` neighbours of a row
+/// share a scale and, if there are zero points, a zero point: an element is `scale * (number - zero)`.
+/// Without zero points, `zero` is 8.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Int4Gemm {
     /// Rows of A and C.
@@ -51,11 +52,11 @@ pub struct Int4Gemm {
     pub n: usize,
     /// Columns of A and W: a multiple of `group`.
     pub k: usize,
-    /// How many neighbours have one scale: a power of two, at least 32.
+    /// The number of neighbours that share a scale: a power of two, at least 32.
     pub group: usize,
     /// Factor of the product.
     pub alpha: f32,
-    /// Factor of the old C; where it is zero, the old C is not read.
+    /// Factor of the old C; if it is zero, the old C is not read.
     pub beta: f32,
     /// Elements from one row of A to the next, at least `k`.
     pub lda: usize,
@@ -63,7 +64,7 @@ pub struct Int4Gemm {
     pub ldc: usize,
 }
 
-/// W of an [`Int4Gemm`].
+/// The matrix W of an [`Int4Gemm`].
 #[derive(Debug)]
 pub struct Int4Weights<'a, T> {
     numbers: DeviceSlice<'a, u8>,
@@ -99,7 +100,12 @@ impl Int4Gemm {
             return Err(Error::Size { operation, parameter: "group", got: group, problem });
         }
         if !k.is_multiple_of(group) {
-            return Err(Error::Size { operation, parameter: "k", got: k, problem: "no multiple of `group`" });
+            return Err(Error::Size {
+                operation,
+                parameter: "k",
+                got: k,
+                problem: "must be a multiple of `group`",
+            });
         }
         check_matrices(operation, "a", ("lda", lda), (m, k), (1, 0), a)?;
         check_matrices(operation, "c", ("ldc", ldc), (m, n), (1, 0), c)?;
@@ -121,10 +127,11 @@ impl Int4Gemm {
 }
 
 impl Kernels {
-    /// A product with a matrix of 4-bit numbers. With more than 4 rows of A, its elements are rounded to T; products are summed in f32.
+    /// A product with a matrix of 4-bit numbers. With more than 4 rows of A, its elements are rounded to T;
+    /// products are summed in f32.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] for sizes that cannot be; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] for invalid sizes; [`Error::Hip`].
     pub fn gemm_int4<'a, T: Int4Element>(
         &'a self,
         stream: &'a Stream,
@@ -160,8 +167,8 @@ impl Kernels {
             let launch =
                 function.launch(stream).grid(grid).block(THREADS).arg(shape).arg(group_shift).arg(alpha);
             let launch = launch.arg(numbers).arg(scales).arg(zeros).arg(a).arg(beta).arg(c);
-            // SAFETY: the kernel reads n×k numbers, their scales and zero points, and A's m×k elements, and reads and writes C's m×n elements;
-            // `check` has compared all of them with their buffers.
+            // SAFETY: the kernel reads n×k numbers, their scales and zero points, and A's m×k elements, and
+            // reads and writes C's m×n elements; `check` has compared all of them with their buffers.
             unsafe { launch.enqueue()? };
         } else {
             let shape = BlocksShape {

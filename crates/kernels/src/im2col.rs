@@ -1,4 +1,4 @@
-//! Convolutions by products of matrices: copies of the windows, and sums of what windows spread.
+//! Convolutions as matrix products: copies windows, and adds up what windows spread.
 
 use hip::Stream;
 
@@ -17,7 +17,7 @@ impl<const D: usize> Conv<D>
 where
     Self: sealed::Dimensions,
 {
-    /// The shape of what [`Kernels::im2col`] gives: batch × outputs of a channel × elements of a window.
+    /// The shape of the result of [`Kernels::im2col`]: batch × outputs of a channel × elements of a window.
     ///
     /// ```
     /// let conv = kernels::Conv2d::new(8, 3, 16, [30, 20], [3, 3]).stride(2).padding(1);
@@ -25,7 +25,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`output`](Self::output); [`Error::Size`] of a transposed convolution; [`Error::Layout`] for more elements than can be addressed.
+    /// As [`output`](Self::output); [`Error::Size`] for a transposed convolution; [`Error::Layout`] for more
+    /// elements than can be addressed.
     pub fn windows(&self) -> Result<[usize; 3]> {
         let operation = IM2COL[<Self as sealed::Dimensions>::INDEX].0;
         if self.transposed.is_some() {
@@ -33,24 +34,27 @@ where
             return Err(Error::Size { operation, parameter: "transposed", got: 1, problem });
         }
         let output = self.output()?;
-        // Refuses what overflows.
+        // Refuses overflows.
         Layout::contiguous(&[&shape(self.batch, self.in_channels, &output), &self.kernel[..]].concat())?;
         let window = self.kernel.iter().product::<usize>() * self.in_channels;
         Ok([self.batch, output.iter().product(), window])
     }
 }
 
-/// Extents and strides of `x` are always uploaded: [`im2col`](Kernels::im2col) cannot be captured into a graph.
+/// [`im2col`](Kernels::im2col) always uploads extents and strides of `x`, so it cannot be captured into a
+/// graph.
 impl Kernels {
-    /// The elements of `x` under the kernel at each output, zeros where that is padding: `columns` is batch × outputs × window
-    /// ([`Conv::windows`]), an output being a place in row-major order, and a window the input channels × the extents of the kernel.
+    /// The elements of `x` under the kernel at each output, with zeros for padding. `columns` is batch ×
+    /// outputs × window ([`Conv::windows`]): outputs are places in row-major order, and a window is the input
+    /// channels × the extents of the kernel.
     ///
-    /// The convolution is then the product of the weights, a matrix of output channels × window, and the transpose of each matrix of
-    /// windows. `x` may have any strides; `columns` is contiguous. The number of output channels does not matter.
+    /// The convolution is then the product of the weights, a matrix of output channels × window, and the
+    /// transpose of each matrix of windows. `x` may have any strides; `columns` is contiguous. The number of
+    /// output channels does not matter.
     ///
     /// # Errors
-    /// [`Error::Size`] and [`Error::Layout`] as of [`Conv::windows`], [`Error::Shape`] or [`Error::Length`] if a tensor has another shape,
-    /// [`Error::NotContiguous`] of `columns`; [`Error::Hip`].
+    /// [`Error::Size`] and [`Error::Layout`] as of [`Conv::windows`], [`Error::Shape`] or [`Error::Length`]
+    /// if a tensor has another shape, [`Error::NotContiguous`] of `columns`; [`Error::Hip`].
     #[doc(alias = "im2col1d")]
     #[doc(alias = "unfold")]
     pub fn im2col<'a, T: ConvElement, const D: usize>(
@@ -74,28 +78,29 @@ impl Kernels {
         if elements == 0 {
             return Ok(());
         }
-        // In one dimension, a work-item copies all that a channel has in a window.
+        // In one dimension, a work-item copies all elements of a channel in a window.
         let items = if D == 1 { elements / conv.kernel[0] } else { elements };
         let info = info(stream, &[from])?;
         let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(items);
         let launch = output.into_iter().chain(conv.kernel).fold(launch, |launch, size| launch.arg(size));
         let launch = launch.arg(conv.stride).arg(conv.padding).arg(conv.dilation).arg(&info);
         let launch = launch.arg(x.memory()?).arg(columns.into_memory()?);
-        // SAFETY: the kernel writes batch·output·in_channels·kernel elements, and reads of x what lies within the extents in `info`, all of
-        // which the view has. `output` has made sure that no place that it computes overflows.
+        // SAFETY: the kernel writes batch·output·in_channels·kernel elements, and reads x within the extents
+        // in `info`, which the view has. `output` has made sure that no place overflows.
         unsafe { run(items, launch) }
     }
 
-    /// The transposed convolution of one dimension from products of matrices: adds up what each input spreads over the outputs. `columns`
-    /// is batch × inputs × (output channels × kernel), the products of each input's channels with the weights; `out` is batch × output
-    /// channels × [`output`](Conv::output). Sums of 16-bit floats are computed in f32. Both are contiguous.
+    /// A one-dimensional transposed convolution from matrix products: adds up what each input spreads over
+    /// the outputs. `columns` is batch × inputs × (output channels × kernel), the products of each input's
+    /// channels with the weights; `out` is batch × output channels × [`output`](Conv::output). Sums of 16-bit
+    /// floats are computed in f32. Both are contiguous.
     ///
     /// There is neither padding nor dilation. The number of input channels does not matter.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], and of a convolution that is not transposed or has padding or dilation; [`Error::Layout`] for a
-    /// tensor that cannot be addressed, [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`];
-    /// [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], and for a convolution that is not transposed or has padding or
+    /// dilation; [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
+    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`]; [`Error::Hip`].
     #[doc(alias = "fold")]
     pub fn col2im1d<'a, T: ConvElement>(
         &'a self,
@@ -108,7 +113,7 @@ impl Kernels {
         let operation = "col2im1d";
         let wrong = |parameter, got, problem| Err(Error::Size { operation, parameter, got, problem });
         if conv.transposed.is_none() {
-            return wrong("transposed", 0, "must be 1: other convolutions do not spread their inputs");
+            return wrong("transposed", 0, "must be 1: only transposed convolutions spread their inputs");
         }
         if conv.padding != 0 {
             return wrong("padding", conv.padding, "must be 0");
@@ -119,7 +124,7 @@ impl Kernels {
         let ([length], [inputs], [kernel]) = (conv.output()?, conv.input, conv.kernel);
         let out_shape = [conv.batch, conv.out_channels, length];
         let elements = Layout::contiguous(&out_shape)?.elements();
-        // Refuses what overflows.
+        // Refuses overflows.
         Layout::contiguous(&[conv.batch, inputs, conv.out_channels, kernel])?;
         shaped(operation, operand!(columns), &[conv.batch, inputs, conv.out_channels * kernel])?;
         shaped(operation, operand!(out), &out_shape)?;
@@ -133,7 +138,8 @@ impl Kernels {
         let launch = self.of::<T>(&modules::CONV, &names!("col2im1d"))?.launch(stream).arg(elements);
         let launch = launch.arg(length).arg(inputs).arg(conv.out_channels).arg(kernel).arg(conv.stride);
         let launch = launch.arg(columns.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·length elements, and reads columns at inputs below `inputs`; the views have all of them.
+        // SAFETY: the kernel writes batch·channels·length elements, and reads columns at inputs below
+        // `inputs`; the views have all of them.
         unsafe { run(elements, launch) }
     }
 }

@@ -16,7 +16,7 @@ struct Sides {
     right: usize,
 }
 
-/// What has an index of its own.
+/// What each index applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ids {
     /// Each element.
@@ -37,19 +37,19 @@ fn sides(operation: &'static str, layout: &Layout, axis: usize) -> Result<Sides>
             operation,
             parameter: "axis",
             got: axis,
-            problem: "not less than the number of dimensions",
+            problem: "must be less than the number of dimensions",
         }),
     }
 }
 
-/// A shape with another extent along an axis that it has.
+/// The shape with another extent along one of its axes.
 fn with_extent(layout: &Layout, axis: usize, extent: usize) -> Vec<usize> {
     let mut shape = layout.shape().to_vec();
     shape[axis] = extent;
     shape
 }
 
-/// Which of the kernels' families by the index type.
+/// The family of kernels for the index type.
 fn by_index<I: Index>(families: &'static [Names; 3]) -> &'static Names {
     match I::INDEX {
         u8::INDEX => &families[0],
@@ -71,12 +71,14 @@ impl Kernels {
         check_devices(operation, self.device(), stream, &memory)
     }
 
-    /// `out[…, i, …] = x[…, ids[i], …]` along an axis: rows of an embedding, for example. [No index](Index) gives zero.
+    /// `out[…, i, …] = x[…, ids[i], …]` along an axis: rows of an embedding, for example. [No index](Index)
+    /// gives zero.
     ///
     /// `ids` has one dimension and any stride; `x` is contiguous.
     ///
     /// # Errors
-    /// [`Error::Size`] of `axis`, [`Error::Shape`] or [`Error::Length`] of `ids` or `out`, [`Error::NotContiguous`]; [`Error::Hip`].
+    /// [`Error::Size`] of `axis`, [`Error::Shape`] or [`Error::Length`] of `ids` or `out`,
+    /// [`Error::NotContiguous`]; [`Error::Hip`].
     #[doc(alias = "embedding")]
     #[doc(alias = "take")]
     pub fn index_select<'a, T: Element, I: Index>(
@@ -104,17 +106,18 @@ impl Kernels {
         let launch = info.pass(kernel.launch(stream).arg(elements as u64));
         let launch = launch.arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(extent as u64).arg(ids.elements() as u64).arg(right as u64);
-        // Rows of whole accesses are copied in these.
+        // Rows that are a multiple of the access size are copied in such accesses.
         let lanes = ACCESS / size_of::<T>();
         let items = if right.is_multiple_of(lanes) { elements / lanes } else { elements };
-        // SAFETY: the kernel reads the ids that `info` leads to, and elements of x at indices that it has checked against the extent; it
-        // writes out[0..numel]. All of them exist.
+        // SAFETY: the kernel reads the ids that `info` describes, and elements of x at indices that it has
+        // checked against the extent; it writes out[0..numel]. All of them exist.
         unsafe { run(items, launch) }
     }
 
     /// `out[…, i, …] = x[…, ids[…, i, …], …]` along an axis. [No index](Index) gives zero.
     ///
-    /// All tensors are contiguous; `ids` and `out` have one shape, which differs from that of `x` along the axis only.
+    /// All tensors are contiguous; `ids` and `out` have the same shape, which differs from that of `x` only
+    /// along the axis.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -145,15 +148,16 @@ impl Kernels {
         let launch = kernel.launch(stream).arg(elements as u64);
         let launch = launch.arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(extent as u64).arg(along as u64).arg(right as u64);
-        // SAFETY: the kernel reads ids[0..numel] and elements of x at indices that it has checked against the extent, and writes
-        // out[0..numel]. All of them exist.
+        // SAFETY: the kernel reads ids[0..numel] and elements of x at indices that it has checked against the
+        // extent, and writes out[0..numel]. All of them exist.
         unsafe { run(elements, launch) }
     }
 
-    /// `out[…, ids[…, i, …], …] = x[…, i, …]` along an axis; what is not written stays. Of equal indices the last one counts.
-    /// [No index](Index) writes nothing.
+    /// `out[…, ids[…, i, …], …] = x[…, i, …]` along an axis. Other elements are unchanged. Of equal indices,
+    /// the last one counts. [No index](Index) writes nothing.
     ///
-    /// All tensors are contiguous; `x` and `ids` have one shape, which differs from that of `out` along the axis only.
+    /// All tensors are contiguous; `x` and `ids` have the same shape, which differs from that of `out` only
+    /// along the axis.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -178,8 +182,9 @@ impl Kernels {
         )
     }
 
-    /// `out[…, ids[…, i, …], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum rounded to the type.
-    /// [No index](Index) adds nothing. Shapes are those of [`scatter`](Self::scatter).
+    /// `out[…, ids[…, i, …], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each
+    /// sum rounded to the type. [No index](Index) adds nothing. Shapes are those of
+    /// [`scatter`](Self::scatter).
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -195,11 +200,11 @@ impl Kernels {
         self.scatter_with("scatter_add", names, Ids::OfEach, stream, x.into(), axis, ids.into(), out.into())
     }
 
-    /// `out[…, ids[i], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum rounded to the type.
-    /// [No index](Index) adds nothing.
+    /// `out[…, ids[i], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum
+    /// rounded to the type. [No index](Index) adds nothing.
     ///
-    /// `ids` has one dimension, as long as `x` along the axis; the shape of `x` differs from that of `out` along the axis only. All tensors
-    /// are contiguous.
+    /// `ids` has one dimension, as long as `x` along the axis; the shape of `x` differs from that of `out`
+    /// only along the axis. All tensors are contiguous.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -216,7 +221,10 @@ impl Kernels {
     }
 
     /// `names` are kernels that put elements of `x` into `out`, by indices as `of` says.
-    #[expect(clippy::too_many_arguments, reason = "those of three functions, and their differences")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of three functions, and what differs between them"
+    )]
     fn scatter_with<'a, T: Element, I: Index>(
         &'a self,
         operation: &'static str,
@@ -251,8 +259,8 @@ impl Kernels {
         }
         let launch = launch.arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(along as u64).arg(extent as u64).arg(right as u64);
-        // SAFETY: the kernel reads x in left * along * right places, ids in as many or in along, and reads and writes elements of out at
-        // indices that it has checked against the extent. All of them exist.
+        // SAFETY: the kernel reads x in left * along * right places, ids in as many or in along, and reads
+        // and writes elements of out at indices that it has checked against the extent. All of them exist.
         unsafe { run(if along == 0 { 0 } else { left * right }, launch) }
     }
 }

@@ -8,12 +8,12 @@ use crate::library::Kernels;
 use crate::rope::Heads;
 use crate::{F8E4M3, Float, Layout, LayoutError, modules};
 
-/// Work-items of a workgroup: warps, each for a head.
+/// Work-items of a workgroup: one warp for each head.
 const BLOCK: u32 = 128;
 const WARPS: usize = 4;
 
-/// Where the heads of a cache lie. A token's place is its slot: its page times the positions of a page, plus its position there. In a contiguous
-/// cache, a page is the place of a sequence.
+/// Where the heads of a cache are. A token's place is its slot: its page times the positions of a page, plus
+/// its position in the page. In a contiguous cache, each sequence has one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLayout {
     /// Pages.
@@ -49,7 +49,7 @@ impl CacheLayout {
         Self { pages, page, heads, size, page_stride, position_stride: size, head_stride }
     }
 
-    /// How many tokens there is room for.
+    /// The number of tokens that fit.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.pages.saturating_mul(self.page)
@@ -70,12 +70,12 @@ impl CacheLayout {
 }
 
 impl Kernels {
-    /// Copies the heads of each token to its slot. A token whose slot is negative or beyond the cache is not kept; of two with the same slot,
-    /// either may be.
+    /// Copies the heads of each token to its slot. A token whose slot is negative or beyond the cache is
+    /// dropped. Of two tokens with the same slot, either may be kept.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` or `cache` does not have the heads that its layout says, [`Error::Size`] if heads or their sizes differ,
-    /// [`Error::Layout`] if places of the cache overlap; [`Error::Hip`].
+    /// [`Error::Length`] if `x` or `cache` is shorter than its layout says, [`Error::Size`] if heads or their
+    /// sizes differ, [`Error::Layout`] if places of the cache overlap; [`Error::Hip`].
     pub fn kv_append<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -93,12 +93,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same to a cache of 8-bit floats: each element times the reciprocal of `scale`, rounded to nearest, ties to even. What is then larger
-    /// than 448 becomes 448. [`AttentionInputs::with_f8_cache`](crate::AttentionInputs::with_f8_cache) reads such a cache, with `scale` among
-    /// its scales.
+    /// The same to a cache of 8-bit floats: each element times the reciprocal of `scale`, rounded to nearest,
+    /// ties to even. Results larger than 448 become 448.
+    /// [`AttentionInputs::with_f8_cache`](crate::AttentionInputs::with_f8_cache) reads such a cache, with
+    /// `scale` among its scales.
     ///
     /// # Errors
-    /// As [`kv_append`](Self::kv_append), and [`Error::Value`] if `scale` is not positive, or has no finite reciprocal other than 0.
+    /// As [`kv_append`](Self::kv_append), and [`Error::Value`] if `scale` is not positive, or its reciprocal
+    /// is not finite or is 0.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn kv_append_f8<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -123,11 +125,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same to a cache of 8-bit integers. Each head of a token has a scale of its own, its largest element by magnitude over 127, which
-    /// becomes number slot × heads + head of `scales`; elements are divided by it and rounded to nearest, ties to even.
+    /// The same to a cache of 8-bit integers. Each head of a token has its own scale: its largest element by
+    /// magnitude over 127, stored as element slot × heads + head of `scales`. Elements are divided by it and
+    /// rounded to nearest, ties to even.
     ///
     /// # Errors
-    /// As [`kv_append`](Self::kv_append), and [`Error::Length`] if `scales` has not an element for each head of each slot.
+    /// As [`kv_append`](Self::kv_append), and [`Error::Length`] if `scales` does not have an element for each
+    /// head of each slot.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn kv_append_i8<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -149,12 +153,12 @@ impl Kernels {
         Ok(())
     }
 
-    /// What the three have in common; nothing if there is nothing to copy.
+    /// The common part of the three; does nothing if there is nothing to copy.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     fn append<'a, T: Float<Compute = f32>, C: DeviceCopy>(
         &'a self,
         operation: &'static str,
-        // By `Element::INDEX`, of the three floats that compute in f32.
+        // By `Element::INDEX`, for the three floats that compute in f32.
         names: &[&'static str; 3],
         stream: &'a Stream,
         x: DeviceSlice<'a, T>,

@@ -7,10 +7,11 @@ use hip::{Device, Function, Launch, Stream};
 
 use crate::Kernels;
 
-/// The most work-items of a workgroup that [`block_size`] chooses: as many waves as hide the latency of memory, and still several
-/// workgroups on each compute unit.
+/// The maximum number of work-items of a workgroup that [`block_size`] chooses: enough waves to hide the
+/// latency of memory, and still several workgroups on each compute unit.
 pub const MAX_BLOCK: u32 = 256;
-/// The most workgroups that [`launch_1d`] makes. Kernels of this crate go on by the grid's size while there are elements.
+/// The maximum number of workgroups that [`launch_1d`] makes. Kernels of this crate go on by the grid's size
+/// while there are elements.
 pub const MAX_GRID: u32 = 1 << 20;
 
 /// A kernel that is looked up once, for a `static`.
@@ -34,18 +35,19 @@ pub const MAX_GRID: u32 = 1 << 20;
 pub struct KernelHandle {
     name: &'static str,
     module: &'static embedded::Module,
-    /// On the device that asked first.
+    /// For the device that asked first.
     first: OnceLock<&'static Function>,
 }
 
 impl KernelHandle {
-    /// Looks up nothing yet.
+    /// Creates a handle; looks up nothing yet.
     #[must_use]
     pub const fn new(name: &'static str, module: &'static embedded::Module) -> Self {
         Self { name, module, first: OnceLock::new() }
     }
 
-    /// The kernel on a device. Only the first call on the first device, and calls on other devices, look up the name.
+    /// The kernel on a device. Only the first call on the first device, and calls on other devices, look up
+    /// the name.
     ///
     /// # Errors
     /// As [`Kernels::function`].
@@ -56,14 +58,14 @@ impl KernelHandle {
             return Ok(function);
         }
         let function = kernels.function(self.module, self.name)?;
-        // Another thread may have been first, on whatever device.
+        // Another thread may have been first, on any device.
         let _ = self.first.set(function);
         Ok(function)
     }
 }
 
 impl Kernels {
-    /// [`Kernels::function`] under the name and with the order of arguments that candle has for it.
+    /// [`Kernels::function`] under candle's name and with candle's order of arguments.
     ///
     /// # Errors
     /// As [`Kernels::function`].
@@ -76,28 +78,28 @@ impl Kernels {
     }
 }
 
-/// Work-items of a workgroup for that much work: whole waves, at most [`MAX_BLOCK`].
+/// Work-items of a workgroup for this much work: whole waves, at most [`MAX_BLOCK`].
 #[must_use]
 pub fn block_size(device: &Device, work_items: usize) -> u32 {
     whole_waves(device.properties().wave_size, work_items)
 }
 
-/// The same for waves of that many lanes.
+/// The same for waves of this many lanes.
 pub(crate) fn whole_waves(wave: u32, work_items: usize) -> u32 {
     let wanted = u32::try_from(work_items).unwrap_or(u32::MAX).clamp(1, MAX_BLOCK);
     wanted.next_multiple_of(wave.max(1))
 }
 
-/// A launch with a work-item for each element, of at most [`MAX_GRID`] workgroups. No elements are no workgroups, which is an error when it
-/// is enqueued.
+/// A launch with a work-item for each element, of at most [`MAX_GRID`] workgroups. Without elements there are
+/// no workgroups, and enqueuing is an error.
 pub fn launch_1d<'a>(function: &'a Function, stream: &'a Stream, elements: usize) -> Launch<'a> {
     let block = block_size(function.device(), elements);
     let blocks = elements.div_ceil(block as usize).min(MAX_GRID as usize);
     function.launch(stream).grid(blocks as u32).block(block)
 }
 
-/// A launch with a work-item for each element of a matrix: `x` counts columns, `y` rows. A workgroup has a wave of columns, or as many waves
-/// of them as there are columns, and rows up to [`MAX_BLOCK`].
+/// A launch with a work-item for each element of a matrix: `x` counts columns, `y` rows. A workgroup has one
+/// wave of columns, or as many waves as the columns fill, and rows up to [`MAX_BLOCK`].
 pub fn launch_2d<'a>(function: &'a Function, stream: &'a Stream, rows: usize, columns: usize) -> Launch<'a> {
     let (grid, block) = cover(function.device().properties().wave_size, rows, columns);
     function.launch(stream).grid(grid).block(block)

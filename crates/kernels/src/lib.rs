@@ -1,4 +1,5 @@
-//! Ready-made GPU kernels for AMD targets: compiled from `kernels/*.cu`, embedded, launched through typed and safe functions.
+//! Ready-made GPU kernels for AMD targets: compiled from `kernels/*.cu`, embedded, launched through typed and
+//! safe functions.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -61,7 +62,8 @@
 //! `FERROCM_TARGETS`, or else for
 //! [the default processors](https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md).
 //!
-//! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
+//! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not
+//! contain the virtual GPU.
 #![warn(missing_docs)]
 
 mod activation;

@@ -1,4 +1,4 @@
-//! The kernels of one device, loaded when they are first used and looked up once.
+//! The kernels of one device, loaded on first use and looked up once.
 
 use std::sync::LazyLock;
 
@@ -9,11 +9,13 @@ use crate::{Element, modules};
 
 /// The embedded kernels on one device.
 ///
-/// Every operation checks its arguments' lengths against each other before it enqueues, so that it is safe; it does not
-/// wait for the device. Work on the same buffers is ordered as it was enqueued. An operation on no elements does nothing.
+/// Every operation is safe: it checks the lengths of its arguments before it enqueues. It does not wait for
+/// the device. Work on the same buffers runs in the order in which it was enqueued. An operation on no
+/// elements does nothing.
 ///
-/// Where an operation takes a [`View`](crate::View), a slice or a buffer is a contiguous one. What is written is contiguous unless the
-/// operation says otherwise. The kernels themselves are in [`modules`], for launching them through [`hip`].
+/// Where an operation takes a [`View`](crate::View), a slice or a buffer counts as contiguous. Outputs must
+/// be contiguous unless the operation says otherwise. The kernels themselves are in [`modules`], for
+/// launching them through [`hip`].
 #[derive(Debug)]
 pub struct Kernels {
     device: Device,
@@ -23,11 +25,12 @@ pub struct Kernels {
 static MODULES: LazyLock<Box<[LazyModule]>> =
     LazyLock::new(|| modules::ALL.iter().map(|module| LazyModule::new(module)).collect());
 
-/// A kernel's names for every element type, in the order of [`Element::INDEX`]. Not each of them has to exist: the operation's bounds say for
-/// which types it does.
+/// A kernel's names for every element type, in the order of [`Element::INDEX`]. Some may not exist: the
+/// bounds of the operation say which types have a kernel.
 pub(crate) type Names = [&'static str; 10];
 
-/// The [`Names`] of a kernel by the part before the element type, and by the name of [`F8E4M3`](crate::F8E4M3) where it is another one.
+/// The [`Names`] of a kernel, from the part before the element type, and the name of
+/// [`F8E4M3`](crate::F8E4M3) if it differs.
 macro_rules! names {
     ($prefix:literal) => {
         names!($prefix, "f8_e4m3")
@@ -50,7 +53,7 @@ macro_rules! names {
 pub(crate) use names;
 
 impl Kernels {
-    /// The kernels on a device. Each module is loaded on it when it is first used, whoever uses it, and then stays so.
+    /// The kernels on a device. Each module is loaded on its first use, by anyone, and stays loaded.
     #[must_use]
     pub fn new(device: &Device) -> Self {
         Self { device: device.clone() }
@@ -62,11 +65,11 @@ impl Kernels {
         &self.device
     }
 
-    /// A kernel by module and name, loaded and looked up at its first use.
+    /// A kernel by module and name, loaded and looked up on first use.
     ///
     /// # Errors
-    /// [`hip::Error::WrongTarget`] if nothing was compiled for this device, [`hip::Error::KernelNotFound`] if the module
-    /// has no such kernel, [`hip::Error::Unsupported`] for a module that is none of [`modules`].
+    /// [`hip::Error::WrongTarget`] if nothing was compiled for this device, [`hip::Error::KernelNotFound`] if
+    /// the module has no such kernel, [`hip::Error::Unsupported`] for a module that is not in [`modules`].
     pub fn function(&self, module: &'static embedded::Module, name: &str) -> hip::Result<&'static Function> {
         match MODULES.get(module.id).filter(|lazy| std::ptr::eq(lazy.embedded(), module)) {
             Some(lazy) => lazy.function(&self.device, name),

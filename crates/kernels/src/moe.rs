@@ -15,7 +15,7 @@ pub use gate::{
     ExpertGroups, GateScores, GroupScore, MOST_CHOICES, MOST_EXPERT_GROUPS, MOST_EXPERTS, MoeGate,
 };
 
-/// What [`Kernels::sort_pairs`] makes of pairs whose id is no expert.
+/// What [`Kernels::sort_pairs`] does with pairs whose id is not an expert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strangers {
     /// They are left out.
@@ -25,13 +25,15 @@ pub(crate) enum Strangers {
 }
 
 impl Kernels {
-    /// Sorts pairs of token and expert by experts. Pair p is element p of `ids`; `counts` has an element for each expert: how many pairs there
-    /// are; `offsets` one more: where each expert's pairs begin in `permutation`, and where they all end. `permutation` receives the numbers of
-    /// the pairs, each expert's in order. Ids that are no experts are left out, and the end of `permutation` is then [`u32::MAX`].
+    /// Sorts pairs of token and expert by experts. Pair p is element p of `ids`; `counts` has an element for
+    /// each expert: its number of pairs. `offsets` has one more: where each expert's pairs begin in
+    /// `permutation`, and where the last ones end. `permutation` receives the numbers of the pairs, in order
+    /// for each expert. Ids that are not experts are left out; the end of `permutation` is then [`u32::MAX`].
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) if `offsets` has not one element more than `counts`, or `permutation` not as many as `ids`;
-    /// [`Error::Size`](crate::Error::Size) if there are more than 2³² - 2 pairs or experts; [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Length`](crate::Error::Length) unless `offsets` has one element more than `counts`, and
+    /// `permutation` as many as `ids`; [`Error::Size`](crate::Error::Size) if there are more than 2³² - 2
+    /// pairs or experts; [`Error::Hip`](crate::Error::Hip).
     pub fn moe_sort<'a>(
         &'a self,
         stream: &'a Stream,
@@ -45,11 +47,11 @@ impl Kernels {
         self.sort_pairs(operation, stream, ids.into(), Strangers::LeftOut, counts, offsets, permutation, None)
     }
 
-    /// As [`moe_sort`](Self::moe_sort), with the inverse of the permutation: element p of `inverse` is where pair p is in `permutation`, or
-    /// [`u32::MAX`] if it is left out.
+    /// As [`moe_sort`](Self::moe_sort), and also gives the inverse of the permutation: element p of `inverse`
+    /// is where pair p is in `permutation`, or [`u32::MAX`] if it is left out.
     ///
     /// # Errors
-    /// As there, and [`Error::Length`](crate::Error::Length) if `inverse` has not as many elements as `ids`.
+    /// As there, and [`Error::Length`](crate::Error::Length) unless `inverse` has as many elements as `ids`.
     pub fn moe_sort_with_inverse<'a>(
         &'a self,
         stream: &'a Stream,
@@ -73,7 +75,7 @@ impl Kernels {
         )
     }
 
-    #[expect(clippy::too_many_arguments, reason = "four results, and those of three functions")]
+    #[expect(clippy::too_many_arguments, reason = "four results, and the arguments of three functions")]
     pub(crate) fn sort_pairs<'a>(
         &'a self,
         operation: &'static str,
@@ -106,8 +108,8 @@ impl Kernels {
         let launch =
             launch.arg(ids).arg(pairs).arg(workgroups - 1).arg(u32::from(strangers == Strangers::Last));
         let launch = launch.arg(counts).arg(offsets).arg(permutation).arg(inverse);
-        // SAFETY: the kernel reads pairs ids, and writes the numbers of pairs to as many places, below the sum of all counts, and these
-        // places to as many numbers.
+        // SAFETY: the kernel reads `pairs` ids. It writes the number of each pair to a place below the sum of
+        // all counts, and that place to the pair's element of the inverse.
         unsafe { launch.enqueue()? };
         Ok(())
     }

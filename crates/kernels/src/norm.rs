@@ -20,7 +20,7 @@ pub struct GroupNorm {
     pub eps: f32,
 }
 
-/// Checks that there is a weight for each column, where there are weights.
+/// Checks that there is a weight for each column, if there are weights.
 fn check_weights<T: Float<Compute = f32>>(
     operation: &'static str,
     buffer: &'static str,
@@ -34,8 +34,8 @@ impl Kernels {
     /// `y = x / √(mean(x²) + eps) · alpha` of each row of `columns` elements, in f32 and rounded once.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length or `alpha` has not `columns` elements, [`Error::Size`] if `columns` is zero or does
-    /// not divide that length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length or `alpha` does not have `columns` elements,
+    /// [`Error::Size`] if `columns` is zero or does not divide that length; [`Error::Hip`].
     pub fn rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -60,16 +60,18 @@ impl Kernels {
             .grid(rows)
             .block(block(columns));
         let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(block(columns) as i32).arg(eps);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements, `alpha` has columns.
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
+        // rows*columns elements, `alpha` has columns.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// `y = (x - mean) / √(variance + eps) · alpha + beta` of each row of `columns` elements, in f32 and rounded once.
+    /// `y = (x - mean) / √(variance + eps) · alpha + beta` of each row of `columns` elements, in f32 and
+    /// rounded once.
     ///
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm).
-    #[expect(clippy::too_many_arguments, reason = "a norm has so many")]
+    #[expect(clippy::too_many_arguments, reason = "a norm has this many")]
     pub fn layer_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -102,12 +104,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// The residual stream of a transformer: `residual = x + residual`, rounded, and `y = residual / √(mean(residual²) + eps) · alpha`, of each
-    /// row of `columns` elements. The results are those of an addition and an [`rms_norm`](Self::rms_norm), in one pass over memory less.
+    /// The residual stream of a transformer: `residual = x + residual`, rounded, and `y = residual /
+    /// √(mean(residual²) + eps) · alpha`, of each row of `columns` elements. The results are those of an
+    /// addition and an [`rms_norm`](Self::rms_norm), with one pass over memory less.
     ///
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm), and [`Error::Length`] if `residual` has another length than `x`.
-    #[expect(clippy::too_many_arguments, reason = "two operations have so many")]
+    #[expect(clippy::too_many_arguments, reason = "two operations have this many")]
     pub fn add_rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -132,11 +135,12 @@ impl Kernels {
             .launch(stream)
             .grid(rows)
             .block(block(columns));
-        // what is read of the residual is what is written
+        // the residual is both read and written
         let read = residual.address();
         let launch = launch.arg(x).arg(read).arg(alpha).arg(residual).arg(y).arg(columns).arg(eps);
-        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all three, which have rows*columns; each thread reads an
-        // element of `residual` before it writes it. The borrow of `residual` is held by the launch.
+        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all three, which have
+        // rows*columns; each thread reads an element of `residual` before it writes it. The borrow of
+        // `residual` is held by the launch.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -144,8 +148,8 @@ impl Kernels {
     /// `y = x / max(√(Σx²), eps)` of each row of `columns` elements: rows of length 1.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that length;
-    /// [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide that length; [`Error::Hip`].
     pub fn l2_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -164,17 +168,20 @@ impl Kernels {
         let launch =
             self.of::<T>(&modules::NORM, &names!("l2norm"))?.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(x).arg(y).arg(columns).arg(eps);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
+        // rows*columns elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// `y = (x - mean) / √(variance + eps) · alpha + beta`, mean and variance being those of each group of channels of each element of a batch;
-    /// `x` and `y` are batch × channels × spatial, `alpha` and `beta` have a number for each channel.
+    /// `y = (x - mean) / √(variance + eps) · alpha + beta`, with the mean and variance of each group of
+    /// channels of each element of a batch. `x` and `y` are batch × channels × spatial; `alpha` and `beta`
+    /// have a number for each channel.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length or a weight has not `channels` elements, [`Error::Size`] if `channels` or `spatial`
-    /// is zero, `groups` does not divide `channels`, or their product not the length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length or a weight does not have `channels` elements,
+    /// [`Error::Size`] if `channels` or `spatial` is zero, `groups` does not divide `channels`, or `channels *
+    /// spatial` does not divide the length; [`Error::Hip`].
     pub fn group_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -219,7 +226,8 @@ impl Kernels {
             .arg(wide_groups)
             .arg(spatial)
             .arg(eps);
-        // SAFETY: workgroup b reads and writes the elements of one group, of which there are batch*groups; channels are below `channels`.
+        // SAFETY: workgroup b reads and writes the elements of one group, of which there are batch*groups;
+        // channels are below `channels`.
         unsafe { launch.enqueue()? };
         Ok(())
     }

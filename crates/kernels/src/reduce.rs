@@ -23,7 +23,7 @@ pub enum ReduceOp {
     Min,
 }
 
-/// A type of which [`Kernels::argmax`] and [`Kernels::argmin`] exist: f32, f16, bf16, f64, u8, u32 and i64.
+/// A type for which [`Kernels::argmax`] and [`Kernels::argmin`] exist: f32, f16, bf16, f64, u8, u32 and i64.
 ///
 /// ```compile_fail,E0277
 /// fn reduces<T: kernels::ReduceElement>() {}
@@ -40,7 +40,7 @@ pub(crate) fn block(elements: usize) -> u32 {
     whole_waves(WAVE, elements)
 }
 
-/// How many rows of `columns` elements there are; the number of workgroups, each for one.
+/// The number of rows of `columns` elements, and thus of workgroups.
 pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> Result<u32> {
     if columns == 0 || !elements.is_multiple_of(columns) {
         let problem = "must be at least 1 and divide the number of elements";
@@ -50,10 +50,12 @@ pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> 
 }
 
 impl Kernels {
-    /// Combines each `group` consecutive elements of `x` into one element of `out`; the last group may be shorter.
+    /// Combines every `group` consecutive elements of `x` into one element of `out`; the last group may be
+    /// shorter.
     ///
     /// # Errors
-    /// [`Error::Length`] if `out` has not one element per group, [`Error::Size`] if `group` is zero; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has one element per group, [`Error::Size`] if `group` is zero;
+    /// [`Error::Hip`].
     pub fn reduce<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -70,12 +72,13 @@ impl Kernels {
         self.by_groups("reduce", &names, stream, x.into(), group, out.into())
     }
 
-    /// Where in each `group` consecutive elements of `x` the largest is, the first of equal ones; the last group may be shorter. A search
-    /// from the group's first element on finds it: a NaN there is the result, and elsewhere is passed over.
+    /// The index of the largest of every `group` consecutive elements of `x`; of equal ones, the first. The
+    /// last group may be shorter. The search begins at the group's first element: a NaN there is the result;
+    /// a NaN elsewhere is ignored.
     ///
     /// # Errors
-    /// [`Error::Length`] if `out` has not one index per group, [`Error::Size`] if `group` is zero or groups have more than 2³² − 1
-    /// elements; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has one index per group, [`Error::Size`] if `group` is zero or groups
+    /// have more than 2³² − 1 elements; [`Error::Hip`].
     pub fn argmax<'a, T: ReduceElement>(
         &'a self,
         stream: &'a Stream,
@@ -86,7 +89,7 @@ impl Kernels {
         self.arg_extreme(stream, "argmax", &names!("fast_argmax"), x.into(), group, out.into())
     }
 
-    /// As [`argmax`](Self::argmax), of the smallest element.
+    /// As [`argmax`](Self::argmax), for the smallest element.
     ///
     /// # Errors
     /// As there.
@@ -109,13 +112,13 @@ impl Kernels {
         group: usize,
         out: DeviceSliceMut<'a, u32>,
     ) -> Result<()> {
-        // A group has no more elements than there are, and indices in it are of 32 bits.
+        // A group is no longer than the tensor, and indices in it have 32 bits.
         let group = group.min(x.len().max(1));
         check_u32(operation, "group", group)?;
         self.by_groups(operation, names, stream, x, group, out)
     }
 
-    /// `names` are kernels that make one element of `out` of each group.
+    /// `names` are kernels that compute one element of `out` from each group.
     fn by_groups<'a, T: Number, O: DeviceCopy>(
         &'a self,
         operation: &'static str,
@@ -144,7 +147,8 @@ impl Kernels {
             .arg(DeviceAddress(0))
             .arg(x)
             .arg(out);
-        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; there is an `out` for each.
+        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; `out` has an
+        // element for each.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -152,8 +156,8 @@ impl Kernels {
     /// Softmax of each row of `columns` elements, computed in f32.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that
-    /// length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide that length; [`Error::Hip`].
     pub fn softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -176,7 +180,8 @@ impl Kernels {
             .arg(x)
             .arg(y)
             .arg(check_counted(operation, "columns", columns)?);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
+        // rows*columns elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }

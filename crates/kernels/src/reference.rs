@@ -1,7 +1,7 @@
-//! The same operations on the CPU in f64, and comparison within a bound that follows from the arithmetic.
+//! The same operations on the CPU in f64, and comparisons within a bound derived from the arithmetic.
 //!
-//! Every expected value comes with the largest error that a correct kernel may have: rounding to the element type, plus what
-//! f32 arithmetic loses on the way. A comparison therefore has no tolerance to tune.
+//! Every expected value comes with the largest error that a correct kernel may have: rounding to the element
+//! type, plus what f32 arithmetic loses. A comparison therefore needs no tuned tolerance.
 
 use crate::Element;
 
@@ -22,7 +22,7 @@ pub struct Expected {
 pub struct Comparison {
     /// The largest absolute error.
     pub max_error: f64,
-    /// The largest error as a fraction of what was allowed at its element; at most 1 is right.
+    /// The largest error as a fraction of what its element allows; at most 1 is correct.
     pub worst: f64,
     /// The element with the worst fraction.
     pub at: usize,
@@ -36,14 +36,15 @@ impl Comparison {
     }
 }
 
-/// Half the distance between the numbers of an element type around a value: the largest error of rounding to it.
+/// Half the distance between the numbers of an element type around a value: the largest error of rounding to
+/// it.
 fn half_step<T: Element>(value: f64) -> f64 {
     let exponent_only = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
     (T::UNIT_ROUNDOFF * exponent_only).max(T::UNDERFLOW)
 }
 
-/// Compares a result with what was expected. A NaN where a number was expected, a missing or a surplus element count as an
-/// infinite error.
+/// Compares a result with what was expected. A NaN where a number was expected, a missing or a surplus
+/// element count as an infinite error.
 pub fn compare<T: Element>(got: &[T], expected: impl IntoIterator<Item = Expected>) -> Comparison {
     let mut comparison = Comparison { max_error: 0.0, worst: 0.0, at: 0 };
     let mut judge = |at: usize, error: f64, allowed: f64| {
@@ -103,8 +104,8 @@ pub fn softmax<T: Element>(x: &[T], columns: usize) -> Vec<Expected> {
         let sum: f64 = exps.iter().sum();
         for (x, exp) in row.iter().zip(exps) {
             let value = exp / sum;
-            // the subtraction's rounding is an error of the exponent; two expf and the sum of positive terms err by a few
-            // units each, the tree of partial sums by one per level
+            // the subtraction's rounding is an error of the exponent; two expf and the sum of positive terms
+            // err by a few units each, the tree of partial sums by one per level
             let levels = (columns as f64).log2().ceil() + 1.0;
             let relative = U32 * ((max - x.to_f64()).abs() + levels + 8.0);
             expected.push(Expected { value, slack: relative * value });
@@ -113,11 +114,12 @@ pub fn softmax<T: Element>(x: &[T], columns: usize) -> Vec<Expected> {
     expected
 }
 
-/// `alpha * A * B + beta * C`, row-major: `a` is m×k, `b` k×n, `c` and the result m×n. `c` is not read where `beta` is zero.
+/// `alpha * A * B + beta * C`, row-major: `a` is m×k, `b` k×n, `c` and the result m×n. `c` is not read where
+/// `beta` is zero.
 ///
 /// # Panics
 /// If a slice is shorter than its matrix.
-#[expect(clippy::too_many_arguments, reason = "the signature of GEMM is what it is")]
+#[expect(clippy::too_many_arguments, reason = "the signature of GEMM has this many")]
 pub fn gemm<T: Element>(
     m: usize,
     n: usize,
@@ -144,8 +146,8 @@ pub fn gemm<T: Element>(
         for column in 0..n {
             let product = f64::from(alpha) * sums[column];
             let added = if beta == 0.0 { 0.0 } else { f64::from(beta) * c[row * n + column].to_f64() };
-            // k roundings that each err by at most U32 of the partial sum; they are independent, so that their sum grows with
-            // √k, and four times that is never reached by a right kernel
+            // k roundings, each with an error of at most U32 of the partial sum. They are independent, so
+            // their sum grows with √k; a correct kernel never reaches four times that
             let accumulated = 4.0 * (k as f64).sqrt() * U32 * f64::from(alpha).abs() * magnitudes[column];
             let slack = accumulated + 3.0 * U32 * (product.abs() + added.abs());
             expected.push(Expected { value: product + added, slack });

@@ -1,4 +1,4 @@
-//! Rotary embeddings, with the ways that models of long contexts stretch them.
+//! Rotary embeddings, and how models stretch them for long contexts.
 
 use std::f64::consts::{PI, TAU};
 
@@ -19,7 +19,7 @@ pub enum RopeStyle {
     Interleaved,
 }
 
-/// How frequencies change for contexts longer than those of the training.
+/// How frequencies change for contexts longer than those used in training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RopeScaling {
     /// Not at all.
@@ -29,13 +29,14 @@ pub enum RopeScaling {
         /// The factor.
         factor: f64,
     },
-    /// The base becomes `base · factor^(n / (n - 2))` for n rotated elements: the highest frequency stays, the lowest is divided by the factor.
+    /// The base becomes `base · factor^(n / (n - 2))` for n rotated elements: the highest frequency stays,
+    /// the lowest is divided by the factor.
     Ntk {
         /// The factor.
         factor: f64,
     },
-    /// YaRN: frequencies of many turns in the training's context stay, those of few are divided by the factor, and between the two lies a
-    /// ramp over the pairs. Cosines and sines are multiplied by `attention_factor`.
+    /// YaRN: frequencies with many turns in the training context stay, those with few are divided by the
+    /// factor, with a ramp over the pairs in between. Cosines and sines are multiplied by `attention_factor`.
     Yarn {
         /// The factor.
         factor: f64,
@@ -45,11 +46,12 @@ pub enum RopeScaling {
         beta_fast: f64,
         /// Turns up to which a frequency is divided; 1 in the paper.
         beta_slow: f64,
-        /// None: `0.1 · ln(factor) + 1`, and 1 for factors up to 1.
+        /// `None` means `0.1 · ln(factor) + 1`, and 1 for factors up to 1.
         attention_factor: Option<f64>,
     },
-    /// Llama 3.1's: wavelengths up to `original_context / high_frequency_factor` stay, those from `original_context / low_frequency_factor`
-    /// on are divided by the factor, and between the two frequencies are interpolated.
+    /// Llama 3.1's: wavelengths up to `original_context / high_frequency_factor` stay, those from
+    /// `original_context / low_frequency_factor` are divided by the factor, and frequencies in between are
+    /// interpolated.
     Llama3 {
         /// The factor.
         factor: f64,
@@ -73,9 +75,10 @@ pub enum RopeScaling {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
-    /// How many elements of each head are rotated, the first ones: an even number.
+    /// The number of elements rotated, at the beginning of each head: an even number.
     pub rotary: usize,
-    /// The base of frequencies: pair `i` turns by `base^(-2i / rotary)` radians from a position to the next.
+    /// The base of frequencies: pair `i` turns by `base^(-2i / rotary)` radians from one position to the
+    /// next.
     pub base: f64,
     /// How frequencies change.
     pub scaling: RopeScaling,
@@ -88,7 +91,7 @@ impl Rope {
         Self { rotary, base: 10_000.0, scaling: RopeScaling::None }
     }
 
-    /// Radians from a position to the next for each pair.
+    /// For each pair, the radians from one position to the next.
     ///
     /// # Errors
     /// [`Error::Size`] if `rotary` is odd.
@@ -107,7 +110,7 @@ impl Rope {
             // the only frequency is the highest
             RopeScaling::Ntk { .. } => plain(self.base, i),
             RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, .. } => {
-                // the pair, a fraction too, whose frequency makes so many turns in the context
+                // the pair, possibly a fraction, whose frequency makes this many turns in the context
                 let pair = |turns: f64| n * (original_context / (turns * TAU)).ln() / (2.0 * self.base.ln());
                 let (first, last) = (pair(beta_fast).floor().max(0.0), pair(beta_slow).ceil().min(n - 1.0));
                 let ramp = ((i as f64 - first) / (last - first).max(0.001)).clamp(0.0, 1.0);
@@ -125,7 +128,7 @@ impl Rope {
         Ok((0..rotary / 2).map(frequency).collect())
     }
 
-    /// What cosines and sines are multiplied by.
+    /// The factor of cosines and sines.
     #[must_use]
     pub fn attention_factor(&self) -> f64 {
         match self.scaling {
@@ -151,7 +154,7 @@ impl RopeFrequencies {
     }
 }
 
-/// Where heads lie: their size, how many a token has, and distances in elements.
+/// Where heads are: their size, the number for each token, and distances in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heads {
     /// Heads of a token.
@@ -171,7 +174,7 @@ impl Heads {
         Self { heads, size, token_stride: heads.saturating_mul(size), head_stride: size }
     }
 
-    /// One past the last element of so many tokens; none if that is no number.
+    /// One past the last element of this many tokens; `None` on overflow.
     pub(crate) fn end(&self, tokens: usize) -> Option<usize> {
         if tokens == 0 || self.heads == 0 || self.size == 0 {
             return Some(0);
@@ -180,7 +183,7 @@ impl Heads {
         (self.heads - 1).checked_mul(self.head_stride)?.checked_add(tokens)?.checked_add(self.size)
     }
 
-    /// Refuses a buffer that does not have the heads of so many tokens, and heads that are in one place.
+    /// Refuses a buffer too short for the heads of this many tokens, and heads that overlap.
     pub(crate) fn check(
         &self,
         operation: &'static str,
@@ -213,7 +216,8 @@ impl Kernels {
         Ok(RopeFrequencies { frequencies, scale: rope.attention_factor() as f32 })
     }
 
-    /// Cosines and sines for each position: `positions.len()` rows of [`RopeFrequencies::half`] elements. Angles are computed in f64.
+    /// Cosines and sines for each position: `positions.len()` rows of [`RopeFrequencies::half`] elements.
+    /// Angles are computed in f64.
     ///
     /// # Errors
     /// [`Error::Length`] if `cos` or `sin` has another length; [`Error::Hip`].
@@ -243,17 +247,19 @@ impl Kernels {
             .arg(frequencies.scale)
             .arg(cos)
             .arg(sin);
-        // SAFETY: tokens positions and half frequencies are read, tokens*half elements of both results written.
+        // SAFETY: the kernel reads `tokens` positions and `half` frequencies, and writes tokens*half elements
+        // of both results.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// Rotates the heads of each token by its row of [`rope_table`](Self::rope_table): `y` receives `x`, of whose heads the first
-    /// `2 · cos.len() / tokens` elements are rotated.
+    /// Rotates the heads of each token by its row of [`rope_table`](Self::rope_table): `y` receives `x`, with
+    /// the first `2 · cos.len() / tokens` elements of each head rotated.
     ///
     /// # Errors
-    /// [`Error::Length`] if `sin` is not as long as `cos` or a buffer does not have the heads of so many tokens, [`Error::Size`] if `tokens` does
-    /// not divide the tables or a head has fewer elements than are rotated, [`Error::Layout`] if heads of `y` overlap; [`Error::Hip`].
+    /// [`Error::Length`] if `sin` is not as long as `cos` or a buffer is too short for the heads of this many
+    /// tokens, [`Error::Size`] if `tokens` does not divide the tables or a head has less than the number of
+    /// rotated elements, [`Error::Layout`] if heads of `y` overlap; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn rope<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -297,7 +303,7 @@ impl Kernels {
         self.rotate(operation, stream, style, tokens, (cos.into(), sin.into()), None, heads, x.into(), heads)
     }
 
-    /// In place where there is no `x`.
+    /// In place if there is no `x`.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     fn rotate<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -332,8 +338,8 @@ impl Kernels {
         let launch =
             launch.arg(from.token_stride).arg(from.head_stride).arg(to.token_stride).arg(to.head_stride);
         let launch = launch.arg(u32::from(style == RopeStyle::Interleaved));
-        // SAFETY: both tensors have the heads, each work-item reads the elements that it writes before it does, and no two elements of `y` are in
-        // one place; the tables have tokens*rotary/2 elements.
+        // SAFETY: both tensors have the heads, each work-item reads its elements before it writes them, and
+        // no two elements of `y` overlap; the tables have tokens*rotary/2 elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -378,7 +384,8 @@ mod tests {
         assert!(scaled.iter().zip(&plain).all(|(scaled, plain)| scaled <= plain));
     }
 
-    /// The ends of the ramp by the paper's formula for DeepSeek's configuration: 64 rotated elements, base 10,000, a context of 4096.
+    /// The ends of the ramp by the paper's formula for DeepSeek's configuration: 64 rotated elements, base
+    /// 10,000, a context of 4096.
     #[test]
     fn yarn_ramps_between_the_two() {
         let scaling = RopeScaling::Yarn {

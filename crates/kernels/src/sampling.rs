@@ -9,13 +9,13 @@ use crate::reduce::rows;
 use crate::topk::row_block;
 use crate::{Float, modules};
 
-/// What becomes of the logits of tokens that have occurred.
+/// How the logits of tokens that have occurred change.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Penalties {
-    /// A logit above zero is divided by it, another one multiplied; 1 changes nothing.
+    /// A logit above zero is divided by it, any other is multiplied by it; 1 changes nothing.
     pub repetition: f32,
-    /// Subtracted as often as the token has occurred.
+    /// Subtracted once for each occurrence of the token.
     pub frequency: f32,
     /// Subtracted once.
     pub presence: f32,
@@ -28,22 +28,23 @@ impl Default for Penalties {
     }
 }
 
-/// How a token is drawn: each rule leaves some tokens, of those that the one before leaves.
+/// How a token is drawn: each rule keeps some of the tokens that the previous one kept.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Sampling {
-    /// Logits are divided by it. Zero, or less: the first of the largest logits, whatever the other rules are.
+    /// Logits are divided by it. At zero or below, the first of the largest logits is chosen, whatever the
+    /// other rules are.
     pub temperature: f32,
-    /// The most probable tokens that together are so probable, the one that reaches it included; 1 leaves all.
+    /// Keeps the most probable tokens that together reach this probability; 1 keeps all.
     pub top_p: f32,
-    /// Tokens of at least so many times the largest probability; 0 leaves all.
+    /// Keeps tokens with at least this fraction of the largest probability; 0 keeps all.
     pub min_p: f32,
-    /// So many of the most probable tokens, before the other rules; 0 leaves all.
+    /// Keeps this many of the most probable tokens, before the other rules; 0 keeps all.
     pub top_k: u32,
 }
 
 impl Default for Sampling {
-    /// By the probabilities as they are.
+    /// Draws by the unchanged probabilities.
     fn default() -> Self {
         Self { temperature: 1.0, top_p: 1.0, min_p: 0.0, top_k: 0 }
     }
@@ -55,11 +56,12 @@ impl Sampling {
 }
 
 impl Kernels {
-    /// Counts tokens: adds 1 to column `token` of row r of `counts`, rows of `columns` elements, for each token of row r of `tokens`. Tokens that
-    /// are no column are not counted.
+    /// Counts tokens: for each token of row r of `tokens`, adds 1 to column `token` of row r of `counts`,
+    /// whose rows have `columns` elements. Tokens without a column are not counted.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `counts`, or the tokens are not the same number for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `counts`, or the number of tokens is not a
+    /// multiple of the rows; [`Error::Hip`].
     pub fn count_tokens<'a>(
         &'a self,
         stream: &'a Stream,
@@ -80,7 +82,8 @@ impl Kernels {
         let length = tokens.len() / rows;
         let launch = launch_1d(self.function(&modules::SAMPLING, "count_tokens")?, stream, tokens.len());
         let launch = launch.arg(tokens).arg(rows).arg(length).arg(columns).arg(counts);
-        // SAFETY: the kernel reads rows*length tokens, and counts those below columns in rows*columns elements.
+        // SAFETY: the kernel reads rows*length tokens, and counts those below columns in rows*columns
+        // elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -88,8 +91,8 @@ impl Kernels {
     /// Changes the logits of tokens that have occurred; each row of `columns` elements has its own penalties.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if `counts` has not as many elements as `logits` or
-    /// `penalties` not one for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `counts`
+    /// has as many elements as `logits`, and `penalties` one for each row; [`Error::Hip`].
     pub fn penalize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -114,15 +117,16 @@ impl Kernels {
         Ok(())
     }
 
-    /// Draws a token for each row of `columns` logits: the first whose probability, added to those of all before it, exceeds the row's
-    /// number in `uniforms`, which is one of [0, 1). Equal arguments give equal tokens, on any device whose `expf` is the same.
+    /// Draws a token for each row of `columns` logits: the first whose probability, added to those of all
+    /// before it, exceeds the row's number in `uniforms`, which lies in [0, 1). Equal arguments give equal
+    /// tokens, on any device whose `expf` is the same.
     ///
-    /// Of equal logits, the first are the more probable ones. A NaN is never drawn. A row without a number above -∞ gives [`u32::MAX`].
-    /// Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
+    /// Of equal logits, the first are the more probable ones. A NaN is never drawn. A row without a number
+    /// above -∞ gives [`u32::MAX`]. Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if `settings`, `uniforms` or `tokens` has not an
-    /// element for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `settings`,
+    /// `uniforms` and `tokens` have an element for each row; [`Error::Hip`].
     pub fn sample<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,

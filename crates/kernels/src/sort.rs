@@ -1,4 +1,4 @@
-//! The order of rows.
+//! Sorting of rows.
 
 use hip::{DeviceBuffer, DeviceSliceMut, Stream};
 
@@ -10,8 +10,8 @@ use crate::library::{Kernels, Names, names};
 use crate::view::{View, ViewMut};
 use crate::{Number, modules};
 
-/// The longest row that a workgroup sorts, and the runs of longer ones: a power of two. Its order takes 8 KiB of LDS, so that eight
-/// workgroups fit into a compute unit.
+/// The longest row that a workgroup sorts, and the length of runs in longer rows: a power of two. Its indices
+/// take 8 KiB of LDS, so that eight workgroups fit into a compute unit.
 const RUN: usize = 2048;
 
 /// Which end of a row comes first.
@@ -23,7 +23,7 @@ pub enum Order {
     Descending,
 }
 
-/// The kernels for an order: one workgroup for a run, merging runs.
+/// The kernels for an order: one sorts a run in a workgroup, the other merges runs.
 fn kernels(order: Order) -> (&'static Names, &'static Names) {
     match order {
         Order::Ascending => (&names!("asort_runs_asc"), &names!("asort_merge_asc")),
@@ -32,15 +32,16 @@ fn kernels(order: Order) -> (&'static Names, &'static Names) {
 }
 
 impl Kernels {
-    /// The indices of each row's elements in order: `x[row, out[row, 0]]` comes first. A row is the last dimension. Equal elements keep their
-    /// order, zeros of either sign too.
+    /// The indices of each row's elements in order: `x[row, out[row, 0]]` comes first. Rows lie along the
+    /// last dimension. Equal elements keep their order, including zeros of either sign.
     ///
-    /// Rows of up to 2048 elements are sorted in LDS by a bitonic network. Longer ones are sorted in runs of that length, which are merged in
-    /// pairs until one is left; that takes a second array of indices.
+    /// Rows of up to 2048 elements are sorted in LDS by a bitonic network. Longer ones are sorted in runs of
+    /// that length, which are merged in pairs until one is left. This needs a second array of indices.
     ///
     /// # Errors
-    /// [`Error::Shape`] or [`Error::Length`] if `x` and `out` are not of one shape, [`Error::NotContiguous`] of either, [`Error::Size`] for
-    /// rows or runs that cannot be counted in 32 bits, or without dimensions; [`Error::Hip`].
+    /// [`Error::Shape`] or [`Error::Length`] if `x` and `out` differ in shape, [`Error::NotContiguous`] of
+    /// either, [`Error::Size`] without dimensions, or for rows or runs that cannot be counted in 32 bits;
+    /// [`Error::Hip`].
     pub fn argsort<'a, T: Number>(
         &'a self,
         stream: &'a Stream,
@@ -64,7 +65,7 @@ impl Kernels {
                 operation,
                 parameter: "rank",
                 got: 0,
-                problem: "there have to be rows, at least one",
+                problem: "must be at least 1: there are no rows to sort",
             });
         };
         if all.elements() == 0 {
@@ -82,7 +83,8 @@ impl Kernels {
             let launch = sort.launch(stream).grid(groups).block(block(run_length));
             let launch = launch.dynamic_lds(run_length as u32 * size_of::<u32>() as u32);
             let launch = launch.arg(x).arg(to).arg(columns_u32).arg(run_length as u32);
-            // SAFETY: the workgroups sort rows * runs runs; each reads its part of x and writes the same part of the target.
+            // SAFETY: the workgroups sort rows * runs runs; each reads its part of x and writes the same part
+            // of the target.
             unsafe { launch.enqueue() }
         };
         if runs == 1 {
@@ -100,7 +102,8 @@ impl Kernels {
         for pass in 0..passes {
             let launch = merge.launch(stream).arg(x).arg(from.as_slice()).arg(to.reborrow()).arg(rows as u64);
             let launch = launch.arg(columns_u32).arg((run_length as u32) << pass);
-            // SAFETY: the kernel reads x and the source, which holds columns of each row, and writes as many places of the target.
+            // SAFETY: the kernel reads x and the source, which holds the column indices of each row, and
+            // writes as many places of the target.
             unsafe { run(rows * columns, launch)? };
             std::mem::swap(&mut from, &mut to);
         }

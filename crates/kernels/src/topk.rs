@@ -7,24 +7,24 @@ use crate::library::{Kernels, names};
 use crate::reduce::rows;
 use crate::{Float, modules};
 
-/// The most elements that [`Kernels::top_k`] finds in a row.
+/// The maximum number of elements that [`Kernels::top_k`] finds in a row.
 pub const MOST_TOP_K: usize = 256;
 /// Work-items for a row: rows are usually few and long.
 pub(crate) const ROW_BLOCK: u32 = 1024;
 
-/// Work-items for a row of so many elements.
+/// Work-items for a row of this many elements.
 pub(crate) fn row_block(columns: usize) -> u32 {
     // a multiple of the largest wave
     columns.min(ROW_BLOCK as usize).next_multiple_of(64) as u32
 }
 
 impl Kernels {
-    /// The `k` largest elements of each row of `columns` elements, sorted from the largest on, and their columns. A NaN counts as larger than
-    /// every number; of equal elements the first come first.
+    /// The `k` largest elements of each row of `columns` elements, sorted in descending order, and their
+    /// columns. A NaN counts as larger than every number; of equal elements, the first come first.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `x`, or `k` is zero or more than `columns` or [`MOST_TOP_K`]; [`Error::Length`] if
-    /// a result has not `k` elements for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `x`, or `k` is zero or more than `columns` or
+    /// [`MOST_TOP_K`]; [`Error::Length`] unless each result has `k` elements for each row; [`Error::Hip`].
     pub fn top_k<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -39,7 +39,7 @@ impl Kernels {
         let rows = rows(operation, x.len(), columns)?;
         check_u32(operation, "columns", columns)?;
         if k == 0 || k > columns.min(MOST_TOP_K) {
-            let problem = "must be from 1 to the columns of a row and 256";
+            let problem = "must be from 1 to 256, and at most the columns of a row";
             return Err(Error::Size { operation, parameter: "k", got: k, problem });
         }
         check_length(operation, "values", values.len(), rows as usize * k)?;

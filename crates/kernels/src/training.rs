@@ -1,4 +1,4 @@
-//! What training needs beyond inference: gradients, the loss, the optimiser's step.
+//! Training: gradients, the loss, the optimiser's step.
 
 use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
@@ -9,11 +9,12 @@ use crate::library::{Kernels, names};
 use crate::reduce::{block, rows};
 use crate::{Float, modules};
 
-/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of `kernels/training.cu`, and 8 for each.
+/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of
+/// `kernels/training.cu`, and 8 for each column.
 const WEIGHT_COLUMNS: usize = 32;
 const WEIGHT_BLOCK: u32 = 256;
 
-/// The names of a kernel by the type of numbers of tokens, then by the element type.
+/// The names of a kernel by the type of token ids, then by the element type.
 macro_rules! by_index {
     ($prefix:literal) => {
         [
@@ -33,29 +34,29 @@ macro_rules! by_index {
 pub struct AdamW {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the mean of gradients stays from step to step.
+    /// How much of the mean of gradients is kept from step to step.
     pub beta1: f64,
-    /// The same of the mean of their squares.
+    /// The same for the mean of their squares.
     pub beta2: f64,
     /// Added to the square root.
     pub eps: f64,
-    /// Weights lose `rate · decay` of themselves in each step.
+    /// Weights shrink by the factor `1 - rate · decay` in each step.
     pub decay: f64,
     /// Gradients are multiplied by this first: to clip their norm, or to undo the scale of a loss.
     pub grad_factor: f64,
 }
 
 impl Default for AdamW {
-    /// PyTorch's: a rate of 0.001, betas of 0.9 and 0.999, an epsilon of 10⁻⁸, a decay of 0.01.
+    /// PyTorch's defaults: a rate of 0.001, betas of 0.9 and 0.999, an epsilon of 10⁻⁸, a decay of 0.01.
     fn default() -> Self {
         Self { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01, grad_factor: 1.0 }
     }
 }
 
-/// What [`Kernels::adamw`] keeps of parameters from step to step.
+/// The state of parameters that [`Kernels::adamw`] keeps from step to step.
 #[derive(Debug)]
 pub struct AdamWState<'a> {
-    /// The parameters in f32, where they are kept so beside those that are multiplied with.
+    /// The parameters in f32, if they are kept in addition to those used for multiplications.
     pub master: Option<DeviceSliceMut<'a, f32>>,
     /// The mean of gradients; zeros before the first step.
     pub mean: DeviceSliceMut<'a, f32>,
@@ -64,14 +65,15 @@ pub struct AdamWState<'a> {
 }
 
 impl Kernels {
-    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to `x`, by that of its result: `x_grad = add + …` of each row of `columns`
-    /// elements, in f32 and rounded once. `add` is the gradient of a residual connection around the norm. `scales` receives
-    /// `1 / √(mean(x²) + eps)` of each row, which [`rms_norm_weight_backward`](Self::rms_norm_weight_backward) needs.
+    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to `x`, from the gradient of its result:
+    /// `x_grad = add + …` for each row of `columns` elements, in f32 and rounded once. `add` is the gradient
+    /// of a residual connection around the norm. `scales` receives `1 / √(mean(x²) + eps)` of each row, which
+    /// [`rms_norm_weight_backward`](Self::rms_norm_weight_backward) needs.
     ///
     /// # Errors
-    /// [`Error::Length`] if buffers do not fit `x`, `alpha` has not `columns` elements or `scales` one for each row, [`Error::Size`] if
-    /// `columns` is zero or does not divide `x`; [`Error::Hip`].
-    #[expect(clippy::too_many_arguments, reason = "a norm's, and gradients")]
+    /// [`Error::Length`] unless the buffers fit `x`, `alpha` has `columns` elements and `scales` one for each
+    /// row, [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a norm, and gradients")]
     pub fn rms_norm_backward<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -104,17 +106,18 @@ impl Kernels {
         let launch = kernel.launch(stream).grid(rows).block(block(columns));
         let launch =
             launch.arg(x).arg(alpha).arg(grad).arg(add).arg(x_grad).arg(scales).arg(columns).arg(eps);
-        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all, `columns` of alpha and element r of `scales`.
+        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all, `columns` of alpha
+        // and element r of `scales`.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to its weights: of each column the sum over all rows, in f32 and rounded
-    /// once. `scales` are those of [`rms_norm_backward`](Self::rms_norm_backward).
+    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to its weights: for each column the sum over
+    /// all rows, in f32 and rounded once. `scales` come from [`rms_norm_backward`](Self::rms_norm_backward).
     ///
     /// # Errors
-    /// [`Error::Length`] if `grad` does not fit `x`, `scales` has not one element for each row or `alpha_grad` not `columns`,
-    /// [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
+    /// [`Error::Length`] unless `grad` fits `x`, `scales` has one element for each row and `alpha_grad` has
+    /// `columns`, [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
     pub fn rms_norm_weight_backward<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -134,14 +137,15 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_weight_backward"))?;
         let launch = kernel.launch(stream).grid(workgroups).block(WEIGHT_BLOCK);
         let launch = launch.arg(x).arg(scales).arg(grad).arg(alpha_grad).arg(rows as usize).arg(columns);
-        // SAFETY: rows*columns elements of both matrices and `rows` scales are read, `columns` elements written; the workgroup is of the
-        // size that the kernel is for.
+        // SAFETY: the kernel reads rows*columns elements of both matrices and `rows` scales, and writes
+        // `columns` elements; the workgroup has the size that the kernel expects.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with [`Activation::Silu`](crate::Activation::Silu)), by that of
-    /// its result; in f32 and rounded once.
+    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with
+    /// [`Activation::Silu`](crate::Activation::Silu)), from the gradient of its result; in f32 and rounded
+    /// once.
     ///
     /// # Errors
     /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
@@ -177,13 +181,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores, of which query `q` of `queries` sees the
-    /// first `columns - queries + q + 1`; zeros behind them. The queries are the last positions, and rows those of one head after the
-    /// other.
+    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores. Query `q`
+    /// of `queries` sees the first `columns - queries + q + 1`; the rest become zeros. The queries are the
+    /// last positions, and the rows of each head follow those of the previous one.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that length, or `queries`
-    /// is zero, more than `columns` or does not divide the rows; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide that length, or `queries` is zero, more than `columns` or does not divide the rows;
+    /// [`Error::Hip`].
     pub fn causal_softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -207,16 +212,19 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::TRAINING, &names!("softmax_causal"))?;
         let launch = kernel.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(x).arg(y).arg(queries).arg(columns).arg(scale);
-        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns; a query sees at least one column and at most all.
+        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns; a query sees at least one
+        // column and at most all.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of softmax by that of its result `probabilities`: `x_grad = scale · p · (grad − Σ p · grad)` of each row of `columns`
-    /// elements, with the factor that the scores were multiplied by.
+    /// The gradient of softmax from the gradient of its result `probabilities`: `x_grad = scale · p · (grad −
+    /// Σ p · grad)` for each row of `columns` elements. `scale` is the factor that the scores were multiplied
+    /// by.
     ///
     /// # Errors
-    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `columns` is zero or does not divide it; [`Error::Hip`].
+    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide it; [`Error::Hip`].
     pub fn softmax_backward<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -242,14 +250,15 @@ impl Kernels {
         Ok(())
     }
 
-    /// The loss of a classifier, `losses = −log softmax(logits)[target]` of each row of `columns` logits, and `factor` times its gradient.
-    /// A row whose target is no column's number, a negative one too, counts for nothing: its loss is 0, and so is its gradient.
+    /// The loss of a classifier, `losses = −log softmax(logits)[target]` for each row of `columns` logits,
+    /// and `factor` times its gradient. A row whose target is not a column, such as a negative one, is
+    /// ignored: its loss and gradient are 0.
     ///
     /// For the mean over rows, `factor` is the reciprocal of their number.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if there is not a target and a loss for each row
-    /// or `logits_grad` does not fit `logits`; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless there is a
+    /// target and a loss for each row and `logits_grad` fits `logits`; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "the loss and its gradient")]
     pub fn cross_entropy<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
@@ -275,18 +284,19 @@ impl Kernels {
         let name = by_index!("cross_entropy")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(logits).arg(targets).arg(losses).arg(logits_grad).arg(columns).arg(factor);
-        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, of which the target is one if it is read, and writes
-        // the same and loss r.
+        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, the target only if it is
+        // one of these, and writes the same elements and loss r.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row `ids[t]` of `table_grad`, the
-    /// rows of one id in f32 and in their order. An id that the table does not have is left out.
+    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row
+    /// `ids[t]` of `table_grad`. Rows with the same id are added in f32 and in order. An id that is not in
+    /// the table is ignored.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more, [`Error::Length`] if `grad` has
-    /// not a row for each id; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more,
+    /// [`Error::Length`] unless `grad` has a row for each id; [`Error::Hip`].
     pub fn embedding_backward<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
@@ -298,7 +308,7 @@ impl Kernels {
         let (grad, ids, table_grad) = (grad.into(), ids.into(), table_grad.into());
         let operation = "embedding_backward";
         if width == 0 || table_grad.len() % width != 0 {
-            let problem = "must be at least 1 and divide the number of the table's elements";
+            let problem = "must be at least 1 and divide the number of elements of the table";
             return Err(Error::Size { operation, parameter: "width", got: width, problem });
         }
         check_length(operation, "grad", grad.len(), ids.len().saturating_mul(width))?;
@@ -310,18 +320,18 @@ impl Kernels {
         let name = by_index!("embedding_backward")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(tokens).block(block(width));
         let launch = launch.arg(grad).arg(ids).arg(table_grad).arg(count).arg(width).arg(table_rows);
-        // SAFETY: a row for each token is read, and rows below those of the table are read and written, each by the workgroup of its first
-        // token.
+        // SAFETY: the kernel reads a row for each token, and reads and writes only rows of the table, each in
+        // the workgroup of its first token.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// One step of [`AdamW`], the `step`th, which counts from 1: the moments are corrected for having begun as zeros. Arithmetic is in f32;
-    /// where there are no parameters in f32 beside them, those of 16 bits are rounded in each step.
+    /// Step number `step` of [`AdamW`], counted from 1: the moments are corrected for starting as zeros.
+    /// Arithmetic is in f32. Without f32 parameters in the state, 16-bit parameters are rounded in each step.
     ///
     /// # Errors
-    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `step` is zero, [`Error::Value`] if a beta is negative or not
-    /// below 1, or another number of the optimiser is not finite; [`Error::Hip`].
+    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `step` is zero, [`Error::Value`]
+    /// if a beta is negative or not below 1, or another setting is not finite; [`Error::Hip`].
     pub fn adamw<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -356,7 +366,7 @@ impl Kernels {
 }
 
 impl AdamW {
-    /// The corrections of both moments, and the numbers before them, as the kernel takes them.
+    /// The settings and the corrections of both moments, as the kernel takes them.
     fn corrections(&self, step: usize) -> Result<([f32; 2], [f32; 6])> {
         let operation = "adamw";
         if step == 0 {
@@ -364,12 +374,17 @@ impl AdamW {
                 operation,
                 parameter: "step",
                 got: step,
-                problem: "and steps count from 1",
+                problem: "must be at least 1",
             });
         }
         for (parameter, got) in [("beta1", self.beta1), ("beta2", self.beta2)] {
             if !(0.0..1.0).contains(&got) {
-                return Err(Error::Value { operation, parameter, got, problem: "must be from 0 to below 1" });
+                return Err(Error::Value {
+                    operation,
+                    parameter,
+                    got,
+                    problem: "must be at least 0 and below 1",
+                });
             }
         }
         for (parameter, got) in
@@ -379,7 +394,8 @@ impl AdamW {
                 return Err(Error::Value { operation, parameter, got, problem: "must be finite" });
             }
         }
-        // Beyond, the correction is 1. Of the betas as the kernel has them: 1 - 0.999 differs from that by 0.001 %.
+        // Beyond this, the correction is 1. Computed from the f32 betas that the kernel uses: 1 - 0.999
+        // differs from theirs by 0.001 %.
         let step = i32::try_from(step).unwrap_or(i32::MAX);
         let correction = |beta: f64| (1.0 - f64::from(beta as f32).powi(step)) as f32;
         let steps = [self.grad_factor, self.rate, self.beta1, self.beta2, self.eps, self.decay];

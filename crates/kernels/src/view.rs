@@ -7,11 +7,12 @@ use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut};
 use crate::Element;
 use crate::error::{Error, Result};
 
-/// The most dimensions that a [`Layout`] can have.
+/// The maximum number of dimensions of a [`Layout`].
 pub const MAX_RANK: usize = 8;
 
-/// Where a tensor's elements lie: its shape, the distance from one element to the next in each dimension, and where the first one is, all
-/// in elements. The outermost dimension comes first. A tensor without dimensions has one element.
+/// Where a tensor's elements are: its shape, the distance from one element to the next in each dimension, and
+/// the place of the first one, all in elements. The outermost dimension comes first. A tensor without
+/// dimensions has one element.
 ///
 /// ```
 /// use kernels::Layout;
@@ -38,19 +39,19 @@ pub struct Layout {
 #[non_exhaustive]
 pub enum LayoutError {
     /// More dimensions than [`MAX_RANK`].
-    #[error("{0} dimensions, and at most {MAX_RANK} are supported")]
+    #[error("{0} dimensions, but at most {MAX_RANK} are supported")]
     Rank(usize),
-    /// There is not one stride for each dimension, or not every axis is named once.
-    #[error("{got} {what}, {rank} are needed")]
+    /// The number of strides or axes is not the number of dimensions.
+    #[error("{got} {what}, but {rank} are needed")]
     Count {
-        /// What there are too few or too many of.
+        /// What is too few or too many.
         what: &'static str,
         /// How many there are.
         got: usize,
         /// The dimensions.
         rank: usize,
     },
-    /// An axis that the tensor does not have, or has been named before.
+    /// An axis that does not exist or is named twice.
     #[error("axis {axis} of {rank} dimensions does not exist or occurs twice")]
     Axis {
         /// The axis.
@@ -58,7 +59,7 @@ pub enum LayoutError {
         /// The dimensions.
         rank: usize,
     },
-    /// More than there is along an axis.
+    /// A range that exceeds an axis.
     #[error("elements {start} to {start} + {len} of an axis of {extent}")]
     Range {
         /// The first one.
@@ -71,23 +72,23 @@ pub enum LayoutError {
     /// A shape cannot be broadcast to another.
     #[error("{from:?} cannot be broadcast to {to:?}")]
     Broadcast {
-        /// The shape there is.
+        /// The shape of the tensor.
         from: Box<[usize]>,
-        /// The shape asked for.
+        /// The requested shape.
         to: Box<[usize]>,
     },
-    /// The number of elements, or a place of one, does not fit into the address space.
+    /// The number of elements, or the place of one, does not fit into the address space.
     #[error("the elements of {0:?} with these strides cannot be addressed")]
     TooLarge(Box<[usize]>),
-    /// An element would lie behind the end of the memory.
-    #[error("the last element is number {last}, and the memory has {len}")]
+    /// An element would lie beyond the end of the memory.
+    #[error("the last element is number {last}, but the memory has {len}")]
     OutOfBounds {
         /// The place of the last element.
         last: usize,
         /// Elements of the memory.
         len: usize,
     },
-    /// Elements that are to be written may be the same place.
+    /// Elements to be written may overlap.
     #[error(
         "a tensor of {shape:?} with strides {strides:?} may have two elements in one place, and cannot be written"
     )]
@@ -110,13 +111,13 @@ impl Layout {
         let used = strides.get_mut(..shape.len()).ok_or(LayoutError::Rank(shape.len()))?;
         for (place, &extent) in used.iter_mut().zip(shape).rev() {
             *place = stride;
-            // With no elements at all, strides are never used.
+            // Without elements, strides are never used.
             stride = stride.checked_mul(extent.max(1)).ok_or_else(|| LayoutError::TooLarge(shape.into()))?;
         }
         Self::with_strides(shape, &strides[..shape.len()], 0)
     }
 
-    /// Any strides: zero repeats the elements. The first element is number `start` of the memory.
+    /// Any strides; a stride of zero repeats the elements. The first element is number `start` of the memory.
     ///
     /// # Errors
     /// [`LayoutError::Rank`], [`LayoutError::Count`], [`LayoutError::TooLarge`].
@@ -140,19 +141,19 @@ impl Layout {
         let mut elements = Some(1_usize);
         let mut last = Some(self.start);
         for (&extent, &stride) in self.shape().iter().zip(self.strides()) {
-            // The kernels multiply the extents, whatever there are zeros of.
+            // The kernels multiply the extents even if some are zero.
             elements = elements.and_then(|elements| elements.checked_mul(extent.max(1)));
             last =
                 extent.saturating_sub(1).checked_mul(stride).and_then(|distance| last?.checked_add(distance));
         }
-        // One past the last is a number, too.
+        // One past the last place must also be representable.
         match (elements, last.and_then(|last| last.checked_add(1))) {
             (Some(_), Some(_)) => Ok(self),
             _ => Err(too_large()),
         }
     }
 
-    /// How many dimensions there are.
+    /// The number of dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
@@ -194,7 +195,7 @@ impl Layout {
             })
     }
 
-    /// One past the place of the last element; the start, if there are none.
+    /// One past the place of the last element; the start if there are no elements.
     #[must_use]
     pub fn end(&self) -> usize {
         if self.elements() == 0 {
@@ -204,8 +205,9 @@ impl Layout {
         self.start + distances.sum::<usize>() + 1
     }
 
-    /// Whether it is certain that no two elements are in one place: from the smallest stride to the largest, each dimension steps over all
-    /// of those before. Strides that interleave without meeting are not recognised.
+    /// Whether it is certain that no two elements share a place: from the smallest stride to the largest,
+    /// each dimension steps over all previous ones. Strides that interleave without meeting are not
+    /// recognised.
     #[must_use]
     pub fn is_injective(&self) -> bool {
         if self.elements() == 0 {
@@ -271,7 +273,7 @@ impl Layout {
         if start.checked_add(len).is_none_or(|end| end > extent) {
             return Err(LayoutError::Range { start, len, extent });
         }
-        // With nothing left, no place needs to exist, and the start stays where it is.
+        // With no elements left, no place needs to exist, and the start is unchanged.
         if len > 0 {
             self.start += start * self.strides[axis];
         }
@@ -279,7 +281,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Repeated to a shape: dimensions of one element, and those that the shape has more on the outside.
+    /// Repeated to a shape: dimensions of one element are repeated, and outer dimensions are added.
     ///
     /// # Errors
     /// [`LayoutError::Rank`], [`LayoutError::Broadcast`], [`LayoutError::TooLarge`].
@@ -320,20 +322,22 @@ impl fmt::Debug for Layout {
     }
 }
 
-/// A tensor that is read. Every element lies in the slice.
+/// A tensor to be read. Every element lies in the slice.
 ///
-/// A slice or buffer converts into one: it is a contiguous tensor of whatever shape is needed, as long as the number of elements is right.
+/// A slice or buffer converts into one: it is a contiguous tensor of any shape with the right number of
+/// elements.
 ///
-/// Operations on tensors that are not contiguous upload extents and strides. So they cannot be captured into a graph.
+/// Operations on tensors that are not contiguous upload extents and strides, so they cannot be captured into
+/// a graph.
 #[derive(Debug)]
 pub struct View<'a, T> {
     pub(crate) slice: DeviceSlice<'a, T>,
     pub(crate) layout: Layout,
-    /// The shape is that of a slice, and stands for any other of as many elements.
+    /// The view is of a slice, whose shape matches any other with the same number of elements.
     pub(crate) flat: bool,
 }
 
-/// A tensor that is written. Every element lies in the slice, and no two in one place.
+/// A tensor to be written. Every element lies in the slice, and no two share a place.
 ///
 /// A slice or buffer converts into one, as into a [`View`].
 #[derive(Debug)]
@@ -351,7 +355,7 @@ impl<T> Clone for View<'_, T> {
 
 impl<T> Copy for View<'_, T> {}
 
-/// Refuses a layout that reaches behind the end of so many elements.
+/// Refuses a layout that reaches beyond this many elements.
 fn inside(layout: &Layout, len: usize) -> Result<(), LayoutError> {
     if layout.end() <= len { Ok(()) } else { Err(LayoutError::OutOfBounds { last: layout.end() - 1, len }) }
 }
@@ -408,7 +412,8 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     /// The elements of a slice that a layout names.
     ///
     /// # Errors
-    /// [`LayoutError::OutOfBounds`], and [`LayoutError::Overlap`] unless the layout [is injective](Layout::is_injective).
+    /// [`LayoutError::OutOfBounds`], and [`LayoutError::Overlap`] unless the layout [is
+    /// injective](Layout::is_injective).
     pub fn new(slice: impl Into<DeviceSliceMut<'a, T>>, layout: Layout) -> Result<Self, LayoutError> {
         let slice = slice.into();
         inside(&layout, slice.len())?;
@@ -432,12 +437,12 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
         Self::new(self.slice, change(self.layout)?)
     }
 
-    /// The same tensor, for as long as this view is borrowed.
+    /// The same tensor, while this view is borrowed.
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut { slice: self.slice.reborrow(), layout: self.layout, flat: self.flat }
     }
 
-    /// The same tensor, to be read for as long as this view is borrowed.
+    /// The same tensor, to be read while this view is borrowed.
     #[must_use]
     pub fn as_view(&self) -> View<'_, T> {
         View { slice: self.slice.as_slice(), layout: self.layout, flat: self.flat }
@@ -516,7 +521,7 @@ impl<'a, T: DeviceCopy> From<&'a mut ViewMut<'_, T>> for ViewMut<'a, T> {
     }
 }
 
-/// What converts into a slice, converts into a view of all of it.
+/// Everything that converts into a slice converts into a view of all of it.
 macro_rules! whole_slices {
     ($($read:ty),*; $($written:ty),*) => {
         $(impl<'a, T: DeviceCopy> From<$read> for View<'a, T> {
@@ -539,7 +544,7 @@ whole_slices! {
     &'a mut hip::ManagedBuffer<T>, &'a mut hip::MappedBuffer<T>, &'a mut hip::RegisteredBuffer<T>, &'a mut hip::GlobalMut<T>
 }
 
-/// Checks that a tensor has a shape. A slice has any with as many elements.
+/// Checks that a tensor has a shape. A slice matches any shape with as many elements.
 pub(crate) fn check_shape(
     operation: &'static str,
     buffer: &'static str,
@@ -548,7 +553,7 @@ pub(crate) fn check_shape(
     expected: &[usize],
 ) -> Result<()> {
     if flat {
-        // An overflow is more than any memory has.
+        // An overflow exceeds any memory.
         let elements = expected.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         return crate::error::check_length(
             operation,
@@ -659,7 +664,7 @@ mod tests {
         assert!(matches!(layout.broadcast(&[2, 4]).unwrap_err(), E::Broadcast { .. }));
         assert!(layout.broadcast(&[4, 2, 3]).is_ok());
         let error = inside(&layout, 5).unwrap_err();
-        assert_eq!(error.to_string(), "the last element is number 5, and the memory has 5");
+        assert_eq!(error.to_string(), "the last element is number 5, but the memory has 5");
         let empty = Layout::with_strides(&[0], &[1], 6).unwrap();
         assert!(inside(&empty, 6).is_ok());
         assert_eq!(inside(&empty, 5).unwrap_err(), E::OutOfBounds { last: 5, len: 5 });
@@ -671,11 +676,11 @@ mod tests {
         assert!(check_shape("f", "x", &flat, true, &[2, 3]).is_ok());
         assert_eq!(
             check_shape("f", "x", &flat, true, &[2, 4]).unwrap_err().to_string(),
-            "f: `x` has 6 elements, 8 are needed"
+            "f: `x` has 6 elements, but needs 8"
         );
         assert!(check_shape("f", "x", &flat, true, &[usize::MAX, 2]).is_err());
         assert!(check_shape("f", "x", &shaped, false, &[2, 3]).is_ok());
         let error = check_shape("f", "x", &shaped, false, &[3, 2]).unwrap_err();
-        assert_eq!(error.to_string(), "f: `x` has the shape [2, 3], [3, 2] is needed");
+        assert_eq!(error.to_string(), "f: `x` has the shape [2, 3], but needs [3, 2]");
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernels of matrix products are compiled to, read from the code objects.
+//! Which instructions the kernels of matrix products are compiled to, read from the code objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

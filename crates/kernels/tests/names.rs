@@ -1,4 +1,4 @@
-//! What is compiled has every kernel that candle 0.11 looks up, for every target.
+//! The compiled code has every kernel that candle 0.11 looks up, for every target.
 
 use std::collections::{BTreeMap, BTreeSet};
 

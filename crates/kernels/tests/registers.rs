@@ -1,4 +1,5 @@
-//! Every kernel has enough registers: no target's compiler spills any of either kind, or puts arrays into scratch memory.
+//! Every kernel has enough registers: on no target does the compiler spill registers or put arrays into
+//! scratch memory.
 
 use code_object::CodeObject;
 use kernels::modules;

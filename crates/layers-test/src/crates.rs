@@ -1,4 +1,4 @@
-//! The crates of this workspace, and what they depend on.
+//! The crates of this workspace and their dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use toml::{Table, Value};
 
-/// The crates by their folders, the lowest row first; those of a row do not depend on each other. What a crate needs to be built, with any
-/// of its features, is in rows below its own. Dependencies of tests do not count.
+/// The crates by folder, lowest row first. Crates of one row do not depend on each other. All build
+/// dependencies of a crate, with any features, are in lower rows. Test dependencies do not count.
 pub const CRATES: &[&[&str]] = &[
-    // Of nothing here.
+    // Crates without dependencies here.
     &[
         "code-object",
         "compile-fail-test",
@@ -30,10 +30,10 @@ pub const CRATES: &[&[&str]] = &[
     &["hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
     &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
     &["vgpu"],
-    // What programs call, and the shared libraries that stand for AMD's.
+    // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],
     &["hip-host", "rccl"],
-    // What builds: nothing that programs call needs it.
+    // Build tools: nothing that programs call needs them.
     &["hipify", "setup"],
     &["fleet-images", "kernel-build", "shared-commands"],
     &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
@@ -54,7 +54,7 @@ pub const CRATES: &[&[&str]] = &[
     &["xtask"],
 ];
 
-/// What the crates of a workspace depend on, by folder: those below `crates` without that.
+/// The dependencies of a workspace's crates, by folder, without the prefix `crates/`.
 #[derive(Debug, Default)]
 pub struct Manifests {
     /// Each dependency with whether it is optional.
@@ -101,7 +101,7 @@ impl Manifests {
         found
     }
 
-    /// All that a crate needs, those included that the others need; `with_optional` with every feature, else with none.
+    /// All transitive dependencies of a crate, `with_optional` with every feature, else with none.
     #[must_use]
     pub fn all_of<'a>(&'a self, name: &'a str, with_optional: bool) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
@@ -113,13 +113,13 @@ impl Manifests {
         found
     }
 
-    /// What does not hold by a table, a line each.
+    /// The violations of a table, one per line.
     #[must_use]
     pub fn wrong(&self, table: &[&[&str]]) -> Vec<String> {
         let row = |name: &str| table.iter().position(|row| row.contains(&name));
         let mut wrong = Vec::new();
         let known = table.iter().copied().flatten().filter(|name| !self.dependencies.contains_key(**name));
-        wrong.extend(known.map(|name| format!("{name} is in the table and no member of the workspace")));
+        wrong.extend(known.map(|name| format!("{name} is in the table but not a member of the workspace")));
         for (name, dependencies) in &self.dependencies {
             let Some(own) = row(name) else {
                 wrong.push(format!("{name} is in no row"));
@@ -148,7 +148,7 @@ fn folders(above: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folder seen from the root, without dots, and without `crates`.
+/// The folder relative to the root, without dots and without `crates`.
 fn name(root: &Path, folder: &Path) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.strip_prefix(root).unwrap_or(folder).components() {
@@ -162,7 +162,7 @@ fn name(root: &Path, folder: &Path) -> String {
     name.strip_prefix("crates/").unwrap_or(&name).to_owned()
 }
 
-/// What a package needs to be built, on any target.
+/// A package's build dependencies, on any target.
 fn dependencies(manifest: &Table) -> Vec<(&String, &Value)> {
     const KINDS: [&str; 2] = ["dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(|all| all.values());
@@ -185,7 +185,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
-    /// The page on the architecture says of each folder of the workspace what it holds, and of nothing else.
+    /// The architecture page describes every folder of the workspace and nothing else.
     #[test]
     fn the_architecture_lists_every_crate_and_folder() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(
             found.wrong(&[&["high", "low", "gone"]]),
             [
-                "gone is in the table and no member of the workspace",
+                "gone is in the table but not a member of the workspace",
                 "high depends on low, which is in no row below it",
                 "low depends on high, which is in no row below it",
                 "tool is in no row"

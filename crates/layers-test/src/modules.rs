@@ -1,4 +1,4 @@
-//! The modules of a crate, and what they use of each other.
+//! The modules of a crate, and their uses of each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use syn::{Attribute, Expr, Item, ItemMacro, ItemMod, ItemUse, Meta, Stmt, Token,
 
 use crate::Layers;
 
-/// A module's path from the crate's root, which has none.
+/// A module's path from the crate's root; empty for the root.
 type Name = Vec<String>;
 
 /// The modules of a crate.
@@ -24,11 +24,11 @@ pub struct Modules {
 struct Module {
     /// Below `src`.
     file: PathBuf,
-    /// The paths that it names, from the crate's root.
+    /// The paths that it uses, from the crate's root.
     used: BTreeSet<Name>,
-    /// What its `use` calls by a name.
+    /// Its imports, by name.
     imports: BTreeMap<String, Name>,
-    /// Its macros that have their names in the root.
+    /// Its macros that are exported to the root.
     exported: BTreeSet<String>,
 }
 
@@ -36,7 +36,7 @@ impl Modules {
     /// Reads the sources of the crate in a folder, from `src/lib.rs` or `src/main.rs` on.
     ///
     /// # Panics
-    /// If a file cannot be read or is no Rust.
+    /// If a file cannot be read or is not Rust.
     #[must_use]
     pub fn of_crate(folder: &Path) -> Self {
         let sources = folder.join("src");
@@ -58,13 +58,13 @@ impl Modules {
         modules
     }
 
-    /// Whether a module is the root, or stands in its file.
+    /// Whether a module is the root or inline in its file.
     fn is_roof(&self, name: &[String]) -> bool {
         let file = |name: &[String]| self.modules.get(name).map(|module| &module.file);
         file(name) == file(&[])
     }
 
-    /// Reads a file. `folder` is where its modules have their files.
+    /// Reads a file. `folder` contains the files of its modules.
     fn read(&mut self, sources: &Path, file: &Path, folder: &Path, name: Name) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -108,10 +108,11 @@ impl Modules {
         }
     }
 
-    /// The module that defines what a path names, as far as modules and imports tell; `None` for a path out of the crate.
+    /// The module that defines a path, as far as modules and imports show; `None` for a path outside the
+    /// crate.
     fn definer(&self, path: &[String]) -> Option<Name> {
         let mut path = path.to_vec();
-        // Imports of imports end; a circle of them does not.
+        // Limits cycles of imports.
         for _ in 0..32 {
             let mut name = Name::new();
             let mut rest = path.iter();
@@ -124,7 +125,7 @@ impl Modules {
                 }
             };
             let Some(import) = self.modules.get(&name)?.imports.get(next) else { return Some(name) };
-            // What is imported from elsewhere has an empty path.
+            // Imports from other crates have an empty path.
             if import.is_empty() {
                 return None;
             }
@@ -137,12 +138,12 @@ impl Modules {
         None
     }
 
-    /// What does not hold by the table, a line each.
+    /// The violations of the table, one per line.
     #[must_use]
     pub fn wrong(&self, layers: &Layers) -> Vec<String> {
         let mut wrong = BTreeSet::new();
         for name in layers.names().filter(|name| !self.modules.contains_key(*name)) {
-            wrong.insert(format!("{} is in the table and no module", name.join("::")));
+            wrong.insert(format!("{} is in the table but not a module", name.join("::")));
         }
         for (name, module) in self.modules.iter().filter(|(name, _)| !self.is_roof(name)) {
             let Some(own) = layers.row(name) else {
@@ -225,7 +226,7 @@ impl Reader<'_> {
         self.module.imports.insert(known_as, path);
     }
 
-    /// Paths in what a macro gets, or is made of: `crate::…`, `$crate::…`, `super::…`.
+    /// Paths in a macro's arguments or definition: `crate::…`, `$crate::…`, `super::…`.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut trees = tokens.into_iter().peekable();
         let mut path: Vec<String> = Vec::new();
@@ -258,7 +259,7 @@ impl Reader<'_> {
 impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes: &[Attribute] = match item {
-            // They are read by themselves.
+            // Modules are read separately.
             Item::Mod(_) => return,
             Item::Const(item) => &item.attrs,
             Item::Enum(item) => &item.attrs,
@@ -335,7 +336,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-/// Whether something is only there in builds for tests: `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[cfg(doctest)]`.
+/// Whether an item exists only in test builds: `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[cfg(doctest)]`.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
@@ -345,7 +346,7 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether a condition holds in builds for tests only.
+/// Whether a condition holds only in test builds.
 fn needs_test(condition: &Meta) -> bool {
     match condition {
         Meta::Path(path) => path.is_ident("test") || path.is_ident("doctest"),
@@ -376,7 +377,7 @@ mod tests {
 
     const LAYERS: &[&[&str]] = &[&["ground"], &["walls::plain", "windows"], &["walls"], &["roof"]];
 
-    /// What is wrong in a crate of these files.
+    /// The violations in a crate with these files.
     fn wrong(files: &[(&str, &str)]) -> Vec<String> {
         const ALL: [(&str, &str); 6] = [
             ("lib.rs", "mod ground; mod roof; mod walls; mod windows; pub use roof::Tile;"),
@@ -405,7 +406,7 @@ mod tests {
             "use crate::roof::Tile;",
             "use crate::{roof::Tile as T, walls};",
             "use super::roof;",
-            // By the root's name for it.
+            // By its name in the root.
             "use crate::Tile;",
             "fn f() -> crate::roof::Tile { todo!() }",
             "fn f() { println!(\"{:?}\", crate::roof::Tile); }",
@@ -454,7 +455,7 @@ mod tests {
         let found = wrong(&[("lib.rs", lib)]);
         assert_eq!(
             found,
-            ["walls is in the table and no module", "walls::plain is in the table and no module"]
+            ["walls is in the table but not a module", "walls::plain is in the table but not a module"]
         );
         let lib = "mod ground; mod roof; mod walls; mod windows; pub struct Key;";
         assert_eq!(

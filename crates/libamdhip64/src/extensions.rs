@@ -1,4 +1,4 @@
-//! What programs that use `hip` get besides HIP's own functions: reports of faults, exact bounds, virtual GPUs by name.
+//! Extensions for programs that use `hip`: reports of faults, exact bounds, virtual GPUs by name.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::catch_unwind;
@@ -8,15 +8,15 @@ use hip_sys::{ExportedExtensions, Extensions};
 
 use crate::start;
 
-/// The functions.
+/// The exported function, which returns the table of extensions.
 #[unsafe(no_mangle)]
 extern "C" fn ferrocm_hip_extensions_1() -> *const ExportedExtensions {
     static EXPORTED: OnceLock<ExportedExtensions> = OnceLock::new();
     EXPORTED.get_or_init(|| {
         let table = hip_on_hsa::unstarted();
         let mut version = 0;
-        // Where it fails, the version stays unknown.
-        // SAFETY: the place is one to write to; the function needs nothing that would have to be started.
+        // If this fails, the version stays unknown.
+        // SAFETY: the place is valid for writes; the function needs nothing that would have to be started.
         let _ = unsafe { (table.hipRuntimeGetVersion)(&raw mut version) };
         let own =
             Extensions { leave_reports: Some(leave_reports), open_virtual: Some(open_virtual), ..table.ext };
@@ -47,7 +47,7 @@ unsafe extern "C" fn open_virtual(
         Ok(opened) => opened.uri.as_bytes(),
         Err(reason) => reason.as_bytes(),
     };
-    // SAFETY: the caller passes places for two numbers, and for a text of so many bytes.
+    // SAFETY: the caller passes places for two numbers, and for a text of this many bytes.
     unsafe {
         if let Ok(opened) = &opened {
             first.write(opened.first);

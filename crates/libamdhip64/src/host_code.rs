@@ -1,5 +1,5 @@
-//! What the library exports besides the functions of its C headers: what the code calls that compilers write for the host
-//! side of kernels and variables, and what profilers and debuggers ask for.
+//! Exports besides the functions of the C headers: functions that compilers call from the host code of
+//! kernels and variables, and functions for profilers and debuggers.
 #![allow(non_snake_case, reason = "the functions have their C names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -8,7 +8,7 @@ use hip_on_hsa::stub::HOST_CODE;
 
 use crate::table;
 
-/// Takes a program's fat binary before `main`; nothing is loaded yet.
+/// Registers a program's fat binary before `main`. Nothing is loaded yet.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterFatBinary(header: *const c_void) -> *mut *mut c_void {
     // SAFETY: the compiler's code passes a header that stays until it unregisters it.
@@ -68,7 +68,7 @@ unsafe extern "C" fn __hipRegisterVar(
     }
 }
 
-/// The variable is there when the constructors of the program have run, so this starts the devices.
+/// The variable must exist after the program's constructors have run, so this starts the devices.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __hipRegisterManagedVar(
     binary: *mut c_void,
@@ -94,7 +94,7 @@ unsafe extern "C" fn __hipRegisterTexture(
     _normalised: c_int,
     _external: c_int,
 ) {
-    tracing::warn!("the program has a texture reference, which nothing can be done with");
+    tracing::warn!("the program has a texture reference; these are not supported");
 }
 
 /// Surfaces are not supported: calls that take one fail.
@@ -107,35 +107,35 @@ unsafe extern "C" fn __hipRegisterSurface(
     _kind: c_int,
     _external: c_int,
 ) {
-    tracing::warn!("the program has a surface reference, which nothing can be done with");
+    tracing::warn!("the program has a surface reference; these are not supported");
 }
 
-/// Names of what profilers see; they see nothing here.
+/// A name for profilers, which are not supported.
 #[unsafe(no_mangle)]
 extern "C" fn hipGetCmdName(_operation: c_uint) -> *const c_char {
     c"unknown".as_ptr()
 }
 
-/// Profilers are not called.
+/// Callbacks of profilers are not supported.
 #[unsafe(no_mangle)]
 extern "C" fn hipRegisterTracerCallback(_function: *const c_void) {
-    tracing::warn!("a profiler asks to be called, which is not supported");
+    tracing::warn!("a profiler registered a callback; these are not supported");
 }
 
-/// For debuggers: which build this is.
+/// For debuggers: the name of this build.
 #[unsafe(no_mangle)]
 extern "C" fn amd_dbgapi_get_build_name() -> *const c_char {
     const NAME: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\0");
     NAME.as_ptr().cast()
 }
 
-/// For debuggers: there is none.
+/// For debuggers: not available.
 #[unsafe(no_mangle)]
 extern "C" fn amd_dbgapi_get_git_hash() -> *const c_char {
     c"".as_ptr()
 }
 
-/// For debuggers: there is none.
+/// For debuggers: not available.
 #[unsafe(no_mangle)]
 extern "C" fn amd_dbgapi_get_build_id() -> usize {
     0

@@ -1,18 +1,19 @@
-//! HIP over any HSA as a drop-in `libamdhip64.so.7`, on which HIP C++ programs run unmodified.
+//! HIP over any HSA, as a drop-in `libamdhip64.so.7` for unmodified HIP C++ programs.
 //!
-//! It exports what AMD's library of ROCm 7.2 exports, under the same names and symbol versions, and is `hip-on-hsa` inside: over
-//! AMD's HSA runtime where there is one and a GPU, else over a virtual GPU in the process. `cargo xtask dropin` builds
-//! it.
+//! It exports the symbols of AMD's library in ROCm 7.2, with the same names and versions. Inside it is
+//! `hip-on-hsa`, over AMD's HSA runtime if that is installed and has a GPU, else over a virtual GPU in the
+//! process. `cargo xtask dropin` builds it.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FERROCM_HIP_DEVICE`, else `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: a device URI, of what to run on |
-//! | `HIP_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES` | which of its devices the program sees, and in what order |
-//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+//! | `FERROCM_HIP_DEVICE`, else `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: the device URI to run on |
+//! | `HIP_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES` | which devices the program sees, in what order |
+//! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
-//! C++ programs get no more than a code when a kernel faults. The report, which names kernel, instruction, lane and address, is
-//! an error in the sense of `FERROCM_LOG`. Programs that use `hip` get it as theirs, exact bounds of buffers, and virtual GPUs by name:
-//! `hip-sys` finds the function `ferrocm_hip_extensions_1`.
+//! C++ programs get only a code when a kernel faults. The report, which names kernel, instruction, lane and
+//! address, is logged as an error (see `FERROCM_LOG`). Programs that use `hip` get the report as their own
+//! error. They also get exact bounds of buffers, and virtual GPUs by name: `hip-sys` finds the function
+//! `ferrocm_hip_extensions_1`.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]

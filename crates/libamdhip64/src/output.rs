@@ -1,4 +1,5 @@
-//! Text that device code prints goes through C's standard streams, so that it keeps its order with what the host prints.
+//! Text printed by device code goes through C's standard streams, which keeps it in order with the host's
+//! output.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -9,7 +10,7 @@ unsafe extern "C" {
     static stderr: *mut FILE;
 }
 
-/// Has text written by C's library from now on.
+/// Makes C's library write text from now on.
 pub(crate) fn through_c() {
     if let Some(redirect) = hip_on_hsa::unstarted().ext.device_output {
         // SAFETY: the function needs no data and may be called from any thread.
@@ -18,8 +19,8 @@ pub(crate) fn through_c() {
 }
 
 unsafe extern "C" fn write(_: *mut c_void, channel: c_int, text: *const c_char, size: usize) {
-    // SAFETY: C's library has the two streams as long as the process lives, and locks them; the text has that many bytes. What
-    // cannot be written is lost, as with `printf` on the host.
+    // SAFETY: the two streams of C's library live as long as the process, and the library locks them; the
+    // text has that many bytes. Failed writes are ignored, as with `printf` on the host.
     unsafe {
         let stream = if channel == 1 { stdout } else { stderr };
         libc::fwrite(text.cast(), 1, size, stream);

@@ -1,12 +1,13 @@
-//! What the library runs on: a device URI. A program that uses `hip` and has no virtual GPU in itself passes that of the virtual GPU that it
-//! opens ([`open_virtual`]). Otherwise it is in the environment variable `FERROCM_HIP_DEVICE`, or else in `FERROCM_DEVICE`.
+//! Chooses the devices of the library from a device URI. A program that uses `hip` without a virtual GPU of
+//! its own passes the URI of the virtual GPU that it opens ([`open_virtual`]). Otherwise the URI is in the
+//! environment variable `FERROCM_HIP_DEVICE`, else in `FERROCM_DEVICE`.
 //!
-//! Two variables, because such a program names with `FERROCM_DEVICE` what *it* runs on, which may be the second GPU of the library:
-//! `amdgpu:1`.
+//! There are two variables because such a program uses `FERROCM_DEVICE` for *its own* device, which may be
+//! the second GPU of the library: `amdgpu:1`.
 //!
 //! | URI | means |
 //! |---|---|
-//! | `auto`, or nothing | AMD's HSA runtime if it is there and has a GPU, else `vgpu` |
+//! | `auto`, or nothing | AMD's HSA runtime if it is installed and has a GPU, else `vgpu` |
 //! | `amdgpu` | AMD's HSA runtime |
 //! | `amdgpu:0`, `amdgpu://0,1`, `amdgpu://GPU-<uuid>` | the same, with these of its GPUs |
 //! | `vgpu`, `vgpu:gfx90a`, `vgpu:gfx1100?cus=4&memory=2GiB&count=2` | virtual GPUs |
@@ -18,30 +19,30 @@ use hip_sys::Table;
 
 use crate::output;
 
-/// What the library runs on, the first that is set.
+/// The variables with the device URI; the first that is set is used.
 const DEVICE_VARIABLES: [variables::Variable; 2] = [variables::HIP_DEVICE, variables::DEVICE];
 
-/// What has been started, once something has.
+/// The started back end, once there is one.
 static STARTED: OnceLock<Started> = OnceLock::new();
 
-/// What the library runs on.
+/// The started back end.
 #[derive(Debug)]
 struct Started {
     table: &'static Table,
-    /// The GPUs are virtual ones of this library.
+    /// Whether the GPUs are virtual ones of this library.
     is_virtual: bool,
 }
 
 impl Started {
-    /// Nothing: functions that need a device say so.
+    /// No back end: functions that need a device return an error.
     fn nothing() -> Self {
         Self { table: hip_on_hsa::unstarted(), is_virtual: false }
     }
 }
 
-/// The functions behind the exported ones. The first call starts everything.
+/// The table behind the exported functions. The first call starts the back end.
 ///
-/// Where nothing can be started the reason goes to standard error, and functions that need a device return
+/// If nothing can be started, the reason goes to standard error, and functions that need a device return
 /// `hipErrorNotInitialized`.
 pub(crate) fn table() -> &'static Table {
     STARTED.get_or_init(|| start(from_environment)).table
@@ -51,7 +52,7 @@ fn start(how: impl FnOnce() -> Result<Started, variables::Error>) -> Started {
     drop_in::log::start("libamdhip64");
     output::through_c();
     timeline::start().and_then(|_| how()).unwrap_or_else(|error| {
-        tracing::error!("HIP cannot start with {error}");
+        tracing::error!("HIP cannot start: {error}");
         Started::nothing()
     })
 }
@@ -66,21 +67,21 @@ fn from_environment() -> Result<Started, variables::Error> {
     Choice::Auto.start().map_err(|reason| variables::DEVICE.error("", reason))
 }
 
-/// Virtual GPUs that a program has opened.
+/// Virtual GPUs opened by a program.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// The ordinal of the first.
+    /// The ordinal of the first one.
     pub(crate) first: i32,
     pub(crate) count: i32,
     /// The URI of each, with all parameters.
     pub(crate) uri: String,
 }
 
-/// Makes the virtual GPUs that a URI names, unless there are equal ones. If nothing has been started yet, the program sees these,
-/// whatever the environment says of devices.
+/// Makes the virtual GPUs that a URI names, or reuses equal ones. If nothing has been started yet, the
+/// program sees these GPUs, whatever devices the environment names.
 pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     let Choice::Virtual(parameters) = Choice::of(uri)? else {
-        return Err(format!("`{uri}` is no virtual GPU"));
+        return Err(format!("`{uri}` does not name a virtual GPU"));
     };
     let config = config_of(parameters)?;
     let start_here = || {
@@ -94,7 +95,10 @@ pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     };
     let first = vgpu::attach(&config).map_err(|error| error.to_string())?;
     if !STARTED.get_or_init(|| start(start_here)).is_virtual {
-        return Err("it has started with other GPUs, as the environment or its first call said".to_owned());
+        return Err(
+            "the library has already started with other GPUs, chosen by the environment or an earlier call"
+                .to_owned(),
+        );
     }
     let each = vgpu::DeviceConfig { count: 1, ..config.clone() };
     let first = i32::try_from(first).map_err(|error| error.to_string())?;
@@ -102,7 +106,7 @@ pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     Ok(Opened { first, count, uri: format!("vgpu:{each}") })
 }
 
-/// What a device URI asks for.
+/// The meaning of a device URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice<'a> {
     Auto,
@@ -134,7 +138,7 @@ impl<'a> Choice<'a> {
             ("vgpu", rest) => Ok(Self::Virtual(rest.strip_prefix(':').unwrap_or(rest))),
             ("cuda", _) => Err("NVIDIA GPUs have no HSA runtime".to_owned()),
             (scheme, _) => {
-                Err(format!("`{scheme}` is no kind of device; expected `auto`, `amdgpu` or `vgpu`"))
+                Err(format!("`{scheme}` is not a kind of device; expected `auto`, `amdgpu` or `vgpu`"))
             }
         }
     }
@@ -158,7 +162,7 @@ impl<'a> Choice<'a> {
                     table.map(real).map_err(|error| error.to_string())
                 }
                 Err(reason) => {
-                    tracing::info!("runs on a virtual GPU: {reason}");
+                    tracing::info!("running on a virtual GPU: {reason}");
                     start_virtual("")
                 }
             },
@@ -170,12 +174,13 @@ impl<'a> Choice<'a> {
 fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
     let hsa = hsa_sys::Table::load().map_err(|error| error.to_string())?;
     match hip_on_hsa::has_gpu(hsa) {
-        // The drop-in HSA library is found where AMD's would be; the virtual GPU of this process says more of its faults.
+        // This is our drop-in HSA library in the place of AMD's. The virtual GPU of this process reports its
+        // faults better.
         Ok(true) if vgpu::hsa::is_behind(hsa) => {
-            Err("the HSA runtime that is there is a virtual GPU's".to_owned())
+            Err("the installed HSA runtime is a virtual GPU's".to_owned())
         }
         Ok(true) => Ok(hsa),
-        Ok(false) => Err("AMD's HSA runtime sees no GPU".to_owned()),
+        Ok(false) => Err("AMD's HSA runtime finds no GPU".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

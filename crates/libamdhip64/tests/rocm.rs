@@ -1,4 +1,4 @@
-//! The drop-in in the place of AMD's library; `cargo xtask test rocm 7.2` runs these.
+//! Tests with the drop-in in the place of AMD's library, run by `cargo xtask test rocm 7.2`.
 
 mod support;
 
@@ -9,12 +9,12 @@ use test_support::elf::{Shared, script};
 use test_support::program::Program;
 use test_support::sysroot::Sysroot;
 
-/// Functions of the compiler's library that the original happens to export.
+/// Compiler-library functions that the original happens to export.
 const COMPILERS_OWN: [&str; 2] = ["__gnu_f2h_ieee", "__gnu_h2f_ieee"];
-/// The version of what the drop-in has besides.
+/// The symbol version of the drop-in's additions.
 const OWN_VERSION: &str = "FERROCM_1";
 
-/// The folder of AMD's libraries, if they are the release's that the drop-in stands for.
+/// The folder of AMD's libraries, if they are of the release that the drop-in replaces.
 fn originals() -> Option<PathBuf> {
     let sysroot = Sysroot::find()?;
     sysroot.pick("the library that the drop-in stands for", &[("7.2", ())])?;
@@ -53,12 +53,12 @@ fn a_program_linked_with_the_original_runs_on_the_drop_in() {
             DROP_IN.library(),
         );
         let run = run.succeeds("vgpu:gfx1100");
-        // The loader would complain here of versions that are missing.
+        // The loader would complain here about missing versions.
         assert_eq!(run.error, "");
     }
 }
 
-/// rocBLAS brings the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
+/// rocBLAS has the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
 #[test]
 fn amds_rocblas_computes_on_the_drop_in() {
     rocblas_runs("rocblas.c");
@@ -74,7 +74,7 @@ fn rocblas_runs(file: &str) {
     let library = DROP_IN.library();
     let libraries = [folder.join("librocblas.so.5"), library.clone()];
     let program = Program::link_c(&source(file), PLACE, &libraries.each_ref().map(|path| &**path), library);
-    // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
+    // Some rocBLAS kernels read LDS beyond their allocation, and get 0, as on hardware.
     let program = program.variable("FERROCM_VGPU_CHECK", "");
     for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
         let run = program.with_loader_of(&folder).succeeds(&format!("vgpu:{target}"));

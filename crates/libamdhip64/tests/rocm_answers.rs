@@ -1,8 +1,8 @@
-//! What this HIP answers to bad calls, and computes with random programs, beside what AMD's does, both over the virtual GPU;
-//! `cargo xtask test rocm 7.2` runs it.
+//! Compares this HIP with AMD's, both over the virtual GPU: results of bad calls, and of random programs. Run
+//! by `cargo xtask test rocm 7.2`.
 //!
-//! Each function is called with one argument at a time spoiled, with what AMD's survives ([`support::calls`]). Where the answers differ,
-//! a row of `differences.txt` says why.
+//! Each function is called with one spoiled argument at a time, using values that AMD's survives
+//! ([`support::calls`]). Where the results differ, a row of `differences.txt` gives the reason.
 
 mod support;
 
@@ -15,20 +15,21 @@ use support::{DROP_IN, HSA_DROP_IN, PLACE, source};
 use test_support::program::Program;
 use test_support::sysroot::Sysroot;
 
-/// How the reason of a row begins whose calls AMD's answers in one way or another.
+/// A row's reason begins with this if AMD's result varies from run to run.
 const VARIES: &str = "Varies";
 
-/// What functions return that are not implemented.
+/// The result of functions that are not implemented.
 const NOT_THERE: &str = "801 last 0";
 
-/// A kind of calls that the two answer differently.
+/// A kind of call with different results.
 struct Difference {
-    /// Function, number of the argument, what it was spoiled by, AMD's answer and ours; each may have `*` for anything.
+    /// Function, number of the argument, the spoiled value, AMD's result and ours; each may have `*` for
+    /// anything.
     call: [&'static str; 5],
     reason: &'static str,
 }
 
-/// The rows of the table: five fields with tabs between them, below a line with the reason.
+/// The rows of the table: five fields separated by tabs, below a line with the reason.
 fn differences() -> Vec<Difference> {
     let mut reason = "";
     let mut rows = Vec::new();
@@ -47,7 +48,7 @@ fn differences() -> Vec<Difference> {
     rows
 }
 
-/// Whether a text is of a form, in which `*` stands for anything and `|` is between several forms.
+/// Whether a text matches a pattern, in which `*` stands for anything and `|` separates alternatives.
 fn is_of(form: &str, text: &str) -> bool {
     form.split('|').any(|form| {
         let mut parts = form.split('*');
@@ -70,7 +71,7 @@ fn shown(answer: &Answer) -> String {
     }
 }
 
-/// Keeps lines for reading beside each other.
+/// Writes lines to a file, for comparing them by eye.
 fn keep(name: &str, lines: &str) {
     fs::write(Path::new(PLACE.scratch).join(name), lines).expect("a file of answers");
 }
@@ -85,14 +86,14 @@ fn lines(all: &Answers) -> String {
     lines.collect()
 }
 
-/// The folder of AMD's libraries, if they are the release's that the drop-in stands for.
+/// The folder of AMD's libraries, if they are of the release that the drop-in replaces.
 fn originals() -> Option<PathBuf> {
     let sysroot = Sysroot::find()?;
     sysroot.pick("the library that the drop-in stands for", &[("7.2", ())])?;
     Some(sysroot.folder.join("usr/lib/x86_64-linux-gnu"))
 }
 
-/// Has a program that runs on AMD's HIP keep what that compiles when it starts, which takes longer than many programs do.
+/// Lets AMD's HIP cache what it compiles at start-up, which takes longer than many programs.
 fn with_cache(program: Program) -> Program {
     let cache = Path::new(PLACE.scratch).join("comgr-7.2");
     let cache = cache.to_str().expect("a path in UTF-8");
@@ -123,7 +124,7 @@ fn bad_calls_get_the_answers_of_amds_hip() {
         answers(&program.variable("GENTLE", "1").variable("FERROCM_LOG", "off"))
     };
     let hsa = HSA_DROP_IN.library();
-    // Functions by name are looked for in the library by the name that only development packages have.
+    // AMD's library looks functions up by name in a file name that only development packages have.
     let link = hsa.parent().expect("a folder").join("libamdhip64.so");
     let _ = fs::remove_file(&link);
     std::os::unix::fs::symlink(&original, &link).expect("a link");
@@ -138,11 +139,11 @@ fn bad_calls_get_the_answers_of_amds_hip() {
     for (function, calls) in &amds {
         let ours: BTreeMap<_, _> = ours[function].iter().map(|(call, answer)| (call, answer)).collect();
         for (call, theirs) in calls {
-            // A call after which AMD's process ended may be the one before.
+            // The call that ended AMD's process may be the one before.
             let Some(own) = ours.get(call) else { continue };
             count += 1;
             let (theirs, own) = (shown(theirs), shown(own));
-            // What AMD's does with a function that is not there says nothing.
+            // Functions that this HIP does not have are not compared.
             let is_there = hip_on_hsa::FUNCTIONS.contains(&function.as_str());
             if theirs == own || theirs == "died" || (own == NOT_THERE && !is_there) {
                 continue;

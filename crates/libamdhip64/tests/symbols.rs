@@ -1,4 +1,4 @@
-//! What the drop-in exports: the symbols of AMD's library, in their versions, and nothing else.
+//! The drop-in exports the symbols of AMD's library, with their versions, and nothing else.
 
 mod support;
 

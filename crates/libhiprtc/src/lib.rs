@@ -1,19 +1,19 @@
-//! `hiprtc-on-clang` as a drop-in `libhiprtc.so.7`, with which programs compile kernels at run time.
+//! `hiprtc-on-clang` as a drop-in `libhiprtc.so.7`, for programs that compile kernels at run time.
 //!
-//! It exports the C functions of AMD's library of ROCm 7.2, and compiles with the device compiler that `ferrocm setup`, ROCm or the
-//! distribution has installed. Where there is none, the reason goes to standard error, and functions return
-//! `HIPRTC_ERROR_INTERNAL_ERROR`. `cargo xtask dropin` builds it.
+//! It exports the C functions of AMD's library in ROCm 7.2, and compiles with the device compiler that
+//! `ferrocm setup`, ROCm or the distribution has installed. If there is none, the reason goes to standard
+//! error, and functions return `HIPRTC_ERROR_INTERNAL_ERROR`. `cargo xtask dropin` builds it.
 //!
-//! A program whose options name no target is compiled for the current device of the HIP library that the process has loaded, as with
-//! AMD's.
+//! If a program's options name no target, it is compiled for the current device of the HIP library that the
+//! process has loaded, as with AMD's library.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FERROCM_CLANG`, `FERROCM_HIP_PATH`, `ROCM_PATH`, `FERROCM_CACHE` | where the compiler is, as for `device-compiler` |
-//! | `FERROCM_RTC_TIMEOUT` | how many seconds a compiler may run, or `none`; 300 by default |
-//! | `FERROCM_RTC_MEMORY` | how much memory it may have, as in `4GiB`, or `none`; `2GiB` by default |
-//! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
-//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+//! | `FERROCM_CLANG`, `FERROCM_HIP_PATH`, `ROCM_PATH`, `FERROCM_CACHE` | where to find the compiler, as for `device-compiler` |
+//! | `FERROCM_RTC_TIMEOUT` | the compiler's time limit in seconds, or `none`; 300 by default |
+//! | `FERROCM_RTC_MEMORY` | the compiler's memory limit, such as `4GiB`, or `none`; `2GiB` by default |
+//! | `FERROCM_HIP_LIBRARY` | the path of the HIP library, if the process has not loaded one |
+//! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -33,14 +33,14 @@ use std::sync::OnceLock;
 use code_object::TargetId;
 use hip_sys::rtc::Table;
 
-/// The functions behind the exported ones. The first call looks for the compiler.
+/// The table behind the exported functions. The first call looks for the compiler.
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
         drop_in::log::start("libhiprtc");
         hiprtc_on_clang::ask_for_target(current_target);
         hiprtc_on_clang::table().unwrap_or_else(|reason| {
-            tracing::error!("nothing can be compiled at run time: {reason}");
+            tracing::error!("cannot compile at run time: {reason}");
             Table::unsupported()
         })
     })
@@ -50,7 +50,7 @@ fn table() -> &'static Table {
 fn current_target() -> Option<TargetId> {
     let hip = hip_sys::Table::load().map_err(|error| tracing::warn!("no current device: {error}")).ok()?;
     let mut device = 0;
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is valid for writes.
     let status = unsafe { (hip.hipGetDevice)(&raw mut device) };
     if status != hip_sys::hipError_t::hipSuccess {
         tracing::warn!("no current device: hipGetDevice returned {status:?}");
@@ -58,7 +58,7 @@ fn current_target() -> Option<TargetId> {
     }
     // SAFETY: the structure holds numbers and texts, for which zeros are values.
     let mut properties: hip_sys::hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is valid for writes.
     let status = unsafe { (hip.hipGetDevicePropertiesR0600)(&raw mut properties, device) };
     if status != hip_sys::hipError_t::hipSuccess {
         tracing::warn!("no current device: hipGetDevicePropertiesR0600 returned {status:?}");

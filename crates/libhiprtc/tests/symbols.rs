@@ -1,4 +1,4 @@
-//! What the drop-in exports: the C functions of the newest hiprtc, and nothing else.
+//! The drop-in exports the C functions of the newest hiprtc, and nothing else.
 
 mod support;
 

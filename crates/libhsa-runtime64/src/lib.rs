@@ -1,16 +1,18 @@
-//! The virtual GPU as a drop-in `libhsa-runtime64.so.1`, on which AMD's own HIP, and what stands on that, runs unmodified.
+//! The virtual GPU as a drop-in `libhsa-runtime64.so.1`, for AMD's own HIP and the libraries above it,
+//! unmodified.
 //!
-//! It exports what AMD's library of ROCm 5.2 to 7.2 exports, under the same names and symbol version, and is
-//! [`vgpu::hsa`] inside. `cargo xtask dropin` builds it. A function that the virtual GPU does not have returns
-//! `HSA_STATUS_ERROR_NOT_SUPPORTED`, and the log names it.
+//! It exports the symbols of AMD's library in ROCm 5.2 to 7.2, with the same names and symbol version. Inside
+//! it is [`vgpu::hsa`]. `cargo xtask dropin` builds it. Functions that the virtual GPU lacks return
+//! `HSA_STATUS_ERROR_NOT_SUPPORTED`, and the log names them.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FERROCM_HSA_DEVICE` | `vgpu…`: a device URI, of the virtual GPUs that there are |
-//! | `FERROCM_DEVICE` | the same, where the variable above is not set and this one names virtual GPUs |
-//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+//! | `FERROCM_HSA_DEVICE` | `vgpu…`: the device URI of the virtual GPUs |
+//! | `FERROCM_DEVICE` | the same, if the variable above is not set and this one names virtual GPUs |
+//! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
-//! Two variables, because a program that uses `hip` names with `FERROCM_DEVICE` what *it* runs on: AMD's HIP, `amdgpu`.
+//! There are two variables because a program that uses `hip` uses `FERROCM_DEVICE` for *its own* device:
+//! AMD's HIP, `amdgpu`.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]

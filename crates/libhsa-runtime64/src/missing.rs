@@ -1,10 +1,10 @@
-//! Tells in the log which functions a program misses.
+//! Logs which missing functions a program calls.
 
 use hsa_sys::hsa_status_t;
 
-/// What a function of HSA returns.
+/// The result of a function of HSA.
 pub(crate) trait Returned {
-    /// Whether it says that the function is not there.
+    /// Whether it means that the function is missing.
     fn is_unsupported(&self) -> bool {
         false
     }
@@ -21,7 +21,7 @@ impl Returned for i64 {}
 impl Returned for u32 {}
 impl Returned for u64 {}
 
-/// Sees every call of an exported function, and passes on what it returned.
+/// Observes every call of an exported function, and passes its result on.
 pub(crate) fn observe<R: Returned>(name: &str, returned: R) -> R {
     if returned.is_unsupported() {
         tracing::warn!("{name} is not supported by the virtual GPU");

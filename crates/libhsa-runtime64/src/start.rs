@@ -1,14 +1,14 @@
-//! Which virtual GPUs there are: a device URI.
+//! Chooses the virtual GPUs from a device URI.
 
 use std::sync::OnceLock;
 
 use hsa_sys::{Table, hsa_status_t};
 
-/// The functions behind the exported ones. The first call makes the devices.
+/// The table behind the exported functions. The first call makes the devices.
 ///
-/// Where they cannot be made, the reason goes to standard error and every function returns
-/// `HSA_STATUS_ERROR_NOT_SUPPORTED`, but for `hsa_init`, which returns `HSA_STATUS_ERROR_OUT_OF_RESOURCES` as AMD's library
-/// does without a GPU.
+/// If they cannot be made, the reason goes to standard error and every function returns
+/// `HSA_STATUS_ERROR_NOT_SUPPORTED`. Only `hsa_init` returns `HSA_STATUS_ERROR_OUT_OF_RESOURCES`, as AMD's
+/// library does without a GPU.
 pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -16,7 +16,7 @@ pub(crate) fn table() -> &'static Table {
         let started = vgpu::environment::devices().and_then(|config| attach(&config));
         match started {
             Ok(()) => {
-                // What calls this library need not have a timeline of its own.
+                // The caller of this library may not write a timeline itself.
                 vgpu::hsa::show_calls();
                 vgpu::hsa::table()
             }

@@ -1,5 +1,5 @@
-//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; `cargo xtask test rocm 6.4,7.2` runs these. The programs are those
-//! that run on `hip-on-hsa` too.
+//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; run by `cargo xtask test rocm 6.4,7.2`. The
+//! programs are the same as for `hip-on-hsa`.
 
 mod support;
 
@@ -14,14 +14,14 @@ use timeline_test::Timeline;
 /// Two wave sizes in one fat binary.
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
-/// A release's HIP, and the folder of its libraries.
+/// The HIP of a release, and the folder of its libraries.
 struct Hip {
     folder: PathBuf,
     library: PathBuf,
 }
 
 impl Hip {
-    /// The release's, if its HIP is one of these.
+    /// The release under test, if its HIP is one of these.
     fn of(releases: &[(&str, &str)]) -> Option<Hip> {
         let sysroot = Sysroot::find()?;
         let soname = sysroot.pick("HIP that loads code objects of version 6", releases)?;
@@ -75,7 +75,7 @@ fn launches_compute_and_their_errors_are_told() {
     hip.runs("saxpy", &[]);
 }
 
-/// AMD's HIP writes no timeline: what is there is what the virtual GPU knows.
+/// AMD's HIP writes no timeline, so it shows only what the virtual GPU knows.
 #[test]
 fn a_timeline_has_the_kernels_of_amds_hip_and_its_calls_of_hsa() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
@@ -221,7 +221,7 @@ fn a_bad_device_is_told_and_there_is_none() {
     }
 }
 
-/// rocBLAS brings the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
+/// rocBLAS has the kernels of levels 1 and 2 in its fat binary, and those of matrix products in files.
 #[test]
 fn amds_rocblas_computes_on_amds_hip() {
     rocblas_runs("rocblas.c");
@@ -237,7 +237,7 @@ fn rocblas_runs(file: &str) {
     let place: Place = PLACE;
     let rocblas = hip.folder.join("librocblas.so.5");
     let program = Program::link_c(&source(file), place, &[&rocblas, &hip.library], DROP_IN.library());
-    // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
+    // Some rocBLAS kernels read LDS beyond their allocation, and get 0, as on hardware.
     let program = program.variable("FERROCM_VGPU_CHECK", "");
     for target in ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"] {
         let run = program.with_loader_of(&hip.folder).succeeds(&format!("vgpu:{target}"));

@@ -1,4 +1,4 @@
-//! What the drop-in exports: the functions of AMD's library of every version, and nothing else.
+//! The drop-in exports the functions of every version of AMD's library, and nothing else.
 
 mod support;
 

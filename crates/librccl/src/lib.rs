@@ -1,13 +1,15 @@
-//! `rccl-on-hip` as a drop-in `librccl.so.1`, on which programs that use RCCL run unmodified, between GPUs of one host.
+//! `rccl-on-hip` as a drop-in `librccl.so.1`, for unmodified programs that use RCCL between the GPUs of one
+//! host.
 //!
-//! It exports the C functions of AMD's library of ROCm 7.2, and works on the HIP library that the process has loaded, AMD's or this
-//! project's own. Functions that `rccl-on-hip` lacks return `ncclInternalError`. `cargo xtask dropin` builds it.
+//! It exports the C functions of AMD's library in ROCm 7.2, and works on the HIP library that the process has
+//! loaded, AMD's or this project's own. Functions that `rccl-on-hip` lacks return `ncclInternalError`. `cargo
+//! xtask dropin` builds it.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
-//! | `FERROCM_RCCL_TIMEOUT` | how long ranks wait for others that do not come, such as `30`, `1.5s` or `500ms`; 60 s by default |
-//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+//! | `FERROCM_HIP_LIBRARY` | the path of the HIP library, if the process has not loaded one |
+//! | `FERROCM_RCCL_TIMEOUT` | how long ranks wait for missing ones, such as `30`, `1.5s` or `500ms`; 60 s by default |
+//! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -26,9 +28,9 @@ use std::sync::OnceLock;
 
 use rccl_sys::Table;
 
-/// The functions behind the exported ones. The first call looks for HIP.
+/// The table behind the exported functions. The first call looks for HIP.
 ///
-/// Where there is none the reason goes to standard error, and everything returns `ncclInternalError`.
+/// If there is none, the reason goes to standard error, and every function returns `ncclInternalError`.
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {

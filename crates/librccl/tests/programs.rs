@@ -1,4 +1,4 @@
-//! A C program for RCCL on this project's RCCL and HIP, with AMD's header where `FERROCM_ROCM_HEADERS` has it.
+//! A C program that uses this project's RCCL and HIP, with AMD's header if `FERROCM_ROCM_HEADERS` has it.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use support::{HIP, PLACE, RCCL};
 use test_support::program::Program;
 
-/// The folder of headers, which `cargo xtask test` fetches and names.
+/// The folder of headers, which `cargo xtask test` fetches.
 const HEADERS: &str = "FERROCM_ROCM_HEADERS";
 const DEVICES: &str = "vgpu:gfx1100?cus=1&memory=64MiB&count=4";
 

@@ -1,4 +1,5 @@
-//! What the drop-in exports: the C functions of the newest RCCL, what AMD's unit tests want besides, and nothing else.
+//! The drop-in exports the C functions of the newest RCCL, the symbol that AMD's unit tests need, and nothing
+//! else.
 
 mod support;
 

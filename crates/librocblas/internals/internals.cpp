@@ -1,9 +1,9 @@
-// The C++ functions of AMD's librocblas.so.5 that AMD's rocblas-test needs, and that no header of rocBLAS declares for others: on the C
-// functions of whatever librocblas.so.5 is loaded. `cargo xtask test amd-tests rocblas --own-blas` compiles this, and has it loaded first.
+// The C++ functions of AMD's librocblas.so.5 that AMD's rocblas-test needs, and that no public header declares, implemented with the C
+// functions of the loaded librocblas.so.5. `cargo xtask test amd-tests rocblas --own-blas` compiles this, and preloads it.
 //
-// What the program was compiled with is fixed: names, arguments, the layout of rocblas_internal_ostream, and what it reads of a handle.
+// The compiled program determines names, arguments, the layout of rocblas_internal_ostream, and the fields of a handle that it reads.
 //
-// Not here are checks of numbers (rocblas_internal_check_numerics_*), which return rocblas_status_not_implemented: this project's
+// Checks of numbers (rocblas_internal_check_numerics_*) are missing and return rocblas_status_not_implemented: this project's
 // library has no such mode.
 
 #include <cstddef>
@@ -48,10 +48,10 @@ using Double = rocblas_complex_num<double>;
 
 // --- Text -------------------------------------------------------------------------------------------------------------------------
 
-/// A stream that collects what its inlined operators write, and writes it to a file in one piece.
+/// A stream that collects the output of its inlined operators, and writes it to a file in one piece.
 class EXPORT rocblas_internal_ostream {
     std::ostringstream text;
-    // Where the text goes; AMD's has a thread for it.
+    // The destination of the text; AMD's has a thread for it.
     std::shared_ptr<int> file;
     [[maybe_unused]] bool yaml = false;
     [[maybe_unused]] bool csv = false;
@@ -106,8 +106,8 @@ EXPORT std::string rocblas_internal_get_arch_name() {
     return name.substr(0, name.find(':'));
 }
 
-/// The program reads a field of its handles: the major number of the architecture. With 11, it allows for what sums of 16-bit products
-/// lose in the matrix instructions of gfx11.
+/// The program reads one field of its handles: the major number of the architecture. For 11, it allows for the precision that sums of
+/// 16-bit products lose in gfx11's matrix instructions.
 extern "C" EXPORT Status rocblas_create_handle(Handle* handle) {
     constexpr size_t archMajor = 0x660;
     using Create = Status(Handle*);
@@ -120,7 +120,7 @@ extern "C" EXPORT Status rocblas_create_handle(Handle* handle) {
     return status;
 }
 
-/// There is nothing to be loaded before a product of matrices.
+/// Nothing has to be loaded before a matrix product.
 EXPORT bool rocblas_internal_tensile_is_initialized() {
     return true;
 }
@@ -203,10 +203,10 @@ SCALE(cs, Float, float)
 SCALE(zd, Double, double)
 extern "C" Status rocblas_sdot_strided_batched(Handle, int, const float*, int, int64_t, const float*, int, int64_t, int, float*);
 
-// What the C functions have no form for: a factor for each of a batch, parts of a batch.
+// Forms that the C functions lack: a factor for each element of a batch, parts of a batch.
 constexpr Status has_no_form = rocblas_status_not_implemented;
 
-/// An array of pointers in device memory, each so many elements behind that of another array.
+/// An array of pointers in device memory, each at an offset in elements from that of another array.
 template <typename T>
 class Moved {
     T* const* pointers;
@@ -226,7 +226,7 @@ public:
         pointers = done ? static_cast<T* const*>(own) : nullptr;
     }
     Moved(const Moved&) = delete;
-    /// Waits for what uses them.
+    /// Waits for the work that uses them.
     ~Moved() {
         hipFree(own);
     }
@@ -296,7 +296,7 @@ EXPORT Status rocblas_internal_trsm_batched_template(Handle handle, rocblas_side
     return trsm_batched(T())(handle, side, fill, trans, diag, m, n, alpha, moved_a, lda, moved_b, ldb, count);
 }
 
-/// The routines here take what memory they need from the handle: the caller has to bring one element of each kind at most.
+/// The routines here take their memory from the handle, so the caller provides at most one element of each kind.
 static Status little(std::initializer_list<size_t*> sizes) {
     for (size_t* size : sizes)
         if (size != nullptr)

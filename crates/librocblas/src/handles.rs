@@ -1,14 +1,14 @@
-//! Memory behind handles, for callers that look into them.
+//! Memory behind handles, for callers that access it.
 
 use std::num::NonZero;
 use std::ptr::null_mut;
 
-/// What each handle has: a page, more than AMD's handles are long.
+/// The memory of each handle: a page, which is larger than AMD's handles.
 const STEP: NonZero<usize> = NonZero::new(4096).unwrap();
-/// What all handles of a process have. Addresses are not used twice. Pages that nobody writes to take no memory.
+/// The address space of all handles of a process. Addresses are not reused. Untouched pages take no memory.
 const WHOLE: usize = 1 << 36;
 
-/// Has handles be addresses of memory. Where there are not so many addresses, they stay numbers.
+/// Makes handles addresses of memory. If there is not enough address space, they stay numbers.
 pub(crate) fn give_them_memory() {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -1,19 +1,19 @@
-//! `blas-on-kernels` as a drop-in `librocblas.so.5`, on which programs that use rocBLAS run unmodified.
+//! `blas-on-kernels` as a drop-in `librocblas.so.5`, for unmodified programs that use rocBLAS.
 //!
-//! It exports the C functions of AMD's library of ROCm 7.2, and computes with this project's kernels on the HIP library that the
-//! process has loaded, AMD's or this project's own. Functions that `blas-on-kernels` lacks return `rocblas_status_not_implemented`.
-//! `cargo xtask dropin` builds it.
+//! It exports the C functions of AMD's library in ROCm 7.2, and computes with this project's kernels on the
+//! HIP library that the process has loaded, AMD's or this project's own. Functions that `blas-on-kernels`
+//! lacks return `rocblas_status_not_implemented`. `cargo xtask dropin` builds it.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
-//! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
+//! | `FERROCM_HIP_LIBRARY` | the path of the HIP library, if the process has not loaded one |
+//! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
-//! A handle is the address of memory that nothing here uses, and which holds zeros: C++ code that was compiled with AMD's own internal headers,
-//! such as AMD's `rocblas-test`, reads and sets fields of handles.
+//! A handle is the address of zeroed memory that this library does not use itself. C++ code compiled with
+//! AMD's internal headers, such as AMD's `rocblas-test`, reads and writes fields of handles there.
 //!
-//! Kernels are embedded for the targets that `FERROCM_TARGETS` named when the library was built. On others, calls that launch one
-//! return `rocblas_status_arch_mismatch`.
+//! Kernels are embedded for the targets in `FERROCM_TARGETS` when the library is built. On other targets,
+//! calls that launch a kernel return `rocblas_status_arch_mismatch`.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -32,9 +32,10 @@ use std::sync::OnceLock;
 
 use rocblas_sys::Table;
 
-/// The functions behind the exported ones. The first call looks for HIP.
+/// The table behind the exported functions. The first call looks for HIP.
 ///
-/// Where there is none the reason goes to standard error, and everything returns `rocblas_status_not_implemented`.
+/// If there is none, the reason goes to standard error, and every function returns
+/// `rocblas_status_not_implemented`.
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! C programs for rocBLAS on this project's rocBLAS and HIP. With AMD's rocBLAS they run in the tests of the HIP drop-in.
+//! C programs that use this project's rocBLAS and HIP. The tests of the HIP drop-in run them with AMD's
+//! rocBLAS.
 
 mod support;
 
@@ -7,7 +8,7 @@ use std::path::Path;
 use support::{HIP, PLACE, ROCBLAS};
 use test_support::program::Program;
 
-/// The targets are one of each size of waves: what differs between others is for the tests of `blas-on-kernels`.
+/// One target of each wave size. The tests of `blas-on-kernels` cover the other differences between targets.
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
 fn program(file: &str) -> Program {

@@ -1,4 +1,5 @@
-//! `libamd_smi.so.26`: each device is a socket with one processor; the handles of both are its number plus one.
+//! `libamd_smi.so.26`: each device is a socket with one processor. Both handles are the device's number plus
+//! one.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -38,7 +39,7 @@ fn of(handle: Handle) -> Result<&'static Identity, Failure> {
     handle.addr().checked_sub(1).ok_or(Failure::Argument).and_then(one)
 }
 
-/// Bus, device and function of `amdsmi_bdf_t`, whose lowest 16 bits are what HSA's are.
+/// The device at a `amdsmi_bdf_t`, whose lowest 16 bits (bus, device and function) are the same as HSA's.
 fn at(location: u64) -> Result<&'static Identity, Failure> {
     all()?.iter().find(|device| u64::from(device.location) == location).ok_or(Failure::Argument)
 }
@@ -53,7 +54,7 @@ extern "C" fn amdsmi_shut_down() -> Status {
     SUCCESS
 }
 
-/// Writes how many handles there are and, where there is an array, as many as it has room for.
+/// Writes the number of handles and, if there is an array, as many handles as fit.
 ///
 /// # Safety
 /// The pointers are null or valid, the second for as many handles as the first says.
@@ -62,17 +63,17 @@ unsafe fn list(devices: &[Identity], count: *mut u32, handles: *mut Handle) -> R
         return Err(Failure::Argument);
     }
     if handles.is_null() {
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         return unsafe { write(count, devices.len() as u32) };
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let room = unsafe { count.read_unaligned() } as usize;
     let fitting = &devices[..devices.len().min(room)];
     for (index, device) in fitting.iter().enumerate() {
-        // SAFETY: as this function's contract; there is room.
+        // SAFETY: required by this function's contract; there is room.
         unsafe { write(handles.add(index), handle(device))? };
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { write(count, fitting.len() as u32) }
 }
 
@@ -134,7 +135,7 @@ numbers! {
     amdsmi_topo_get_numa_node_number: u32 = |_device| 0;
 }
 
-/// The unique number as a UUID: its first eight digits, and the rest in the last group.
+/// The unique number as a UUID: the first eight digits in the first group, the rest in the last.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn amdsmi_get_gpu_device_uuid(
     processor: Handle,
@@ -166,7 +167,8 @@ unsafe extern "C" fn amdsmi_get_gpu_vendor_name(processor: Handle, text: *mut c_
     status(of(processor).and_then(|_| unsafe { write_text(text, size, VENDOR) }))
 }
 
-/// Video memory (0) and its part that the host can see (1) are all of the memory; nothing is known of the host's (2).
+/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not
+/// supported.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn amdsmi_get_gpu_memory_total(processor: Handle, kind: u32, total: *mut u64) -> Status {
     let memory = of(processor).and_then(|device| match kind {
@@ -190,7 +192,7 @@ unsafe extern "C" fn amdsmi_status_code_to_string(code: Status, text: *mut *cons
     let meaning: &CStr = match code {
         0 => c"AMDSMI_STATUS_SUCCESS: the call succeeded",
         1 => c"AMDSMI_STATUS_INVAL: an argument is not valid",
-        2 => c"AMDSMI_STATUS_NOT_SUPPORTED: a virtual GPU has nothing to tell of this",
+        2 => c"AMDSMI_STATUS_NOT_SUPPORTED: a virtual GPU does not have this",
         18 => c"AMDSMI_STATUS_INIT_ERROR: the library cannot start",
         41 => c"AMDSMI_STATUS_INSUFFICIENT_SIZE: the buffer is too small",
         _ => c"a status that this library does not return",

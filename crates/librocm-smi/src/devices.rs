@@ -1,4 +1,4 @@
-//! The virtual GPUs, and how facts about them are written through pointers.
+//! The virtual GPUs, and writing facts about them through pointers.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -6,33 +6,33 @@ use std::sync::OnceLock;
 
 use vgpu::Identity;
 
-/// PCI's number of the vendor.
+/// The PCI vendor id.
 pub(crate) const VENDOR_ID: u16 = 0x1002;
 /// The vendor, as HSA names it.
 pub(crate) const VENDOR: &str = "AMD";
-/// The version of the drop-ins, with its end.
+/// The version of the drop-ins, as a C string.
 pub(crate) const BUILD: &std::ffi::CStr = c"ferrocm";
 
-/// Why a call fails, in the words of both libraries.
+/// The reason why a call fails, common to both libraries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
     /// An argument is not valid.
     Argument,
     /// The buffer is too small.
     Size,
-    /// There is nothing to tell.
+    /// A virtual GPU does not have this.
     Unsupported,
     /// The variable that names the devices is wrong.
     Start,
 }
 
-/// Has messages written, once.
+/// Starts the log, once.
 pub(crate) fn start() {
     static STARTED: OnceLock<()> = OnceLock::new();
     STARTED.get_or_init(|| drop_in::log::start("librocm_smi64"));
 }
 
-/// All of them.
+/// All virtual GPUs.
 pub(crate) fn all() -> Result<&'static [Identity], Failure> {
     static DEVICES: OnceLock<Option<Vec<Identity>>> = OnceLock::new();
     let devices = DEVICES.get_or_init(|| {
@@ -44,7 +44,7 @@ pub(crate) fn all() -> Result<&'static [Identity], Failure> {
     devices.as_deref().ok_or(Failure::Start)
 }
 
-/// One of them.
+/// One virtual GPU.
 pub(crate) fn one(index: usize) -> Result<&'static Identity, Failure> {
     all()?.get(index).ok_or(Failure::Argument)
 }
@@ -57,12 +57,12 @@ pub(crate) unsafe fn write<T>(place: *mut T, value: T) -> Result<(), Failure> {
     if place.is_null() {
         return Err(Failure::Argument);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }
 
-/// Writes a text and a NUL; of one that is too long, what fits.
+/// Writes a text and a NUL. A text that is too long is truncated.
 ///
 /// # Safety
 /// `place` is null or valid for writes of `size` bytes.
@@ -71,7 +71,7 @@ pub(crate) unsafe fn write_text(place: *mut c_char, size: usize, text: &str) -> 
         return Err(Failure::Argument);
     }
     let fits = text.len().min(size - 1);
-    // SAFETY: as this function's contract; no more than `size` bytes.
+    // SAFETY: required by this function's contract; no more than `size` bytes.
     unsafe {
         ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), fits);
         place.add(fits).write(0);

@@ -1,10 +1,11 @@
-//! `libferrocm-driver.so.1`: what programs find of AMD's driver where there is none. `rocminfo` and `rocm-smi` look at
+//! `libferrocm-driver.so.1` imitates AMD's driver on machines without it. `rocminfo` and `rocm-smi` look at
 //! `/sys/module/amdgpu` before they ask any library, and `rocminfo` opens `/dev/kfd`.
 //!
-//! The library is preloaded. Its functions stand before the C library's and pass every other path on. Programs of the sysroot that a
-//! program starts, as `rocm_agent_enumerator` starts `rocminfo`, are given to the sysroot's loader as well: [`RUN_VARIABLE`] says how.
-//! So that a program finds its data, a path in `/usr` leads to the sysroot's file where there is one, and `/proc/self/exe` to the program
-//! itself, where the kernel names the loader.
+//! The library is preloaded. Its functions intercept those of the C library, and pass every other path on. If
+//! a program starts a program of the sysroot, as `rocm_agent_enumerator` starts `rocminfo`, that one is also
+//! run with the sysroot's loader ([`RUN_VARIABLE`]). So that programs find their data, a path in `/usr` leads
+//! to the sysroot's file if there is one, and `/proc/self/exe` to the program itself, because the kernel
+//! would name the loader.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -13,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The variable with what runs a program of the sysroot: the folders whose programs are meant, separated by colons, and, after a line's
-/// end each, the loader and its arguments.
+/// The variable that says how to run programs of the sysroot. The first line has the sysroot's folders,
+/// separated by colons; each further line has the loader or one of its arguments.
 const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
 
-/// The files that there seem to be, and what they hold.
+/// The imitated files, and their contents.
 const FILES: [(&CStr, &str); 2] = [
     (c"/sys/module/amdgpu/initstate", "live\n"),
     (c"/sys/module/amdgpu/version", concat!("ferrocm ", env!("CARGO_PKG_VERSION"), "\n")),
 ];
-/// The folder that there seems to be.
+/// The imitated folder.
 const FOLDER: &CStr = c"/sys/module/amdgpu";
-/// The device that there seems to be. Nothing reads from it: AMD's HSA library, which would, is not the one that is loaded.
+/// The imitated device. Nothing reads from it, because AMD's HSA library, which would, is not loaded.
 const DEVICE: &CStr = c"/dev/kfd";
 
 /// The C library's function of this name.
@@ -37,13 +38,13 @@ macro_rules! next {
     }};
 }
 
-/// What stands for a path.
+/// The replacement of a path.
 enum Stand {
     Text(&'static str),
     File(Cow<'static, CStr>),
 }
 
-/// What [`RUN_VARIABLE`] says.
+/// The value of [`RUN_VARIABLE`].
 struct Run {
     /// The folders whose programs run here.
     trees: Vec<PathBuf>,
@@ -60,13 +61,13 @@ fn run() -> &'static Run {
         let folders = folders.filter(|folder| !folder.is_empty());
         Run {
             trees: folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder))).collect(),
-            // A variable has no zero bytes.
+            // A variable has no NUL bytes.
             loader: lines.filter_map(|line| CString::new(line).ok()).collect(),
         }
     })
 }
 
-/// The file of one of the folders that a path in `/usr` leads to.
+/// The file in one of the folders to which a path in `/usr` leads.
 fn in_trees(path: &CStr) -> Option<CString> {
     let inside = path.to_bytes().strip_prefix(b"/")?;
     if !inside.starts_with(b"usr/") {
@@ -86,7 +87,7 @@ unsafe fn stand(path: *const c_char) -> Option<Stand> {
     if path.is_null() {
         return None;
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let path = unsafe { CStr::from_ptr(path) };
     if path == DEVICE {
         return Some(Stand::File(Cow::Borrowed(c"/dev/null")));
@@ -104,7 +105,7 @@ fn failed(code: c_int) -> c_int {
     -1
 }
 
-/// A file without a name that holds the text.
+/// An unnamed file with the text.
 fn file_of(text: &str) -> c_int {
     // SAFETY: the name is a C string, and the text is valid for its length.
     unsafe {
@@ -116,7 +117,8 @@ fn file_of(text: &str) -> c_int {
     }
 }
 
-/// Functions with the signature of `open`. The mode is only there where the flags say so; it is passed on as it comes.
+/// Functions with the signature of `open`. The mode is present only if the flags require it; it is passed on
+/// unchanged.
 macro_rules! open {
     ($($name:ident, $text:literal;)*) => {
         $(
@@ -194,7 +196,7 @@ stat! {
     stat64, c"stat64";
 }
 
-/// The folder of graphics cards, which rocm-smi lists, is there even where the kernel has no driver for any.
+/// Makes the folder of graphics cards, which rocm-smi lists, exist even if the kernel has no driver for any.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn opendir(path: *const c_char) -> *mut libc::DIR {
     let next = next!(c"opendir" as unsafe extern "C" fn(*const c_char) -> *mut libc::DIR);
@@ -224,9 +226,11 @@ unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     }
 }
 
-/// The file of this program. For the kernel, a program that the loader was started with is the loader.
+/// The file of this program. If a program was started through a loader, the kernel reports the loader
+/// instead.
 fn program() -> Option<CString> {
-    // SAFETY: no more than reading a number. The loader puts in the program's place what the kernel put there of the loader.
+    // SAFETY: this only reads a number. The loader replaces the kernel's value, which describes the loader,
+    // by the program's.
     let header = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
     let maps = std::fs::read("/proc/self/maps").ok()?;
     let file = maps.split(|byte| *byte == b'\n').find_map(|line| {
@@ -244,7 +248,7 @@ fn program() -> Option<CString> {
 /// # Safety
 /// `path` is null or a C string.
 unsafe fn asked_for_program(path: *const c_char) -> Option<CString> {
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let asks = !path.is_null() && unsafe { CStr::from_ptr(path) } == c"/proc/self/exe";
     asks.then(program).flatten()
 }
@@ -279,7 +283,7 @@ unsafe extern "C" fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_
 
 type Execve = unsafe extern "C" fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
 
-/// The arguments that have the sysroot's loader run a program, if it is one of the sysroot's.
+/// The arguments that make the sysroot's loader run a program, if the program belongs to the sysroot.
 fn loaded(program: &CStr) -> Option<Vec<CString>> {
     let Run { trees, loader } = run();
     let path = Path::new(OsStr::from_bytes(program.to_bytes())).canonicalize().ok()?;
@@ -299,16 +303,16 @@ fn loaded(program: &CStr) -> Option<Vec<CString>> {
     Some(loader.iter().cloned().chain([program.to_owned()]).collect())
 }
 
-/// The program and the arguments that are really meant.
+/// The program and arguments to start instead.
 struct Started {
-    /// Owns what the pointers lead to.
+    /// Owns the texts that the pointers point to.
     _first: Vec<CString>,
     /// The arguments, and null.
     all: Vec<*const c_char>,
 }
 
 impl Started {
-    /// What starts a program of the sysroot; nothing for others.
+    /// The replacement for a program of the sysroot; nothing for other programs.
     ///
     /// # Safety
     /// `path` is null or a C string, `arguments` null or an array of such that ends in null.
@@ -316,12 +320,12 @@ impl Started {
         if path.is_null() || arguments.is_null() {
             return None;
         }
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         let first = loaded(unsafe { CStr::from_ptr(path) })?;
         let mut all: Vec<*const c_char> = first.iter().map(|argument| argument.as_ptr()).collect();
-        // The program's own name is in the loader's arguments.
+        // The loader's arguments already have the program's own name.
         let mut index = 1;
-        // SAFETY: as this function's contract: nothing is read behind the first null.
+        // SAFETY: required by this function's contract; nothing is read after the first null.
         unsafe {
             if !(*arguments).is_null() {
                 while !(*arguments.add(index)).is_null() {

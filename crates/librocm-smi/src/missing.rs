@@ -1,16 +1,16 @@
-//! The functions that the virtual GPU has no answer for: they return "not supported", and the log names them.
+//! Functions that the virtual GPU does not support: they return "not supported", and the log names them.
 //!
-//! The lists are what AMD's libraries export besides what the other files have: librocm_smi64.so.7 of ROCm 7.2.4, libamd_smi.so.26 of
+//! The lists have all other exports of AMD's libraries: librocm_smi64.so.7 of ROCm 7.2.4, libamd_smi.so.26 of
 //! ROCm 7.0.2.
 
-/// Says in the log which function a program misses, and returns the status of both libraries for that.
+/// Logs the missing function, and returns the status for it, which is the same in both libraries.
 fn not_supported(name: &str) -> u32 {
     crate::devices::start();
     tracing::warn!("{name} is not supported by the virtual GPU");
     2
 }
 
-/// Exports functions that take whatever they are given, and do nothing.
+/// Exports functions that accept any arguments and do nothing.
 macro_rules! unsupported {
     ($($name:ident,)*) => {
         $(

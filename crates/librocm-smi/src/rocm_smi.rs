@@ -8,11 +8,11 @@ use crate::devices::{self, BUILD, Failure, VENDOR, VENDOR_ID, all, link, one, wr
 type Status = u32;
 const SUCCESS: Status = 0;
 
-/// What the codes mean, from 0.
+/// The meanings of the codes, from 0.
 const STATUS_TEXTS: [&CStr; 23] = [
     c"RSMI_STATUS_SUCCESS: the call succeeded",
     c"RSMI_STATUS_INVALID_ARGS: an argument is not valid",
-    c"RSMI_STATUS_NOT_SUPPORTED: a virtual GPU has nothing to tell of this",
+    c"RSMI_STATUS_NOT_SUPPORTED: a virtual GPU does not have this",
     c"RSMI_STATUS_FILE_ERROR: a file cannot be used",
     c"RSMI_STATUS_PERMISSION: permission denied",
     c"RSMI_STATUS_OUT_OF_RESOURCES: memory or another resource ran out",
@@ -84,7 +84,7 @@ unsafe extern "C" fn rsmi_version_get(version: *mut c_void) -> Status {
     status(unsafe { write(version.cast(), value) })
 }
 
-/// The one component is the driver; there is none, so the text names what is in its place.
+/// The only component is the driver. There is none, so the text names its replacement.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rsmi_version_str_get(component: u32, text: *mut c_char, size: u32) -> Status {
     let version = concat!("ferrocm ", env!("CARGO_PKG_VERSION"));
@@ -146,7 +146,8 @@ texts! {
     rsmi_dev_vendor_name_get(usize) = |_device| VENDOR;
 }
 
-/// Video memory (0) and its part that the host can see (1) are all of the memory; nothing is known of the host's (2).
+/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not
+/// supported.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rsmi_dev_memory_total_get(index: u32, kind: u32, total: *mut u64) -> Status {
     let memory = one(index as usize).and_then(|device| match kind {
@@ -158,7 +159,7 @@ unsafe extern "C" fn rsmi_dev_memory_total_get(index: u32, kind: u32, total: *mu
     status(memory.and_then(|memory| unsafe { write(total, memory) }))
 }
 
-/// Every block has version 1, as HSA says of the microcode.
+/// Every block has version 1, the version of the microcode in HSA.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rsmi_dev_firmware_version_get(index: u32, _block: u32, version: *mut u64) -> Status {
     // SAFETY: the caller's pointer is null or valid.
@@ -188,7 +189,7 @@ unsafe extern "C" fn rsmi_is_P2P_accessible(from: u32, to: u32, accessible: *mut
     status(both.and_then(|_| unsafe { write(accessible, true) }))
 }
 
-/// No process is known to use a device: virtual GPUs are a process's own.
+/// Reports no processes, because virtual GPUs belong to a single process.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rsmi_compute_process_info_get(_processes: *mut c_void, count: *mut u32) -> Status {
     devices::start();

@@ -1,4 +1,4 @@
-// Says what libamd_smi says of the devices.
+// Prints what libamd_smi reports about the devices.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What a program finds of itself and in `/usr`.
+// Prints what a program finds about itself and in `/usr`.
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! What the two libraries export and need, and what they say of the virtual GPUs.
+//! The exports and dependencies of the two libraries, and what they report about the virtual GPUs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,7 +93,7 @@ fan: 2, no handle: 1, null: 1
 const DRIVER: DropIn =
     DropIn { place: PLACE, archive: "rocm_smi", soname: "libferrocm-driver.so.1", script: "driver.map" };
 
-/// What stands for the driver is seen by a program that it is preloaded into, and the rest of the files is as it is.
+/// A program with the preloaded library sees the imitated driver. All other files are unchanged.
 #[test]
 fn the_driver_seems_to_be_there() {
     let script = "cat /sys/module/amdgpu/initstate; test -e /sys/module/amdgpu && echo folder; \
@@ -104,7 +104,7 @@ fn the_driver_seems_to_be_there() {
     assert_eq!(String::from_utf8_lossy(&run.stdout), "live\nfolder\nnothing\ndevice\nfile\n", "{run:?}");
 }
 
-/// A program that a loader was started with, with another folder before `/usr`.
+/// A program started through a loader, with another folder before `/usr`.
 #[test]
 fn a_program_finds_itself_and_its_files() {
     const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";

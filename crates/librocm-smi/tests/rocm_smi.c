@@ -1,4 +1,4 @@
-// Says what librocm_smi64 says of the devices.
+// Prints what librocm_smi64 reports about the devices.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-//! Fused attention: prefill, where each query sees those before it, and decode, where one sees all.
+//! Fused attention: prefill, where each query sees the keys before it, and decode, where one query sees all
+//! keys.
 
 use half::{bf16, f16};
 use hip::DeviceBuffer;
@@ -13,7 +14,7 @@ use crate::options::Size;
 use crate::random::{numbers, sample};
 
 const GROUP: &str = "attention";
-/// Queries whose results are checked, at most.
+/// The maximum number of queries whose results are checked.
 const CHECKED: usize = 64;
 
 /// Sequences, heads of queries, heads of keys, queries, keys, width of a head.
@@ -102,7 +103,8 @@ fn of<T: Number>(context: &mut Context<'_>, what: &str, sizes: Sizes) -> Result<
     })
 }
 
-/// A sample of queries in f64, with what a fused kernel may lose: scores and sums are f32's, weights are rounded to the type.
+/// A sample of queries in f64, with the errors that a fused kernel may make: scores and sums are in f32,
+/// weights are rounded to the type.
 fn check<T: Number>(got: &[T], [queries, keys, values]: &[Vec<T>; 3], sizes: Sizes) -> Check {
     let Sizes { batch, heads, kv_heads, queries: count, keys: positions, dim } = sizes;
     let mut places = Vec::new();
@@ -128,7 +130,8 @@ fn check<T: Number>(got: &[T], [queries, keys, values]: &[Vec<T>; 3], sizes: Siz
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        // A score's error is a relative one of its weight; the weight is rounded; so many weighted values are added.
+        // A score's error becomes a relative error of its weight; the weight is rounded; this many weighted
+        // values are added.
         let relative = 4.0 * (dim as f64).sqrt() * half * lost
             + 16.0 * half
             + T::UNIT_ROUNDOFF

@@ -1,4 +1,4 @@
-//! Memory: how fast it is copied, read and written, on the device and between it and others.
+//! Memory: how fast it is copied, read and written, on the device and between devices.
 
 use hip::{Device, DeviceBuffer, HostBuffer, Pending};
 use kernels::ReduceOp;
@@ -10,7 +10,7 @@ use crate::options::Size;
 use crate::random::numbers;
 
 const GROUP: &str = "bandwidth";
-/// Elements that a workgroup adds up when memory is only read.
+/// Elements that a workgroup adds up in the measurement that only reads memory.
 const READ_GROUP: usize = 1 << 16;
 /// The factor of the triad.
 const FACTOR: f32 = 0.25;
@@ -33,7 +33,7 @@ pub(crate) fn text(bytes: usize) -> String {
     }
 }
 
-/// The cases of a size, and transfers to other devices where there are some.
+/// The cases of a size, and transfers to other devices, if any.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     for bytes in bytes(context.size) {
         let what = format!("{GROUP} of {}", text(*bytes));
@@ -56,12 +56,12 @@ fn case(name: &str, size: usize, moved: usize) -> Case {
     }
 }
 
-/// An array on the host, two on the device, and the sums of one.
+/// An array on the host, two on the device, and the sums of one of these.
 struct Arrays {
     host: Vec<f32>,
     x: DeviceBuffer<f32>,
     y: DeviceBuffer<f32>,
-    /// Of each [`READ_GROUP`] elements.
+    /// The sum of each [`READ_GROUP`] elements.
     sums: DeviceBuffer<f32>,
 }
 
@@ -99,7 +99,8 @@ fn device(context: &mut Context<'_>, size: usize) -> Result<()> {
         |context, Arrays { host, sums, .. }| {
             let expected = host.chunks(READ_GROUP).map(|group| {
                 let terms = || group.iter().map(|x| f64::from(*x));
-                // Each of at most as many roundings as there are terms errs by half a unit of a partial sum; they are independent.
+                // There are at most as many roundings as terms; each errs by half a unit of a partial sum,
+                // and they are independent.
                 let lost = 4.0 * (group.len() as f64).sqrt() * f64::from(f32::EPSILON) / 2.0;
                 (terms().sum(), lost * terms().map(f64::abs).sum::<f64>())
             });
@@ -131,7 +132,7 @@ fn device(context: &mut Context<'_>, size: usize) -> Result<()> {
     )
 }
 
-/// Pinned memory that a copy may have.
+/// Pinned memory that a copy may own.
 enum Pinned {
     Here(HostBuffer<f32>),
     Travels(Pending<HostBuffer<f32>>),
@@ -139,7 +140,7 @@ enum Pinned {
 }
 
 impl Pinned {
-    /// The memory, when its copy is done.
+    /// The memory, once its copy is done.
     fn take(&mut self) -> hip::Result<Option<HostBuffer<f32>>> {
         match std::mem::replace(self, Self::Lost) {
             Self::Here(buffer) => Ok(Some(buffer)),
@@ -148,7 +149,7 @@ impl Pinned {
         }
     }
 
-    /// Starts a copy with the memory; nothing if a copy before has failed and lost it.
+    /// Starts a copy with the memory; does nothing if an earlier copy has failed and lost it.
     fn send(
         &mut self,
         copy: impl FnOnce(HostBuffer<f32>) -> hip::Result<Pending<HostBuffer<f32>>>,
@@ -159,7 +160,7 @@ impl Pinned {
         Ok(())
     }
 
-    /// The numbers, when the copy is done; none if they are lost.
+    /// The numbers, once the copy is done; `None` if they are lost.
     fn numbers(&mut self) -> hip::Result<Vec<f32>> {
         let Some(buffer) = self.take()? else { return Ok(Vec::new()) };
         let numbers = buffer.to_vec();

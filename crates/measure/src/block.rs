@@ -11,7 +11,7 @@ use crate::model::{ModelName, Shape, reference, seen};
 use crate::options::Size;
 
 const GROUP: &str = "block";
-/// Tokens that are checked where there are more: of the shape that is measured, in f64.
+/// The maximum number of tokens that are checked, in f64 and in the measured shape.
 const CHECKED: usize = 16;
 
 /// Tokens of a sequence.
@@ -23,17 +23,18 @@ fn tokens(size: Size) -> usize {
     }
 }
 
-/// How far a result may be off that went through so many roundings to a type, of a whole: independent roundings grow with the square root
-/// of their number, and twice that is never reached by a right result. f32 adds what sums of `terms` terms lose.
+/// The allowed relative error of a whole result after this many roundings to a type. Independent roundings
+/// grow with the square root of their number, and a correct result never reaches twice that. f32 adds the
+/// errors of sums of `terms` terms.
 pub(crate) fn bound<T: Number>(roundings: usize, terms: usize) -> f64 {
     2.0 * ((roundings as f64).sqrt() * T::UNIT_ROUNDOFF
         + (terms as f64).sqrt() * f64::from(f32::EPSILON) / 2.0)
 }
 
-/// Roundings of a block, one behind the other, with those of the sums that attention's weights come from.
+/// Consecutive roundings of a block, including those of the sums that attention's weights are computed from.
 pub(crate) const BLOCK_ROUNDINGS: usize = 12;
 
-/// Llama's block in the types that models are computed in.
+/// Llama's block in the types that models use.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     let shape = ModelName::Llama.shape().scaled(context.size, Some(1));
     of::<f32>(context, shape)?;
@@ -65,7 +66,7 @@ fn of<T: Number>(context: &mut Context<'_>, shape: Shape) -> Result<()> {
                 network.block(context.tools(), 0, 0, tokens)
             },
             |context, network| {
-                // Tokens see none behind them: the first ones are what they are alone.
+                // Tokens do not see later ones: the first ones have the same results without them.
                 let got = network.residual(context.tools(), checked)?;
                 let expected = reference::forward(&shape, &weights, &ids[..checked], checked);
                 let bound = bound::<T>(BLOCK_ROUNDINGS, shape.intermediate);

@@ -1,11 +1,12 @@
-//! Results against f64.
+//! Comparison of results with f64.
 
 use kernels::Element;
 
-/// How far off a result is, and how far a right one may be.
+/// The error of a result, and the largest error of a correct one.
 ///
-/// Of results that are compared element by element, both are those of the element that is closest to its bound, or farthest beyond it. Of
-/// results that are compared as a whole, they are relative: the length of the difference by that of the expected vector.
+/// For results compared element by element, both belong to the element closest to its bound, or farthest
+/// beyond it. For results compared as a whole, they are relative: the length of the difference divided by
+/// that of the expected vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Check {
     pub(crate) error: f64,
@@ -13,28 +14,29 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Nothing has been compared: everything fails that is compared with it.
+    /// Nothing has been compared: the check fails.
     fn none() -> Self {
         Self { error: 0.0, bound: f64::MIN_POSITIVE }
     }
 
-    /// What part of the bound the error is; at most 1 is right. A NaN is not right.
+    /// The error as a fraction of the bound; at most 1 is correct. A NaN is wrong.
     fn part(&self) -> f64 {
         let part = self.error / self.bound;
         if part.is_nan() { f64::INFINITY } else { part }
     }
 
-    /// Whether the result is right.
+    /// Whether the result is correct.
     pub(crate) fn passed(&self) -> bool {
         self.part() <= 1.0
     }
 
-    /// The one that is farther off.
+    /// The worse of the two.
     pub(crate) fn worse(self, other: Self) -> Self {
         if other.part() > self.part() { other } else { self }
     }
 
-    /// Elements of a type with numbers in f64, each with what arithmetic on the way may lose; rounding to the type comes on top.
+    /// Compares elements of a type with numbers in f64, each with the error that arithmetic may cause;
+    /// rounding to the type is added.
     pub(crate) fn elements<T: Element>(
         got: impl IntoIterator<Item = T>,
         expected: impl IntoIterator<Item = (f64, f64)>,
@@ -44,7 +46,7 @@ impl Check {
         let mut compared = 0_usize;
         for (value, slack) in expected {
             let rounding = T::UNIT_ROUNDOFF * (value.abs() + slack) + T::UNDERFLOW;
-            // A missing element is as wrong as can be.
+            // A missing element counts as an infinite error.
             let error = got.next().map_or(f64::INFINITY, |got| (got.to_f64() - value).abs());
             worst = worst.worse(Self { error, bound: (rounding + slack).max(f64::MIN_POSITIVE) });
             compared += 1;
@@ -55,7 +57,7 @@ impl Check {
         worst
     }
 
-    /// Whether two results are the same bit for bit, in numbers: how many differ, and none may.
+    /// Compares two results bit by bit: the error is the number of differences, and the bound is zero.
     pub(crate) fn same<T: PartialEq>(got: &[T], expected: &[T]) -> Self {
         if got.len() != expected.len() || got.is_empty() {
             return Self { error: f64::INFINITY, bound: 0.0 };
@@ -64,7 +66,7 @@ impl Check {
         Self { error: different as f64, bound: 0.5 }
     }
 
-    /// Vectors as a whole: the length of the difference by that of the expected one.
+    /// Compares vectors as a whole: the length of the difference divided by that of the expected vector.
     pub(crate) fn whole(got: impl IntoIterator<Item = f64>, expected: &[f64], bound: f64) -> Self {
         let (mut difference, mut count) = (0.0, 0);
         for (got, expected) in got.into_iter().zip(expected) {

@@ -1,4 +1,4 @@
-//! Operations between devices, by RCCL or this project's own.
+//! Operations between devices, by AMD's RCCL or this project's.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn bytes(size: Size) -> &'static [usize] {
     }
 }
 
-/// What is measured.
+/// The measured operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     AllReduce,
@@ -51,7 +51,8 @@ impl Kind {
         }
     }
 
-    /// Bytes that each link has to carry, by the size of the larger of both buffers: the factor of the bus bandwidth of nccl-tests.
+    /// Bytes that each link must carry, divided by the size of the larger buffer: the factor of the bus
+    /// bandwidth of nccl-tests.
     fn bus_factor(self, ranks: f64) -> f64 {
         match self {
             Self::AllReduce => 2.0 * (ranks - 1.0) / ranks,
@@ -60,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Elements that a rank sends and receives, of `count`, which the number of ranks divides.
+    /// Elements that a rank sends and receives, of `count`, which is a multiple of the number of ranks.
     fn lengths(self, count: usize, ranks: usize) -> (usize, usize) {
         match self {
             Self::AllReduce | Self::Broadcast | Self::AllToAll => (count, count),
@@ -70,10 +71,10 @@ impl Kind {
     }
 }
 
-/// Every operation of every size in f32 and bf16, where there are two devices or more.
+/// Every operation of every size in f32 and bf16, if there are at least two devices.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     if context.devices.len() < 2 {
-        let text = format!("{GROUP}: operations between devices need two, and there is one");
+        let text = format!("{GROUP}: operations between devices need two devices, but there is one");
         context.find("not-measured", text);
         return Ok(());
     }
@@ -118,7 +119,7 @@ fn of<T: rccl::Element + Element>(
         let receive = streams.iter().map(zeroed).collect::<hip::Result<Vec<_>>>()?;
         let mut buffers = Buffers { send, receive };
         if kind == Kind::Broadcast {
-            // In place, from the first rank's.
+            // In place, from the first rank's buffer.
             buffers.receive[0].copy_from(&streams[0], &buffers.send[0])?;
         }
         context.measure(
@@ -158,7 +159,8 @@ fn of<T: rccl::Element + Element>(
     })
 }
 
-/// What a rank receives, and what the sums of so many ranks may lose: each but the first addend is rounded once.
+/// What a rank receives, and the error of a sum over this many ranks: each addend except the first is rounded
+/// once.
 fn expected<T: Element>(kind: Kind, host: &[Vec<T>], rank: usize, received: usize) -> Vec<(f64, f64)> {
     let ranks = host.len();
     let exact = |value: T| (value.to_f64(), 0.0);

@@ -20,10 +20,10 @@ use crate::run::{NO_GPU, Progress, run};
 use crate::statistics::{drift, interval, median};
 use crate::telemetry::change;
 
-/// What the help ends with.
+/// The end of the help.
 pub const EXAMPLES: &str = "\
 Examples:
-  ferrocm bench run                                    everything, on the GPU that there is
+  ferrocm bench run                                    everything, on this machine's GPU
   ferrocm bench run --suite bandwidth,gemm --runs 3    two groups, three times, with a pause between
   ferrocm bench run --device 'vgpu:gfx90a?count=2' --suite collective
                                                        between two virtual GPUs: that it works, not how fast it is
@@ -39,28 +39,30 @@ or device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The device [default: the variable FERROCM_DEVICE, else `auto`]; all that the URI names take part in transfers and collectives
+    /// The device [default: the variable FERROCM_DEVICE, otherwise `auto`]. All devices in the URI take part
+    /// in transfers and collectives
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
-    /// What to measure, separated by commas: bandwidth, gemm, latency, attention, quantised, collective, block, training, inference
+    /// What to measure, separated by commas: bandwidth, gemm, latency, attention, quantised, collective,
+    /// block, training, inference
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = suites)]
     suite: Choices<Suite>,
     /// Shapes of models for `inference`: llama, mistral, qwen
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = models)]
     model: Choices<ModelName>,
-    /// How large: tiny, small or full [default: full, and tiny on a virtual GPU]
+    /// Size of the cases: tiny, small or full [default: full; on a virtual GPU tiny]
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
-    /// Blocks of models and of what is trained [default: as the size says, at most 4; training 1]
+    /// Number of blocks of models and in training [default: by size, at most 4; in training 1]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
-    /// How often everything is measured
+    /// Number of runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
-    /// Seconds of rest before each run but the first
+    /// Seconds of rest before each run except the first
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     cool_down: f64,
-    /// How often an operation is repeated [default: as the size says]
+    /// Repetitions of each operation [default: by size]
     #[arg(long, value_name = "N")]
     repetitions: Option<usize>,
     /// Print the record as JSON
@@ -96,7 +98,7 @@ impl Arguments {
     }
 }
 
-/// The device that the environment names, else `auto`.
+/// The device that the environment names, otherwise `auto`.
 fn default_device() -> Result<DeviceUri> {
     let problem = |problem| hip::Error::Environment { variable: DEVICE_VARIABLE, problem };
     match variables::DEVICE.text().map_err(hip::Error::from)? {
@@ -105,13 +107,15 @@ fn default_device() -> Result<DeviceUri> {
     }
 }
 
-/// Measures, shows progress on standard error where that is a terminal, and gives what is to be printed: a table, or JSON.
+/// Measures, shows progress on standard error if that is a terminal, and returns the text to print: a table,
+/// or JSON.
 ///
 /// # Errors
-/// As [`run`], [`hip::Error::Environment`] for a malformed variable, and [`Error::Output`] if the file cannot be written.
+/// As [`run`], [`hip::Error::Environment`] for a malformed variable, and [`Error::Output`] if the file cannot
+/// be written.
 pub fn execute(arguments: &Arguments) -> Result<String> {
     let options = arguments.options()?;
-    // Before anything is measured that could not be kept. What is in the file stays until there is something better.
+    // Fail before measuring if the file cannot be written. Its old content stays until there is a new record.
     let mut file = match &arguments.output {
         Some(path) => {
             let opened = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
@@ -139,12 +143,12 @@ fn unwritten(path: &std::path::Path, error: &io::Error) -> Error {
     Error::Output { path: path.to_owned(), problem: error.to_string() }
 }
 
-/// NVIDIA's GPUs cannot be opened yet: says how their results come in.
+/// NVIDIA's GPUs cannot be opened yet: the error says how to get their results.
 fn explain(error: Error, options: &Options) -> Error {
     match (error, &options.device) {
         (Error::Hip(hip::Error::BackendUnavailable { backend, reason }), DeviceUri::Cuda(_)) => {
             let reason = format!(
-                "{reason}; results of NVIDIA's GPUs come from the logs of training programs: {EXTRACT}"
+                "{reason}; for results of NVIDIA's GPUs, read the logs of training programs: {EXTRACT}"
             );
             hip::Error::BackendUnavailable { backend, reason }.into()
         }
@@ -152,7 +156,7 @@ fn explain(error: Error, options: &Options) -> Error {
     }
 }
 
-/// How a log becomes a record.
+/// The command that makes a record of a log.
 const EXTRACT: &str = "`ferrocm bench extract LOG…`";
 
 fn bar() -> ProgressBar {
@@ -166,7 +170,7 @@ fn bar() -> ProgressBar {
     }
 }
 
-/// The record for people.
+/// The record as text.
 #[must_use]
 pub fn text(record: &Record) -> String {
     let mut text = String::new();
@@ -186,8 +190,8 @@ pub fn text(record: &Record) -> String {
         text.push('\n');
         text.push_str(&table(&record.measurements));
         text.push_str(
-            "\nmedian, and an interval of order statistics that encloses it with at least 95 %; drift: the last third by the first; \
-             error: of the result, as a part of what a right one may be off by\n",
+            "\nmedian, and an interval of order statistics that encloses it with at least 95 %; drift: the last third divided by the first; \
+             error: of the result, as a fraction of the largest error of a correct one\n",
         );
     }
     text.push_str(&sampled(record));
@@ -197,7 +201,7 @@ pub fn text(record: &Record) -> String {
     text
 }
 
-/// A line about the device, and one that says what times are if they are not its own.
+/// A line about the device, and a line about the times if they are not the device's own.
 fn device(record: &Record) -> String {
     let gpu = &record.gpu_info;
     let mut facts = vec![gpu.device_name.clone().unwrap_or_default()];
@@ -219,7 +223,7 @@ fn device(record: &Record) -> String {
     line
 }
 
-/// Seconds in a unit that fits.
+/// Seconds in a fitting unit.
 fn seconds(seconds: f64) -> String {
     match seconds {
         _ if seconds >= 1.0 => format!("{seconds:.3} s"),
@@ -228,7 +232,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// What a measurement comes to in a second: operations, else bytes, else tokens.
+/// The rate of a measurement per second: operations, otherwise bytes, otherwise tokens.
 fn rates(measurement: &Measurement, median: f64) -> String {
     if median <= 0.0 {
         return String::new();
@@ -363,9 +367,9 @@ mod tests {
     #[test]
     fn malformed_arguments_say_what_would_do() {
         for (arguments, expected) in [
-            (["--suite", "gem"], "none of bandwidth, gemm"),
-            (["--model", "gpt"], "none of llama, mistral, qwen"),
-            (["--size", "huge"], "none of tiny, small, full"),
+            (["--suite", "gem"], "not one of bandwidth, gemm"),
+            (["--model", "gpt"], "not one of llama, mistral, qwen"),
+            (["--size", "huge"], "not one of tiny, small, full"),
             (["--device", "gpu"], "bad device URI"),
         ] {
             let error = parse(&arguments).unwrap_err().to_string();

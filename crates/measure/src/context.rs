@@ -1,4 +1,4 @@
-//! What all measurements share: the devices, how an operation is timed and checked, and where results go.
+//! Shared by all measurements: the devices, how an operation is timed and checked, and where results go.
 
 use std::time::Instant;
 
@@ -13,52 +13,54 @@ use crate::error::{Error, Result};
 use crate::options::{Method, Options, Size};
 use crate::statistics;
 
-/// A repetition of a real GPU takes at least so long: the operation runs as often as it takes, at most [`MOST_OPERATIONS`] times.
+/// The minimum time of a repetition on a real GPU: the operation runs as often as needed, at most
+/// [`MOST_OPERATIONS`] times.
 const LEAST_SECONDS: f64 = 1e-3;
 const MOST_OPERATIONS: f64 = 100.0;
 
-/// What is measured.
+/// A measured case.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
     pub(crate) group: &'static str,
     pub(crate) name: String,
     /// Floating-point operations of one operation.
     pub(crate) flops: Option<f64>,
-    /// Bytes that one operation has to move.
+    /// Bytes that one operation must move.
     pub(crate) bytes: Option<f64>,
     /// Tokens of one operation.
     pub(crate) tokens: Option<f64>,
-    /// What else the record says of it.
+    /// Further entries of the record.
     pub(crate) other: Vec<(&'static str, Value)>,
 }
 
-/// Who measures the time.
+/// The clock that measures the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// Events on the stream, before and behind the operation: its time on the device.
+    /// Events on the stream, before and after the operation: its time on the device.
     Device,
-    /// The host, until the operation returns: it waits by itself if it is to be waited for.
+    /// The host, until the operation returns. The operation itself waits for the device if that is part of
+    /// its time.
     Host,
 }
 
-/// The devices and what is known of a run.
+/// The devices and the state of a run.
 pub(crate) struct Context<'o> {
     pub(crate) options: &'o Options,
     pub(crate) size: Size,
     pub(crate) method: Method,
-    /// All devices; the first is the one that is measured.
+    /// All devices; the first is measured.
     pub(crate) devices: Vec<Device>,
     pub(crate) stream: Stream,
     pub(crate) kernels: Kernels,
     pub(crate) blas: Blas,
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) findings: Vec<Finding>,
-    /// Told the name of each measurement before it begins.
+    /// Called with the name of each measurement before it begins.
     pub(crate) tell: &'o mut dyn FnMut(&str),
 }
 
 impl Context<'_> {
-    /// The device that is measured.
+    /// The measured device.
     pub(crate) fn device(&self) -> &Device {
         self.stream.device()
     }
@@ -68,11 +70,11 @@ impl Context<'_> {
         self.device().backend() == Backend::Virtual
     }
 
-    /// Measures an operation on `state`. It runs once and is checked, then warms up, then is timed. Its buffers are in `state`, so that the
-    /// check can read them.
+    /// Measures an operation on `state`. It runs once and is checked, then warms up, then is timed. Its
+    /// buffers are in `state`, so that the check can read them.
     ///
     /// # Errors
-    /// [`Error::Wrong`] if the result does not stand its check, and what the operation returns.
+    /// [`Error::Wrong`] if the result fails its check, and errors of the operation.
     pub(crate) fn measure<S>(
         &mut self,
         case: Case,
@@ -90,7 +92,7 @@ impl Context<'_> {
             return Err(Error::Wrong { group: case.group, name: case.name, error, bound });
         }
         let mut last = 0.0;
-        // One at least, to know how long it takes.
+        // At least one, to know how long it takes.
         for _ in 1..self.method.warm_up.max(2) {
             last = self.time(clock, 1, state, &mut operation)?;
         }
@@ -107,7 +109,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The seconds of so many operations.
+    /// The seconds of this many operations.
     fn time<S>(
         &self,
         clock: Clock,
@@ -129,14 +131,14 @@ impl Context<'_> {
                 all()?;
                 let end = self.stream.record()?;
                 let elapsed = end.elapsed_since(&start)?;
-                // What faulted is known to the stream.
+                // The stream knows about faults.
                 self.stream.synchronize()?;
                 Ok(elapsed.as_secs_f64())
             }
         }
     }
 
-    /// Adds a result, to that of the runs before if there were some.
+    /// Adds a result to those of earlier runs, if any.
     pub(crate) fn note(&mut self, case: Case, seconds: Vec<f64>, operations: usize, check: Check) {
         let median = statistics::median(&seconds);
         let known =
@@ -169,7 +171,8 @@ impl Context<'_> {
         self.measurements.push(measurement);
     }
 
-    /// Measures something that this device or library may not be able to: what it cannot is a finding.
+    /// Measures something that this device or library may not support. If it is not supported, that becomes a
+    /// finding.
     ///
     /// # Errors
     /// All others.
@@ -195,7 +198,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether the device has too little memory, or the library does not have the operation.
+/// Whether the device has too little memory, or the library lacks the operation.
 fn cannot(error: &Error) -> bool {
     let memory = |error: &hip::Error| matches!(error, hip::Error::OutOfMemory { .. });
     match error {

@@ -1,7 +1,7 @@
-//! Which GPU it is, and with what software.
+//! Identifies the GPU and its software.
 //!
-//! The number of lanes follows from what the device says of itself: its units times the lanes of a unit, which the architecture decides
-//! ([`FAMILIES`]). No name is looked at.
+//! The number of lanes is computed from properties of the device: its units times the lanes of a unit, which
+//! depend on the architecture ([`FAMILIES`]). Names are not used.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::telemetry::Source;
 pub struct Family {
     /// What the vendor calls it.
     pub name: &'static str,
-    /// The first architecture of it: major version, then minor.
+    /// The first architecture of the family: major version, then minor.
     pub first: (u32, u32),
     /// The last one.
     pub last: (u32, u32),
-    /// Lanes of what HIP or CUDA counts as a multiprocessor.
+    /// Lanes of a multiprocessor as HIP or CUDA counts it.
     pub lanes: u32,
     /// Compute units of such a multiprocessor.
     pub units: u32,
@@ -31,8 +31,9 @@ const fn family(name: &'static str, first: (u32, u32), last: (u32, u32), lanes: 
     Family { name, first, last, lanes, units }
 }
 
-/// AMD's, by the version in the names of processors. A compute unit has 64 lanes in all of them: four times 16 that take four cycles for a
-/// wave (GCN, CDNA), or two times 32 (RDNA). From RDNA on, HIP counts workgroup processors, which are two compute units each.
+/// AMD's families, by the version in the names of processors. A compute unit has 64 lanes in all of them:
+/// four times 16 that take four cycles for a wave (GCN, CDNA), or two times 32 (RDNA). Since RDNA, HIP counts
+/// workgroup processors, which have two compute units each.
 pub const FAMILIES: &[Family] = &[
     family("GCN", (6, 0), (8, u32::MAX), 64, 1),
     // Vega (gfx900 to gfx90c), MI100 to MI350 (gfx908, gfx90a, gfx942, gfx950).
@@ -42,7 +43,7 @@ pub const FAMILIES: &[Family] = &[
     family("RDNA 4", (12, 0), (12, 0), 128, 2),
 ];
 
-/// NVIDIA's, by compute capability.
+/// NVIDIA's families, by compute capability.
 pub const NVIDIA_FAMILIES: &[Family] = &[
     family("Maxwell and Pascal", (5, 0), (5, u32::MAX), 128, 1),
     family("Pascal P100", (6, 0), (6, 0), 64, 1),
@@ -54,7 +55,7 @@ pub const NVIDIA_FAMILIES: &[Family] = &[
     family("Blackwell", (10, 0), (12, u32::MAX), 128, 1),
 ];
 
-/// The family of an architecture by its name: `gfx942`, `sm_90`. None of one that no family is known for.
+/// The family of an architecture by its name: `gfx942`, `sm_90`. `None` if the family is not known.
 ///
 /// ```
 /// use measure::detect::family_of;
@@ -78,18 +79,18 @@ pub fn family_of(architecture: &str) -> Option<&'static Family> {
     families.iter().find(|family| (family.first..=family.last).contains(&version))
 }
 
-/// What is known of the devices.
+/// Information about the devices.
 #[derive(Debug, Clone, Default)]
 pub struct Detected {
-    /// Who made them.
+    /// Their vendor.
     pub platform: Platform,
-    /// What they are, and with what software.
+    /// The GPUs and their software.
     pub info: GpuInfo,
-    /// What a reader has to know.
+    /// What a reader must know.
     pub findings: Vec<Finding>,
 }
 
-/// Asks the devices, of which the first is described, and the vendor's library for what HIP does not tell.
+/// Queries the devices, describes the first, and asks the vendor's library for what HIP does not report.
 #[must_use]
 pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
     let mut findings = Vec::new();
@@ -112,7 +113,7 @@ pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
     if family.is_none() {
         find(
             "lanes-unknown",
-            format!("how many lanes a unit of {processor} has is not known, and so gpu_cores is not either"),
+            format!("the number of lanes of a unit of {processor} is not known, so gpu_cores is missing"),
         );
     }
     for (index, other) in devices.iter().enumerate().skip(1) {
@@ -123,7 +124,7 @@ pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
             find(
                 "devices-differ",
                 format!(
-                    "device {index} ({}, {} units) is not like device 0 ({}, {} units)",
+                    "device {index} ({}, {} units) differs from device 0 ({}, {} units)",
                     other.name, other.compute_units, properties.name, properties.compute_units
                 ),
             );
@@ -167,7 +168,7 @@ pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
     Detected { platform, info, findings }
 }
 
-/// The version of the installation that the HIP library is in, else that of the library.
+/// The version of the installation that contains the HIP library, otherwise that of the library.
 fn rocm_version(table: &hip::hip_sys::Table) -> Option<String> {
     let installation = table.path().and_then(|path| path.parent()?.parent());
     let written = installation.and_then(|folder| fs::read_to_string(folder.join(".info/version")).ok());
@@ -175,7 +176,7 @@ fn rocm_version(table: &hip::hip_sys::Table) -> Option<String> {
     written.or_else(|| table.version().map(|version| version.to_string()))
 }
 
-/// The version of AMD's driver: its own, or that of the kernel that it is a part of.
+/// The version of AMD's driver: its own, or that of the Linux kernel that contains it.
 fn driver_version(root: &Path) -> Option<String> {
     let read = |path: &str| {
         let text = fs::read_to_string(root.join(path)).ok()?;

@@ -15,7 +15,7 @@ pub enum Error {
     /// A kernel of this project was refused.
     #[error(transparent)]
     Kernels(#[from] kernels::Error),
-    /// A layout of a tensor cannot be.
+    /// A layout of a tensor is invalid.
     #[error(transparent)]
     Layout(#[from] kernels::LayoutError),
     /// A product was refused or failed.
@@ -24,10 +24,8 @@ pub enum Error {
     /// A collective was refused or failed.
     #[error(transparent)]
     Rccl(#[from] rccl::Error),
-    /// A result is not what arithmetic in f64 gives.
-    #[error(
-        "{group}: {name}: the result is off by {error:e}, and {bound:e} is the most that a right one can be off by"
-    )]
+    /// A result differs from arithmetic in f64.
+    #[error("{group}: {name}: the result is off by {error:e}; a correct one is off by at most {bound:e}")]
     Wrong {
         /// The group of measurements.
         group: &'static str,
@@ -35,7 +33,7 @@ pub enum Error {
         name: String,
         /// The error.
         error: f64,
-        /// The largest error of a right result.
+        /// The largest error of a correct result.
         bound: f64,
     },
     /// The file for the record cannot be written.
@@ -43,10 +41,10 @@ pub enum Error {
     Output {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system says.
+        /// The error of the system.
         problem: String,
     },
-    /// An option that cannot be.
+    /// An invalid option.
     #[error("{option}: {problem}")]
     Option {
         /// The option's name on the command line.
@@ -57,14 +55,15 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for is malformed, and not something that has failed: an option, a device URI, a variable that holds one.
+    /// Whether the request is malformed (an option, a device URI, or a variable that holds one), as opposed
+    /// to a failure.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Option { .. } | Self::Hip(hip::Error::Uri(_) | hip::Error::Environment { .. }))
     }
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// Same as `Display`, because a program whose `main` returns the error prints this.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

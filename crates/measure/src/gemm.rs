@@ -12,7 +12,7 @@ use crate::options::Size;
 use crate::random::{Random, sample};
 
 const GROUP: &str = "gemm";
-/// Elements of a product that are checked, at most: each is a sum of its own in f64.
+/// The maximum number of checked elements of a product: each is a separate sum in f64.
 const CHECKED: usize = 4096;
 
 /// Rows, columns and inner sizes.
@@ -27,7 +27,7 @@ fn shapes(size: Size) -> &'static [[usize; 3]] {
 /// A type of elements: how numbers become elements and what elements are.
 trait Operand: DeviceCopy + PartialEq {
     const NAME: &'static str;
-    /// A number in about -1 to 1 as an element.
+    /// A number between about -1 and 1 as an element.
     fn of(number: f64) -> Self;
     fn value(self) -> f64;
 }
@@ -55,8 +55,8 @@ operands! {
     F8, "f8", |x| F8(Format::E4M3_FNUZ.encode(x)), |x| Format::E4M3_FNUZ.decode(x.0);
 }
 
-/// What the sum of a product loses: half a unit of the type that it is added in, for each of `inner` terms, independent of each other; and
-/// what rounding to the result's type loses.
+/// The error of a product's sum: half a unit of the type of the sum for each of `inner` terms, independently,
+/// plus the rounding to the result's type.
 #[derive(Clone, Copy)]
 struct Precision {
     sums: f64,
@@ -124,7 +124,7 @@ impl<T: Operand, C: DeviceCopy> Operands<T, C> {
         ))
     }
 
-    /// A sample of the product's elements, all of a small one, against sums in f64.
+    /// Compares a sample of the product's elements (all if it is small) with sums in f64.
     fn check(
         &self,
         context: &Context<'_>,
@@ -142,7 +142,7 @@ impl<T: Operand, C: DeviceCopy> Operands<T, C> {
             let lost = 4.0 * (k as f64).sqrt() * precision.sums * magnitude;
             (sum, lost + precision.result * (sum.abs() + lost))
         });
-        // Sums of f64 are no better than the reference: it errs as much.
+        // For f64, the reference has the same error as the result.
         Ok(Check::elements(got, expected))
     }
 }
@@ -190,7 +190,7 @@ fn product<T: Operand + GemmInput<C>, C: rocblas::Element>(
     measured(context, shape, precision, value, |blas, a: &Matrix<'_, T>, b, c| blas.gemm(a, b, c).run())
 }
 
-/// Numbers of 8 bits into those of f16, by a function of its own.
+/// Converts 8-bit numbers to f16, with a separate function.
 fn product_f8(context: &mut Context<'_>, shape: [usize; 3]) -> Result<()> {
     let precision = Precision { sums: HALF_F32, result: 2.0_f64.powi(-11) };
     let run = |blas: &Blas, a: &Matrix<'_, F8>, b: &Matrix<'_, F8>, c: &mut MatrixMut<'_, f16>| {

@@ -1,4 +1,4 @@
-//! Prefill and decode of the shapes of published models, with random weights and greedy choice of tokens.
+//! Prefill and decode with the shapes of published models, random weights and greedy choice of tokens.
 
 use half::bf16;
 use hip::DeviceBuffer;
@@ -13,7 +13,7 @@ use crate::model::{ModelName, Shape, reference, seen};
 use crate::options::Size;
 
 const GROUP: &str = "inference";
-/// Tokens of a prompt and tokens after it that are checked in f64, at most.
+/// The maximum number of tokens of a prompt, and after it, that are checked in f64.
 const CHECKED: (usize, usize) = (8, 4);
 
 /// Tokens of a prompt, and tokens after it.
@@ -25,7 +25,7 @@ fn lengths(size: Size) -> (usize, usize) {
     }
 }
 
-/// Each model in bf16, as they are published.
+/// Each model in bf16, as published.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     for model in &context.options.models {
         let what = format!("{GROUP} of {model}");
@@ -37,24 +37,24 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
 /// A model, and the tokens that it has chosen.
 struct Run {
     network: Network<bf16>,
-    /// The prompt, then what was chosen; as many as the cache has room for.
+    /// The prompt, then the chosen tokens; as many as the cache has room for.
     ids: DeviceBuffer<u32>,
-    /// Of each chosen token the logits that it was chosen by.
+    /// For each chosen token, the logits that it was chosen by.
     logits: DeviceBuffer<bf16>,
 }
 
 impl Run {
-    /// Computes the prompt and chooses the token behind it.
+    /// Computes the prompt and chooses the token after it.
     fn prefill(&mut self, tools: Tools<'_>, prompt: usize) -> Result<()> {
         self.choose(tools, 0, prompt, 0)
     }
 
-    /// Chooses so many tokens behind a prompt, one after the other.
+    /// Chooses this many tokens after a prompt, one after the other.
     fn decode(&mut self, tools: Tools<'_>, prompt: usize, steps: usize) -> Result<()> {
         (0..steps).try_for_each(|step| self.choose(tools, prompt + step, 1, step + 1))
     }
 
-    /// Computes `tokens` from a position on, and puts the likeliest token behind them. Its logits go to a row.
+    /// Computes `tokens` from a position and appends the likeliest token. Its logits go to a row.
     fn choose(&mut self, tools: Tools<'_>, position: usize, tokens: usize, row: usize) -> Result<()> {
         let vocab = self.network.shape.vocab;
         let ids = self.ids.slice(position..position + tokens)?;
@@ -109,12 +109,12 @@ fn of(context: &mut Context<'_>, model: ModelName) -> Result<()> {
         group: GROUP,
         name: format!("decode {steps} tokens behind {prompt}, {what}"),
         flops: Some(flops(steps, seen(steps, prompt + steps)) + steps as f64 * head),
-        // Each step reads all weights that are multiplied; what it reads of the cache is little beside them.
+        // Each step reads all multiplied weights; its reads of the cache are small in comparison.
         bytes: Some((steps * (shape.multiplied() + shape.vocab * shape.hidden) * size_of::<bf16>()) as f64),
         tokens: Some(steps as f64),
         other: about,
     };
-    // What the checks of a shorter prompt have left in the cache makes way for the prompt.
+    // The prompt replaces what the check of a shorter prompt has left in the cache.
     run.prefill(context.tools(), prompt)?;
     context.measure(
         decode,
@@ -129,8 +129,8 @@ fn of(context: &mut Context<'_>, model: ModelName) -> Result<()> {
     )
 }
 
-/// Computes a prompt and some tokens behind it, and compares the logits of each of these, and with the same memory the choice of the
-/// tokens.
+/// Computes a prompt and some tokens after it, and compares the logits of each of these tokens, and the
+/// choice of the tokens.
 fn check(
     tools: Tools<'_>,
     run: &mut Run,
@@ -147,7 +147,7 @@ fn check(
     let expected = &tape.logits[(prompt - 1) * vocab..];
     let bound = bound::<bf16>(BLOCK_ROUNDINGS * shape.layers + 2, shape.intermediate);
     let logits = Check::whole(got.iter().map(|x| x.to_f64()), expected, bound);
-    // Each token is the likeliest by the logits that it was chosen by.
+    // Each token must be the likeliest by the logits that it was chosen by.
     let chosen = got.chunks(vocab).zip(&ids[prompt..]).all(|(row, id)| {
         let likeliest = row.iter().map(|x| x.to_f64()).fold(f64::NEG_INFINITY, f64::max);
         row.get(*id as usize).is_some_and(|x| x.to_f64() == likeliest)

@@ -1,4 +1,4 @@
-//! How long the smallest things take.
+//! Latencies of the smallest operations.
 
 use std::time::Instant;
 
@@ -9,21 +9,21 @@ use crate::context::{Case, Clock, Context};
 use crate::error::Result;
 
 const GROUP: &str = "latency";
-/// Launches in a row, of which each costs what is left when the first waits for nothing.
+/// Launches in a row: the cost of each when it does not wait for anything else.
 const LAUNCHES: usize = 16;
 
 fn case(name: &str) -> Case {
     Case { group: GROUP, name: name.to_owned(), ..Case::default() }
 }
 
-/// The state of all: a number on the device, and how often it has been set.
+/// The state of all cases: a number on the device, and how often it has been set.
 struct Counter {
     number: DeviceBuffer<u32>,
     set: u32,
 }
 
 impl Counter {
-    /// Has a kernel set the number to another one.
+    /// Lets a kernel set the number to another one.
     fn launch(&mut self, context: &Context<'_>) -> Result<()> {
         self.set = self.set.wrapping_add(1);
         Ok(context.kernels.fill(&context.stream, self.set, &mut self.number)?)
@@ -35,7 +35,7 @@ impl Counter {
     }
 }
 
-/// Launches and events, by the host's clock and by the device's.
+/// Launches and events, timed by the host's clock and by the device's.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     let mut counter = Counter { number: DeviceBuffer::zeroed(&context.stream, 1)?, set: 0 };
     context.measure(
@@ -96,7 +96,7 @@ fn between_events(context: &mut Context<'_>) -> Result<()> {
         let start = context.stream.record()?;
         let end = context.stream.record()?;
         let elapsed = end.elapsed_since(&start)?.as_secs_f64();
-        // HIP gives milliseconds as an f32, of a clock that may tick at 25 MHz.
+        // HIP returns milliseconds as an f32, from a clock that may tick at 25 MHz.
         worst = worst.worse(Check { error: elapsed, bound: before.elapsed().as_secs_f64() + 1e-6 });
         if repetition >= context.method.warm_up {
             seconds.push(elapsed);

@@ -1,7 +1,8 @@
-//! Measures whatever GPU `hip` can open, through this workspace's own crates, and checks each result against f64 on the CPU.
+//! Measures any GPU that `hip` can open, through this workspace's own crates, and checks each result against
+//! f64 on the CPU.
 //!
-//! [`run`] gives a [`runs::Record`]: the GPU, a [`Measurement`](runs::record::Measurement) for each case, clocks and power while they
-//! ran, and findings. A result that does not stand its check is an [`Error`], never a figure.
+//! [`run`] gives a [`runs::Record`]: the GPU, a [`Measurement`](runs::record::Measurement) for each case, clocks and power during the
+//! measurements, and findings. A result that fails its check is an [`Error`], never a figure.
 //!
 //! ```no_run
 //! use measure::{Options, Size, Suite};

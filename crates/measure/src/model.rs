@@ -1,4 +1,4 @@
-//! Transformers of Llama's shape: what they consist of, on the device and in f64 on the CPU.
+//! Transformers of Llama's shape, on the device and in f64 on the CPU.
 
 pub(crate) mod forward;
 pub(crate) mod ops;
@@ -23,14 +23,15 @@ pub enum ModelName {
 
 names!(ModelName, "--model": Llama "llama", Mistral "mistral", Qwen "qwen");
 
-/// The sizes of a transformer: RMS norms, grouped heads with rotary embeddings, SwiGLU, no biases, an embedding and a head of their own.
+/// The sizes of a transformer: RMS norms, grouped heads with rotary embeddings, SwiGLU, no biases, separate
+/// embedding and head.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// Width of the residual stream.
     pub hidden: usize,
     /// Heads of queries.
     pub heads: usize,
-    /// Heads of keys and values, which divide those of queries.
+    /// Heads of keys and values; a divisor of the heads of queries.
     pub kv_heads: usize,
     /// Width of a head: a multiple of 16.
     pub head_dim: usize,
@@ -79,7 +80,7 @@ impl ModelName {
     }
 }
 
-/// Weights by their places among all of a model: first these, then those of each block.
+/// Weights by their places among all of a model: first these, then the weights of each block.
 pub(crate) const EMBEDDING: usize = 0;
 pub(crate) const FINAL_NORM: usize = 1;
 pub(crate) const HEAD: usize = 2;
@@ -109,12 +110,13 @@ impl Weight {
 }
 
 impl Shape {
-    /// The shape for a size of cases, with so many blocks, or as many as the size has: all but the full one are narrower.
+    /// The shape for a size of cases, with this many blocks, or as many as the size has. All sizes except
+    /// full are narrower.
     #[must_use]
     pub fn scaled(self, size: Size, layers: Option<usize>) -> Self {
         let (scaled, most) = match size {
             Size::Tiny => {
-                // Two heads of keys with two of queries each; many of queries share one.
+                // Two heads of keys with two heads of queries each; and many heads of queries that share one.
                 let (group, head_dim) = (self.heads / self.kv_heads, 16);
                 let (group, kv_heads) = if group > 4 { (group, 1) } else { (2, 2) };
                 let heads = group * kv_heads;
@@ -173,15 +175,15 @@ impl Shape {
         self.weights().iter().map(|(rows, columns)| rows * columns).sum()
     }
 
-    /// Parameters that each token is multiplied with: those of all blocks, without their norms.
+    /// Parameters that each token is multiplied with: those of all blocks, without the norms.
     #[must_use]
     pub fn multiplied(&self) -> usize {
         let of_blocks = self.weights().into_iter().skip(FIRST_LAYER);
         of_blocks.filter(|(rows, _)| *rows > 1).map(|(rows, columns)| rows * columns).sum()
     }
 
-    /// Floating-point operations of attention, with a product of queries with keys and one of weights with values, for queries that see so
-    /// many keys together, in all blocks.
+    /// Floating-point operations of attention, with a product of queries with keys and one of weights with
+    /// values, for queries that together see this many keys, in all blocks.
     #[must_use]
     pub fn attention_flops(&self, seen: usize) -> f64 {
         4.0 * (self.layers * self.query_width()) as f64 * seen as f64
@@ -192,7 +194,7 @@ impl Shape {
         Rope { base: self.rope_base, ..Rope::new(self.head_dim) }
     }
 
-    /// Weights of a type, of a size at which signals stay as large as they are.
+    /// Weights of a type, of a magnitude that preserves the size of signals.
     #[must_use]
     pub fn random_weights<T: Element>(&self, seed: u64) -> Vec<Vec<T>> {
         let of = |(place, (rows, columns)): (usize, (usize, usize))| {
@@ -208,14 +210,14 @@ impl Shape {
         self.weights().into_iter().enumerate().map(of).collect()
     }
 
-    /// Random ids of tokens.
+    /// Random token ids.
     #[must_use]
     pub fn random_ids(&self, count: usize, seed: u64) -> Vec<u32> {
         let mut random = Random::new(seed);
         (0..count).map(|_| random.below(self.vocab) as u32).collect()
     }
 
-    /// Refuses what the kernels cannot.
+    /// Refuses shapes that the kernels do not support.
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = self.kv_heads == 0
             || !self.heads.is_multiple_of(self.kv_heads)
@@ -230,7 +232,8 @@ impl Shape {
     }
 }
 
-/// Keys that queries see: each of `queries`, the last of `keys` positions, its own and all before it.
+/// The number of keys that queries see. The `queries` are the last of `keys` positions; each sees its own and
+/// all earlier ones.
 pub(crate) fn seen(queries: usize, keys: usize) -> usize {
     queries * (2 * keys + 1 - queries) / 2
 }
@@ -239,7 +242,7 @@ pub(crate) fn seen(queries: usize, keys: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Parameters as the models' cards have them: 8.03, 7.25 and 7.62 billion, of Qwen's less 129,024 biases.
+    /// Parameters as in the model cards: 8.03, 7.25 and 7.62 billion, for Qwen without 129,024 biases.
     #[test]
     fn parameters_are_those_of_the_models() {
         let of = |model: ModelName| model.shape().parameters();

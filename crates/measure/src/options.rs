@@ -1,4 +1,4 @@
-//! What is to be measured, and how often.
+//! What to measure, and how often.
 
 #[cfg(feature = "command")]
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use hip::DeviceUri;
 use crate::error::{Error, Result};
 use crate::model::ModelName;
 
-/// Names of a kind of choice, for command lines and messages.
+/// A choice with names, for command lines and messages.
 macro_rules! names {
     ($type:ident, $option:literal: $($variant:ident $name:literal),+ $(,)?) => {
         impl $type {
@@ -38,7 +38,7 @@ macro_rules! names {
                 let found = Self::ALL.iter().copied().find(|choice| choice.name() == text);
                 found.ok_or_else(|| {
                     let names: Vec<&str> = Self::ALL.iter().map(|choice| choice.name()).collect();
-                    let problem = format!("`{text}` is none of {}", names.join(", "));
+                    let problem = format!("`{text}` is not one of {}", names.join(", "));
                     $crate::Error::Option { option: $option, problem }
                 })
             }
@@ -50,7 +50,8 @@ pub(crate) use names;
 /// A group of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Suite {
-    /// Copies, reads, writes and triads in device memory; copies from and to pinned host memory and other devices.
+    /// Copies, reads, writes and triads in device memory; copies from and to pinned host memory and other
+    /// devices.
     Bandwidth,
     /// Products of matrices in every type.
     Gemm,
@@ -82,22 +83,22 @@ names!(Suite, "--suite":
     Inference "inference",
 );
 
-/// How large the cases are.
+/// The size of the cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Seconds on a virtual GPU: to see that everything works.
+    /// Takes seconds on a virtual GPU: to see that everything works.
     #[default]
     Tiny,
-    /// Seconds on a GPU.
+    /// Takes seconds on a GPU.
     Small,
-    /// Sizes of real work.
+    /// Sizes of real workloads.
     Full,
 }
 
 names!(Size, "--size": Tiny "tiny", Small "small", Full "full");
 
 impl Size {
-    /// How often everything is repeated: first without being counted.
+    /// The number of repetitions; the first ones do not count.
     #[must_use]
     pub fn method(self) -> Method {
         match self {
@@ -111,30 +112,31 @@ impl Size {
 /// How often an operation is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
-    /// Repetitions that are not counted, the one that is checked among them.
+    /// Repetitions that do not count, including the checked one.
     pub warm_up: usize,
-    /// Repetitions whose times count; six is the least that has a confidence interval.
+    /// Repetitions whose times count; a confidence interval needs at least six.
     pub repetitions: usize,
 }
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The devices: all that the URI names. The first is measured; where there are more, so are transfers and collectives between them.
+    /// The devices: all that the URI names. The first is measured; if there are more, transfers and
+    /// collectives between them are measured, too.
     pub device: DeviceUri,
     /// The groups, in this order.
     pub suites: Vec<Suite>,
     /// The models of [`Suite::Inference`].
     pub models: Vec<ModelName>,
-    /// How large the cases are. None: full, and tiny on a virtual GPU.
+    /// The size of the cases. `None`: full, and tiny on a virtual GPU.
     pub size: Option<Size>,
-    /// Blocks of the models; none: as the size says.
+    /// Blocks of the models; `None`: by size.
     pub layers: Option<usize>,
     /// How often everything is measured.
     pub runs: usize,
-    /// How long the device rests before each run but the first.
+    /// How long the device rests before each run except the first.
     pub cool_down: Duration,
-    /// How many repetitions of an operation count; none: as the size says.
+    /// How many repetitions of an operation count; `None`: by size.
     pub repetitions: Option<usize>,
 }
 
@@ -155,13 +157,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How often an operation is repeated, for a size of cases.
+    /// The number of repetitions of an operation, for a size of cases.
     pub(crate) fn method(&self, size: Size) -> Method {
         let usual = size.method();
         Method { repetitions: self.repetitions.unwrap_or(usual.repetitions), ..usual }
     }
 
-    /// Refuses what cannot be.
+    /// Refuses invalid options.
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = |option, problem: &str| Err(Error::Option { option, problem: problem.to_owned() });
         if self.suites.is_empty() {
@@ -180,14 +182,14 @@ impl Options {
     }
 }
 
-/// A list of choices as command lines have it: separated by commas, or `all`.
+/// A list of choices as on a command line: separated by commas, or `all`.
 #[cfg(feature = "command")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choices<T>(pub(crate) Vec<T>);
 
 #[cfg(feature = "command")]
 impl<T: FromStr<Err = Error> + Copy + PartialEq + 'static> Choices<T> {
-    /// Reads a list; each choice once, in the order of the text.
+    /// Reads a list. Each choice counts once, in the order of the text.
     pub(crate) fn parse(text: &str, all: &[T]) -> Result<Self> {
         if text.trim() == "all" {
             return Ok(Self(all.to_vec()));
@@ -213,7 +215,7 @@ mod tests {
             assert_eq!(suite.name().parse::<Suite>().unwrap(), *suite);
         }
         let error = "gem".parse::<Suite>().unwrap_err().to_string();
-        assert!(error.starts_with("--suite: `gem` is none of bandwidth, gemm, "), "{error}");
+        assert!(error.starts_with("--suite: `gem` is not one of bandwidth, gemm, "), "{error}");
         assert_eq!("small".parse::<Size>().unwrap(), Size::Small);
     }
 

@@ -1,4 +1,4 @@
-//! Products of quantised matrices with a vector, as a language model's decode consists of.
+//! Products of quantised matrices with a vector, as in the decode of a language model.
 
 use half::f16;
 use hip::DeviceBuffer;
@@ -11,9 +11,9 @@ use crate::options::Size;
 use crate::random::{Random, numbers, sample};
 
 const GROUP: &str = "quantised";
-/// The types: the plainest ones, and those of most published files.
+/// The types: the simplest ones, and those of most published files.
 const TYPES: [QuantType; 4] = [QuantType::Q4_0, QuantType::Q8_0, QuantType::Q4K, QuantType::Q6K];
-/// Rows that are checked, at most.
+/// The maximum number of rows that are checked.
 const CHECKED: usize = 256;
 
 /// Rows and columns.
@@ -35,7 +35,7 @@ pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Where in a block its scales are, as halves.
+/// Where a block has its scales, as halves.
 fn scales(quant: QuantType) -> &'static [usize] {
     match quant {
         QuantType::Q4K => &[0, 2],
@@ -44,7 +44,7 @@ fn scales(quant: QuantType) -> &'static [usize] {
     }
 }
 
-/// Blocks of random bits, with scales that are numbers.
+/// Blocks of random bits, with finite scales.
 fn random_blocks(quant: QuantType, count: usize, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut blocks: Vec<u8> = (0..count * quant.block_bytes()).map(|_| random.bits() as u8).collect();
@@ -91,7 +91,7 @@ fn of(context: &mut Context<'_>, quant: QuantType, (rows, columns): (usize, usiz
                 Ok(context.kernels.quant_matmul(&context.stream, matrix, &*quantised, out)?)
             },
             |context, Vectors { out, .. }| {
-                // The vector is quantised by definition: the reference multiplies what it then is.
+                // The vector is quantised by definition: the reference multiplies the quantised values.
                 let x: Vec<f32> = host.iter().map(|x| x.to_f32()).collect();
                 let x = Q8_1::dequantize(&Q8_1::quantize(&x));
                 let got = out.to_vec(&context.stream)?;

@@ -7,7 +7,7 @@ use kernels::Element;
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A generator for a seed; those of neighbouring seeds have nothing in common.
+    /// A generator for a seed; neighbouring seeds give unrelated sequences.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -39,13 +39,13 @@ pub(crate) fn numbers<T: Element>(count: usize, seed: u64, range: f64) -> Vec<T>
     (0..count).map(|_| T::from_f64(random.number(range))).collect()
 }
 
-/// At most `most` different numbers below `count`, in order: all of them if there are no more.
+/// At most `most` different numbers below `count`, in order; all of them if `count` is at most `most`.
 pub(crate) fn sample(count: usize, most: usize, seed: u64) -> Vec<usize> {
     if count <= most {
         return (0..count).collect();
     }
     let mut random = Random::new(seed);
-    // The first and the last are where mistakes in sizes show.
+    // Mistakes in sizes show at the first and the last.
     let mut chosen: Vec<usize> = (2..most).map(|_| random.below(count)).chain([0, count - 1]).collect();
     chosen.sort_unstable();
     chosen.dedup();

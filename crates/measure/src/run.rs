@@ -1,4 +1,4 @@
-//! A whole run: the device, the groups of measurements, what was sampled meanwhile.
+//! A whole run: the device, the groups of measurements, and the samples taken during the run.
 
 use std::time::SystemTime;
 
@@ -17,32 +17,34 @@ use crate::statistics;
 use crate::telemetry::{self, Sampler, Source};
 use crate::{attention, bandwidth, block, collective, detect, gemm, inference, latency, quantised, training};
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// Groups that are done, over all runs.
+    /// Finished groups, over all runs.
     pub done: usize,
-    /// Groups that there are, over all runs.
+    /// All groups, over all runs.
     pub total: usize,
-    /// What is being measured.
+    /// The current measurement.
     pub what: &'a str,
 }
 
-/// Tells nobody of the progress.
+/// Reports no progress.
 pub fn silent(_: Progress<'_>) {}
 
-/// The kind of the finding that there is no GPU that can be measured.
+/// The kind of the finding that there is no measurable GPU.
 pub(crate) const NO_GPU: &str = "no-gpu";
-/// The source that records of this crate name.
+/// The source named in records of this crate.
 const SOURCE: &str = "ferrocm_bench_run";
 
 /// Measures what the options name, on the devices that they name.
 ///
-/// Where there is no GPU for `auto`, the record has no measurements and a finding of the kind `no-gpu`, and says why.
+/// If there is no GPU for `auto`, the record has no measurements, and a finding of the kind `no-gpu` that
+/// says why.
 ///
 /// # Errors
-/// [`Error::Wrong`](crate::Error::Wrong) if a result does not stand its check, [`Error::Option`](crate::Error::Option) for options that
-/// cannot be, [`Error::Hip`](crate::Error::Hip) if a device that was asked for cannot be opened, and whatever a measurement fails with.
+/// [`Error::Wrong`](crate::Error::Wrong) if a result fails its check, [`Error::Option`](crate::Error::Option)
+/// for invalid options, [`Error::Hip`](crate::Error::Hip) if a requested device cannot be opened, and errors
+/// of the measurements.
 pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Record> {
     options.check()?;
     let devices = match Device::open_all(&options.device) {
@@ -80,7 +82,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
         }
         for suite in &options.suites {
             let mut tell = |what: &str| progress(Progress { done, total, what });
-            // Each group begins with a device of whose memory the others have given back what they used.
+            // Before each group, the device gets back the memory that the previous groups used.
             let mut context = Context {
                 options,
                 size,
@@ -148,9 +150,9 @@ fn no_device(uri: &DeviceUri) -> hip::Error {
     hip::Error::NotFound { uri: uri.to_string(), available: "the backend has no device".to_owned() }
 }
 
-/// The record of a machine without a GPU that can be measured. It describes NVIDIA's, where there are some.
+/// The record of a machine without a measurable GPU. It describes NVIDIA's GPUs, if any.
 fn without_gpu(reason: &str, nvidia: Option<Detected>) -> Record {
-    let text = format!("no GPU was found that can be measured: {reason}");
+    let text = format!("found no GPU that can be measured: {reason}");
     let mut findings = vec![Finding::remark(NO_GPU, text)];
     findings.extend(nvidia.as_ref().map(not_measured));
     let Detected { platform, info, .. } = nvidia.unwrap_or_default();
@@ -164,7 +166,7 @@ fn without_gpu(reason: &str, nvidia: Option<Detected>) -> Record {
     }
 }
 
-/// What NVIDIA's driver tells, and what is wrong with its library.
+/// What NVIDIA's driver reports, or what is wrong with its library.
 fn nvidia() -> (Option<Detected>, Option<Finding>) {
     match telemetry::nvidia() {
         Ok(nvidia) => (nvidia, None),

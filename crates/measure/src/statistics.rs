@@ -1,11 +1,11 @@
 //! Medians with confidence intervals, and drift.
 //!
-//! The interval is that of order statistics: how many of `n` independent times are below the true median is a binomial distribution with
-//! probability ½, whatever distribution the times have. The `l`th smallest and the `l`th largest enclose the median with the probability
-//! that neither end of that distribution has, and `l` is the largest number for which that is at least 95 %. Fewer than six times have
-//! none.
+//! The interval is one of order statistics: for any distribution of times, the number of `n` independent
+//! times below the true median has a binomial distribution with probability ½. The probability that the `l`th
+//! smallest and the `l`th largest time enclose the median is that of this distribution without both ends; `l`
+//! is the largest number for which it is at least 95 %. Fewer than six times have no interval.
 
-/// The least probability that an interval encloses the median.
+/// The minimum probability that an interval encloses the median.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The median and an interval that encloses it.
@@ -19,24 +19,27 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-/// Without those that are no numbers.
+/// The times without NaN.
 fn finite(times: &[f64]) -> Vec<f64> {
     times.iter().copied().filter(|time| time.is_finite()).collect()
 }
 
-/// The median: the mean of the two in the middle where their number is even. None of no times. What is not finite does not count.
+/// The median: the mean of the two in the middle if their number is even. `None` without times. Values that
+/// are not finite do not count.
 #[must_use]
 pub fn median(times: &[f64]) -> Option<f64> {
     runs::statistics::median_of_mut(&mut finite(times))
 }
 
-/// The narrowest interval of order statistics that encloses the median with [`CONFIDENCE`]. None of fewer than six times.
+/// The narrowest interval of order statistics that encloses the median with [`CONFIDENCE`]. `None` for fewer
+/// than six times.
 #[must_use]
 pub fn interval(times: &[f64]) -> Option<Interval> {
     let mut sorted = finite(times);
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
-    // The probability of `k` times below the median, from that of none on; in logarithms, because 2⁻ⁿ is no f64 for many times.
+    // The probability of `k` times below the median, starting with none; in logarithms, because for many
+    // times f64 cannot represent 2⁻ⁿ.
     let mut logarithm = -(n as f64) * std::f64::consts::LN_2;
     let (mut below, mut rank, mut confidence) = (0.0, 0, 0.0);
     for k in 0..n / 2 {
@@ -50,7 +53,7 @@ pub fn interval(times: &[f64]) -> Option<Interval> {
     (rank > 0).then(|| Interval { low: sorted[rank - 1], high: sorted[n - rank], confidence })
 }
 
-/// The medians of the first and of the last third. None of fewer than six values.
+/// The medians of the first and of the last third. `None` for fewer than six values.
 pub(crate) fn thirds(values: &[f64]) -> Option<(f64, f64)> {
     let third = values.len() / 3;
     if third < 2 {
@@ -59,7 +62,8 @@ pub(crate) fn thirds(values: &[f64]) -> Option<(f64, f64)> {
     Some((median(&values[..third])?, median(&values[values.len() - third..])?))
 }
 
-/// The median of the last third of the times by that of the first third: above 1, the device became slower. None of fewer than six times.
+/// The median of the last third of the times divided by that of the first third: above 1, the device became
+/// slower. `None` for fewer than six times.
 #[must_use]
 pub fn drift(times: &[f64]) -> Option<f64> {
     let (first, last) = thirds(times)?;
@@ -109,7 +113,7 @@ mod tests {
         assert!((0.95..0.953).contains(&found.confidence), "{found:?}");
     }
 
-    /// The interval holds what it promises: of a skewed distribution, whose median is ln 2.
+    /// The interval keeps its promise for a skewed distribution, whose median is ln 2.
     #[test]
     fn the_interval_encloses_the_median_often_enough() {
         let mut random = crate::random::Random::new(11);

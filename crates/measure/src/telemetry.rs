@@ -1,4 +1,4 @@
-//! Clocks, power and temperature while a run goes on.
+//! Clocks, power and temperature during a run.
 
 mod nvml;
 mod rocm_smi;
@@ -16,24 +16,24 @@ use crate::statistics::thirds;
 use nvml::Nvml;
 use rocm_smi::RocmSmi;
 
-/// From a sample to the next.
+/// The time from one sample to the next.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A vendor's library of system management, opened at run time.
 trait Library: std::fmt::Debug + Send {
-    /// What the library calls the device at a place on the PCI bus.
+    /// The library's name for the device at a place on the PCI bus.
     fn device_at(&self, pci: PciAddress) -> Option<u32>;
     /// The power limit in watts.
     fn power_limit(&self, device: u32) -> Option<f64>;
-    /// Clocks, power and temperature now: what is known of them.
+    /// Clocks, power and temperature now, as far as known.
     fn now(&self, device: u32) -> Sample;
 }
 
-/// Who tells: the library of a device's vendor.
+/// The source of samples: the library of a device's vendor.
 #[derive(Debug)]
 pub struct Source {
     library: Box<dyn Library>,
-    /// What the library calls the devices; none of one that it does not know.
+    /// The library's names for the devices; `None` for a device that it does not know.
     devices: Vec<Option<u32>>,
 }
 
@@ -42,8 +42,8 @@ impl Source {
         Self { library, devices: Vec::new() }
     }
 
-    /// The library for a device's vendor (AMD's `librocm_smi64`, NVIDIA's `libnvidia-ml`), or why there is none; neither for a virtual
-    /// GPU, which has no clocks.
+    /// The library for a device's vendor (AMD's `librocm_smi64`, NVIDIA's `libnvidia-ml`), or why there is
+    /// none; neither for a virtual GPU, which has no clocks.
     #[must_use]
     pub fn open(device: &Device) -> (Option<Self>, Option<String>) {
         let library: Result<Box<dyn Library>, String> = match device.backend() {
@@ -60,28 +60,29 @@ impl Source {
         }
     }
 
-    /// Makes the devices known whose samples are wanted.
+    /// Registers the devices to sample.
     fn watch(&mut self, places: &[PciAddress]) {
         self.devices = places.iter().map(|place| self.library.device_at(*place)).collect();
     }
 
-    /// The power limit of a device in watts, where it is known.
+    /// The power limit of a device in watts, if known.
     #[must_use]
     pub fn power_limit(&self, gpu: usize) -> Option<f64> {
         self.library.power_limit((*self.devices.get(gpu)?)?)
     }
 
-    /// What a device does now; none of one that the library does not know.
+    /// The current state of a device; `None` if the library does not know it.
     fn sample(&self, gpu: usize, seconds: f64) -> Option<Sample> {
         let now = self.library.now((*self.devices.get(gpu)?)?);
         Some(Sample { seconds, gpu: gpu as u64, ..now })
     }
 }
 
-/// What NVIDIA's driver tells of GPUs that nothing here measures. Nothing where there is no such driver, as on most machines.
+/// What NVIDIA's driver reports about its GPUs, which nothing here measures. `None` without such a driver, as
+/// on most machines.
 ///
 /// # Errors
-/// Why the library that `FERROCM_NVML_LIBRARY` names cannot be used.
+/// Says why the library named by `FERROCM_NVML_LIBRARY` cannot be used.
 pub fn nvidia() -> Result<Option<Detected>, String> {
     match Nvml::load() {
         Ok(library) => Ok(library.detect()),
@@ -90,7 +91,7 @@ pub fn nvidia() -> Result<Option<Detected>, String> {
     }
 }
 
-/// A thread that samples until it is told to end.
+/// A thread that samples until it is told to stop.
 #[derive(Debug)]
 pub struct Sampler {
     end: Arc<AtomicBool>,
@@ -99,7 +100,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to sample these devices.
+    /// Starts to sample these devices.
     #[must_use]
     pub fn start(mut source: Source, devices: &[Device]) -> Self {
         let places: Vec<PciAddress> = devices.iter().map(|device| device.properties().pci).collect();
@@ -115,12 +116,12 @@ impl Sampler {
                 std::thread::park_timeout(INTERVAL);
             }
         };
-        // A thread that cannot be made gives no samples.
+        // If the thread cannot be created, there are no samples.
         let thread = std::thread::Builder::new().name("telemetry".to_owned()).spawn(sample).ok();
         Self { end, samples, thread }
     }
 
-    /// Ends the thread and gives what it has sampled.
+    /// Ends the thread and returns its samples.
     #[must_use]
     pub fn finish(mut self) -> Vec<Sample> {
         self.stop();
@@ -131,7 +132,7 @@ impl Sampler {
         self.end.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It does not panic, and what it has sampled counts if it did.
+            // It does not panic; if it did, its samples would still count.
             let _ = thread.join();
         }
     }
@@ -152,7 +153,8 @@ pub struct Change {
     pub last: f64,
 }
 
-/// How a quantity of one GPU changed from the first third of its samples to the last. None of fewer than six.
+/// How a quantity of one GPU changed from the first third of its samples to the last. `None` for fewer than
+/// six.
 #[must_use]
 pub fn change(samples: &[Sample], gpu: u64, quantity: fn(&Sample) -> Option<f64>) -> Option<Change> {
     let values: Vec<f64> = samples.iter().filter(|sample| sample.gpu == gpu).filter_map(quantity).collect();

@@ -16,7 +16,7 @@ use crate::options::Size;
 use step::Trainer;
 
 const GROUP: &str = "training";
-/// Tokens of the one sequence that is checked where there are more: forward and backward in f64.
+/// The maximum number of tokens of the one checked sequence: forward and backward in f64.
 const CHECKED: usize = 16;
 /// The optimiser of the step.
 const ADAM: AdamW = AdamW { rate: 3e-4, beta1: 0.9, beta2: 0.95, eps: 1e-8, decay: 0.1, grad_factor: 1.0 };
@@ -30,13 +30,13 @@ fn lengths(size: Size) -> (usize, usize) {
     }
 }
 
-/// Llama's shape with a vocabulary of 32,768 tokens, so that one block does not drown in its head.
+/// Llama's shape with a vocabulary of 32,768 tokens, so that the head does not dominate a single block.
 fn shape(size: Size, layers: Option<usize>) -> Shape {
     let full = Shape { vocab: 32_768, ..ModelName::Llama.shape() };
     full.scaled(size, Some(layers.unwrap_or(1)))
 }
 
-/// In f32 and, with parameters in f32 beside them, in bf16.
+/// In f32, and in bf16 with additional f32 parameters.
 pub(crate) fn measure(context: &mut Context<'_>) -> Result<()> {
     of::<f32>(context)?;
     of::<bf16>(context)
@@ -46,7 +46,7 @@ fn of<T: Number>(context: &mut Context<'_>) -> Result<()> {
     let shape = shape(context.size, context.options.layers);
     let (batch, sequence) = lengths(context.size);
     let tokens = batch * sequence;
-    // Backward is twice forward: each product has two gradients. What is computed anew is not counted.
+    // Backward is twice forward: each product has two gradients. Recomputation is not counted.
     let forward = 2.0 * (tokens * (shape.multiplied() + shape.vocab * shape.hidden)) as f64
         + shape.attention_flops(batch * seen(sequence, sequence));
     let checked = (batch.min(if tokens > CHECKED * 4 { 1 } else { batch }), sequence.min(CHECKED));
@@ -69,7 +69,7 @@ fn of<T: Number>(context: &mut Context<'_>) -> Result<()> {
     };
     context.attempt(&format!("{GROUP} {}", case.name.clone()), |context| {
         let weights = shape.random_weights::<T>(71);
-        // The step that is checked has memory of its own, which it gives back.
+        // The checked step has its own memory, which it releases.
         let check = check::<T>(context, &shape, &weights, checked)?;
         let (ids, targets) = (shape.random_ids(tokens, 72), shape.random_ids(tokens, 73));
         let mut trainer = Trainer::new(context.tools(), shape, &weights, batch, sequence)?;
@@ -80,7 +80,7 @@ fn of<T: Number>(context: &mut Context<'_>) -> Result<()> {
             &mut trainer,
             |context, trainer| trainer.step(context.tools(), &ADAM),
             |context, trainer| {
-                // The long step has to give numbers; the short one is compared.
+                // The long step must only give finite numbers; the short one is compared.
                 let loss = trainer.loss(context.tools())?;
                 let expected = (shape.vocab as f64).ln();
                 let plausible = Check { error: (loss - expected).abs(), bound: expected };
@@ -90,8 +90,8 @@ fn of<T: Number>(context: &mut Context<'_>) -> Result<()> {
     })
 }
 
-/// One step of few tokens against f64: the loss and every gradient, each as a whole, and the parameters that the optimiser makes of the
-/// gradients that the device has.
+/// Compares one step of few tokens with f64: the loss and every gradient, each as a whole, and the parameters
+/// that the optimiser computes from the device's gradients.
 fn check<T: Number>(
     context: &Context<'_>,
     shape: &Shape,
@@ -106,7 +106,7 @@ fn check<T: Number>(
     trainer.step(tools, &ADAM)?;
     let tape = reference::forward(shape, weights, &ids, sequence);
     let expected = reference::backward(shape, weights, &tape, &ids, &targets, sequence);
-    // The way of a gradient is that of its forward pass and back.
+    // A gradient passes through the forward pass and back.
     let bound = bound::<T>(2 * (BLOCK_ROUNDINGS * shape.layers + 4), shape.vocab.max(shape.intermediate));
     let loss = trainer.loss(tools)?;
     let mut worst = Check { error: (loss / tape.loss(&targets) - 1.0).abs(), bound };
@@ -119,15 +119,16 @@ fn check<T: Number>(
     Ok(worst)
 }
 
-/// Whether parameters are those of the first step of the optimiser, in f64, by gradients. What f32 loses is a few units of the parameter
-/// and of the step.
+/// Compares parameters with the first step of the optimiser, computed in f64 from gradients. f32 loses a few
+/// units of the parameter and of the step.
 fn updates<T: Number>(before: &[T], gradients: &[T], after: &[T]) -> Check {
     let expected = before.iter().zip(gradients).map(|(before, gradient)| {
         let (before, g) = (before.to_f64(), gradient.to_f64());
         let (mean, square) = ((1.0 - ADAM.beta1) * g, (1.0 - ADAM.beta2) * g * g);
         let step = (mean / (1.0 - ADAM.beta1)) / ((square / (1.0 - ADAM.beta2)).sqrt() + ADAM.eps);
         let half = f64::from(f32::EPSILON) / 2.0;
-        // Squares of small gradients are no normal numbers of f32: the step may then be anything from none to that of a fraction of it.
+        // Squares of small gradients are subnormal or zero in f32: the step may then be off by as much as
+        // itself.
         let tiny = if g.abs() < 1e-17 { ADAM.rate * step.abs() * 2.0 + ADAM.rate * 1e-6 } else { 0.0 };
         let value = before - ADAM.rate * ADAM.decay * before - ADAM.rate * step;
         (value, 4.0 * half * before.abs() + 16.0 * half * ADAM.rate + tiny)
@@ -135,11 +136,12 @@ fn updates<T: Number>(before: &[T], gradients: &[T], after: &[T]) -> Check {
     Check::elements(after.iter().copied(), expected)
 }
 
-/// One step on a device, for comparisons with other implementations: the loss and the gradients of all weights, in f64 as they are on the
-/// device, for sequences of `sequence` tokens, one behind the other in `ids`.
+/// One step on a device, for comparisons with other implementations: the loss and the gradients of all
+/// weights, converted to f64, for sequences of `sequence` tokens, one after the other in `ids`.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) for a shape that the kernels cannot, and what the device fails with.
+/// [`Error::Option`](crate::Error::Option) for a shape that the kernels do not support, and errors of the
+/// device.
 pub fn gradients(
     stream: &hip::Stream,
     shape: &Shape,
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
     use crate::random::numbers;
 
-    /// The optimiser's step is checked by numbers that would fail.
+    /// The check of the optimiser's step is tested with numbers that must fail.
     #[test]
     fn another_step_is_found() {
         let (before, gradients) = (numbers::<f32>(50, 1, 1.0), numbers::<f32>(50, 2, 0.1));

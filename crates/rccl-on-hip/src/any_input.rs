@@ -1,4 +1,4 @@
-//! What holds for any bytes from outside, for tests and for the fuzz targets.
+//! Properties that hold for any bytes from outside, for tests and fuzz targets.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::id::Id;
 use crate::number::{Reduction, Type};
 use crate::segment::{Reason, Segment};
 
-/// Any bytes as a unique id: they are refused, or it has just these bytes.
+/// Any bytes as a unique id: they are refused, or the id has exactly these bytes.
 pub(crate) fn id(bytes: &[u8]) {
     let mut raw = ncclUniqueId::default();
     raw.internal.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte as _);
@@ -30,10 +30,10 @@ pub(crate) fn id(bytes: &[u8]) {
     }
 }
 
-/// Elements of each operation, at most, and of the memory for them.
+/// The most elements of an operation, and the size of its memory.
 const COUNT: usize = 5000;
 
-/// A rank, and memory of the host for its operations.
+/// A rank, and host memory for its operations.
 struct Rank {
     segment: Arc<Segment>,
     machine: Machine,
@@ -44,7 +44,7 @@ thread_local! {
     static RANK: RefCell<Option<Rank>> = const { RefCell::new(None) };
 }
 
-/// Says so when it goes.
+/// Sets the flag when dropped.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -53,9 +53,10 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Any bytes in the memory that ranks share, as another rank may write them: the operations of this rank end, well or with an error.
+/// Any bytes in the memory that ranks share, as another rank might write them: the operations of this rank
+/// end, with or without an error.
 ///
-/// Pieces of the input: a part, how far behind its beginning, a number of bytes, and those.
+/// The input is cut into pieces: the number of a part, an offset in it, a length, and that many bytes.
 pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
     RANK.with_borrow_mut(|rank| {
         let Rank { segment, machine, memory } = rank.get_or_insert_with(|| {
@@ -85,7 +86,7 @@ pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
             Kind::ReduceScatter,
         ];
         let kind = kinds[usize::from(kind) % kinds.len()];
-        // Of the elements of two ranks.
+        // With the elements of two ranks.
         let collective = Collective {
             kind,
             send,
@@ -104,7 +105,7 @@ pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
         ];
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // What the program would do that waits in vain.
+            // Does what a program would do that waits in vain.
             scope.spawn(|| {
                 std::thread::park_timeout(Duration::from_millis(3));
                 while !is_over.load(Ordering::Acquire) {
@@ -112,10 +113,11 @@ pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
                     std::thread::park_timeout(Duration::from_millis(1));
                 }
             });
-            // A panic ends the other thread too, and is seen.
+            // A panic must end the other thread too.
             let _over = Over(&is_over);
             for work in works {
-                // SAFETY: both addresses are those of memory with room for the elements of all ranks, which nobody else uses.
+                // SAFETY: both addresses point to memory with room for the elements of all ranks, which
+                // nothing else uses.
                 let _ = unsafe { machine.run(&work) };
             }
             let _ = machine.exchange(Kind::Split, [0, 0]);

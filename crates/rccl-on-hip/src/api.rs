@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 
 use crate::error::{Failure, Result};
 
-/// The HIP that everything goes through.
+/// The HIP table in use.
 pub(crate) static HIP: OnceLock<&'static hip_sys::Table> = OnceLock::new();
 
 pub(crate) fn hip_table() -> Result<&'static hip_sys::Table> {
-    HIP.get().copied().ok_or_else(|| Failure::usage("no HIP has been chosen"))
+    HIP.get().copied().ok_or_else(|| Failure::usage("no HIP table was set"))
 }
 
-/// Where a result goes.
+/// The place for a result.
 ///
 /// # Safety
 /// The pointer is null or valid for writing.

@@ -1,4 +1,4 @@
-//! What is to be done at once: the operations of one communicator in one group, on whatever streams.
+//! Work that is done at once: the operations of one communicator in one group, on any streams.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Failure, Result};
 use crate::number::{Reduction, Type};
 
-/// What an operation takes at least, and how much all ranks together copy in a microsecond: that of 8 bytes by two ranks, and an all-reduce
-/// of 16 MiB by eight, on two cores of a server processor (`cargo xtask bench rccl`, November 2026).
+/// The shortest time of an operation, and how much all ranks together copy in a microsecond. Measured as 8
+/// bytes by two ranks, and an all-reduce of 16 MiB by eight, on two cores of a server processor (`cargo xtask
+/// bench rccl`, November 2026).
 const MICROS: f32 = 300.0;
 const BYTES_PER_MICRO: f32 = 6400.0;
 
@@ -21,7 +22,7 @@ impl Address {
     }
 }
 
-/// What all ranks do together.
+/// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -38,7 +39,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// How many blocks of elements a rank sends and gets.
+    /// How many blocks of elements a rank sends and receives.
     pub(crate) fn blocks(self, is_root: bool, ranks: usize) -> (usize, usize) {
         let at_root = |blocks| if is_root { blocks } else { 0 };
         match self {
@@ -54,16 +55,17 @@ impl Kind {
     }
 }
 
-/// The number that a rank's elements are multiplied by.
+/// The factor for a rank's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     None,
     Value(u64),
-    /// Where the device has it when the operation runs.
+    /// Its address on the device, read when the operation runs.
     Device(Address),
 }
 
-/// One collective operation. `count` is that of the elements that a rank sends to, or gets from, one other.
+/// One collective operation. `count` is the number of elements that a rank sends to, or receives from, one
+/// other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Collective {
     pub(crate) kind: Kind,
@@ -74,7 +76,7 @@ pub(crate) struct Collective {
     pub(crate) reduction: Reduction,
     pub(crate) scale: Scale,
     pub(crate) root: usize,
-    /// Of [`Kind::AllReduceWithBias`].
+    /// Only for [`Kind::AllReduceWithBias`].
     pub(crate) bias: Address,
 }
 
@@ -101,12 +103,13 @@ pub(crate) enum Operation {
     Transfer(Transfer),
 }
 
-/// What one communicator does at once. Collectives go first, in their order; then all transfers at once.
+/// The work that one communicator does at once: first the collectives, in their order, then all transfers at
+/// once.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(crate) collectives: Vec<Collective>,
     pub(crate) transfers: Vec<Transfer>,
-    /// Handles of the streams, each once.
+    /// The handles of the streams, without duplicates.
     pub(crate) streams: Vec<usize>,
 }
 
@@ -121,7 +124,7 @@ impl Work {
         }
     }
 
-    /// About how many microseconds it takes, if all ranks transfer as much as this one.
+    /// The estimated time in microseconds, if all ranks transfer as much as this one.
     pub(crate) fn estimate(&self, ranks: usize) -> f32 {
         let collective = |what: &Collective| {
             let blocks = |is_root| {
@@ -137,7 +140,8 @@ impl Work {
         operations as f32 * MICROS + bytes / BYTES_PER_MICRO
     }
 
-    /// What a rank sends to itself it has to receive in the same group: nothing else would ever do.
+    /// Checks that a rank receives in the same group what it sends to itself. Otherwise nothing would ever
+    /// receive it.
     pub(crate) fn check_own_transfers(&self, rank: usize) -> Result {
         let own = |sends| {
             let of_side = move |transfer: &&Transfer| transfer.sends == sends && transfer.peer == rank;
@@ -150,16 +154,16 @@ impl Work {
             return Ok(());
         }
         Err(Failure::usage(format!(
-            "rank {rank} sends to itself and does not receive the same in the same group, or the other way round"
+            "rank {rank}'s sends to itself and receives from itself do not match within the group"
         )))
     }
 }
 
-/// Work that begins when all its streams have come to it.
+/// Work that begins when all its streams have reached it.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) work: Work,
-    /// Streams that have not come yet.
+    /// The number of streams that have not reached it yet.
     awaited: AtomicUsize,
     failure: Mutex<Option<Failure>>,
 }
@@ -170,7 +174,7 @@ impl Batch {
         Self { work, awaited, failure: Mutex::new(None) }
     }
 
-    /// A stream has come, or failed before.
+    /// Records that a stream has reached it, or failed before.
     pub(crate) fn arrive(&self, failure: Option<Failure>) {
         if let Some(failure) = failure {
             self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
@@ -178,7 +182,7 @@ impl Batch {
         self.awaited.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Whether all streams have come, and if so whether they have come well.
+    /// `None` until all streams have reached it, then whether any failed.
     pub(crate) fn is_ready(&self) -> Option<Result> {
         if self.awaited.load(Ordering::Acquire) != 0 {
             return None;

@@ -1,7 +1,8 @@
-//! Work that is captured into a graph, and done each time that the graph runs.
+//! Work that is captured into a graph, and runs each time that the graph runs.
 //!
-//! It takes its turn in a stream as work that is enqueued does, by nodes: a host function closes a gate and gives the worker a run of the
-//! work, and what follows waits until the worker has opened the gate. All streams of the work meet in the first one.
+//! It takes its turn in a stream as enqueued work does, but by nodes. A host function closes a gate and gives
+//! the worker a run of the work; later nodes wait until the worker has opened the gate. All streams of the
+//! work join the first one.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -15,7 +16,7 @@ use crate::comm::Comm;
 use crate::device::{Relaxed, Word};
 use crate::error::{Failure, Result, hip};
 
-/// What captured work needs of HIP besides what the table is made of.
+/// The HIP functions that captured work needs, besides those that the table needs.
 const NEEDED: &[&str] = &[
     "hipEventCreateWithFlags",
     "hipEventRecord",
@@ -29,7 +30,7 @@ const NEEDED: &[&str] = &[
     "hipUserObjectRelease",
 ];
 
-/// A capture that a stream is part of.
+/// A capture that a stream takes part in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capture {
     pub(crate) id: u64,
@@ -47,13 +48,14 @@ pub(crate) struct Captured {
     comm: Arc<Comm>,
     pub(crate) work: Work,
     gate: Word,
-    /// The number of the last batch that was enqueued before: a run comes after it.
+    /// The number of the last batch enqueued before it; a run comes after that batch.
     pub(crate) after: u64,
-    /// Runs that are not done.
+    /// The number of runs that are not done.
     pending: Mutex<usize>,
 }
 
-/// What graphs name captured work by. A number rather than a pointer: whenever a graph runs, it finds what is there or nothing.
+/// The captured work, by the number that graphs use for it. Unlike a pointer, a number is safe to look up
+/// after the work is gone.
 struct Live {
     next: usize,
     all: HashMap<usize, Arc<Captured>>,
@@ -66,13 +68,16 @@ fn live() -> MutexGuard<'static, Live> {
 }
 
 impl Captured {
-    /// Makes work a part of a graph, which keeps it; its nodes are still to come. The communicator's device is current.
+    /// Makes work a part of a graph, which keeps it. The nodes are added later. The communicator's device
+    /// must be current.
     pub(crate) fn new(comm: &Arc<Comm>, work: Work, graph: hipGraph_t) -> Result<(usize, Arc<Self>)> {
         let hip = comm.hip;
         let missing: Vec<_> = NEEDED.iter().copied().filter(|name| !hip.has(name)).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            return Err(Failure::usage(format!("HIP lacks what collectives in graphs need: {missing}")));
+            return Err(Failure::usage(format!(
+                "collectives in graphs need HIP functions that are missing: {missing}"
+            )));
         }
         let _relaxed = Relaxed::set(hip)?;
         comm.start_order()?;
@@ -88,7 +93,7 @@ impl Captured {
         };
         let mut object: hipUserObject_t = null_mut();
         let flags = hip_sys::hipUserObjectFlags::hipUserObjectNoDestructorSync.bits();
-        // SAFETY: the handle is a place to write to, and the data is a number.
+        // SAFETY: the handle is valid for writes, and the data is a number.
         let created = unsafe {
             hip!(hip, hipUserObjectCreate(&raw mut object, key as *mut c_void, Some(forgotten), 1, flags))
         };
@@ -97,7 +102,7 @@ impl Captured {
         // SAFETY: the object was just made, and HIP has named the graph.
         let kept = unsafe { hip!(hip, hipGraphRetainUserObject(graph, object, 1, flags)) };
         if kept.is_err() {
-            // SAFETY: the object is still this function's. Its end forgets the work.
+            // SAFETY: this function still owns the object. Its end forgets the work.
             let released = unsafe { hip!(hip, hipUserObjectRelease(object, 1)) };
             released.unwrap_or_else(|failure| tracing::warn!("{}", failure.text));
         }
@@ -108,16 +113,16 @@ impl Captured {
         &self.comm
     }
 
-    /// Has a captured stream start a run of the work each time that it comes there.
+    /// Makes a captured stream start a run of the work each time that it gets there.
     ///
     /// # Safety
-    /// The stream is a live one, and the communicator's device is current.
+    /// The stream is live, and the communicator's device is current.
     pub(crate) unsafe fn announce(&self, key: usize, stream: hipStream_t) -> Result {
         // SAFETY: the caller's promise; the data is a number.
         unsafe { hip!(self.comm.hip, hipLaunchHostFunc(stream, Some(arrived), key as *mut c_void)) }
     }
 
-    /// Has what follows on a captured stream wait for the work, in each run.
+    /// Makes later work on a captured stream wait for this work, in each run.
     ///
     /// # Safety
     /// As [`announce`](Self::announce).
@@ -130,7 +135,7 @@ impl Captured {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The graph has come to it.
+    /// The graph has reached it.
     fn arrive(self: &Arc<Self>) {
         {
             let mut pending = self.pending();
@@ -138,12 +143,12 @@ impl Captured {
             self.gate.set_open(false);
         }
         if !self.comm.start_run(self) {
-            tracing::error!("a graph runs a collective of a communicator that has ended: it is not done");
+            tracing::error!("a graph skipped a collective, because its communicator has ended");
             self.done();
         }
     }
 
-    /// A run is done, or will never be.
+    /// A run is done, or will never be done.
     pub(crate) fn done(&self) {
         let mut pending = self.pending();
         *pending -= 1;
@@ -153,25 +158,23 @@ impl Captured {
     }
 }
 
-/// What a graph's host function calls.
+/// The host function of a graph.
 unsafe extern "C" fn arrived(data: *mut c_void) {
     let captured = live().all.get(&(data as usize)).cloned();
     match captured {
         Some(captured) => captured.arrive(),
-        None => tracing::error!(
-            "a graph runs a collective that was not captured whole, or is gone: it is not done"
-        ),
+        None => tracing::error!("a graph skipped a collective that was not captured completely, or is gone"),
     }
 }
 
-/// What HIP calls when no graph has the work any more.
+/// HIP calls this when no graph holds the work any more.
 unsafe extern "C" fn forgotten(data: *mut c_void) {
     forget(data as usize);
 }
 
-/// Ends captured work: if a graph still runs it, nothing is done.
+/// Ends captured work. A graph that still runs it does nothing.
 pub(crate) fn forget(key: usize) {
     let gone = live().all.remove(&key);
-    // What it has is dropped without the lock.
+    // Drop its contents without the lock.
     drop(gone);
 }

@@ -1,8 +1,9 @@
 //! Collective operations over the shared memory.
 //!
-//! Data goes through the ranks' slots piece by piece: a rank copies a piece from its device to its slot, all ranks meet, and each copies
-//! what it needs from the slots of others, or what they add up to, to its device. A rank has two slots, for pieces in turn. It writes to one
-//! again two pieces later: in between, all ranks have met, and they come there only when they have read the piece before.
+//! Data goes through the ranks' slots piece by piece. A rank copies a piece from its device to its slot, and
+//! all ranks meet. Each then copies what it needs from the other slots, or the reduction of them, to its
+//! device. A rank has two slots, used in turn, so it reuses a slot two pieces later. In between, all ranks
+//! have met, and a rank gets there only after it has read the earlier piece.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,20 +14,21 @@ use crate::error::{Failure, Result};
 use crate::number;
 use crate::segment::{Reason, Segment};
 
-/// A reduction of fewer bytes, all inputs together, is done by every rank for itself, which saves meeting once more.
+/// Below this size of all inputs together, every rank does the whole reduction itself. That saves one
+/// meeting.
 const SMALL: usize = 32 << 10;
 
-/// What a rank's worker works with.
+/// The state of a rank's worker.
 pub(crate) struct Machine {
-    /// Of the segment, which lives longer.
+    /// Pins the segment, which lives longer.
     _pinned: Option<Pinned>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) copies: Copies,
-    /// Operations that all ranks meet for so far.
+    /// The number of operations so far that all ranks meet for.
     operations: u64,
-    /// Pieces so far.
+    /// The number of pieces so far.
     pieces: u64,
-    /// As large as a slot each: results, and what they are combined with.
+    /// Two areas, each as large as a slot: the results, and their bias.
     scratch: HostMemory,
     bias: HostMemory,
 }
@@ -36,7 +38,7 @@ impl Machine {
         let memory = || HostMemory::new(hip, segment.slot_bytes());
         let (scratch, bias) = (memory()?, memory()?);
         let (start, bytes) = segment.memory();
-        // SAFETY: the machine has the segment as long as this.
+        // SAFETY: the machine keeps the segment as long as this.
         let pinned = unsafe { Pinned::new(hip, start.as_ptr(), bytes) };
         let _pinned = pinned
             .inspect_err(|failure| {
@@ -46,10 +48,11 @@ impl Machine {
         Ok(Self { _pinned, segment, copies, operations: 0, pieces: 0, scratch, bias })
     }
 
-    /// Does all of it.
+    /// Does all operations of the work.
     ///
     /// # Safety
-    /// Every address is that of memory which the device reaches, with as many elements as the operation needs, until this returns.
+    /// Until this returns, every address points to memory that the device can access, with as many elements
+    /// as the operation needs.
     pub(crate) unsafe fn run(&mut self, work: &Work) -> Result {
         for collective in &work.collectives {
             // SAFETY: the caller's promise.
@@ -63,12 +66,12 @@ impl Machine {
         self.segment.ranks()
     }
 
-    /// Operations that all ranks have met for so far.
+    /// The number of operations so far that all ranks have met for.
     pub(crate) fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Tells the others what this rank is about to do, `same` being what they have to say, too.
+    /// Announces this rank's next operation. `same` must be equal on all ranks.
     fn announce(&mut self, same: [u64; 4], own: [u64; 2]) {
         let notice = &self.segment.control(self.segment.rank).notices[(self.operations & 1) as usize];
         let words = [self.operations, same[0], same[1], same[2], same[3], 0];
@@ -77,13 +80,13 @@ impl Machine {
         self.operations += 1;
     }
 
-    /// The words that a rank has told of its own about the operation that was announced last.
+    /// The rank's own words about the last announced operation.
     fn told(&self, rank: usize) -> [u64; 2] {
         let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
         [notice.own[0].load(Ordering::Relaxed), notice.own[1].load(Ordering::Relaxed)]
     }
 
-    /// After all have met for the first time in an operation: whether they have announced the same.
+    /// After the first meeting of an operation: checks that all ranks have announced the same.
     fn agree(&self) -> Result {
         let words = |rank| {
             let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
@@ -93,12 +96,12 @@ impl Machine {
         let Some(other) = (0..self.ranks()).find(|&rank| words(rank) != own) else { return Ok(()) };
         self.segment.break_up(Reason::Disagree, self.segment.rank);
         Err(Failure::usage(format!(
-            "ranks {} and {other} do not do the same: kind, type, operator, count or root differ",
+            "ranks {} and {other} called different operations: kind, type, operator, count or root differ",
             self.segment.rank
         )))
     }
 
-    /// All ranks tell each other two words.
+    /// All ranks exchange two words.
     pub(crate) fn exchange(&mut self, kind: Kind, own: [u64; 2]) -> Result<Vec<[u64; 2]>> {
         self.announce([kind as u64, 0, 0, 0], own);
         self.segment.meet()?;
@@ -115,7 +118,7 @@ impl Machine {
         match what.scale {
             Scale::None => {}
             Scale::Value(word) => scale = word.to_ne_bytes(),
-            // SAFETY: the program has said that a number of the type is there.
+            // SAFETY: the program has said that a number of the type is in memory.
             Scale::Device(at) => unsafe { self.copies.copy(scale.as_mut_ptr(), at.offset(0), size)? },
         }
         let tag = kind as u64 | (element as u64) << 8 | (reduction as u64) << 16;
@@ -134,7 +137,7 @@ impl Machine {
             Kind::Reduce | Kind::Gather => rank == root,
             _ => true,
         };
-        // Blocks are a multiple of a cache line apart.
+        // The distance of blocks is a multiple of a cache line.
         let apart = self.segment.slot_bytes() / blocks / 64 * 64;
         let most = apart / size;
         let (mut start, mut is_first) = (0, true);
@@ -147,7 +150,8 @@ impl Machine {
             if sends {
                 for block in 0..blocks {
                     let source = send.offset(block * count * size + from);
-                    // SAFETY: the slot has room for all blocks, and nobody reads it now; the caller vouches for the source.
+                    // SAFETY: the slot has room for all blocks, and no rank reads it now; the caller vouches
+                    // for the source.
                     unsafe { self.copies.copy(own.add(block * apart), source, bytes)? };
                 }
             }
@@ -157,12 +161,13 @@ impl Machine {
                 is_first = false;
             }
             let slots = |block: usize| -> Vec<*const u8> {
-                // SAFETY: the block is inside of the slot.
+                // SAFETY: the block is inside the slot.
                 let at = |rank| unsafe { self.segment.slot(rank, turn).add(block * apart) }.cast_const();
                 (0..ranks).map(at).collect()
             };
             let to = receive.offset(from);
-            // SAFETY: slots are read by those who have met, after they were written; the caller vouches for the addresses.
+            // SAFETY: ranks read slots after the meeting, and so after the writes; the caller vouches for the
+            // addresses.
             unsafe {
                 match kind {
                     Kind::AllReduce | Kind::AllReduceWithBias if bytes * ranks > SMALL => {
@@ -193,10 +198,10 @@ impl Machine {
         (0..self.ranks()).map(|rank| self.told(rank)[0]).collect()
     }
 
-    /// Reduces elements of all inputs to memory of the device, `from` bytes behind its beginning.
+    /// Reduces elements of all inputs to memory of the device, `from` bytes after its beginning.
     ///
     /// # Safety
-    /// All have so many elements.
+    /// All inputs and the output have this many elements.
     unsafe fn reduce_to(
         &mut self,
         what: &Collective,
@@ -206,7 +211,7 @@ impl Machine {
     ) -> Result {
         let scales = self.scales();
         let out = self.scratch.start();
-        // SAFETY: the caller's promise; the scratch memory is as large as a slot, and this rank's alone.
+        // SAFETY: the caller's promise; the scratch memory is as large as a slot, and only this rank uses it.
         unsafe {
             number::reduce(what.element, what.reduction, inputs, &scales, out, count);
             self.finish(what, from, count)
@@ -221,7 +226,8 @@ impl Machine {
         let (out, bytes) = (self.scratch.start(), count * what.element.size());
         if what.kind == Kind::AllReduceWithBias {
             let bias = self.bias.start();
-            // SAFETY: both pieces of memory are as large as a slot, and this rank's alone; the caller vouches for the address.
+            // SAFETY: both pieces of memory are as large as a slot, and only this rank uses them; the caller
+            // vouches for the address.
             unsafe {
                 self.copies.copy(bias, what.bias.offset(from), bytes)?;
                 let inputs = [out.cast_const(), bias.cast_const()];
@@ -232,10 +238,11 @@ impl Machine {
         unsafe { self.copies.copy(what.receive.offset(from), out, bytes) }
     }
 
-    /// Each rank reduces a part of a piece, in its own slot, of which nobody else reads that part; then all read all parts.
+    /// Each rank reduces one part of a piece into its own slot, where no other rank reads that part
+    /// meanwhile. Then all ranks read all parts.
     ///
     /// # Safety
-    /// The memory has room for so many elements behind `from`, and so has every slot.
+    /// The memory has room for this many elements after `from`, and so has every slot.
     unsafe fn all_reduce_parts(
         &mut self,
         what: &Collective,
@@ -261,7 +268,7 @@ impl Machine {
         let out = self.scratch.start();
         for other in 0..ranks {
             let range = range(other);
-            // SAFETY: the part lies inside of the piece, for which the scratch memory has room.
+            // SAFETY: the part lies inside the piece, for which the scratch memory has room.
             unsafe {
                 let source = self.segment.slot(other, turn).add(range.start * size);
                 out.add(range.start * size).copy_from_nonoverlapping(source, range.len() * size);
@@ -274,7 +281,7 @@ impl Machine {
     /// Copies memory of this rank's device.
     ///
     /// # Safety
-    /// Both sides hold so many bytes.
+    /// Both sides hold this many bytes.
     pub(crate) unsafe fn copy_own(&self, to: Address, from: Address, bytes: usize) -> Result {
         // SAFETY: the caller's promise.
         unsafe { self.copies.copy_inside(to.offset(0), from.offset(0), bytes) }

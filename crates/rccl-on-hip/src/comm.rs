@@ -1,14 +1,16 @@
-//! Communicators: one rank each, with a thread that does what is enqueued, in that order.
+//! Communicators: one rank each, with a thread that does enqueued work in order.
 //!
 //! An operation takes its turn in a stream like this:
 //! 1. a callback, which tells the worker that everything before it on the stream is done;
 //! 2. a wait for the communicator's [`Word`] to reach the operation's number.
 //!
-//! The worker copies to and from the device on a stream of its own, and raises the word when the operation is done, or will never be.
-//! Nothing that waits for another rank runs on a thread of HIP's, so that ranks of one process never keep each other from running.
+//! The worker copies to and from the device on its own stream. It raises the word when the operation is done,
+//! or will never be done. Nothing waits for another rank on one of HIP's threads, so ranks of one process
+//! never block each other.
 //!
-//! An operation of a graph does the same by nodes, each time that the graph runs; see [`captured`](crate::captured). Its turn is when it
-//! comes, which is in the order of the program's calls by [`Order`].
+//! An operation of a graph does the same with nodes, each time that the graph runs; see
+//! [`captured`](crate::captured). Its turn is when it arrives; [`Order`] makes that follow the order of the
+//! program's calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -30,7 +32,7 @@ use crate::id::Id;
 use crate::order::Order;
 use crate::segment::{MOST_RANKS, Reason, Segment};
 
-/// How long ranks wait for each other when a communicator is made, where the environment does not say.
+/// How long ranks wait for each other when a communicator is made, unless the environment sets it.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn limit() -> Result<Duration> {
@@ -38,7 +40,7 @@ fn limit() -> Result<Duration> {
     Ok(named.unwrap_or(LIMIT))
 }
 
-/// What a rank is in a new communicator.
+/// The place of a rank in a new communicator.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) id: Id,
@@ -50,7 +52,7 @@ impl Place {
     pub(crate) fn new(id: Id, rank: i32, ranks: i32) -> Result<Self> {
         let count = usize::try_from(ranks).ok().filter(|ranks| (1..=MOST_RANKS).contains(ranks));
         let Some(count) = count else {
-            return Err(Failure::argument(format!("{ranks} ranks; there are 1 to {MOST_RANKS}")));
+            return Err(Failure::argument(format!("{ranks} ranks; 1 to {MOST_RANKS} are allowed")));
         };
         match usize::try_from(rank) {
             Ok(rank) if rank < count => Ok(Self { id, rank, ranks: count }),
@@ -59,39 +61,39 @@ impl Place {
     }
 }
 
-/// How far a communicator is.
+/// The state of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The group that it is made in has not ended.
+    /// The group in which it is made has not ended.
     Deferred,
-    /// Its ranks come together.
+    /// Its ranks are joining.
     Starting,
     Ready,
-    /// The worker does no more jobs.
+    /// The worker takes no more jobs.
     Leaving,
     /// The other ranks know that this one has left, and nothing uses the program's memory any more.
     Ended,
-    /// HIP has released what the worker had.
+    /// HIP has released the worker's memory.
     Released,
 }
 
-/// How a program has registered memory. Each is given back as it was taken.
+/// How a program has registered memory. It must be deregistered in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
     Buffer,
     Window,
 }
 
-/// A reduction that the program has made.
+/// An operator that the program has made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scaled {
     pub(crate) element: crate::number::Type,
     pub(crate) scale: crate::batch::Scale,
 }
 
-/// What the worker does in its turn.
+/// A job of the worker.
 pub(crate) enum Job {
-    /// Work that was enqueued once.
+    /// Work that runs once.
     Batch(Arc<Batch>),
     Split {
         turn: Arc<Batch>,
@@ -99,12 +101,12 @@ pub(crate) enum Job {
         key: i32,
         child: Option<Arc<Comm>>,
     },
-    /// Work of a graph that runs.
+    /// One run of a graph's work.
     Run(Arc<Captured>),
 }
 
 impl Job {
-    /// Whether what it waits for is there.
+    /// Whether it can start.
     fn is_ready(&self, word: &Word) -> bool {
         match self {
             Self::Batch(batch) | Self::Split { turn: batch, .. } => batch.is_ready().is_some(),
@@ -115,18 +117,18 @@ impl Job {
 
 struct State {
     phase: Phase,
-    /// What it is to be, until it starts.
+    /// Its future place, until it starts.
     place: Option<Place>,
-    /// What was enqueued, each with its number.
+    /// Enqueued jobs, each with its number.
     jobs: VecDeque<(u64, Job)>,
-    /// Runs of graphs that have come. They go first: what was enqueued after them has not come.
+    /// Runs of graphs that have arrived. They go first: jobs enqueued after them have not arrived.
     runs: VecDeque<Arc<Captured>>,
-    /// A job is being done.
+    /// Whether a job is running.
     is_busy: bool,
-    /// Jobs that were enqueued so far, counted on from the word's first value.
+    /// The number of jobs enqueued so far, counted from the word's first value.
     sequence: u64,
     failure: Option<Failure>,
-    /// There will be no more jobs.
+    /// Whether there will be no more jobs.
     is_closed: bool,
     scaled: Vec<Option<Scaled>>,
     /// Communicators made from this one by `ncclCommShrink`.
@@ -138,20 +140,20 @@ struct State {
 pub(crate) struct Comm {
     pub(crate) hip: &'static hip_sys::Table,
     pub(crate) device: i32,
-    /// 8-bit floats are those without a negative zero.
+    /// Whether 8-bit floats are those without a negative zero.
     pub(crate) fnuz: bool,
     pub(crate) blocking: bool,
     word: Word,
     state: Mutex<State>,
     changed: Condvar,
-    /// Once an operation has been captured.
+    /// Set once an operation has been captured.
     order: OnceLock<Order>,
-    /// Once it is known.
+    /// Set once it is known.
     place: OnceLock<Place>,
     segment: OnceLock<Arc<Segment>>,
 }
 
-/// All communicators by their handles.
+/// All communicators, by handle.
 struct Registry {
     next: usize,
     live: HashMap<usize, Arc<Comm>>,
@@ -164,9 +166,9 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Jobs of all communicators of this process that have been accepted and are not done: streams wait for them.
+/// The number of accepted jobs of all communicators of this process that are not done. Streams wait for them.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
-/// How often a thread that ends a communicator looks whether one of those has come.
+/// How often a thread that ends a communicator polls that number.
 const LOOK: Duration = Duration::from_millis(5);
 
 impl State {
@@ -174,7 +176,7 @@ impl State {
         self.is_busy || !self.jobs.is_empty() || !self.runs.is_empty()
     }
 
-    /// A job is done, or will never be.
+    /// A job is done, or will never be done.
     fn is_done(&mut self) {
         self.is_busy = false;
         PENDING.fetch_sub(1, Ordering::AcqRel);
@@ -182,7 +184,8 @@ impl State {
 }
 
 impl Comm {
-    /// A communicator of the current device, which begins when it has a place: by [`assign`](Self::assign). Until then it is in progress.
+    /// Makes a communicator of the current device. It begins when [`assign`](Self::assign) gives it a place;
+    /// until then it is in progress.
     pub(crate) fn start(
         hip: &'static hip_sys::Table,
         device: i32,
@@ -191,7 +194,7 @@ impl Comm {
         Self::start_in(Phase::Starting, hip, device, blocking)
     }
 
-    /// As [`start`](Self::start); until it has a place, nothing of it is in progress.
+    /// Like [`start`](Self::start), but it is not in progress until it has a place.
     pub(crate) fn defer(
         hip: &'static hip_sys::Table,
         device: i32,
@@ -251,7 +254,7 @@ impl Comm {
         comm.ok_or_else(|| Failure::argument("there is no such communicator"))
     }
 
-    /// Takes a handle away.
+    /// Removes a handle.
     pub(crate) fn remove(handle: ncclComm_t) -> Result<Arc<Self>> {
         let comm = registry().live.remove(&(handle as usize));
         comm.ok_or_else(|| Failure::argument("there is no such communicator"))
@@ -265,12 +268,12 @@ impl Comm {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its rank and how many there are, once it knows.
+    /// Its rank and the number of ranks, once known.
     pub(crate) fn place(&self) -> Result<&Place> {
         self.place.get().ok_or_else(|| Failure::usage("the communicator is not ready"))
     }
 
-    /// Says what a communicator is that was started without a place.
+    /// Gives a place to a communicator that was started without one.
     pub(crate) fn assign(&self, place: Place) {
         let mut state = self.lock();
         state.place = Some(place);
@@ -280,7 +283,7 @@ impl Comm {
         self.changed.notify_all();
     }
 
-    /// Blocks until all ranks have come, or will not.
+    /// Blocks until all ranks have joined, or cannot any more.
     pub(crate) fn wait_until_ready(&self) -> Result {
         let mut state = self.lock();
         while state.phase == Phase::Starting && state.failure.is_none() {
@@ -310,7 +313,7 @@ impl Comm {
         state.failure.clone().or_else(|| self.segment.get()?.broken())
     }
 
-    /// What has become of it: `ncclInProgress` while it starts, or ends without blocking.
+    /// Its status: `ncclInProgress` while it starts, or ends without blocking.
     pub(crate) fn status(&self) -> Result<ncclResult_t> {
         let state = self.lock();
         if let Some(failure) = self.failure_of(&state) {
@@ -321,9 +324,9 @@ impl Comm {
         Ok(if in_progress { ncclResult_t::ncclInProgress } else { ncclResult_t::ncclSuccess })
     }
 
-    /// The communicator is of no more use.
+    /// Marks the communicator as failed.
     pub(crate) fn fail(&self, failure: Failure, reason: Reason) {
-        tracing::warn!(code = ?failure.code, "a communicator has failed: {}", failure.text);
+        tracing::warn!(code = ?failure.code, "a communicator failed: {}", failure.text);
         self.lock().failure.get_or_insert(failure);
         if let Some(segment) = self.segment.get() {
             segment.break_up(reason, segment.rank);
@@ -331,7 +334,7 @@ impl Comm {
         self.changed.notify_all();
     }
 
-    /// Takes no more operations. Graphs that have been launched before are waited for in the order of operations.
+    /// Takes no more operations. Waits for graphs launched before, in the order of operations.
     fn close(self: &Arc<Self>) {
         let is_last = {
             let state = self.lock();
@@ -344,7 +347,7 @@ impl Comm {
         self.changed.notify_all();
     }
 
-    /// Takes no more operations. With `wait`, blocks until those that there are are done.
+    /// Takes no more operations. With `wait`, blocks until the pending ones are done.
     pub(crate) fn finalize(self: &Arc<Self>, wait: bool) -> Result {
         self.close();
         let mut state = self.lock();
@@ -354,11 +357,12 @@ impl Comm {
         self.failure_of(&state).map_or(Ok(()), Err)
     }
 
-    /// Takes no more operations, and blocks until the other ranks know that this one has left, and nothing uses the program's memory any
-    /// more.
+    /// Takes no more operations, and blocks until the other ranks know that this one has left, and nothing
+    /// uses the program's memory any more.
     ///
-    /// HIP then releases the worker's memory, once no stream of the device has anything to do. That is waited for as well, unless an
-    /// operation of this process is pending: its stream waits for other ranks, one of which may be this very thread's to serve.
+    /// HIP then releases the worker's memory, once all streams of the device are idle. This waits for that as
+    /// well, unless an operation of this process is pending: its stream waits for other ranks, and this very
+    /// thread may serve one of them.
     pub(crate) fn end(self: &Arc<Self>) {
         self.close();
         let mut state = self.lock();
@@ -370,8 +374,8 @@ impl Comm {
         }
     }
 
-    /// Gives up everything that is not done. What has ended the communicator before stays its failure, whether or not the worker has seen
-    /// that.
+    /// Drops everything that is not done. An earlier failure stays the communicator's failure, whether or not
+    /// the worker has seen it.
     pub(crate) fn abort(&self) {
         let before = self.segment.get().and_then(|segment| segment.broken());
         let failure = before.unwrap_or_else(|| Failure::remote("this rank has aborted the communicator"));
@@ -400,7 +404,7 @@ impl Comm {
         self.lock().scaled.get_mut(index)?.take()
     }
 
-    /// Remembers memory, and returns a handle, which is never 0.
+    /// Records registered memory, and returns a handle, which is never 0.
     pub(crate) fn register(&self, how: Registered) -> usize {
         let mut state = self.lock();
         let handle = state.registered.keys().max().map_or(1, |last| last + 1);
@@ -408,7 +412,7 @@ impl Comm {
         handle
     }
 
-    /// Forgets it. False if it was not registered so.
+    /// Removes registered memory. False if it was not registered in this way.
     pub(crate) fn deregister(&self, handle: usize, how: Registered) -> bool {
         let mut state = self.lock();
         let is_there = state.registered.get(&handle) == Some(&how);
@@ -418,19 +422,19 @@ impl Comm {
         is_there
     }
 
-    /// The id of what the same ranks make next by `ncclCommShrink`.
+    /// The id of the communicator that the same ranks make next with `ncclCommShrink`.
     pub(crate) fn shrunk_id(&self, id: &Id, rest: u64) -> Id {
         let mut state = self.lock();
         state.shrinks += 1;
         id.part(&[2, state.shrinks, rest])
     }
 
-    /// Enqueues the making of parts of this communicator.
+    /// Enqueues a split of this communicator.
     pub(crate) fn split(self: &Arc<Self>, color: i32, key: i32, child: Option<Arc<Self>>) {
         self.take_turn(|turn| Job::Split { turn, color, key, child });
     }
 
-    /// Enqueues what is on no stream of the program's: its turn is after the launches of graphs so far.
+    /// Enqueues work that is on no stream of the program. Its turn comes after all graphs launched so far.
     fn take_turn(self: &Arc<Self>, job: impl FnOnce(Arc<Batch>) -> Job) {
         let batch = |streams| Arc::new(Batch::new(Work { streams, ..Work::default() }));
         let Some(order) = self.order.get() else {
@@ -455,13 +459,14 @@ impl Comm {
         }
     }
 
-    /// Gives the worker a job, which begins when its streams have come. Its number is what streams wait for.
+    /// Gives the worker a job, which begins when its streams have reached it. Streams wait for the returned
+    /// number.
     pub(crate) fn push(&self, job: Job) -> u64 {
         let mut state = self.lock();
         state.sequence += 1;
         let number = state.sequence;
         if state.is_closed {
-            // Another thread has ended the communicator meanwhile: nobody would do it.
+            // Another thread has ended the communicator meanwhile, so the job would never run.
             self.word.reach(number);
             if let Job::Split { child: Some(child), .. } = job {
                 child.fail(Failure::usage("the communicator has been finalized"), Reason::Failed);
@@ -474,12 +479,12 @@ impl Comm {
         number
     }
 
-    /// The number of the last job that was enqueued.
+    /// The number of the last enqueued job.
     pub(crate) fn sequence(&self) -> u64 {
         self.lock().sequence
     }
 
-    /// Gives the worker a run of a graph. False if there is no worker any more.
+    /// Gives the worker a run of a graph. False if the worker has ended.
     pub(crate) fn start_run(&self, captured: &Arc<Captured>) -> bool {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Leaving | Phase::Ended | Phase::Released) {
@@ -491,9 +496,9 @@ impl Comm {
         true
     }
 
-    /// The order of operations, which begins now if it has not.
+    /// Starts the order of operations, if it has not started.
     ///
-    /// The communicator's device is current, and this thread's mode of captures is relaxed.
+    /// The communicator's device must be current, and this thread's capture mode relaxed.
     pub(crate) fn start_order(&self) -> Result {
         if self.order.get().is_none() {
             let order = Order::new(self.hip, self.device)?;
@@ -502,27 +507,27 @@ impl Comm {
         Ok(())
     }
 
-    /// The order of operations, if any has been captured.
+    /// The order of operations, if any operation has been captured.
     pub(crate) fn order(&self) -> Option<&Order> {
         self.order.get()
     }
 
-    /// Has a stream tell when it comes to a batch.
+    /// Makes a stream notify the worker when it reaches a batch.
     ///
     /// # Safety
-    /// The stream is null or a live one, and the communicator's device is current.
+    /// The stream is null or live, and the communicator's device is current.
     pub(crate) unsafe fn announce(self: &Arc<Self>, batch: &Arc<Batch>, stream: hipStream_t) -> Result {
         let data = Box::into_raw(Box::new((self.clone(), batch.clone()))).cast();
-        // SAFETY: the caller vouches for the stream; the callback takes what the pointer is, once.
+        // SAFETY: the caller vouches for the stream; the callback takes the pointer's value, once.
         let added = unsafe { hip!(self.hip, hipStreamAddCallback(stream, Some(arrived), data, 0)) };
         if added.is_err() {
-            // SAFETY: HIP has refused the pointer, which is this function's again.
+            // SAFETY: HIP has refused the pointer, so this function owns it again.
             drop(unsafe { Box::from_raw(data.cast::<(Arc<Self>, Arc<Batch>)>()) });
         }
         added
     }
 
-    /// Has what follows on a stream wait for a batch.
+    /// Makes later work on a stream wait for a batch.
     ///
     /// # Safety
     /// As [`announce`](Self::announce).
@@ -531,7 +536,7 @@ impl Comm {
         unsafe { self.word.wait_on(self.hip, stream, number) }
     }
 
-    /// The worker's thread.
+    /// The body of the worker's thread.
     fn work(&self) {
         let begun = catch_unwind(AssertUnwindSafe(|| self.come_together()));
         let mut machine = match begun.unwrap_or_else(|_| Err(Failure::panic())) {
@@ -545,7 +550,8 @@ impl Comm {
             }
         };
         self.serve(machine.as_mut());
-        // The others have to know before HIP is asked for anything that waits for streams: theirs may wait for this rank.
+        // Tell the other ranks before calling anything in HIP that waits for streams: their streams may wait
+        // for this rank.
         if let Some(segment) = self.segment.get() {
             segment.leave();
         }
@@ -581,7 +587,8 @@ impl Comm {
         // SAFETY: the call takes a number. The thread ends with this one device.
         unsafe { hip!(self.hip, hipSetDevice(self.device))? };
         if self.hip.has("hipThreadExchangeStreamCaptureMode") {
-            // What the program captures meanwhile is no reason to refuse copies. The mode is this thread's, which ends with it.
+            // A capture of the program must not make HIP refuse copies here. The mode belongs to this thread,
+            // so it is never restored.
             std::mem::forget(Relaxed::set(self.hip)?);
         }
         let copies = Copies::new(self.hip)?;
@@ -594,14 +601,14 @@ impl Comm {
         let segment = Arc::new(segment);
         let (segment, _) = (self.segment.get_or_init(|| segment), self.place.set(place));
         if self.lock().failure.is_some() {
-            // It came before there was anything that others could see it in.
+            // The abort came before the segment in which others could see it.
             segment.break_up(Reason::Aborted, segment.rank);
         }
         segment.wait_for_all(role, deadline)?;
         Machine::new(self.hip, segment.clone(), copies)
     }
 
-    /// Does one job after the other, until the communicator is closed. Without a machine, all of them fail.
+    /// Does jobs one by one until the communicator is closed. Without a machine, all jobs fail.
     fn serve(&self, mut machine: Option<&mut Machine>) {
         while let Some((number, job)) = self.next() {
             let done = catch_unwind(AssertUnwindSafe(|| self.run(machine.as_deref_mut(), &job)));
@@ -620,7 +627,7 @@ impl Comm {
         }
     }
 
-    /// The next job that can be done, and what the word reaches with it; none if there will be none.
+    /// The next job that can start, and the word's value after it. `None` if there will be no more.
     fn next(&self) -> Option<(u64, Job)> {
         let mut state = self.lock();
         loop {
@@ -651,7 +658,7 @@ impl Comm {
         if let Some(failure) = self.failure_of(&self.lock()) {
             return Err(failure);
         }
-        machine.ok_or_else(|| Failure::usage("the communicator has not come together"))
+        machine.ok_or_else(|| Failure::usage("the ranks of the communicator have not all joined"))
     }
 
     fn run(&self, machine: Option<&mut Machine>, job: &Job) -> Result {
@@ -670,11 +677,12 @@ impl Comm {
                 return Ok(());
             }
         };
-        // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
+        // SAFETY: the program has passed the addresses for this, and does not use the memory until its
+        // streams continue.
         unsafe { machine.run(work) }
     }
 
-    /// Finds out what this rank is among those of its color, in the order of their keys.
+    /// Finds this rank's place among the ranks of its colour, in the order of their keys.
     fn divide(&self, machine: &mut Machine, color: i32, key: i32) -> Result<Option<Place>> {
         let place = self.place()?;
         let told = machine.exchange(Kind::Split, [color as u64, key as u64])?;
@@ -685,20 +693,20 @@ impl Comm {
         let mut same: Vec<(i32, usize)> = same.map(|(rank, words)| (words[1] as i32, rank)).collect();
         same.sort();
         let Some(rank) = same.iter().position(|(_, rank)| *rank == place.rank) else {
-            return Err(Failure::remote("another rank has written over what this one has said"));
+            return Err(Failure::remote("another rank has overwritten this rank's data"));
         };
         let id = place.id.part(&[1, machine.operations(), color as u64]);
         Ok(Some(Place { id, rank, ranks: same.len() }))
     }
 }
 
-/// What a stream calls when it comes to a batch, or has failed before.
+/// A stream calls this when it reaches a batch, or has failed before.
 unsafe extern "C" fn arrived(_stream: hipStream_t, status: hipError_t, data: *mut c_void) {
     // SAFETY: `announce` has passed such a box, and HIP calls this once for it.
     let (comm, batch) = *unsafe { Box::from_raw(data.cast::<(Arc<Comm>, Arc<Batch>)>()) };
-    let failure = check("a stream has failed before the operation's turn", status).err();
+    let failure = check("a stream failed before it reached the operation", status).err();
     batch.arrive(failure);
-    // The worker looks with the lock held: it has either seen the arrival, or waits.
+    // The worker checks under the lock, so it has either seen the arrival or is waiting.
     drop(comm.lock());
     comm.changed.notify_all();
 }
@@ -712,7 +720,7 @@ fn has_fnuz(hip: &'static hip_sys::Table, device: i32) -> Result<bool> {
     Ok([&b"gfx940"[..], b"gfx941", b"gfx942"].iter().any(|target| name.starts_with(target)))
 }
 
-/// Keeps this thread's current device as it is while the communicator's is.
+/// Makes the communicator's device current until the result is dropped.
 pub(crate) fn current(comm: &Comm) -> Result<Current> {
     Current::set(comm.hip, comm.device)
 }

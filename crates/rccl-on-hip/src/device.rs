@@ -1,4 +1,5 @@
-//! What is needed of HIP: the current device, a stream for copies, and words that streams wait for.
+//! The parts of HIP that are needed: the current device, a stream for copies, and words that streams wait
+//! for.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -18,7 +19,7 @@ pub(crate) struct Current {
 impl Current {
     pub(crate) fn device(hip: &'static Table) -> Result<i32> {
         let mut device = 0;
-        // SAFETY: the number is a place to write to.
+        // SAFETY: the number is valid for writes.
         unsafe { hip!(hip, hipGetDevice(&raw mut device))? };
         Ok(device)
     }
@@ -37,12 +38,13 @@ impl Drop for Current {
     fn drop(&mut self) {
         // SAFETY: the call takes a number.
         if let Err(failure) = unsafe { hip!(self.hip, hipSetDevice(self.before)) } {
-            tracing::warn!("cannot make the former device current again: {}", failure.text);
+            tracing::warn!("cannot restore the current device: {}", failure.text);
         }
     }
 }
 
-/// Keeps captures of the program from refusing what this thread does, until this is dropped: none of it is to be captured.
+/// Until this is dropped, captures of the program do not make HIP refuse calls of this thread. None of them
+/// is to be captured.
 pub(crate) struct Relaxed {
     hip: &'static Table,
     before: hipStreamCaptureMode,
@@ -51,7 +53,7 @@ pub(crate) struct Relaxed {
 impl Relaxed {
     pub(crate) fn set(hip: &'static Table) -> Result<Self> {
         let mut before = hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
-        // SAFETY: the mode is a place to read from and to write to.
+        // SAFETY: the mode is valid for reads and writes.
         unsafe { hip!(hip, hipThreadExchangeStreamCaptureMode(&raw mut before))? };
         Ok(Self { hip, before })
     }
@@ -62,43 +64,44 @@ impl Drop for Relaxed {
         // SAFETY: as above.
         let set = unsafe { hip!(self.hip, hipThreadExchangeStreamCaptureMode(&raw mut self.before)) };
         if let Err(failure) = set {
-            tracing::warn!("cannot set the former mode of captures again: {}", failure.text);
+            tracing::warn!("cannot restore the capture mode: {}", failure.text);
         }
     }
 }
 
-/// Copies between a device and the host, on a stream of their own, each done when the call returns.
+/// Synchronous copies between a device and the host, on their own stream.
 pub(crate) struct Copies {
     hip: &'static Table,
     stream: hipStream_t,
 }
 
 impl Copies {
-    /// For the device that is current on the thread that uses them.
+    /// For the current device of the calling thread.
     pub(crate) fn new(hip: &'static Table) -> Result<Self> {
         let mut stream = null_mut();
-        // SAFETY: the handle is a place to write to.
+        // SAFETY: the handle is valid for writes.
         unsafe { hip!(hip, hipStreamCreateWithFlags(&raw mut stream, hip_sys::hipStreamNonBlocking))? };
         Ok(Self { hip, stream })
     }
 
     /// # Safety
-    /// Both sides hold so many bytes, and what of them is the host's stays there during the call.
+    /// Both sides hold this many bytes, and host memory stays valid during the call.
     pub(crate) unsafe fn copy(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result {
         if bytes == 0 {
             return Ok(());
         }
         let kind = hipMemcpyKind::hipMemcpyDefault;
-        // SAFETY: the caller's promise; the stream is this one's.
+        // SAFETY: the caller's promise; this value owns the stream.
         unsafe { hip!(self.hip, hipMemcpyWithStream(to.cast(), from.cast(), bytes, kind, self.stream)) }
     }
 
-    /// As [`copy`](Self::copy), inside the device's memory. AMD's HIP does not wait for such copies by itself.
+    /// Like [`copy`](Self::copy), within the device's memory. AMD's HIP does not wait for such copies by
+    /// itself.
     ///
     /// # Safety
-    /// Both sides hold so many bytes.
+    /// Both sides hold this many bytes.
     pub(crate) unsafe fn copy_inside(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result {
-        // SAFETY: the caller's promise; the stream is this one's.
+        // SAFETY: the caller's promise; this value owns the stream.
         unsafe {
             self.copy(to, from, bytes)?;
             hip!(self.hip, hipStreamSynchronize(self.stream))
@@ -108,15 +111,15 @@ impl Copies {
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        // SAFETY: the stream is this one's, and every copy on it is done.
+        // SAFETY: this value owns the stream, and every copy on it is done.
         if let Err(failure) = unsafe { hip!(self.hip, hipStreamDestroy(self.stream)) } {
             tracing::warn!("{}", failure.text);
         }
     }
 }
 
-/// Memory of the program that devices reach until this is dropped. Copies from and to it need not ask the system whether it is there, nor go
-/// through other memory.
+/// Memory of the program that devices can access until this is dropped. Copies from and to it do not have to
+/// check with the system that it is mapped, or go through other memory.
 pub(crate) struct Pinned {
     hip: &'static Table,
     start: *mut c_void,
@@ -127,7 +130,7 @@ unsafe impl Send for Pinned {}
 
 impl Pinned {
     /// # Safety
-    /// The memory stays where it is as long as the result.
+    /// The memory stays valid as long as the result.
     pub(crate) unsafe fn new(hip: &'static Table, start: *mut u8, bytes: usize) -> Result<Self> {
         let (start, flags) = (start.cast(), hip_sys::hipHostRegisterPortable);
         // SAFETY: the caller's promise.
@@ -145,24 +148,24 @@ impl Drop for Pinned {
     }
 }
 
-/// Host memory of HIP's.
+/// Host memory allocated by HIP.
 pub(crate) struct HostMemory {
     hip: &'static Table,
     start: *mut c_void,
 }
 
-// SAFETY: it is memory; whoever reaches into it says how.
+// SAFETY: it is only memory; each access has its own justification.
 unsafe impl Send for HostMemory {}
 
 impl HostMemory {
     pub(crate) fn new(hip: &'static Table, bytes: usize) -> Result<Self> {
         let mut start = null_mut();
-        // SAFETY: the pointer is a place to write to.
+        // SAFETY: the pointer is valid for writes.
         unsafe { hip!(hip, hipHostMalloc(&raw mut start, bytes, hip_sys::hipHostMallocPortable))? };
         Ok(Self { hip, start })
     }
 
-    /// Where it begins, aligned for any element.
+    /// Its start, aligned for any element.
     pub(crate) fn start(&self) -> *mut u8 {
         self.start.cast()
     }
@@ -170,18 +173,18 @@ impl HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        // SAFETY: the memory is this one's, and every copy is done.
+        // SAFETY: this value owns the memory, and every copy is done.
         if let Err(failure) = unsafe { hip!(self.hip, hipHostFree(self.start)) } {
             tracing::warn!("{}", failure.text);
         }
     }
 }
 
-/// Words are a cache line apart.
+/// The distance between words: a cache line.
 const APART: usize = 64;
 const PAGE: usize = 4096;
 
-/// Words that nobody has now. Their memory is never freed: a stream may look at one after its communicator is gone.
+/// Unused words. Their memory is never freed: a stream may read a word after its communicator is gone.
 static FREE: Mutex<Vec<Line>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy)]
@@ -192,11 +195,12 @@ unsafe impl Send for Line {}
 // SAFETY: as above.
 unsafe impl Sync for Line {}
 
-/// A number in memory of the host that streams of every device wait on. It is a counter, which only grows, or a gate, which is open or
-/// closed. Who has the memory next goes on from its value, and never goes below that: nobody ever waits for a number that has been.
+/// A number in host memory that streams of every device wait on. It is either a counter, which only grows, or
+/// a gate, which is open or closed. The next owner of the memory continues from its value and never goes
+/// below it, so nobody waits for a value that has passed.
 pub(crate) struct Word {
     line: Line,
-    /// The value that it was taken with.
+    /// Its value when it was taken.
     first: u64,
 }
 
@@ -206,7 +210,7 @@ impl Word {
         if free.is_empty() {
             let mut page: *mut c_void = null_mut();
             let flags = hip_sys::hipHostMallocPortable | hip_sys::hipHostMallocMapped;
-            // SAFETY: the pointer is a place to write to.
+            // SAFETY: the pointer is valid for writes.
             unsafe { hip!(hip, hipHostMalloc(&raw mut page, PAGE, flags))? };
             for at in (0..PAGE).step_by(APART) {
                 // SAFETY: the page was just allocated, is larger, and is aligned; it is never freed.
@@ -232,7 +236,7 @@ impl Word {
         self.atomic().load(Ordering::Acquire)
     }
 
-    /// Lets all streams go on that wait for at most this.
+    /// Releases all streams that wait for at most this value.
     pub(crate) fn reach(&self, value: u64) {
         self.atomic().fetch_max(value, Ordering::Release);
     }
@@ -242,20 +246,20 @@ impl Word {
         self.atomic().store(self.first + u64::from(is_open), Ordering::Release);
     }
 
-    /// Has what follows on a stream wait until the word has the value.
+    /// Makes later work on a stream wait until the word has the value.
     ///
     /// # Safety
-    /// The stream is one of the current device.
+    /// The stream belongs to the current device.
     pub(crate) unsafe fn wait_on(&self, hip: &'static Table, stream: hipStream_t, value: u64) -> Result {
         let (address, kind) = (self.line.0.cast_mut().cast(), hip_sys::hipStreamWaitValueGte);
         // SAFETY: the word lives until the process ends; the caller vouches for the stream.
         unsafe { hip!(hip, hipStreamWaitValue64(stream, address, value, kind, u64::MAX)) }
     }
 
-    /// Has what follows on a stream wait until the gate is open.
+    /// Makes later work on a stream wait until the gate is open.
     ///
     /// # Safety
-    /// The stream is one of the current device.
+    /// The stream belongs to the current device.
     pub(crate) unsafe fn wait_open(&self, hip: &'static Table, stream: hipStream_t) -> Result {
         // SAFETY: the caller's promise.
         unsafe { self.wait_on(hip, stream, self.first + 1) }
@@ -264,7 +268,7 @@ impl Word {
 
 impl Drop for Word {
     fn drop(&mut self) {
-        // Streams that still wait for a gate find it open, with whatever value its next owner has.
+        // Leave a gate open for streams that still wait, whatever the next owner's values are.
         self.reach(self.first + 1);
         FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.line);
     }

@@ -1,11 +1,12 @@
-//! How the ranks of a communicator get at the memory that they share.
+//! How the ranks of a communicator get their shared memory.
 //!
-//! The first rank that comes makes the memory, and listens on an abstract Unix socket whose name follows from the unique id. The others
-//! connect, and get the memory's descriptor. Nothing of it has a name in a file system, and both sides ask the system who is at the other
-//! end: ranks belong to one user, and a stranger who has found the socket's name out gets nothing.
+//! The first rank makes the memory, and listens on an abstract Unix socket whose name is derived from the
+//! unique id. The other ranks connect and receive the memory's descriptor. Nothing here has a name in a file
+//! system. Both sides ask the system for the peer's user: all ranks belong to one user, and a stranger who
+//! finds the socket gets nothing.
 //!
-//! The memory is sealed: nobody, not even a process of the same user, can change its size while others have it mapped. A rank maps
-//! nothing that is not.
+//! The memory is sealed: no process, not even one of the same user, can change its size while others have it
+//! mapped. A rank maps only sealed memory.
 
 use std::ffi::{c_int, c_long};
 use std::fs::File;
@@ -20,14 +21,14 @@ use rccl_sys::ncclResult_t;
 
 use crate::error::{Failure, Result};
 
-/// How long a rank waits before it asks again.
+/// How long a rank waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long it waits for an answer before it looks whether it still has to.
+/// How long it waits for an answer before it checks whether to go on.
 const NAP: Duration = Duration::from_millis(50);
-/// Nobody can change the size of the memory, nor take that back.
+/// These seals fix the size of the memory, and themselves.
 const SEALS: c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
-/// A time that is over at some point, however long the limit.
+/// A deadline; any limit is valid, however long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     began: Instant,
@@ -44,44 +45,45 @@ impl Deadline {
     }
 }
 
-/// The memory as one rank has it: by a descriptor that it shares with no other rank, and on which it may lock what it likes.
+/// The memory as one rank has it: through its own open file, on which it may take locks.
 pub(crate) struct Entry {
     pub(crate) memory: File,
     pub(crate) role: Role,
 }
 
-/// What a rank does until all have come.
+/// The part of a rank until all have joined.
 pub(crate) enum Role {
-    /// It gives the memory to the others.
+    /// It sends the memory to the others.
     Host(Door),
-    /// It has the memory from another rank, which is told by the end of this connection that this one has taken its place.
+    /// It got the memory from another rank. Closing this connection tells that rank that this one has taken
+    /// its place.
     Guest(UnixStream),
 }
 
-/// The memory that a rank looks for, or makes.
+/// The memory that a rank looks for or makes.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    /// Of the socket.
+    /// The name of the socket.
     pub(crate) name: &'a str,
-    /// What the memory begins with; the rest is zeros.
+    /// The first bytes of the memory; the rest is zeros.
     pub(crate) head: &'a [u8],
     pub(crate) bytes: usize,
-    /// Whose processes may have it.
+    /// The user whose processes may have it.
     pub(crate) user: libc::uid_t,
 }
 
-/// Where the other ranks get the memory.
+/// The socket where the other ranks get the memory.
 pub(crate) struct Door {
     listener: UnixListener,
     user: libc::uid_t,
     memory: File,
-    /// Those that have got it, and have not taken their places yet.
+    /// Ranks that have got it, but have not taken their places yet.
     guests: Vec<UnixStream>,
 }
 
-/// Finds the memory, or makes it.
+/// Finds the memory or makes it.
 ///
-/// Waits until the rank that has made it answers, the time is over, or `gives_up` says so.
+/// Waits until the rank that made it answers, the time is up, or `gives_up` returns true.
 pub(crate) fn enter(wanted: Wanted<'_>, deadline: Deadline, gives_up: &dyn Fn() -> bool) -> Result<Entry> {
     let system = |what| move |error| Failure::system(what, error);
     let address = SocketAddr::from_abstract_name(wanted.name).map_err(system("a socket's name"))?;
@@ -96,22 +98,22 @@ pub(crate) fn enter(wanted: Wanted<'_>, deadline: Deadline, gives_up: &dyn Fn() 
                     let made = Door::host(listener, wanted);
                     return made.map_err(system("cannot make memory for several ranks"));
                 }
-                // Another rank is about to listen, or has so many guests that it has not come to this one.
+                // Another rank is about to listen, or has too many guests to answer this one yet.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
                 Err(error) => return Err(Failure::system("cannot listen for other ranks", error)),
             }
         }
         if deadline.is_over() {
             let limit = deadline.limit;
-            let text = format!("no rank has given this one the memory that they share within {limit:?}");
+            let text = format!("no other rank sent the shared memory within {limit:?}");
             return Err(Failure::new(ncclResult_t::ncclSystemError, text));
         }
         std::thread::sleep(PAUSE);
     }
-    Err(Failure::usage("the communicator was given up before its ranks came together"))
+    Err(Failure::usage("the communicator was given up before its ranks had joined"))
 }
 
-/// Gets the memory from the rank that is at the other end. None if that is gone, or the time is over.
+/// Receives the memory from the rank at the other end. `None` if that rank is gone, or the time is up.
 fn ask(
     stream: &UnixStream,
     user: libc::uid_t,
@@ -122,7 +124,7 @@ fn ask(
     let host = user_of(stream).map_err(system("cannot tell who the other rank is"))?;
     if host != user {
         let text = format!(
-            "the memory of this communicator is user {host}'s, and this rank is user {user}'s: all ranks belong to one user"
+            "the memory of this communicator belongs to user {host}, but this rank to user {user}: all ranks belong to one user"
         );
         return Err(Failure::new(ncclResult_t::ncclSystemError, text));
     }
@@ -149,13 +151,15 @@ impl Door {
     fn host(listener: UnixListener, wanted: Wanted<'_>) -> io::Result<Entry> {
         listener.set_nonblocking(true)?;
         let given = make(wanted.head, wanted.bytes)?;
-        // Who gets a message of this process gets the same open file, with its locks. So the rank locks another one.
+        // A passed descriptor shares its open file, and so its locks. So the rank takes its lock on another
+        // open file.
         let memory = reopen(given.as_fd())?;
         let door = Self { listener, user: wanted.user, memory: given, guests: Vec::new() };
         Ok(Entry { memory, role: Role::Host(door) })
     }
 
-    /// Gives the memory to those who come, until one of them has taken its place or some time is over. True if anything has happened.
+    /// Sends the memory to ranks that connect, until one has taken its place or the time is up. True if
+    /// anything happened.
     pub(crate) fn serve(&mut self, nap: Duration) -> bool {
         let doors =
             std::iter::once(self.listener.as_fd()).chain(self.guests.iter().map(|guest| guest.as_fd()));
@@ -163,7 +167,7 @@ impl Door {
         if !ready.contains(&true) {
             return false;
         }
-        // A guest says nothing: it is gone, to its place or altogether.
+        // A guest sends nothing. If its connection closes, it has taken its place or is gone.
         let mut is_gone = ready.iter().skip(1);
         self.guests.retain(|_| is_gone.next() != Some(&true));
         loop {
@@ -171,11 +175,11 @@ impl Door {
                 Ok((stream, _)) => match self.answer(&stream) {
                     Ok(true) => self.guests.push(stream),
                     Ok(false) => {}
-                    Err(error) => tracing::debug!(%error, "a rank has come that cannot be answered"),
+                    Err(error) => tracing::debug!(%error, "cannot answer a rank that has connected"),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
                 Err(error) => {
-                    tracing::warn!(%error, "a rank that has come cannot be let in yet");
+                    tracing::warn!(%error, "cannot accept a rank's connection yet");
                     std::thread::sleep(PAUSE);
                     return true;
                 }
@@ -183,11 +187,11 @@ impl Door {
         }
     }
 
-    /// Gives the memory to one who has come, if it is the same user's.
+    /// Sends the memory over a connection, if the peer is the same user.
     fn answer(&self, stream: &UnixStream) -> io::Result<bool> {
         let user = user_of(stream)?;
         if user != self.user {
-            tracing::warn!(user, "another user has asked for the memory of a communicator, and got nothing");
+            tracing::warn!(user, "refused another user's request for the memory of a communicator");
             return Ok(false);
         }
         stream.set_nonblocking(true)?;
@@ -195,9 +199,9 @@ impl Door {
     }
 }
 
-/// New memory, which is sealed and all there.
+/// Makes new memory, sealed and fully allocated.
 fn make(head: &[u8], bytes: usize) -> io::Result<File> {
-    // SAFETY: the name is a text; the descriptor that is returned belongs to nobody else.
+    // SAFETY: the name is a text; nothing else owns the returned descriptor.
     let file = unsafe {
         let descriptor = libc::memfd_create(c"rccl".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if descriptor < 0 {
@@ -206,7 +210,7 @@ fn make(head: &[u8], bytes: usize) -> io::Result<File> {
         File::from_raw_fd(descriptor)
     };
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    // All of it is taken now: a machine that has no more would otherwise end the process at the first access.
+    // Allocate all of it now. If the machine lacks memory, the first access would otherwise kill the process.
     let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
     // SAFETY: the descriptor is the file's.
     let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
@@ -221,19 +225,19 @@ fn make(head: &[u8], bytes: usize) -> io::Result<File> {
     }
 }
 
-/// The same memory by an open file of its own.
+/// The same memory through a new open file.
 fn reopen(memory: BorrowedFd<'_>) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     File::options().read(true).write(true).open(path)
 }
 
-/// An error unless it is memory whose size nobody can change.
+/// Fails unless it is memory whose size is sealed.
 fn check_sealed(memory: &File) -> io::Result<()> {
     // SAFETY: the call takes plain numbers.
     let seals = unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_GET_SEALS) };
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is the file's, and the place is one to write to.
+    // SAFETY: the descriptor is the file's, and the place is valid for writes.
     let told = unsafe { libc::fstatfs(memory.as_raw_fd(), &raw mut system) } == 0;
     match told && is_sealed(seals, system.f_type as c_long) {
         true => Ok(()),
@@ -241,7 +245,7 @@ fn check_sealed(memory: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a file with such seals (-1 if it can have none), of such a file system, is memory that stays as large as it is.
+/// Whether a file with these seals (-1 if it can have none), on this file system, is memory of a fixed size.
 fn is_sealed(seals: c_int, system: c_long) -> bool {
     seals >= 0 && seals & SEALS == SEALS && system == c_long::from(libc::TMPFS_MAGIC)
 }
@@ -252,11 +256,11 @@ pub(crate) fn own_user() -> libc::uid_t {
     unsafe { libc::geteuid() }
 }
 
-/// The user at the other end.
+/// The user of the peer.
 fn user_of(stream: &UnixStream) -> io::Result<libc::uid_t> {
     let mut peer = libc::ucred { pid: 0, uid: libc::uid_t::MAX, gid: libc::gid_t::MAX };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: both are places to write to, and the size is that of the first.
+    // SAFETY: both are valid for writes, and the size is that of the first.
     let code = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),
@@ -269,9 +273,9 @@ fn user_of(stream: &UnixStream) -> io::Result<libc::uid_t> {
     if code == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Connects to an abstract socket without waiting. None if nobody listens there, or more have come than it has room for.
+/// Connects to an abstract socket without waiting. `None` if nothing listens there, or its backlog is full.
 fn connect(name: &str) -> io::Result<Option<UnixStream>> {
-    // SAFETY: the call takes numbers; the descriptor that is returned belongs to nobody else.
+    // SAFETY: the call takes numbers; nothing else owns the returned descriptor.
     let socket = unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let descriptor = libc::socket(libc::AF_UNIX, kind, 0);
@@ -280,15 +284,16 @@ fn connect(name: &str) -> io::Result<Option<UnixStream>> {
         }
         OwnedFd::from_raw_fd(descriptor)
     };
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    // Names of this kind begin with a zero, and end with the address.
+    // Abstract names begin with a zero byte, and end at the address's length.
     for (to, byte) in address.sun_path.iter_mut().skip(1).zip(name.bytes()) {
         *to = byte as _;
     }
     let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
-    // SAFETY: the address is that of a Unix socket, of at least that length: `from_abstract_name` has taken the name.
+    // SAFETY: the address is a Unix socket's, of at least that length: `from_abstract_name` has accepted the
+    // name.
     let code =
         unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length as libc::socklen_t) };
     if code == 0 {
@@ -302,24 +307,24 @@ fn connect(name: &str) -> io::Result<Option<UnixStream>> {
     }
 }
 
-/// Waits until any of them has something to say, for some time at most. Tells which have.
+/// Waits until any of the sockets is readable, for at most the limit. Returns which are.
 fn wait_for<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>, limit: Duration) -> Vec<bool> {
     let poll =
         |socket: BorrowedFd<'_>| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut polls: Vec<_> = sockets.map(poll).collect();
-    // SAFETY: the list has so many places.
+    // SAFETY: the list has this many entries.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, limit.as_millis() as c_int) };
     polls.iter().map(|poll| poll.revents != 0).collect()
 }
 
-/// Room for the descriptors that come with a message, aligned as the system wants it.
+/// Space for the descriptors of a message, aligned as the system requires.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
 /// # Safety
-/// The message is used while the two others are where they are.
+/// The message is used only while both arguments stay where they are.
 unsafe fn message(byte: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
-    // SAFETY: all of it are numbers and null pointers.
+    // SAFETY: all fields are numbers and null pointers.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = byte;
     message.msg_iovlen = 1;
@@ -333,7 +338,8 @@ fn send(socket: BorrowedFd<'_>, memory: BorrowedFd<'_>) -> io::Result<()> {
     let mut byte = [0_u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut control = Control([0; 64]);
-    // SAFETY: all of it is on the stack until the call has returned; the control message lies within its room, as the macros place it.
+    // SAFETY: everything is on the stack until the call returns; the macros place the control message within
+    // its space.
     let sent = unsafe {
         let mut message = message(&mut part, &mut control);
         let size = size_of::<c_int>() as u32;
@@ -348,12 +354,13 @@ fn send(socket: BorrowedFd<'_>, memory: BorrowedFd<'_>) -> io::Result<()> {
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Receives one descriptor without waiting. `WouldBlock` if there is none yet, `UnexpectedEof` if there will be none.
+/// Receives one descriptor without waiting. `WouldBlock` if none is there yet, `UnexpectedEof` if none will
+/// come.
 fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut byte = [0_u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut control = Control([0; 64]);
-    // SAFETY: all of it is on the stack until the call has returned.
+    // SAFETY: everything is on the stack until the call returns.
     let (message, read) = unsafe {
         let mut message = message(&mut part, &mut control);
         let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
@@ -362,9 +369,10 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     if read < 0 {
         return Err(io::Error::last_os_error());
     }
-    // Whatever has come is this process's now, and is closed if it is not wanted.
+    // This process owns all received descriptors, and closes those that it does not want.
     let mut given = Vec::new();
-    // SAFETY: the system has filled the control messages in, which the macros find within their room; the descriptors belong to nobody else.
+    // SAFETY: the system has filled in the control messages, and the macros find them within their space;
+    // nothing else owns the descriptors.
     unsafe {
         let mut head = libc::CMSG_FIRSTHDR(&raw const message);
         while let Some(found) = head.as_ref() {
@@ -382,7 +390,7 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     }
     match (given.pop(), given.is_empty()) {
         (Some(memory), true) => Ok(memory),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not one descriptor")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not exactly one descriptor")),
     }
 }
 

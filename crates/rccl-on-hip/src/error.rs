@@ -1,4 +1,4 @@
-//! What functions of the table return, and the text behind it.
+//! The results of the table's functions, and their texts.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hip_sys::hipError_t;
 use rccl_sys::ncclResult_t;
 
-/// A failure: the code that C gets, and the text that `ncclGetLastError` gives.
+/// A failure: the code for C, and the text for `ncclGetLastError`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: ncclResult_t,
@@ -33,18 +33,18 @@ impl Failure {
         Self::new(ncclResult_t::ncclRemoteError, text)
     }
 
-    /// A defect of this library.
+    /// A bug in this library.
     pub(crate) fn panic() -> Self {
-        Self::new(ncclResult_t::ncclInternalError, "a panic inside of this library")
+        Self::new(ncclResult_t::ncclInternalError, "a panic inside this library")
     }
 
-    /// A call into the system that failed, with what the system says.
+    /// A failed system call, with the system's text.
     pub(crate) fn system(what: impl std::fmt::Display, error: std::io::Error) -> Self {
         Self::new(ncclResult_t::ncclSystemError, format!("{what}: {error}"))
     }
 }
 
-/// A call into HIP as a result.
+/// Turns the code of a HIP call into a result.
 pub(crate) fn check(function: &str, code: hipError_t) -> Result {
     if code == hipError_t::hipSuccess {
         return Ok(());
@@ -64,7 +64,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps a text for `ncclGetLastError` on this thread, and returns where C finds it until the next one.
+/// Keeps a text for `ncclGetLastError` on this thread. The returned pointer is valid until the next text.
 pub(crate) fn keep_text(text: &str) -> *const c_char {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     LAST.try_with(|last| {
@@ -79,7 +79,8 @@ pub(crate) fn last_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// Runs the body of a function of the table: a failure is kept and becomes its code, a panic becomes `ncclInternalError`.
+/// Runs the body of a function of the table: a failure is kept and becomes its code, a panic becomes
+/// `ncclInternalError`.
 pub(crate) fn entry(body: impl FnOnce() -> Result<ncclResult_t>) -> ncclResult_t {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(code)) => code,
@@ -96,7 +97,7 @@ pub(crate) fn entry(body: impl FnOnce() -> Result<ncclResult_t>) -> ncclResult_t
     }
 }
 
-/// As [`entry`], of a function that succeeds or fails.
+/// Like [`entry`], for a function that only succeeds or fails.
 pub(crate) fn plain(body: impl FnOnce() -> Result) -> ncclResult_t {
     entry(|| body().map(|()| ncclResult_t::ncclSuccess))
 }

@@ -1,4 +1,5 @@
-//! Groups: what a thread asks for between `ncclGroupStart` and `ncclGroupEnd` begins at the end of the outermost one.
+//! Groups: calls of a thread between `ncclGroupStart` and `ncclGroupEnd` take effect at the end of the
+//! outermost group.
 
 use std::cell::RefCell;
 use std::ptr::null_mut;
@@ -13,7 +14,7 @@ use crate::comm::{Comm, Job, Place, current};
 use crate::error::{Failure, Result, hip};
 use crate::segment::Reason;
 
-/// An operation, and where it is to run.
+/// An operation, with its communicator and stream.
 pub(crate) struct Submission {
     pub(crate) comm: Arc<Comm>,
     pub(crate) stream: hipStream_t,
@@ -24,7 +25,8 @@ pub(crate) struct Submission {
 struct Group {
     depth: u32,
     submissions: Vec<Submission>,
-    /// Communicators that come together, and what those are to be that begin with that at the end.
+    /// Communicators whose ranks are joining, with the place of those that begin only at the end of the
+    /// group.
     started: Vec<(Arc<Comm>, Option<Place>)>,
     failure: Option<Failure>,
 }
@@ -37,19 +39,20 @@ pub(crate) fn start() {
     GROUP.with_borrow_mut(|group| group.depth += 1);
 }
 
-/// Ends a group. If anything in it was refused, nothing of it is done, but for communicators that have been started.
+/// Ends a group. If anything in it was refused, the group does nothing, except for communicators that have
+/// started already.
 pub(crate) fn end() -> Result<ncclResult_t> {
     end_with(launch)
 }
 
-/// Ends a group without doing anything of it but to make communicators; tells how many microseconds the rest may take. Within another group
-/// nothing is told.
+/// Ends a group, but only makes its communicators. Returns how many microseconds the rest may take. Returns
+/// nothing inside another group.
 pub(crate) fn simulate_end(micros: &mut f32) -> Result<ncclResult_t> {
     end_with(|submissions| {
         let parts = parts(submissions)?;
         *micros = 0.0;
         for Part { comm, work, .. } in &parts {
-            // Communicators do not wait for each other.
+            // Communicators run in parallel.
             *micros = micros.max(work.estimate(comm.place()?.ranks));
         }
         Ok(())
@@ -58,7 +61,7 @@ pub(crate) fn simulate_end(micros: &mut f32) -> Result<ncclResult_t> {
 
 fn end_with(operations: impl FnOnce(Vec<Submission>) -> Result) -> Result<ncclResult_t> {
     let group = GROUP.with_borrow_mut(|group| match group.depth {
-        0 => Err(Failure::usage("the end of a group without ncclGroupStart")),
+        0 => Err(Failure::usage("ncclGroupEnd without ncclGroupStart")),
         1 => Ok(Some(std::mem::take(group))),
         _ => {
             group.depth -= 1;
@@ -80,7 +83,7 @@ fn end_with(operations: impl FnOnce(Vec<Submission>) -> Result) -> Result<ncclRe
     Ok(status)
 }
 
-/// Remembers a failure in a group: the group then does nothing.
+/// Records a failure in a group. The group then does nothing.
 pub(crate) fn note<T>(result: Result<T>) -> Result<T> {
     if let Err(failure) = &result {
         GROUP.with_borrow_mut(|group| {
@@ -92,7 +95,7 @@ pub(crate) fn note<T>(result: Result<T>) -> Result<T> {
     result
 }
 
-/// Waits for communicators to come together, at the end of the group or now.
+/// Waits until the ranks of communicators have joined, at the end of the group or now.
 pub(crate) fn started(comms: Vec<Arc<Comm>>) -> Result<ncclResult_t> {
     let comms = GROUP.with_borrow_mut(|group| {
         if group.depth == 0 {
@@ -104,8 +107,8 @@ pub(crate) fn started(comms: Vec<Arc<Comm>>) -> Result<ncclResult_t> {
     wait_for(&comms)
 }
 
-/// Has a communicator begin to come together, at the end of the group or now, and waits for it then. Until then nothing of it is in
-/// progress: a thread that makes several ranks may ask.
+/// Makes a communicator begin to join its ranks, at the end of the group or now, and waits for it then.
+/// Before that it is not in progress, so that a thread that makes several ranks may query it.
 pub(crate) fn begin(comm: Arc<Comm>, place: Place) -> Result<ncclResult_t> {
     let now = GROUP.with_borrow_mut(|group| {
         if group.depth == 0 {
@@ -144,20 +147,20 @@ pub(crate) fn submit(submission: Submission) -> Result {
     submission.map_or(Ok(()), |submission| launch(vec![submission]))
 }
 
-/// What one communicator does in a group, and the capture that its streams are part of.
+/// The work of one communicator in a group, and the capture that its streams take part in.
 struct Part {
     comm: Arc<Comm>,
     work: Work,
     capture: Option<Capture>,
 }
 
-/// A part that has its place in the communicator's order, or in a graph.
+/// A part with its place in the communicator's order, or in a graph.
 enum Turn {
     Now { comm: Arc<Comm>, batch: Arc<Batch>, number: u64 },
     InGraph { key: usize, captured: Arc<Captured>, capture: Capture },
 }
 
-/// Sorts submissions by communicators.
+/// Groups submissions by communicator.
 fn parts(submissions: Vec<Submission>) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     for Submission { comm, stream, operation } in submissions {
@@ -169,7 +172,7 @@ fn parts(submissions: Vec<Submission>) -> Result<Vec<Part>> {
         });
         if parts[index].capture != capture {
             return Err(Failure::usage(
-                "of the streams of one communicator in a group, all are captured into one graph, or none is",
+                "either all streams of a communicator in a group are captured into one graph, or none",
             ));
         }
         parts[index].work.add(operation, stream as usize);
@@ -198,16 +201,17 @@ fn launch(submissions: Vec<Submission>) -> Result {
             }
         }
     }
-    // From here on, whoever is not told waits in vain: what fails ends the communicator.
+    // From here on, a rank that is not notified would wait for ever, so a failure ends the communicator.
     for (comm, work) in now {
         let batch = Arc::new(Batch::new(work));
         let number = comm.push(Job::Batch(batch.clone()));
         turns.push(Turn::Now { comm, batch, number });
     }
-    // All streams tell before any of them waits: one that several communicators use would tell some of them too late.
+    // All streams notify before any of them waits. A stream that several communicators use would otherwise
+    // notify some of them too late.
     let mut failed = Ok(());
     for turn in &turns {
-        // SAFETY: the streams were looked at above; the program keeps them during the call.
+        // SAFETY: the streams were checked above, and the program keeps them during the call.
         failed = failed.and(turn.act(|| unsafe { turn.announce() }));
     }
     for turn in &turns {
@@ -224,7 +228,7 @@ fn streams(work: &Work) -> Option<(hipStream_t, &[usize])> {
 
 impl Turn {
     /// # Safety
-    /// The streams are live ones, and the communicator's device is current.
+    /// The streams are live, and the communicator's device is current.
     unsafe fn announce(&self) -> Result {
         // SAFETY: the caller's promise.
         unsafe {
@@ -255,7 +259,7 @@ impl Turn {
                 Self::Now { comm, batch, number } => {
                     let streams = &batch.work.streams;
                     streams.iter().try_for_each(|stream| comm.hold(*number, *stream as hipStream_t))?;
-                    // All of them wait for the same.
+                    // All of them wait for the same word.
                     match (comm.order(), streams.first()) {
                         (Some(order), Some(stream)) => order.note(*stream as hipStream_t),
                         _ => Ok(()),
@@ -273,7 +277,7 @@ impl Turn {
         }
     }
 
-    /// Does something for it with the communicator's device current.
+    /// Runs `act` with the communicator's device current.
     fn act(&self, act: impl FnOnce() -> Result) -> Result {
         let comm = match self {
             Self::Now { comm, .. } => comm,
@@ -286,7 +290,8 @@ impl Turn {
         done
     }
 
-    /// What has been enqueued of it is not whole. A graph then does nothing; for what others may have heard of, the communicator fails.
+    /// Gives up a part that was enqueued incompletely. A graph then does nothing. If others may know of the
+    /// work, the communicator fails.
     fn give_up(&self, failure: &Failure) {
         match self {
             Self::Now { comm, .. } => comm.fail(failure.clone(), Reason::Failed),
@@ -295,27 +300,27 @@ impl Turn {
     }
 }
 
-/// Whether a stream is one that the communicator's device can run operations on, and what it is captured into.
+/// Checks that a stream belongs to the communicator's device, and returns its capture.
 fn check_stream(comm: &Comm, stream: hipStream_t) -> Result<Option<Capture>> {
     let _current = current(comm)?;
     let (mut device, mut status) = (-1, hipStreamCaptureStatus::hipStreamCaptureStatusNone);
-    // SAFETY: both are places to write to; the program has passed a stream.
+    // SAFETY: both are valid for writes, and the program has passed a stream.
     unsafe {
         hip!(comm.hip, hipStreamGetDevice(stream, &raw mut device))
             .map_err(|failure| Failure::argument(failure.text))?;
         hip!(comm.hip, hipStreamIsCapturing(stream, &raw mut status))?;
     }
     if device != comm.device {
-        let text = format!("the stream is of device {device}, the communicator of {}", comm.device);
+        let text = format!("the stream belongs to device {device}, the communicator to {}", comm.device);
         return Err(Failure::argument(text));
     }
     match status {
         hipStreamCaptureStatus::hipStreamCaptureStatusNone => return Ok(None),
         hipStreamCaptureStatus::hipStreamCaptureStatusActive => {}
-        _ => return Err(Failure::usage("the stream's capture is not valid any more")),
+        _ => return Err(Failure::usage("the stream's capture has been invalidated")),
     }
     let (mut id, mut graph) = (0, null_mut());
-    // SAFETY: all are places to write to, or null; the stream is captured.
+    // SAFETY: all are valid for writes, or null; the stream is captured.
     unsafe {
         hip!(
             comm.hip,

@@ -1,4 +1,4 @@
-//! Unique ids: they say where the ranks of a communicator find each other.
+//! Unique ids: with them, the ranks of a communicator find each other.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,29 +11,30 @@ use crate::error::{Failure, Result};
 
 const SIZE: usize = size_of::<ncclUniqueId>();
 const MAGIC: [u8; 8] = *b"frcm-id2";
-/// Where the parts of an id begin: after the magic number. The rest of it is zeros.
+/// The offsets of the parts of an id, after the magic number. The rest is zeros.
 const BOOT: usize = 8;
 const NETWORK: usize = 16;
 const SECRET: usize = 24;
 const END: usize = SECRET + 32;
 
-/// What an id says: the host, the network namespace, and a random number from which the name of the ranks' socket follows.
+/// The contents of an id: the host, the network namespace, and a random number from which the socket's name
+/// is derived.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Id {
     place: Place,
     secret: [u8; 32],
 }
 
-/// Who can find each other by abstract sockets.
+/// The processes that can reach each other through abstract sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// Tells this host, since it was started, from others.
+    /// Identifies this host since its boot.
     boot: u64,
     network: u64,
 }
 
 impl Id {
-    /// A new one, of this host.
+    /// A new id on this host.
     pub(crate) fn fresh() -> Result<Self> {
         let mut secret = [0; 32];
         File::open("/dev/urandom")
@@ -64,7 +65,7 @@ impl Id {
         ncclUniqueId { internal: bytes.map(|byte| byte as _) }
     }
 
-    /// The id of a part of this one's ranks, the same for all who ask with the same words.
+    /// The id of a part of this id's ranks. It is the same for all who pass the same words.
     pub(crate) fn part(&self, words: &[u64]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("ferrocm rccl: part of a communicator");
         hasher.update(&self.secret);
@@ -74,7 +75,8 @@ impl Id {
         Self { place: self.place, secret: *hasher.finalize().as_bytes() }
     }
 
-    /// The name of the ranks' socket, from which nobody learns the id. It is an error if the ranks cannot find each other by it.
+    /// The name of the ranks' socket, which does not reveal the id. Fails if this process cannot reach the
+    /// id's ranks.
     pub(crate) fn socket(&self) -> Result<String> {
         let here = here();
         let problem = match self.place {
@@ -83,9 +85,9 @@ impl Id {
                 return Ok(format!("ferrocm-rccl-{}", blake3::Hash::from(name).to_hex()));
             }
             place if place.boot == here.boot => {
-                "another network namespace's: ranks in several containers of a host find each other if these share the network"
+                "from another network namespace; containers of a host must share the network for their ranks to connect"
             }
-            _ => "another host's: this implementation connects ranks of one host only",
+            _ => "from another host; this implementation connects only ranks of one host",
         };
         Err(Failure::new(ncclResult_t::ncclSystemError, format!("the unique id is {problem}")))
     }

@@ -1,14 +1,15 @@
 //! The RCCL function table implemented over any HIP function table, for GPUs of one host.
 //!
-//! [`table`] takes a HIP implementation, such as `hip-on-hsa`'s over the virtual GPU, and gives RCCL on top of it: communicators within a
-//! process and across the processes of a host, collectives, transfers, groups. [`FUNCTIONS`] lists what is there; every other function of the
-//! table returns `ncclInternalError`, and `Table::has` tells the two apart.
+//! [`table`] takes a HIP implementation, such as `hip-on-hsa` over the virtual GPU, and returns RCCL on top
+//! of it: communicators within a process and across the processes of a host, collectives, transfers and
+//! groups. [`FUNCTIONS`] lists the implemented functions. Every other function of the table returns
+//! `ncclInternalError`; `Table::has` tells which kind a function is.
 //!
 //! ```
 //! # fn run(hip: &'static hip_sys::Table) -> Result<(), rccl_on_hip::Error> {
 //! let rccl = rccl_on_hip::table(hip)?;
 //! let mut id = rccl_sys::ncclUniqueId::default();
-//! // SAFETY: the id is a place to write to.
+//! // SAFETY: the id is valid for writes.
 //! let status = unsafe { (rccl.ncclGetUniqueId)(&mut id) };
 //! assert_eq!(status, rccl_sys::ncclResult_t::ncclSuccess);
 //! # Ok(())
@@ -19,61 +20,69 @@
 //! | RCCL | here |
 //! |---|---|
 //! | unique id | the host, the network namespace, and a random number |
-//! | shared memory | a sealed memfd, which the first rank makes and gives to the others over an abstract Unix socket; the socket's name follows from the id |
+//! | shared memory | a sealed memfd, made by the first rank and sent to the others over an abstract Unix socket; the socket's name is derived from the id |
 //! | rank | a thread, a stream for copies, two *slots* in that memory, and a *ring* for each other rank |
-//! | operation on a stream | a callback that tells the rank's thread that it is its turn, and a wait for a word in memory (`hipStreamWaitValue64`) that the thread raises when the operation is done |
-//! | operation in a graph | a host function that starts a run of it on the rank's thread, and a wait for another word, each time that the graph runs |
-//! | collective | piece by piece: from the device to the slot, all ranks meet, and from the slots of all to the device |
-//! | reduction | by the host, in the order of ranks: the result is the same on every run |
-//! | send and receive | messages through the ring of the pair; all of a group at once, those of one pair in order |
+//! | operation on a stream | a callback that notifies the rank's thread, then a wait for a word in memory (`hipStreamWaitValue64`); the thread raises the word when the operation is done |
+//! | operation in a graph | each time that the graph runs: a host function that starts the operation on the rank's thread, then a wait for another word |
+//! | collective | piece by piece: copy from the device to the slot, meet the other ranks, copy from all slots to the device |
+//! | reduction | done by the host in rank order, so the result is the same on every run |
+//! | send and receive | messages through the ring of the pair; those of a group all progress at once, those of one pair in order |
 //!
-//! # Why it does not deadlock
-//! No thread of HIP's and no thread of the program's waits for another rank: a callback only tells, a stream waits for a word in memory, and
-//! whoever waits for others is the rank's own thread. So ranks may share a process, a thread, or a device, and operations of different
-//! communicators may be enqueued in any order. A rank that ends tells the others first, and HIP releases its memory behind the program's
-//! back if operations of other communicators are pending. What does wait, as with AMD's RCCL, is the program: who enqueues an operation of one rank and
-//! then blocks until it is done, before the same thread enqueues that of the other, blocks for ever, unless both are in a group. `hipFree` of
-//! memory that blocks until the device is idle counts; the crate `rccl` keeps memory until its operations are done, so that dropping a
-//! buffer does not.
+//! # Deadlock freedom
+//! No thread of HIP or of the program waits for another rank. Callbacks only notify, streams wait for a word
+//! in memory, and only the rank's own thread waits for other ranks. So ranks may share a process, a thread or
+//! a device, and operations of different communicators may be enqueued in any order. A rank that ends tells
+//! the others first. If operations of other communicators are pending, HIP releases its memory in the
+//! background. As with AMD's RCCL, the program itself can still block. If a thread enqueues an operation of
+//! one rank, and blocks until it is done before it enqueues the other rank's, it blocks for ever, unless both
+//! are in a group. `hipFree` counts as blocking if it waits until the device is idle. The crate `rccl` keeps
+//! memory until its operations are done, so dropping a buffer does not block.
 //!
-//! Within a communicator, operations run in the order in which they were enqueued, whatever their streams, and it has to be the same for
-//! all ranks. Ranks that call collectives which do not fit together are told so (`ncclInvalidUsage`), where AMD's RCCL hangs or mixes data.
+//! Within a communicator, operations run in the order in which they were enqueued, on whatever streams. All
+//! ranks must use the same order. Ranks that call mismatched collectives get `ncclInvalidUsage`, where AMD's
+//! RCCL hangs or mixes data.
 //!
 //! # Graphs
-//! Streams may be captured: the operation is done each time that the graph runs, on all ranks. Operations that are captured, launched and
-//! enqueued on one communicator may be mixed; all ranks do so in the same order. Nothing but HIP knows when a graph is launched, so from the
-//! first captured operation on an event orders what is enqueued and launched, on whatever streams. Of the streams of one communicator in a
-//! group, all are captured into one graph, or none is.
+//! Streams may be captured: the operation then runs each time that the graph runs, on all ranks. A
+//! communicator may mix captured, launched and enqueued operations, if all ranks do so in the same order.
+//! Only HIP knows when a graph is launched. So from the first captured operation on, an event orders
+//! everything that is enqueued or launched, on any stream. In a group, either all streams of a communicator
+//! are captured into one graph, or none.
 //!
-//! Graphs that have been launched before `ncclCommDestroy`, `ncclCommFinalize` and `ncclCommSplit` run first. A graph that runs after its
-//! communicator has ended or failed does nothing of its operations. If a rank's stream has failed before it comes to an operation in a
-//! graph, the others are not told, and wait for it.
+//! `ncclCommDestroy`, `ncclCommFinalize` and `ncclCommSplit` wait for graphs launched before them. If a graph
+//! runs after its communicator has ended or failed, it skips the communicator's operations. If a rank's
+//! stream fails before it reaches an operation in a graph, the other ranks are not told, and wait for it.
 //!
-//! # What fails
-//! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the memory:
-//! their operations end, and `ncclCommGetAsyncError` is `ncclRemoteError`. So it is for a rank that aborts, whose stream has failed, or that
-//! has destroyed its communicator. Streams go on in all cases; what was to be received is of unspecified value. Ranks that do not come
-//! together within 60 s, or as `FERROCM_RCCL_TIMEOUT` says, are `ncclSystemError`. `ncclGetLastError` says more than the code.
+//! # Failures
+//! If a rank's process ends, the system releases its lock on the memory, and the others notice within a
+//! fraction of a second: their operations end, and `ncclCommGetAsyncError` returns `ncclRemoteError`. The
+//! same happens for a rank that aborts, whose stream has failed, or that has destroyed its communicator.
+//! Streams continue in all cases; the received values are unspecified. If the ranks do not all join within 60
+//! s (or `FERROCM_RCCL_TIMEOUT`), they get `ncclSystemError`. `ncclGetLastError` has details.
 //!
-//! # Who can get at the memory
-//! Processes of the same user that know the id, and those that may look into a rank's process. Both ends of the socket ask the system for the
-//! other one's user, so ranks of several users cannot form a communicator. The memory has no name in any file system, and its size is
-//! sealed: nothing that happens to it ends a rank's process. What a rank reads there is checked, so that a rank that writes nonsense is an
-//! error, or wrong data, of the others.
+//! # Access to the memory
+//! The memory is open to processes of the same user that know the id, and to processes that may inspect a
+//! rank's process. Both ends of the socket ask the system for the peer's user, so ranks of several users
+//! cannot form a communicator. The memory has no name in any file system, and its size is sealed, so nothing
+//! done to it can kill a rank's process. A rank checks what it reads there. If a rank writes garbage, the
+//! others get an error, or wrong data.
 //!
-//! # What differs from AMD's RCCL
-//! * Ranks are on one host, in one network namespace (containers of a pod share one) and of one user, 64 at most. Any number of them may
-//!   share a device.
-//! * Halves and 8-bit floats are added up as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum, divided.
-//! * 8-bit floats are the device's: those without a negative zero on gfx942, OCP's elsewhere. Values beyond the largest are that one.
-//! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as rounded, with its own bias.
-//! * `ncclGroupSimulateEnd` guesses by the number of operations and of bytes.
-//! * Of `ncclConfig_t`, `blocking` counts. Registering memory changes nothing.
+//! # Differences from AMD's RCCL
+//! * Ranks are on one host, in one network namespace (containers of a pod share one), and belong to one user.
+//!   There are at most 64. Any number of them may share a device.
+//! * Halves and 8-bit floats are summed as `f32` and rounded once; RCCL rounds after each addition. The
+//!   average of floats is their sum, divided.
+//! * 8-bit floats use the device's format: the one without a negative zero on gfx942, OCP's elsewhere. Values
+//!   too large become the largest.
+//! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as
+//!   rounded, with its own bias.
+//! * `ncclGroupSimulateEnd` estimates from the number of operations and of bytes.
+//! * Only `blocking` of `ncclConfig_t` is used. Registering memory has no effect.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("ranks share memory, locks and futexes as Linux has them");
+compile_error!("this crate needs Linux: ranks share memory, locks and futexes");
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any_input;
@@ -92,7 +101,7 @@ mod order;
 mod segment;
 mod transfer;
 
-/// What the fuzz targets call.
+/// Entry points for the fuzz targets.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -109,7 +118,7 @@ pub mod fuzzing {
 
 pub use api::table::FUNCTIONS;
 
-/// What the table is made of.
+/// The HIP functions that the table needs.
 const NEEDED: &[&str] = &[
     "hipGetDevice",
     "hipGetDeviceCount",
@@ -127,14 +136,14 @@ const NEEDED: &[&str] = &[
     "hipStreamWaitValue64",
 ];
 
-/// Why there is no table.
+/// Why the table cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The process already runs RCCL over another HIP table.
     #[error("RCCL already runs over another HIP implementation in this process; there can be only one")]
     OtherTable,
-    /// The HIP table lacks functions that nothing works without.
+    /// The HIP table lacks required functions.
     #[error("the HIP implementation lacks {}", .0.join(", "))]
     MissingFunctions(
         /// Their names.
@@ -145,7 +154,7 @@ pub enum Error {
 /// The RCCL table over a HIP table. Later calls with the same table return the same result.
 ///
 /// # Errors
-/// See [`Error`]; a second, different HIP table is one.
+/// See [`Error`]. A second, different HIP table is an error.
 pub fn table(hip: &'static hip_sys::Table) -> Result<&'static rccl_sys::Table, Error> {
     let missing: Vec<_> = NEEDED.iter().copied().filter(|name| !hip.has(name)).collect();
     if !missing.is_empty() {

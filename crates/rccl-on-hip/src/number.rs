@@ -1,7 +1,7 @@
 //! Types of elements, and reductions of them.
 //!
-//! A reduction goes through the ranks in their order, so that the result does not depend on who comes first. Floats of less than 32 bits
-//! are added up as `f32` and rounded once. Integers wrap around.
+//! A reduction goes through the ranks in order, so the result does not depend on timing. Floats of less than
+//! 32 bits are summed as `f32` and rounded once. Integers wrap around.
 
 use float8::Format;
 use half::{bf16, f16};
@@ -9,7 +9,7 @@ use rccl_sys::{ncclDataType_t, ncclRedOp_t};
 
 use crate::error::{Failure, Result};
 
-/// What elements are.
+/// The type of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     I8,
@@ -28,7 +28,7 @@ pub(crate) enum Type {
     F8E5M2Fnuz,
 }
 
-/// What is done with the elements of all ranks.
+/// How the elements of all ranks are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Sum,
@@ -36,12 +36,12 @@ pub(crate) enum Reduction {
     Max,
     Min,
     Average,
-    /// Each rank's elements times a number of its own.
+    /// The sum, with each rank's elements multiplied by the rank's own factor.
     ScaledSum,
 }
 
 impl Type {
-    /// The type on a device whose 8-bit floats are, or are not, those without a negative zero.
+    /// The type on a device; `fnuz` says whether its 8-bit floats are those without a negative zero.
     pub(crate) fn of(raw: ncclDataType_t, fnuz: bool) -> Result<Self> {
         Ok(match raw {
             ncclDataType_t::ncclInt8 => Self::I8,
@@ -74,7 +74,7 @@ impl Type {
 }
 
 impl Reduction {
-    /// One of those that need not be made.
+    /// A built-in operator.
     pub(crate) fn built_in(raw: ncclRedOp_t) -> Option<Self> {
         Some(match raw {
             ncclRedOp_t::ncclSum => Self::Sum,
@@ -86,7 +86,7 @@ impl Reduction {
         })
     }
 
-    /// What combines a result with one element more.
+    /// The reduction that combines a result with one more element.
     pub(crate) fn combining(self) -> Self {
         match self {
             Self::Sum | Self::Average | Self::ScaledSum => Self::Sum,
@@ -107,7 +107,7 @@ const E5M2_FNUZ: usize = 3;
 
 impl<const FORMAT: usize> F8<FORMAT> {
     fn to_f32(self) -> f32 {
-        // Every number is one of f32, too.
+        // Every value is exact in f32.
         Format::ALL[FORMAT].decode(self.0) as f32
     }
 
@@ -118,7 +118,7 @@ impl<const FORMAT: usize> F8<FORMAT> {
 
 /// How elements of a type are reduced.
 trait Number: Copy {
-    /// What is added up.
+    /// The type of the sum.
     type Wide: Copy;
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
@@ -152,7 +152,7 @@ macro_rules! integers {
                 Ord::max(a, b)
             }
             fn divide(a: Self, ranks: usize) -> Self {
-                // There are at most 64.
+                // There are at most 64 ranks.
                 a / ranks as Self
             }
         }
@@ -201,11 +201,12 @@ floats! {
     F8<E5M2_FNUZ> as f32: F8::to_f32, F8::from_f32;
 }
 
-/// Reduces `count` elements of each input, of which there is one at least, into `out`. `scales` has a number of the type for each input, as
-/// the first bytes of a word; only [`Reduction::ScaledSum`] reads them.
+/// Reduces `count` elements of each input into `out`. There is at least one input. `scales` has a factor of
+/// the element type for each input, in the first bytes of a word; only [`Reduction::ScaledSum`] reads it.
 ///
 /// # Safety
-/// Each input holds as many elements for reading, and `out` for writing; `out` may be one of the inputs, and overlaps no other one.
+/// Each input holds this many elements for reading, and `out` for writing. `out` may be one of the inputs,
+/// and must not overlap another one.
 pub(crate) unsafe fn reduce(
     kind: Type,
     reduction: Reduction,
@@ -256,7 +257,7 @@ unsafe fn typed<N: Number>(
             }
             Reduction::ScaledSum => {
                 let scale = |word: &u64| {
-                    // SAFETY: no number is larger than a word, and any bytes are one.
+                    // SAFETY: no number is larger than a word, and any bytes are valid.
                     std::ptr::from_ref(word).cast::<N>().read_unaligned().widen()
                 };
                 let scales: Vec<N::Wide> = scales.iter().map(scale).collect();
@@ -279,13 +280,13 @@ unsafe fn fold<N: Number>(
 ) {
     for index in 0..count {
         let load = |(rank, input): (usize, &*const u8)| {
-            // SAFETY: the input has so many elements.
+            // SAFETY: the input has this many elements.
             prepare(unsafe { input.cast::<N>().add(index).read_unaligned() }.widen(), rank)
         };
         let mut values = inputs.iter().enumerate().map(load);
         if let Some(first) = values.next() {
             let all = values.fold(first, &combine);
-            // SAFETY: `out` has so many elements; all inputs of this one have been read.
+            // SAFETY: `out` has this many elements; all inputs of this one have been read.
             unsafe { out.cast::<N>().add(index).write_unaligned(N::narrow(finish(all))) };
         }
     }
@@ -306,7 +307,7 @@ mod tests {
             word
         };
         let scales: Vec<u64> = scales.iter().map(word).collect();
-        // SAFETY: all have as many elements.
+        // SAFETY: all have this many elements.
         unsafe { reduce(kind, reduction, &pointers, &scales, out.as_mut_ptr().cast(), out.len()) };
         out
     }
@@ -333,7 +334,7 @@ mod tests {
         ] {
             assert_eq!(Format::ALL[index], format);
         }
-        // 448 + 448 - 448, rounded once: the largest number is no limit on the way.
+        // 448 + 448 - 448, rounded once: intermediate sums may exceed the largest number.
         let inputs: [&[u8]; 3] = [&[0x7e], &[0x7e], &[0xfe]];
         assert_eq!(run(Type::F8E4M3, Reduction::Sum, &inputs, &[]), [0x7e]);
         let inputs: [&[u8]; 2] = [&[0x40], &[0x40]];
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn halves_are_rounded_once() {
-        // 2048 + 1 is 2048 in f16, so that rounding each time would give 2048.
+        // 2048 + 1 is 2048 in f16, so rounding each time would give 2048.
         let of = |value: f32| [f16::from_f32(value)];
         let inputs = [of(2048.0), of(1.0), of(1.0)];
         let inputs: Vec<&[f16]> = inputs.iter().map(|input| &input[..]).collect();

@@ -1,9 +1,10 @@
 //! The order in which a program enqueues a communicator's operations and launches graphs with captured ones.
 //!
-//! Only HIP knows when a graph is launched. So from the first captured operation on, each operation that is enqueued waits on the device for
-//! an *event*, which the one before has recorded behind itself. A graph does so by nodes: its first operation waits for what the event stands
-//! for at the launch, and each records it anew. Within a graph, the operations of a communicator follow each other. So at most one of
-//! them has come at a time, in the order of the program's calls, which is the same on all ranks.
+//! Only HIP knows when a graph is launched. So from the first captured operation on, each enqueued operation
+//! waits on the device for an *event* that the previous operation recorded after itself. A graph does the
+//! same with nodes: its first operation waits for the event as it is at the launch, and each operation
+//! records it again. Within a graph, the operations of a communicator follow each other. So at most one
+//! operation at a time is running, in the order of the program's calls, which is the same on all ranks.
 
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,8 @@ use crate::captured::Capture;
 use crate::device::Relaxed;
 use crate::error::{Result, hip};
 
-/// Events that nobody has now, each with its device. They are never destroyed: a graph may run after its communicator is gone.
+/// Unused events, each with its device. They are never destroyed: a graph may run after its communicator is
+/// gone.
 static FREE: Mutex<Vec<Event>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy)]
@@ -24,14 +26,14 @@ struct Event {
 }
 
 impl Event {
-    /// Of a device, which is current.
+    /// Takes an event of a device, which must be current.
     fn take(hip: &'static Table, device: i32) -> Result<Self> {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = free.iter().position(|event| event.device == device) {
             return Ok(free.swap_remove(index));
         }
         let mut event: hipEvent_t = null_mut();
-        // SAFETY: the handle is a place to write to.
+        // SAFETY: the handle is valid for writes.
         unsafe { hip!(hip, hipEventCreateWithFlags(&raw mut event, hip_sys::hipEventDisableTiming))? };
         Ok(Self { handle: event as usize, device })
     }
@@ -44,19 +46,19 @@ impl Event {
 /// The order of one communicator's operations.
 pub(crate) struct Order {
     hip: &'static Table,
-    /// Behind the last operation.
+    /// Recorded after the last operation.
     last: Event,
-    /// Within captures: behind the last captured operation, and what joins streams.
+    /// Within captures: recorded after the last captured operation, and used to join streams.
     tail: Event,
     join: Event,
-    /// The capture that `tail` is part of.
+    /// The capture to which `tail` belongs.
     capture: Mutex<Option<u64>>,
-    /// For what takes its turn and is on no stream of the program's; 0 until there is something.
+    /// For work that takes its turn but is on no stream of the program; 0 until needed.
     stream: Mutex<usize>,
 }
 
 impl Order {
-    /// For a device, which is current.
+    /// For a device, which must be current.
     pub(crate) fn new(hip: &'static Table, device: i32) -> Result<Self> {
         let event = || Event::take(hip, device);
         let (last, tail, join) = (event()?, event()?, event()?);
@@ -64,7 +66,7 @@ impl Order {
     }
 
     /// # Safety
-    /// The stream is a live one, and the communicator's device is current.
+    /// The stream is live, and the communicator's device is current.
     unsafe fn record(&self, event: Event, stream: hipStream_t) -> Result {
         // SAFETY: the caller's promise; the event is never destroyed.
         unsafe { hip!(self.hip, hipEventRecord(event.raw(), stream)) }
@@ -77,16 +79,16 @@ impl Order {
         unsafe { hip!(self.hip, hipStreamWaitEvent(stream, event.raw(), flags)) }
     }
 
-    /// Has what follows on a stream wait for the operations before.
+    /// Makes later work on a stream wait for the operations so far.
     ///
     /// # Safety
-    /// The stream is a live one that is not captured, and the communicator's device is current.
+    /// The stream is live and not captured, and the communicator's device is current.
     pub(crate) unsafe fn wait(&self, stream: hipStream_t) -> Result {
         // SAFETY: the caller's promise.
         unsafe { self.wait_for(self.last, stream, hip_sys::hipEventWaitDefault) }
     }
 
-    /// Has the next operation wait for what a stream has come to.
+    /// Makes the next operation wait for the work on a stream so far.
     ///
     /// # Safety
     /// As [`wait`](Self::wait).
@@ -95,7 +97,8 @@ impl Order {
         unsafe { self.record(self.last, stream) }
     }
 
-    /// Has the first of captured streams wait for the others, and for the operations before in the graph, or before the graph.
+    /// Makes the first of captured streams wait for the others, and for the earlier operations in the graph
+    /// or before it.
     ///
     /// # Safety
     /// All are live streams of the capture, and the communicator's device is current.
@@ -116,7 +119,7 @@ impl Order {
         Ok(())
     }
 
-    /// Has the others wait for the first of captured streams, and so the next operation.
+    /// Makes the other captured streams, and so the next operation, wait for the first.
     ///
     /// # Safety
     /// As [`enter`](Self::enter).
@@ -132,13 +135,13 @@ impl Order {
         }
     }
 
-    /// A stream of the communicator's own. Its device is current.
+    /// The communicator's own stream. Its device must be current.
     pub(crate) fn stream(&self) -> Result<hipStream_t> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if *stream == 0 {
             let _relaxed = Relaxed::set(self.hip)?;
             let mut made: hipStream_t = null_mut();
-            // SAFETY: the handle is a place to write to.
+            // SAFETY: the handle is valid for writes.
             unsafe {
                 hip!(self.hip, hipStreamCreateWithFlags(&raw mut made, hip_sys::hipStreamNonBlocking))?;
             }
@@ -147,11 +150,11 @@ impl Order {
         Ok(*stream as hipStream_t)
     }
 
-    /// Destroys that stream: the communicator ends, and nothing takes its turn any more.
+    /// Destroys that stream, because the communicator ends and nothing will take a turn any more.
     pub(crate) fn end(&self) {
         let stream = std::mem::take(&mut *self.stream.lock().unwrap_or_else(PoisonError::into_inner));
         if stream != 0 {
-            // SAFETY: the stream is this one's, and nobody gets it any more.
+            // SAFETY: this value owns the stream, and no longer gives it out.
             if let Err(failure) = unsafe { hip!(self.hip, hipStreamDestroy(stream as hipStream_t)) } {
                 tracing::warn!("{}", failure.text);
             }

@@ -1,17 +1,21 @@
 //! The memory that all ranks of a communicator share, and how they wait for each other in it.
 //!
-//! It is one sealed piece of memory, which they find by a [`door`](crate::door) and each map, also ranks of one process. It has a header, a
-//! *control block* for each rank, two *slots* for each rank, and a *ring* for each ordered pair of ranks. A rank writes to its own control
-//! block, its own slots, and its side of rings; the others read. Whatever they read there, they stay within the segment.
+//! It is one sealed piece of memory. Ranks find it through a [`door`](crate::door), and each maps it, even if
+//! they share a process. It has a header, a *control block* for each rank, two *slots* for each rank, and a
+//! *ring* for each ordered pair of ranks. A rank writes to its own control block, its own slots, and its side
+//! of the rings; the others read. Whatever values they read there, they never access memory outside the
+//! segment.
 //!
 //! # Waiting
-//! Each rank has a *bell*, a number that others count up when they have done something it may wait for. A rank that waits looks at the bell,
-//! looks whether what it waits for is there, and sleeps by a futex as long as the bell is what it was.
+//! Each rank has a *bell*, a number that others increment when they have done something it may wait for. A
+//! waiting rank reads the bell, checks for what it waits for, and sleeps on a futex while the bell is
+//! unchanged.
 //!
 //! # Death
-//! Each rank locks one byte of the memory's file through its own descriptor. The system releases the lock when the process dies, whatever it
-//! dies of, so a rank whose byte is free will do nothing more. It is looked at whenever a wait has lasted a while. Locks need no process
-//! ids, which containers may not agree on.
+//! Each rank locks one byte of the memory's file through its own descriptor. The system releases the lock
+//! when the process dies, for whatever reason, so a rank whose byte is unlocked will do nothing more. A rank
+//! that has waited for a while checks the locks. Locks need no process ids, which may differ between
+//! containers.
 
 use std::fs::File;
 use std::io;
@@ -25,18 +29,18 @@ use rccl_sys::ncclResult_t;
 use crate::door::{self, Deadline, Entry, Role, Wanted};
 use crate::error::{Failure, Result};
 
-/// Ranks of a communicator, at most: a set of them is the bits of a word.
+/// The most ranks of a communicator: a set of ranks is the bits of a word.
 pub(crate) const MOST_RANKS: usize = 64;
 
 /// A set of ranks.
 pub(crate) type Ranks = u64;
 
-/// How long a rank sleeps.
+/// How long a rank sleeps at a time.
 const NAP: Duration = Duration::from_millis(50);
-/// Looks before a rank goes to sleep.
+/// How often a rank polls before it sleeps.
 const LOOKS: u32 = 50;
 
-/// Another one for each layout.
+/// Each layout has its own.
 const MAGIC: u64 = 0x4c43_4352_4f52_5247;
 const HEADER: usize = 4096;
 const CONTROL: usize = 512;
@@ -49,21 +53,22 @@ struct Header {
     ranks: u64,
     slot_bytes: u64,
     ring_bytes: u64,
-    /// Ranks that have come.
+    /// The number of ranks that have joined.
     joined: AtomicU32,
-    /// Why the communicator is of no more use: 0, or a [`Reason`] and who gave it.
+    /// Why the communicator has failed: 0, or a [`Reason`] and the rank that set it.
     broken: AtomicU32,
-    /// How often ranks have come to points where all meet, all ranks together.
+    /// How often ranks have reached meeting points, summed over all ranks.
     met: AtomicU64,
 }
 
-/// What a rank tells of an operation. There are two, for operations in turn: one is written while the other may still be read.
+/// A rank's announcement of an operation. There are two, used in turn: one is written while the other may
+/// still be read.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Notice {
-    /// What all ranks have to agree on.
+    /// Words that must be equal on all ranks.
     pub(crate) same: [AtomicU64; 6],
-    /// What each rank has of its own.
+    /// The rank's own words.
     pub(crate) own: [AtomicU64; 2],
 }
 
@@ -71,20 +76,20 @@ pub(crate) struct Notice {
 #[repr(C)]
 pub(crate) struct Control {
     bell: AtomicU32,
-    /// It sleeps, or is about to.
+    /// Whether it sleeps, or is about to.
     sleeps: AtomicU32,
-    /// 0, or 1 once it is there.
+    /// 0, or 1 once it has joined.
     joined: AtomicU32,
-    /// It has ended in good order, and does nothing more.
+    /// Whether it has ended normally, and does nothing more.
     left: AtomicU32,
-    /// How often it has come to a point where all ranks meet.
+    /// How often it has reached a meeting point.
     step: AtomicU64,
     pub(crate) notices: [Notice; 2],
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER && size_of::<Control>() <= CONTROL);
 
-/// Bytes that one rank sends another: how many were ever written and read.
+/// The ring from one rank to another: how many bytes were ever written and read.
 #[repr(C)]
 pub(crate) struct RingControl {
     pub(crate) written: AtomicU64,
@@ -94,19 +99,19 @@ pub(crate) struct RingControl {
 
 const _: () = assert!(size_of::<RingControl>() <= RING_CONTROL);
 
-/// Why a communicator is of no more use.
+/// Why a communicator has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Reason {
-    /// The rank's program has given it up.
+    /// The rank's program has aborted it.
     Aborted = 1,
     /// The rank's process is gone.
     Died = 2,
     /// The rank's device, or the system under it, has failed.
     Failed = 3,
-    /// The rank has found that ranks do not do the same.
+    /// The rank has found that ranks call different operations.
     Disagree = 4,
-    /// Not all ranks have come in time.
+    /// Not all ranks have joined in time.
     Late = 5,
 }
 
@@ -119,13 +124,13 @@ impl Reason {
             4 => Self::Disagree,
             5 => Self::Late,
             _ if word == 0 => return None,
-            // Nobody writes that who is well.
+            // A correct rank never writes this.
             _ => Self::Failed,
         };
         Some((reason, (word >> 8) as usize))
     }
 
-    /// As the others see it.
+    /// The failure as the other ranks see it.
     fn failure(self, rank: usize) -> Failure {
         match self {
             Self::Aborted => Failure::remote(format!("rank {rank} has aborted the communicator")),
@@ -136,13 +141,13 @@ impl Reason {
             )),
             Self::Late => Failure::new(
                 ncclResult_t::ncclSystemError,
-                format!("rank {rank} has waited in vain for other ranks to come"),
+                format!("rank {rank} has waited too long for other ranks to join"),
             ),
         }
     }
 }
 
-/// What the size of a segment depends on.
+/// The parameters that determine the size of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     ranks: usize,
@@ -152,7 +157,7 @@ struct Layout {
 
 impl Layout {
     fn new(ranks: usize) -> Self {
-        // Much memory for many ranks would fill the 64 MiB that containers have there.
+        // Containers have 64 MiB there, which larger slots for many ranks would fill.
         let slot_bytes = ((4 << 20) / ranks).next_power_of_two().clamp(64 << 10, 256 << 10);
         let ring_bytes = ((4 << 20) / (ranks * ranks)).next_power_of_two().clamp(4 << 10, 256 << 10);
         Self { ranks, slot_bytes, ring_bytes }
@@ -175,7 +180,7 @@ impl Layout {
         self.ring(self.ranks, 0)
     }
 
-    /// What the memory begins with. The rest of the header, and of the memory, is zeros.
+    /// The first bytes of the memory. The rest of the header, and of the memory, is zeros.
     fn head(self) -> [u8; 32] {
         let words = [MAGIC, self.ranks as u64, self.slot_bytes as u64, self.ring_bytes as u64];
         let mut head = [0; 32];
@@ -185,12 +190,12 @@ impl Layout {
         head
     }
 
-    /// An error unless memory of another rank, of so many bytes, which begins with this, is what this one would have made.
+    /// Fails unless another rank's memory, with this size and beginning, is what this rank would have made.
     fn check(self, rank: usize, head: &[u8; 32], bytes: u64) -> Result {
         let word = |at: usize| head[8 * at..].first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         if word(0) == MAGIC && word(1) != self.ranks as u64 {
             return Err(Failure::argument(format!(
-                "rank {rank} says that there are {} ranks, another one that there are {}",
+                "rank {rank} expects {} ranks, another rank {}",
                 self.ranks,
                 word(1)
             )));
@@ -199,19 +204,19 @@ impl Layout {
             true => Ok(()),
             false => Err(Failure::new(
                 ncclResult_t::ncclSystemError,
-                "the memory of another rank is that of another version of this library",
+                "another rank uses another version of this library",
             )),
         }
     }
 }
 
-/// A mapping of a file, undone on drop.
+/// A mapping of a file, unmapped on drop.
 struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: it is memory; whoever reaches into it says how.
+// SAFETY: it is only memory; each access has its own justification.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -238,7 +243,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's, and everything that points into it borrows this.
+        // SAFETY: this value owns the mapping, and everything that points into it borrows this value.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -247,20 +252,20 @@ impl Drop for Mapping {
 pub(crate) struct Segment {
     mapping: Mapping,
     layout: Layout,
-    /// Holds the lock that says that the rank lives.
+    /// Holds the lock that shows that the rank is alive.
     file: File,
     pub(crate) rank: usize,
-    /// As the header's, for what this rank has found: whatever others write there, it gives up.
+    /// Like the header's, but for this rank's own finding: it gives up even if others overwrite the header.
     broken: AtomicU32,
-    /// How often this rank has come to points where all meet: its word in the shared memory only tells the others.
+    /// How often this rank has reached a meeting point. The word in shared memory is only for the others.
     step: AtomicU64,
-    /// How long the rank sleeps before it looks whether those that it waits for are alive.
+    /// How long the rank sleeps before it checks that the ranks it waits for are alive.
     nap: Duration,
 }
 
 impl Segment {
-    /// Finds the segment of that name or makes it, and takes the rank's place in it. What comes with it goes to
-    /// [`wait_for_all`](Self::wait_for_all).
+    /// Finds the segment of that name or makes it, and takes the rank's place in it. The returned role is
+    /// passed to [`wait_for_all`](Self::wait_for_all).
     pub(crate) fn open(
         name: &str,
         rank: usize,
@@ -281,24 +286,24 @@ impl Segment {
         let (broken, step) = (AtomicU32::new(0), AtomicU64::new(0));
         let segment = Self { mapping, layout, file, rank, broken, step, nap: NAP };
         lock(&segment.file, rank).map_err(|error| match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EACCES) => Failure::usage(format!("there is a rank {rank} already")),
+            Some(libc::EAGAIN | libc::EACCES) => Failure::usage(format!("rank {rank} is taken already")),
             _ => failed("cannot lock", error),
         })?;
         let joined = &segment.control(rank).joined;
         if joined.swap(1, Ordering::AcqRel) != 0 {
-            return Err(Failure::usage(format!("there was a rank {rank} already")));
+            return Err(Failure::usage(format!("rank {rank} was taken before")));
         }
         segment.header().joined.fetch_add(1, Ordering::AcqRel);
         segment.ring_all();
         Ok((segment, role))
     }
 
-    /// Waits until all ranks have come.
+    /// Waits until all ranks have joined.
     pub(crate) fn wait_for_all(&self, role: Role, deadline: Deadline) -> Result {
         let mut host = match role {
             Role::Host(door) => Some(door),
             Role::Guest(stream) => {
-                // The host now hears that this rank has taken its place.
+                // This tells the host that this rank has taken its place.
                 drop(stream);
                 None
             }
@@ -315,7 +320,7 @@ impl Segment {
                 let absent: Vec<_> = absent().collect();
                 self.break_up(Reason::Late, self.rank);
                 let limit = deadline.limit;
-                let text = format!("after {limit:?}, of {ranks} ranks these have not come: {absent:?}");
+                let text = format!("after {limit:?}, these of {ranks} ranks have not joined: {absent:?}");
                 return Err(Failure::new(ncclResult_t::ncclSystemError, text));
             }
             let here = all(ranks) & !set(absent());
@@ -340,34 +345,34 @@ impl Segment {
 
     fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset < self.mapping.bytes);
-        // SAFETY: all offsets are those of the layout, which the mapping has the size of.
+        // SAFETY: all offsets are from the layout, and the mapping has its size.
         unsafe { self.mapping.start.add(offset) }
     }
 
-    /// All of it, for whom it may help to know it.
+    /// All of the memory, for pinning.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         (self.mapping.start, self.mapping.bytes)
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: the mapping begins with it, is aligned, and what changes in it is atomic.
+        // SAFETY: the mapping begins with it and is aligned, and everything that changes in it is atomic.
         unsafe { self.mapping.start.cast().as_ref() }
     }
 
     /// The words of a rank.
     pub(crate) fn control(&self, rank: usize) -> &Control {
         assert!(rank < self.layout.ranks);
-        // SAFETY: the layout has it there, aligned, and all of it is atomic.
+        // SAFETY: the layout places it there, aligned, and all of it is atomic.
         unsafe { self.at(self.layout.control(rank)).cast().as_ref() }
     }
 
-    /// A slot of a rank: `slot_bytes` bytes, aligned to a cache line at least.
+    /// A slot of a rank: `slot_bytes` bytes, aligned at least to a cache line.
     pub(crate) fn slot(&self, rank: usize, turn: usize) -> *mut u8 {
         assert!(rank < self.layout.ranks && turn < 2);
         self.at(self.layout.slot(rank, turn)).as_ptr()
     }
 
-    /// What one rank sends another: the counts, and `ring_bytes` bytes.
+    /// The ring from one rank to another: the counts, and `ring_bytes` bytes.
     pub(crate) fn ring(&self, from: usize, to: usize) -> (&RingControl, *mut u8) {
         assert!(from < self.layout.ranks && to < self.layout.ranks);
         let start = self.at(self.layout.ring(from, to));
@@ -375,7 +380,7 @@ impl Segment {
         unsafe { (start.cast().as_ref(), start.as_ptr().add(RING_CONTROL)) }
     }
 
-    /// What this rank's bell says now.
+    /// The current value of this rank's bell.
     pub(crate) fn bell(&self) -> u32 {
         self.control(self.rank).bell.load(Ordering::SeqCst)
     }
@@ -393,7 +398,7 @@ impl Segment {
         (0..self.layout.ranks).for_each(|rank| self.ring_bell(rank));
     }
 
-    /// Ends the communicator for all ranks, unless somebody has done so before.
+    /// Ends the communicator for all ranks, unless it has ended already.
     pub(crate) fn break_up(&self, reason: Reason, rank: usize) {
         let word = reason as u32 | (rank as u32) << 8;
         for place in [&self.header().broken, &self.broken] {
@@ -409,17 +414,18 @@ impl Segment {
         Some(reason.failure(rank))
     }
 
-    /// This rank ends in good order.
+    /// Records that this rank ends normally.
     pub(crate) fn leave(&self) {
         self.control(self.rank).left.store(1, Ordering::Release);
         self.ring_all();
     }
 
-    /// Comes to a point where all ranks meet, and waits for the others.
+    /// Meets the other ranks: waits until all of them get here.
     pub(crate) fn meet(&self) -> Result {
         let step = self.step.fetch_add(1, Ordering::Relaxed) + 1;
         self.control(self.rank).step.store(step, Ordering::Release);
-        // Only the last one wakes the others, each of which would look in vain before. The count is whatever others wrote there.
+        // Only the last rank wakes the others; earlier wake-ups would be wasted. The count may be anything
+        // that others wrote there.
         if self.header().met.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == step * self.layout.ranks as u64
         {
             (0..self.layout.ranks).filter(|&rank| rank != self.rank).for_each(|rank| self.ring_bell(rank));
@@ -444,13 +450,13 @@ impl Segment {
         }
     }
 
-    /// Whether a rank will do nothing more: its process is gone, or it has left.
+    /// Whether a rank will do nothing more, because its process is gone or it has left.
     fn is_gone(&self, rank: usize) -> Option<Gone> {
         let control = self.control(rank);
         if control.left.load(Ordering::Acquire) != 0 {
             return Some(Gone::Left);
         }
-        // A rank holds the lock before it says that it has joined.
+        // A rank takes the lock before it marks itself as joined.
         let joined = control.joined.load(Ordering::Acquire) != 0;
         match is_locked(&self.file, rank) {
             Ok(false) if joined && rank != self.rank => Some(Gone::Died),
@@ -461,7 +467,7 @@ impl Segment {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Segment {
-    /// The first rank of two, the second of which is gone, and looks for nobody for long.
+    /// The first rank of two. The second is gone, and the first checks for it soon.
     pub(crate) fn alone_of_two() -> Result<Self> {
         let name = crate::id::Id::fresh()?.socket()?;
         let open = |rank| Segment::open(&name, rank, 2, Deadline::after(Duration::from_secs(60)), &|| false);
@@ -475,15 +481,16 @@ impl Segment {
         Ok(first)
     }
 
-    /// Writes as any rank may, wherever it likes.
+    /// Writes anywhere, as any rank could.
     pub(crate) fn scribble(&self, at: usize, bytes: &[u8]) {
         for (at, byte) in (at..self.mapping.bytes).zip(bytes) {
-            // SAFETY: the byte is one of the mapping, in which nothing but this rank reads, byte by byte or by atomics.
+            // SAFETY: the byte is in the mapping, which only this rank reads, byte by byte or through
+            // atomics.
             unsafe { self.at(at).as_ptr().write_volatile(*byte) };
         }
     }
 
-    /// Makes it as it was before anybody wrote nonsense.
+    /// Restores the state from before anything was overwritten.
     pub(crate) fn mend(&self) {
         let words = self.layout.slot(0, 0);
         self.scribble(0, &vec![0; words]);
@@ -497,7 +504,7 @@ impl Segment {
         self.step.store(0, Ordering::SeqCst);
     }
 
-    /// Where the parts begin that others write to: the header, both control blocks, and both rings.
+    /// The offsets of the parts that others write to: the header, both control blocks, and both rings.
     pub(crate) fn parts(&self) -> [usize; 7] {
         let [first, second] = [0, 1].map(|rank| self.layout.control(rank));
         let (slot, out, back) = (self.layout.slot(1, 0), self.layout.ring(0, 1), self.layout.ring(1, 0));
@@ -505,7 +512,7 @@ impl Segment {
     }
 }
 
-/// What has become of a rank.
+/// How a rank ended.
 #[derive(Debug, Clone, Copy)]
 enum Gone {
     Left,
@@ -515,13 +522,14 @@ enum Gone {
 /// One wait for other ranks.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    /// Those that were found to be gone. What they did before is seen by the next look at what is waited for.
+    /// Ranks that were found to be gone. The next poll sees what they did before that.
     gone: Ranks,
 }
 
 impl Waiting {
-    /// Sleeps until the bell is not `bell` any more, or for a while, and then looks whether any of `ranks` is gone: if one was gone
-    /// before the last look, that ends the communicator. In the rendezvous, one that has left does not.
+    /// Sleeps while the bell is `bell`, or for a while, and then checks whether any of `ranks` is gone. A
+    /// rank that was gone at the previous check already ends the communicator, except that during the
+    /// rendezvous a rank may have left.
     pub(crate) fn sleep(&mut self, segment: &Segment, bell: u32, ranks: Ranks, rendezvous: bool) -> Result {
         self.sleep_by(segment, ranks, rendezvous, || {
             let control = segment.control(segment.rank);
@@ -532,7 +540,7 @@ impl Waiting {
         })
     }
 
-    /// As [`sleep`](Self::sleep), in another way, which says whether anything has happened.
+    /// Like [`sleep`](Self::sleep), but sleeps with `sleep`, which returns whether anything happened.
     fn sleep_by(
         &mut self,
         segment: &Segment,
@@ -549,7 +557,7 @@ impl Waiting {
             return Err(match segment.is_gone(rank) {
                 Some(Gone::Left) => {
                     segment.break_up(Reason::Failed, segment.rank);
-                    Failure::remote(format!("rank {rank} has ended, and does not take part any more"))
+                    Failure::remote(format!("rank {rank} has ended, and takes no further part"))
                 }
                 _ => {
                     segment.break_up(Reason::Died, rank);
@@ -579,7 +587,7 @@ fn all(ranks: usize) -> Ranks {
 }
 
 fn byte_lock(rank: usize) -> libc::flock {
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
@@ -598,20 +606,20 @@ fn lock(file: &File, rank: usize) -> io::Result<()> {
     }
 }
 
-/// Whether another descriptor has locked a rank's byte.
+/// Whether another descriptor holds the lock on a rank's byte.
 fn is_locked(file: &File, rank: usize) -> io::Result<bool> {
     let mut lock = byte_lock(rank);
-    // SAFETY: the descriptor is the file's, and the lock is a place to write to.
+    // SAFETY: the descriptor is the file's, and the lock is valid for writes.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(lock.l_type != libc::F_UNLCK as libc::c_short),
     }
 }
 
-/// Sleeps as long as the word is `value`, for `limit` at most. False if nobody has woken it.
+/// Sleeps while the word is `value`, for at most `limit`. False if it was not woken.
 fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) -> bool {
     let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
-    // SAFETY: the word and the time are there during the call.
+    // SAFETY: the word and the time are valid during the call.
     let code = unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit, 0, 0)
     };
@@ -619,7 +627,7 @@ fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) -> bool {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the word is there.
+    // SAFETY: the word is valid.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
 }
 
@@ -744,7 +752,7 @@ mod tests {
             let (second, _role) = open(&name, 1, 3).unwrap();
             drop(second);
             let later = open(&name, 1, 3);
-            // The first one may have missed it by now, and let nobody in any more.
+            // The first rank may have noticed by now, and may accept no more ranks.
             if let Err(later) = later {
                 assert_eq!(later.code, ncclResult_t::ncclInvalidUsage, "also if that rank is gone");
             }

@@ -1,7 +1,8 @@
 //! Transfers between two ranks: messages through the ring of the ordered pair.
 //!
-//! All transfers of a batch go on at once, those with one peer in one direction in their order, so that no order in which a program names
-//! them can make two ranks wait for each other. A message is a header, which says what it is, and its bytes.
+//! All transfers of a batch progress at once; those with one peer in one direction keep their order. So two
+//! ranks never wait for each other, in whatever order a program lists them. A message is a header, which
+//! describes it, and its bytes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -11,18 +12,18 @@ use crate::collective::Machine;
 use crate::error::{Failure, Result};
 use crate::segment::{Ranks, Reason, Segment, Waiting, set};
 
-/// Bytes before each message: how many follow, and of what type they are.
+/// The size of a message's header: the number of bytes that follow, and their type.
 const HEADER: usize = 16;
 
 /// The messages of one direction to or from one peer.
 struct Lane {
     peer: usize,
     sends: bool,
-    /// What is left; the first one is under way.
+    /// The messages left; the first one is in transit.
     messages: VecDeque<Transfer>,
-    /// The header of the first one has gone through.
+    /// Whether the first one's header has passed.
     is_open: bool,
-    /// How many bytes of it have.
+    /// How many bytes of the first one have passed.
     done: usize,
 }
 
@@ -68,7 +69,7 @@ pub(crate) unsafe fn run(machine: &Machine, transfers: &[Transfer]) -> Result {
 }
 
 impl Lane {
-    /// Moves what can be moved now. Says whether anything was.
+    /// Moves what can be moved now. Returns whether it moved anything.
     ///
     /// # Safety
     /// As [`run`].
@@ -83,20 +84,22 @@ impl Lane {
                 (counts.written.load(Ordering::Acquire), counts.read.load(Ordering::Acquire));
             let filled = written.wrapping_sub(read) as usize;
             if filled > ring.size {
-                return Err(Failure::remote(format!("what rank {} has written makes no sense", self.peer)));
+                return Err(Failure::remote(format!("rank {} has written invalid data", self.peer)));
             }
             let room = if self.sends { ring.size - filled } else { filled };
             let place = if self.sends { written } else { read };
             let count = if self.is_open {
                 let rest = message.bytes() - self.done;
-                // Both sides would follow each other in ever smaller pieces. The other side can always go on: one of the two has more.
+                // Otherwise both sides would follow each other in ever smaller pieces. This cannot block: one
+                // of the two sides always has enough.
                 if room < rest.min(ring.size / 2) {
                     break;
                 }
                 let (start, most) = ring.piece(place);
                 let count = room.min(most).min(rest);
                 let device = message.address.offset(self.done);
-                // SAFETY: the piece lies in the ring, and the counts say that it is this side's; the caller vouches for the address.
+                // SAFETY: the piece lies in the ring, and the counts say that it belongs to this side; the
+                // caller vouches for the address.
                 unsafe {
                     match self.sends {
                         true => machine.copies.copy(start, device, count)?,
@@ -141,7 +144,7 @@ fn header(message: &Transfer) -> [u8; HEADER] {
     header
 }
 
-/// Whether a message is what its receiver expects.
+/// Checks that a message is what its receiver expects.
 fn compare(segment: &Segment, message: &Transfer, sent: [u8; HEADER], expected: [u8; HEADER]) -> Result {
     if sent == expected {
         return Ok(());
@@ -149,7 +152,7 @@ fn compare(segment: &Segment, message: &Transfer, sent: [u8; HEADER], expected: 
     segment.break_up(Reason::Disagree, segment.rank);
     let count = sent.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
     Err(Failure::usage(format!(
-        "rank {} sends {count} elements, and rank {} receives {}; or their types differ",
+        "rank {} sends {count} elements and rank {} receives {}, or their types differ",
         message.peer, segment.rank, message.count
     )))
 }
@@ -161,16 +164,16 @@ struct Ring {
 }
 
 impl Ring {
-    /// Where a place in the stream of bytes lies, and how many bytes follow there without a break.
+    /// The address of a position in the byte stream, and how many bytes follow it contiguously.
     fn piece(&self, place: u64) -> (*mut u8, usize) {
         let at = place as usize & (self.size - 1);
-        // SAFETY: it is inside.
+        // SAFETY: the offset is inside the ring.
         (unsafe { self.bytes.add(at) }, self.size - at)
     }
 
     fn write(&self, place: u64, header: &[u8; HEADER]) {
         for (index, byte) in header.iter().enumerate() {
-            // SAFETY: there is one byte at least, and the counts say that it is this side's.
+            // SAFETY: there is at least one byte, and the counts say that it belongs to this side.
             unsafe { self.piece(place.wrapping_add(index as u64)).0.write(*byte) };
         }
     }

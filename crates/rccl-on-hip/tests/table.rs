@@ -1,4 +1,5 @@
-//! The table as C sees it: what it has, what bad calls return, and what no safe crate calls.
+//! The table as C sees it: its contents, results of bad calls, and functions that the safe crate does not
+//! call.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -41,7 +42,7 @@ fn last_error(comm: ncclComm_t) -> String {
     unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned()
 }
 
-/// A communicator of so many devices, each with a stream and memory for 16 floats.
+/// A communicator of several devices, each with a stream and memory for 16 floats.
 struct Ranks {
     comms: Vec<ncclComm_t>,
     streams: Vec<Stream>,
@@ -156,7 +157,7 @@ fn foreign_and_stale_handles_are_errors() {
     assert_eq!(call!(ncclAllReduce(memory, memory, 1, Type::ncclInt, Op::ncclSum, comm, absurd)), ARGUMENT);
     assert_eq!(reduce(null_mut(), 0, Type::ncclInt, Op::ncclSum), OK);
     assert_eq!(call!(ncclGroupEnd()), USAGE);
-    // After all that, it works.
+    // It still works after that.
     assert_eq!(ranks.all_reduce(0), OK);
     assert_eq!(ranks.values(0), 1.5);
 }
@@ -329,7 +330,7 @@ fn ranks_that_are_made_in_a_group_begin_at_its_end() {
         let mut config = ncclConfig_t { size: size_of::<ncclConfig_t>(), ..ncclConfig_t::default() };
         (config.magic, config.blocking) = (0xcafe_beef, 0);
         assert_eq!(call!(ncclCommInitRankConfig(comm, 2, id, rank as c_int, &mut config)), OK);
-        // A program that waits for this one here, before it makes the next, must not wait for ever.
+        // A program may wait for this communicator before it makes the next. It must not wait for ever.
         assert_eq!(ask(*comm), OK);
         assert_eq!(call!(ncclCommCount(*comm, &mut 0)), USAGE);
     }
@@ -365,7 +366,7 @@ fn a_simulated_group_is_estimated_and_ends() {
     assert!(info.estimatedTime > 0.0);
     assert_eq!(call!(ncclGroupEnd()), USAGE, "it has ended");
     assert_eq!((ranks.values(0), ranks.values(1)), (1.5, 1.5));
-    // What is refused is refused there, too, and the group ends.
+    // The same arguments are refused in a group, and the group ends.
     assert_eq!(call!(ncclGroupStart()), OK);
     assert_eq!(call!(ncclSend(null(), 3, Type::ncclInt, 0, ranks.comms[0], null_mut())), ARGUMENT);
     assert_eq!(call!(ncclGroupSimulateEnd(&mut info)), ARGUMENT);
@@ -382,7 +383,7 @@ fn a_bias_is_asked_for_and_all_ranks_have_one() {
         call!(ncclAllReduceWithBias(memory, memory, 8, Type::ncclFloat, Op::ncclSum, comm, stream, bias))
     };
     assert_eq!(with_bias(0, null()), ARGUMENT);
-    // What is received may be the bias.
+    // The memory to receive may also be the bias.
     let own = [0, 1].map(|rank| ranks.address(rank).cast_const());
     assert_eq!((with_bias(0, own[0]), with_bias(1, own[1])), (OK, OK));
     for rank in [0, 1] {
@@ -390,7 +391,7 @@ fn a_bias_is_asked_for_and_all_ranks_have_one() {
         let values = ranks.memory[rank].to_vec(&ranks.streams[rank]).unwrap();
         assert_eq!((values[7], values[8]), (4.5, 1.5));
     }
-    // The other one calls a sum without.
+    // The other one calls a sum without a bias.
     assert_eq!(with_bias(0, own[0]), OK);
     let (memory, comm, stream) = (ranks.address(1), ranks.comms[1], ranks.streams[1].as_raw());
     let plain = call!(ncclAllReduce(memory, memory, 8, Type::ncclFloat, Op::ncclSum, comm, stream));

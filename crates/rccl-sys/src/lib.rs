@@ -1,15 +1,16 @@
 //! Raw bindings to AMD's RCCL: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the headers of RCCL 2.13 and 2.27 in one; nothing that both have changed
-//! its layout. [`Table`] has every function that either declares. Nothing is linked: [`Table::load`] opens the vendor's
-//! library when the program runs, and an implementation inside the process fills a table through [`Builder`]. A function
-//! that the implementation lacks is a stub that returns `ncclInternalError`, because RCCL has no code for "not
-//! supported", so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] merges the types and constants of the headers of RCCL 2.13 and 2.27; nothing that both have
+//! changed its layout. [`Table`] has every function that either declares. Nothing is linked: [`Table::load`]
+//! opens the vendor's library at run time, and an implementation in the process fills a table through
+//! [`Builder`]. Functions that the implementation lacks are stubs that return `ncclInternalError`, because
+//! RCCL has no code for "not supported". So calls through the table need no branch; [`Table::has`] tells the
+//! two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
-//! HIP's types are those of [`hip_sys`].
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value. HIP's types are those of [`hip_sys`].
 //!
-//! This crate makes nothing safe: each function's contract is the one in the vendor's documentation.
+//! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
 
 use std::ffi::{c_int, c_void};
@@ -47,12 +48,12 @@ pub mod bindings;
 )]
 mod table;
 
-/// Functions that AMD's RCCL does not have and that implementations inside the process may offer; there are none yet.
+/// Functions that AMD's RCCL lacks and implementations in the process may offer. There are none yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {}
 
 impl Extensions {
-    /// None of them.
+    /// No extensions.
     pub const NONE: Extensions = Extensions {};
 }
 
@@ -73,17 +74,18 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "RCCL",
     variable: "FERROCM_RCCL_LIBRARY",
     names: if cfg!(windows) { &["rccl.dll"] } else { &["librccl.so.1", "librccl.so"] },
     required: c"ncclCommInitRank",
-    // The numbers in the file's name count ROCm releases.
+    // The numbers in the file name count ROCm releases.
     versioning: sys_load::Versioning::Ask(library_version),
     unsupported: "returns `ncclInternalError`: RCCL has no code for \"not supported\"",
 }
 
-/// Asks RCCL for its version, which it knows as a constant: no GPU is looked at.
+/// Asks RCCL for its version. It is a constant, so this needs no GPU.
 fn library_version(library: &Library) -> Option<Version> {
     let function = library.symbol(c"ncclGetVersion")?;
     // SAFETY: the symbol has had this signature in every version.
@@ -96,7 +98,8 @@ fn library_version(library: &Library) -> Option<Version> {
     if status == ncclResult_t::ncclSuccess { version_of_code(code) } else { None }
 }
 
-/// The version in a number that RCCL writes as major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the first.
+/// Decodes RCCL's version number: major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the major
+/// version.
 fn version_of_code(code: c_int) -> Option<Version> {
     let code = u32::try_from(code).ok().filter(|code| *code >= 1_000)?;
     let first = if code < 10_000 { 1_000 } else { 10_000 };

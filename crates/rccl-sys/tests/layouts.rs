@@ -1,4 +1,4 @@
-//! The bindings against what a C compiler makes of the headers of every version.
+//! Compares the bindings with a C compiler's view of the headers of every version.
 
 #[rustfmt::skip]
 #[allow(unused_imports, unused_macros, clippy::all, reason = "generated")]

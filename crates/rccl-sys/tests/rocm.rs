@@ -1,4 +1,4 @@
-//! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -6,8 +6,8 @@ use std::ptr::{null, null_mut};
 use rccl_sys::{Source, Table, Version, ncclResult_t};
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release's version of RCCL by its headers' package, and by its own counting. 5.2 has none in Debian, and 6.4 none
-/// of its own.
+/// Each release, with the version of RCCL in the name of its headers' package and in its own counting. Debian
+/// has no package for 5.2, and no separate one for 6.4.
 const VERSIONS: [(&str, (&str, Version)); 2] =
     [("5.7", ("5.4.3", Version::new(2, 13, 4))), ("7.2", ("7.2.4", Version::new(2, 27, 7)))];
 
@@ -41,7 +41,7 @@ fn without_a_gpu_there_is_no_communicator() {
     }
     let table = Table::load().unwrap();
     let mut communicator = null_mut();
-    // SAFETY: there is a place for the one communicator that is asked for; a null list means the first devices.
+    // SAFETY: there is a place for the one requested communicator, and a null list means the first devices.
     let status = unsafe { (table.ncclCommInitAll)(&mut communicator, 1, null()) };
     assert_eq!(status, ncclResult_t::ncclUnhandledCudaError);
     assert_eq!(format!("{status:?}"), "ncclUnhandledCudaError");

@@ -16,17 +16,17 @@ use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::table;
 
-/// Names a communicator that is about to be made, to all of its ranks (`ncclUniqueId`). One rank [makes](Self::new) it, and gives its bytes to
-/// the others.
+/// Identifies a communicator that is about to be made (`ncclUniqueId`). One rank [makes](Self::new) it and
+/// gives its bytes to the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "ncclUniqueId")]
 pub struct UniqueId([u8; UniqueId::SIZE]);
 
 impl UniqueId {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub const SIZE: usize = size_of::<ncclUniqueId>();
 
-    /// A new one, made by the RCCL that serves the device (`ncclGetUniqueId`).
+    /// A new id, made by the RCCL that serves the device (`ncclGetUniqueId`).
     ///
     /// # Errors
     /// [`Error::Unavailable`] if there is none, else [`Error::Rccl`].
@@ -37,18 +37,18 @@ impl UniqueId {
 
     fn of_table(table: &'static Table) -> Result<Self> {
         let mut id = ncclUniqueId::default();
-        // SAFETY: the id is a place to write to.
+        // SAFETY: the id is valid for writes.
         let code = unsafe { (table.ncclGetUniqueId)(&raw mut id) };
         check(table, null_mut(), "ncclGetUniqueId", code)?;
         Ok(Self(id.internal.map(|byte| byte as u8)))
     }
 
-    /// The bytes, for other processes.
+    /// Its bytes, for other processes.
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         self.0
     }
 
-    /// An id by its bytes. Those that are none are an error of the communicator that is made with them.
+    /// An id from its bytes. Invalid bytes fail when a communicator is created with them.
     pub fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
         Self(bytes)
     }
@@ -60,12 +60,12 @@ impl UniqueId {
 
 impl fmt::Debug for UniqueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The bytes themselves are for the ranks alone.
+        // The bytes are a secret of the ranks, so this shows a hash.
         write!(f, "UniqueId({}…)", &blake3::hash(&self.0).to_hex()[..16])
     }
 }
 
-/// How communicators are made, and how long they wait.
+/// Options for making communicators, and their time limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     limit: Duration,
@@ -80,30 +80,32 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A minute, and [`Communicator::new`] waits.
+    /// A limit of one minute; [`Communicator::new`] waits for the other ranks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How long the ranks wait for each other when they come together, and at most for an operation to be accepted. A communicator that is
-    /// dropped waits as long for its operations before it aborts them. Up to RCCL 2.13, which has no calls that do not block, the library
-    /// waits as long as it likes.
+    /// How long the ranks wait for each other when they come together, and at most for an operation to be
+    /// accepted. A dropped communicator waits as long for its operations before it aborts them. RCCL up to
+    /// 2.13 has no non-blocking calls and ignores this limit.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Tells ranks that share a GPU apart, where the library asks for that: RCCL up to 2.13 (`ncclCommInitRankMulti`). Each rank of a GPU has
-    /// another number. Of several ranks that are made together, those of one device get numbers from this one on. Our own implementation lets
-    /// ranks share a GPU without; later releases of AMD's do not at all. The library then waits for the other ranks as long as it likes.
+    /// Tells ranks that share a GPU apart, for libraries that require it: RCCL up to 2.13
+    /// (`ncclCommInitRankMulti`). Each rank of a GPU has its own number. If several ranks are made together,
+    /// those of one device get consecutive numbers from this one. Our own implementation lets ranks share a
+    /// GPU without it; later releases of AMD's library do not let them share at all. With this option, the
+    /// library waits for the other ranks without a limit.
     #[doc(alias = "ncclCommInitRankMulti")]
     pub fn virtual_id(mut self, id: u32) -> Self {
         self.virtual_id = Some(id);
         self
     }
 
-    /// Whether making a communicator waits for the other ranks. If it does not, [`Communicator::is_ready`] tells, and
-    /// [`Communicator::wait_until_ready`] waits.
+    /// Whether making a communicator waits for the other ranks. If not, use [`Communicator::is_ready`] to
+    /// ask, or [`Communicator::wait_until_ready`] to wait.
     pub fn wait(mut self, wait: bool) -> Self {
         self.waits = wait;
         self
@@ -112,32 +114,36 @@ impl Options {
 
 /// One rank of a group of GPUs that work together (`ncclComm_t`).
 ///
-/// A handle; clones are the same rank. Operations go to a [`Stream`] of its device and return at once: they begin when everything before them
-/// on the stream is done and all ranks have come to the same operation, and what follows on the stream waits for them. Buffers keep their
-/// order and live as long as they are needed, as with any other work of the crate `hip`.
+/// This is a handle; clones are the same rank. Operations go to a [`Stream`] of its device and return at
+/// once. An operation begins when everything before it on the stream is done and all ranks have reached it;
+/// later work on the stream waits for it. Buffers are ordered and kept alive as for any other work of the
+/// crate `hip`.
 ///
-/// # Who calls what
-/// All ranks call the same operations of a communicator, in the same order. One thread may serve several ranks: it puts an operation of all
-/// of them into one [`Group`](crate::Group). So it does not matter which rank's turn is first.
+/// # Calling order
+/// All ranks call the same operations of a communicator, in the same order. A thread that serves several
+/// ranks puts the operation of all of them into one [`Group`](crate::Group), so that none waits for one that
+/// comes later.
 ///
-/// On a stream that is [captured](hip::Device::capture), an operation becomes part of the graph, which keeps this communicator: it is done
-/// each time that the graph runs. The order of launches counts as that of calls.
+/// On a stream that is [captured](hip::Device::capture), an operation becomes part of the graph, which keeps
+/// this communicator. It runs each time that the graph runs. The order of launches then counts as the order
+/// of calls.
 ///
 /// # Failure
-/// Operations that have been enqueued fail behind the program's back, when another rank dies or aborts: the stream goes on, and what it
-/// received is of unspecified value. [`wait`](Self::wait) waits for a stream *and* for that news, with a time limit; [`check`](Self::check)
-/// asks without waiting.
+/// An operation can fail after it was enqueued, if another rank dies or aborts. The stream continues; the
+/// received values are unspecified. [`wait`](Self::wait) waits for a stream *and* reports such a failure,
+/// with a time limit; [`check`](Self::check) asks without waiting.
 ///
 /// # Drop
-/// The last handle waits until the streams that the communicator was used on are done, for [`Options::limit`] at most, and aborts
-/// what is not done by then (`ncclCommDestroy`, `ncclCommAbort`). Graphs with its operations count as handles.
+/// The last handle waits until the streams that used the communicator are done, for at most
+/// [`Options::limit`]. It then aborts what is not done (`ncclCommDestroy`, `ncclCommAbort`). A graph with its
+/// operations counts as a handle.
 #[derive(Clone)]
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
     inner: Arc<Inner>,
 }
 
-/// What all handles of a rank share.
+/// The state that all handles of a rank share.
 pub(crate) struct Inner {
     pub(crate) table: &'static Table,
     device: Device,
@@ -149,19 +155,19 @@ pub(crate) struct Inner {
 struct State {
     /// None if it has been aborted.
     handle: Option<Handle>,
-    /// Rank and number of ranks, once they are known.
+    /// Rank and number of ranks, once known.
     place: Option<(usize, usize)>,
-    /// Where operations may still run.
+    /// Streams on which operations may still run.
     streams: Vec<Stream>,
 }
 
 #[derive(Clone, Copy)]
 struct Handle(ncclComm_t);
 
-// SAFETY: RCCL's communicators are tied to no thread; one call at a time uses this one.
+// SAFETY: RCCL's communicators are not tied to a thread, and only one call at a time uses this one.
 unsafe impl Send for Handle {}
 
-/// How often something is looked at while it is waited for.
+/// The intervals of a polling loop.
 struct Pace(Instant, Duration);
 
 impl Pace {
@@ -169,7 +175,7 @@ impl Pace {
         Self(Instant::now(), Duration::from_micros(20))
     }
 
-    /// Sleeps a little longer each time. False if the time is over.
+    /// Sleeps a little longer each time. False if the time is up.
     fn go_on(&mut self, limit: Duration) -> bool {
         if self.0.elapsed() >= limit {
             return false;
@@ -180,7 +186,7 @@ impl Pace {
     }
 }
 
-/// What `NCCL_CONFIG_INITIALIZER` makes, for calls that do not block.
+/// The value of `NCCL_CONFIG_INITIALIZER`, for non-blocking calls.
 fn config() -> ncclConfig_t {
     const UNDEFINED: i32 = i32::MIN;
     ncclConfig_t {
@@ -202,7 +208,7 @@ fn config() -> ncclConfig_t {
     }
 }
 
-/// Turns a code into an error, but for that of something that goes on.
+/// Turns a code into an error, unless it means "in progress".
 pub(crate) fn check(
     table: &Table,
     comm: ncclComm_t,
@@ -215,9 +221,10 @@ pub(crate) fn check(
     Err(Error::Rccl { operation, code, text: text(table, comm, code) })
 }
 
-/// What the library says about a failure.
+/// The library's text for a failure.
 fn text(table: &Table, comm: ncclComm_t, code: ncclResult_t) -> String {
-    // SAFETY: the function takes any handle that is live, or none, and returns a text that lives until the next call on this thread.
+    // SAFETY: the function takes any handle that is live, or none, and returns a text that lives until the
+    // next call on this thread.
     let last = unsafe { (table.ncclGetLastError)(comm).as_ref() }.filter(|_| table.has("ncclGetLastError"));
     // SAFETY: as above; the other text lives as long as the library.
     let text = last.map(|text| unsafe { CStr::from_ptr(text) }).filter(|text| !text.is_empty());
@@ -227,17 +234,18 @@ fn text(table: &Table, comm: ncclComm_t, code: ncclResult_t) -> String {
 }
 
 impl Communicator {
-    /// A rank for each device, all in this process, in the devices' order (`ncclCommInitRankConfig` in a group).
+    /// Makes one rank per device, all in this process, in the order of the devices (`ncclCommInitRankConfig`
+    /// in a group).
     ///
     /// # Errors
-    /// [`Error::Size`] without a device, [`Error::Unavailable`], [`Error::OtherCommunicator`] if the devices belong to two libraries,
-    /// [`Error::Rccl`], and [`Error::TimedOut`].
+    /// [`Error::Size`] without a device, [`Error::Unavailable`], [`Error::OtherCommunicator`] if the devices
+    /// belong to two libraries, [`Error::Rccl`], and [`Error::TimedOut`].
     #[doc(alias = "ncclCommInitAll")]
     pub fn all(devices: &[Device]) -> Result<Vec<Self>> {
         Self::all_with(devices, Options::default())
     }
 
-    /// As [`all`](Self::all), with options.
+    /// Like [`all`](Self::all), with options.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -250,21 +258,21 @@ impl Communicator {
         Self::start_all(&ranks, &id, devices.len(), options)
     }
 
-    /// Rank `rank` of `size`, on a device; every other rank is made elsewhere with the same id (`ncclCommInitRankConfig`). Blocks until
-    /// all have come.
+    /// Makes rank `rank` of `size` on a device. Every other rank is made elsewhere with the same id
+    /// (`ncclCommInitRankConfig`). Blocks until all ranks have joined.
     ///
-    /// A thread that makes several ranks uses [`some`](Self::some), or [`Options::wait`].
+    /// To make several ranks on one thread, use [`some`](Self::some) or [`Options::wait`].
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Size`], [`Error::Unavailable`], [`Error::Rccl`], [`Error::Failed`] if the ranks do not fit together, and
-    /// [`Error::TimedOut`].
+    /// [`Error::Rank`], [`Error::Size`], [`Error::Unavailable`], [`Error::Rccl`], [`Error::Failed`] if the
+    /// ranks disagree, and [`Error::TimedOut`].
     #[doc(alias = "ncclCommInitRank")]
     #[doc(alias = "ncclCommInitRankConfig")]
     pub fn new(device: &Device, id: &UniqueId, rank: usize, size: usize) -> Result<Self> {
         Self::with(device, id, rank, size, Options::default())
     }
 
-    /// As [`new`](Self::new), with options.
+    /// Like [`new`](Self::new), with options.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -273,7 +281,7 @@ impl Communicator {
         ranks.pop().ok_or(Error::Size { operation: "Communicator::new", size: 0 })
     }
 
-    /// Those ranks of a communicator of `size` ranks that are served by this thread, each with its device.
+    /// Makes those ranks of a communicator of `size` ranks that this thread serves, each on its device.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -317,7 +325,7 @@ impl Communicator {
                 let virtual_id = i32::try_from(u64::from(first) + before as u64);
                 let virtual_id =
                     virtual_id.map_err(|_| Error::Size { operation: MULTI, size: first as usize })?;
-                // SAFETY: the handle is a place to write to.
+                // SAFETY: the handle is valid for writes.
                 let code = unsafe {
                     (table.ncclCommInitRankMulti)(handle, count, id.raw(), *rank as i32, virtual_id)
                 };
@@ -330,12 +338,12 @@ impl Communicator {
                 };
                 check(table, null_mut(), "ncclCommInitRankConfig", code)
             } else {
-                // SAFETY: the handle is a place to write to.
+                // SAFETY: the handle is valid for writes.
                 let code = unsafe { (table.ncclCommInitRank)(handle, count, id.raw(), *rank as i32) };
                 check(table, null_mut(), "ncclCommInitRank", code)
             }
         };
-        // In a group even if it is one: all that RCCL does not want to block in it does at the end.
+        // Use a group even for one rank: RCCL then blocks only at the end of the group.
         let mut handles: Vec<ncclComm_t> = vec![null_mut(); ranks.len()];
         let started =
             in_group(table, || handles.iter_mut().enumerate().try_for_each(|(at, handle)| start(at, handle)));
@@ -366,12 +374,12 @@ impl Communicator {
         &self.inner
     }
 
-    /// The device whose streams and memory it works with.
+    /// The device whose streams and memory it uses.
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
 
-    /// Which RCCL serves it: the name and version of the implementation, or the path of the library.
+    /// The RCCL in use: the name and version of the implementation, or the path of the library.
     pub fn implementation(&self) -> String {
         let table = self.inner.table;
         match (table.implementation(), table.path()) {
@@ -399,24 +407,24 @@ impl Communicator {
         Ok(self.inner.place("ncclCommCount")?.1)
     }
 
-    /// Whether all ranks have come together, without waiting.
+    /// Whether all ranks have joined, without waiting.
     ///
     /// # Errors
-    /// [`Error::Failed`] if they will not, [`Error::Aborted`].
+    /// [`Error::Failed`] if they never will, [`Error::Aborted`].
     pub fn is_ready(&self) -> Result<bool> {
         self.inner.is_settled(&mut self.inner.lock(), "is_ready")
     }
 
-    /// Blocks until all ranks have come together, for [`Options::limit`] at most.
+    /// Blocks until all ranks have joined, for at most [`Options::limit`].
     ///
     /// # Errors
-    /// [`Error::Failed`] if they will not, [`Error::TimedOut`], [`Error::Aborted`].
+    /// [`Error::Failed`] if they never will, [`Error::TimedOut`], [`Error::Aborted`].
     pub fn wait_until_ready(&self) -> Result<()> {
         self.inner.settle("wait_until_ready")
     }
 
-    /// Whether the communicator is well: an error if another rank is gone, or something else has ended it
-    /// (`ncclCommGetAsyncError`).
+    /// Checks that the communicator still works. Fails if another rank is gone, or something else has ended
+    /// it (`ncclCommGetAsyncError`).
     ///
     /// # Errors
     /// [`Error::Failed`], [`Error::Aborted`].
@@ -426,11 +434,13 @@ impl Communicator {
         self.is_ready().map(drop)
     }
 
-    /// Blocks until everything on a stream is done, and the communicator is known to be well. If it is not, or the stream is not done
-    /// within `limit`, the communicator is aborted, so that the stream goes on.
+    /// Blocks until everything on a stream is done and the communicator is known to have succeeded. If it has
+    /// failed, or the stream is not done within `limit`, the communicator is aborted, so that the stream
+    /// continues.
     ///
     /// # Errors
-    /// [`Error::Failed`], [`Error::TimedOut`], [`Error::Aborted`], [`Error::Hip`] with what the stream has failed with.
+    /// [`Error::Failed`], [`Error::TimedOut`], [`Error::Aborted`], [`Error::Hip`] with the failure of the
+    /// stream.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
         let mut pace = Pace::new();
         loop {
@@ -451,26 +461,26 @@ impl Communicator {
         }
     }
 
-    /// Gives up everything that has been enqueued and is not done, on all ranks, and ends the communicator (`ncclCommAbort`). Streams go
-    /// on. Doing it twice is no error.
+    /// Drops all enqueued operations that are not done, on all ranks, and ends the communicator
+    /// (`ncclCommAbort`). Streams continue. Calling it twice is not an error.
     ///
     /// # Errors
     /// [`Error::Rccl`].
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(&self) -> Result<()> {
-        // A call on another thread that waits for something gives way.
+        // Calls waiting on other threads see this and return.
         self.inner.aborts.store(true, Ordering::Release);
         self.inner.abort(&mut self.inner.lock())
     }
 }
 
-/// Runs calls in a group of RCCL's, which is ended whatever becomes of them.
+/// Runs calls in an RCCL group, and ends the group even if they fail.
 pub(crate) fn in_group(table: &Table, calls: impl FnOnce() -> Result<()>) -> Result<()> {
     // SAFETY: the function takes nothing, and the group was started on this thread.
     in_group_ended_by(table, "ncclGroupEnd", calls, || unsafe { (table.ncclGroupEnd)() })
 }
 
-/// As [`in_group`], ended by another function than `ncclGroupEnd`.
+/// Like [`in_group`], but ends the group with another function than `ncclGroupEnd`.
 pub(crate) fn in_group_ended_by(
     table: &Table,
     operation: &'static str,
@@ -520,7 +530,7 @@ impl Inner {
             return Err(Error::NotReady { operation });
         }
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: the handle is live, and the numbers are places to write to.
+        // SAFETY: the handle is live, and the numbers are valid for writes.
         unsafe {
             let code = (self.table.ncclCommUserRank)(handle, &raw mut rank);
             check(self.table, handle, "ncclCommUserRank", code)?;
@@ -532,11 +542,11 @@ impl Inner {
         Ok(place)
     }
 
-    /// Whether nothing is in progress any more. What has failed since is the error.
+    /// Whether nothing is in progress any more. An asynchronous failure is the error.
     fn is_settled(&self, state: &mut State, operation: &'static str) -> Result<bool> {
         let Some(Handle(handle)) = state.handle else { return Err(Error::Aborted { operation }) };
         let mut status = ncclResult_t::ncclSuccess;
-        // SAFETY: the handle is live, and the status is a place to write to.
+        // SAFETY: the handle is live, and the status is valid for writes.
         let code = unsafe { (self.table.ncclCommGetAsyncError)(handle, &raw mut status) };
         check(self.table, handle, "ncclCommGetAsyncError", code)?;
         match status {
@@ -549,11 +559,11 @@ impl Inner {
         }
     }
 
-    /// Waits until nothing is in progress any more.
+    /// Waits until nothing is in progress.
     pub(crate) fn settle(&self, operation: &'static str) -> Result<()> {
         let mut pace = Pace::new();
         loop {
-            // The lock is not held while this sleeps: another thread may abort.
+            // Do not hold the lock while sleeping: another thread may abort.
             if self.is_settled(&mut self.lock(), operation)? {
                 return Ok(());
             }
@@ -568,7 +578,7 @@ impl Inner {
         }
     }
 
-    /// Remembers that operations may run on a stream.
+    /// Records that operations may run on a stream.
     pub(crate) fn uses(&self, stream: &Stream) {
         let mut state = self.lock();
         if state.streams.contains(stream) {
@@ -583,24 +593,24 @@ impl Inner {
     fn abort(&self, state: &mut State) -> Result<()> {
         let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
         let _current = Current::set(&self.device)?;
-        // SAFETY: the handle was live, and nobody has it any more.
+        // SAFETY: the handle was live, and nothing else uses it.
         let code = unsafe { (self.table.ncclCommAbort)(handle) };
         check(self.table, null_mut(), "ncclCommAbort", code)
     }
 
-    /// Ends it when its operations are done, or aborts them.
+    /// Waits for its operations and ends it, or aborts them.
     fn close(&self, mut state: State) -> Result<()> {
         let mut pace = Pace::new();
         let is_done = |stream: &Stream| stream.is_done().unwrap_or(true);
         while state.handle.is_some() {
             match self.is_settled(&mut state, "drop") {
                 Err(_) => return self.abort(&mut state),
-                // Its ranks have not come together, and nobody waits for that any more.
+                // Its ranks have not joined, and nobody waits for that any more.
                 Ok(false) if state.streams.is_empty() => return self.abort(&mut state),
                 Ok(true) if state.streams.iter().all(is_done) => break,
                 Ok(_) if !pace.go_on(self.options.limit) => {
                     tracing::warn!(
-                        "a communicator is dropped whose operations are not done: they are aborted"
+                        "a communicator was dropped before its operations were done: they are aborted"
                     );
                     return self.abort(&mut state);
                 }
@@ -609,14 +619,14 @@ impl Inner {
         }
         let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
         let _current = Current::set(&self.device)?;
-        // SAFETY: the handle was live, and nobody has it any more.
+        // SAFETY: the handle was live, and nothing else uses it.
         let code = unsafe { (self.table.ncclCommDestroy)(handle) };
         check(self.table, null_mut(), "ncclCommDestroy", code)
     }
 }
 
 impl hip::GraphResource for Inner {
-    /// A launch waits for the other ranks' for [`Options::limit`] at most.
+    /// A launch waits for the other ranks' launches for at most [`Options::limit`].
     fn before_wait(&self, is_done: &dyn Fn() -> bool) {
         let mut pace = Pace::new();
         while !is_done() {
@@ -627,9 +637,9 @@ impl hip::GraphResource for Inner {
                 }
                 self.is_settled(&mut state, "drop").is_err()
             };
-            // The lock is not held while this sleeps: another thread may abort.
+            // Do not hold the lock while sleeping: another thread may abort.
             if failed || !pace.go_on(self.options.limit) {
-                tracing::warn!("a graph is dropped whose collectives are not done: they are aborted");
+                tracing::warn!("a graph was dropped before its collectives were done: they are aborted");
                 if let Err(error) = self.abort(&mut self.lock()) {
                     tracing::error!(%error, "aborting a communicator failed");
                 }
@@ -648,7 +658,7 @@ impl Drop for Inner {
         }
         let first = state.streams.first().map(Stream::is_done);
         if matches!(first, Some(Err(hip::Error::HostFunction))) {
-            // Here nothing can be waited for, least of all the stream that runs the function.
+            // Nothing may wait here, least of all for the stream that runs this function.
             let (device, options, aborts) = (self.device.clone(), self.options, AtomicBool::new(false));
             let rest = Self { table: self.table, device, options, state: Mutex::new(state), aborts };
             std::thread::spawn(move || drop(rest));

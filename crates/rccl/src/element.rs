@@ -1,12 +1,12 @@
-//! Types that RCCL knows, and what it does with them.
+//! The element types of RCCL, and its reductions.
 
 use hip::DeviceCopy;
 use rccl_sys::{ncclDataType_t, ncclRedOp_t};
 
-/// Types of elements that go between ranks, and are reduced.
+/// A type of elements that ranks can exchange and reduce.
 ///
 /// # Safety
-/// The type has the size and the meaning of its data type.
+/// The type has the size and meaning of its data type.
 #[diagnostic::on_unimplemented(
     message = "RCCL has no data type for `{Self}`",
     note = "8, 32 and 64-bit integers, floats, `half::f16`, `half::bf16`, `rccl::F8E4M3` and `rccl::F8E5M2` have one"
@@ -42,7 +42,8 @@ elements! {
     F8E5M2: ncclFloat8e5m2;
 }
 
-/// The bits of an 8-bit float with an exponent of 4 bits, in the device's format: on gfx942 the one with a single zero, else OCP's.
+/// The bits of an 8-bit float with an exponent of 4 bits, in the device's format: on gfx942 the one without a
+/// negative zero, elsewhere OCP's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct F8E4M3(pub u8);
@@ -52,12 +53,12 @@ pub struct F8E4M3(pub u8);
 #[repr(transparent)]
 pub struct F8E5M2(pub u8);
 
-// SAFETY: a byte under another name.
+// SAFETY: it reinterprets a byte.
 unsafe impl DeviceCopy for F8E4M3 {}
 // SAFETY: as above.
 unsafe impl DeviceCopy for F8E5M2 {}
 
-/// What becomes of the elements of all ranks.
+/// How the elements of all ranks are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "ncclRedOp_t")]
 pub enum Op {
@@ -65,16 +66,16 @@ pub enum Op {
     Sum,
     /// Their product.
     Product,
-    /// The least.
+    /// The smallest.
     Min,
-    /// The greatest.
+    /// The largest.
     Max,
-    /// Their sum divided by the number of ranks; cut off for integers.
+    /// Their sum divided by the number of ranks, truncated for integers.
     Average,
 }
 
 impl Op {
-    /// All of them.
+    /// All operators.
     pub const ALL: [Self; 5] = [Self::Sum, Self::Product, Self::Min, Self::Max, Self::Average];
 
     pub(crate) fn raw(self) -> ncclRedOp_t {

@@ -11,7 +11,7 @@ pub use launch::LaunchError;
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, named by operation, code and thing.
+/// Everything that can go wrong, with the operation, the code and the object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,12 +22,12 @@ pub enum Error {
         operation: &'static str,
         /// What it returned.
         code: ncclResult_t,
-        /// What `ncclGetLastError` says.
+        /// The text of `ncclGetLastError`.
         text: String,
     },
 
-    /// The communicator has failed after operations were enqueued: another rank is gone, or did something else. What was to be
-    /// received is of unspecified value.
+    /// The communicator failed after operations were enqueued: another rank is gone, or did something
+    /// different. Received values are unspecified.
     #[error("rank {rank} of {size}: the communicator has failed: {code:?}: {text}")]
     Failed {
         /// This rank.
@@ -36,30 +36,30 @@ pub enum Error {
         size: usize,
         /// What `ncclCommGetAsyncError` returned.
         code: ncclResult_t,
-        /// What `ncclGetLastError` says.
+        /// The text of `ncclGetLastError`.
         text: String,
     },
 
-    /// Something that other ranks take part in has not ended in time. The communicator was aborted.
-    #[error("{operation} has not ended within {limit:?}; the communicator was aborted")]
+    /// A step that involves other ranks did not end in time. The communicator was aborted.
+    #[error("{operation} did not end within {limit:?}; the communicator was aborted")]
     TimedOut {
-        /// What was waited for.
+        /// The operation that was waited for.
         operation: &'static str,
-        /// How long.
+        /// How long it waited.
         limit: Duration,
     },
 
     /// The communicator has been aborted.
     #[error("{operation}: the communicator has been aborted")]
     Aborted {
-        /// What was to be done.
+        /// The operation that was called.
         operation: &'static str,
     },
 
-    /// The communicator was made without waiting, and its ranks have not come together yet.
+    /// The communicator was made without waiting, and its ranks have not joined yet.
     #[error("{operation}: the ranks of the communicator have not come together yet")]
     NotReady {
-        /// What was to be done.
+        /// The operation that was called.
         operation: &'static str,
     },
 
@@ -72,7 +72,7 @@ pub enum Error {
     Unavailable {
         /// The device.
         device: String,
-        /// What was tried.
+        /// What was tried, and why it failed.
         reason: String,
     },
 
@@ -83,20 +83,20 @@ pub enum Error {
         function: &'static str,
     },
 
-    /// A number of elements that does not fit the operation.
+    /// The number of elements does not fit the operation.
     #[error("{operation}: {what} has {found} elements, and {expected} are needed")]
     Length {
         /// The operation.
         operation: &'static str,
         /// Which memory.
         what: &'static str,
-        /// How many there are.
+        /// How many it has.
         found: usize,
         /// How many are needed.
         expected: usize,
     },
 
-    /// Elements that cannot be dealt out to all ranks.
+    /// The elements cannot be divided evenly among the ranks.
     #[error("{operation}: {found} elements of {what} cannot be divided among {size} ranks")]
     Indivisible {
         /// The operation.
@@ -109,8 +109,8 @@ pub enum Error {
         size: usize,
     },
 
-    /// A rank that there is not.
-    #[error("{operation}: rank {rank} of {size}")]
+    /// The rank does not exist, or is not allowed here.
+    #[error("{operation}: rank {rank} of {size} is not allowed")]
     Rank {
         /// The operation.
         operation: &'static str,
@@ -120,8 +120,8 @@ pub enum Error {
         size: usize,
     },
 
-    /// Memory for a result that only the root has, on another rank; or none on the root.
-    #[error("{operation}: {what} is {}", if *is_root { "missing, and this rank is the root" } else { "there, and this rank is not the root" })]
+    /// Only the root passes this memory: it is missing on the root, or present on another rank.
+    #[error("{operation}: {what} is {}", if *is_root { "missing, and this rank is the root" } else { "set, but this rank is not the root" })]
     Root {
         /// The operation.
         operation: &'static str,
@@ -131,12 +131,12 @@ pub enum Error {
         is_root: bool,
     },
 
-    /// A stream or memory of another device than the communicator's.
-    #[error("{operation}: the {what} is of {other}, and the communicator of {device}")]
+    /// The stream or memory belongs to another device than the communicator.
+    #[error("{operation}: the {what} belongs to {other}, but the communicator to {device}")]
     OtherDevice {
         /// The operation.
         operation: &'static str,
-        /// What is another device's.
+        /// What belongs to the other device.
         what: &'static str,
         /// The communicator's device.
         device: String,
@@ -144,8 +144,8 @@ pub enum Error {
         other: String,
     },
 
-    /// Communicators of two RCCLs in one group, or an operator of another communicator.
-    #[error("{operation}: {what} of another communicator")]
+    /// The group has communicators of two RCCL libraries, or the operator belongs to another communicator.
+    #[error("{operation}: {what} belongs to another communicator")]
     OtherCommunicator {
         /// The operation.
         operation: &'static str,
@@ -153,26 +153,25 @@ pub enum Error {
         what: &'static str,
     },
 
-    /// What was to be sent to this rank itself is not received in the same group, or the other way round.
-    #[error(
-        "rank {rank} sends to itself and does not receive the same in the same group, or the other way round"
-    )]
+    /// A rank's sends to itself do not match its receives from itself in the group.
+    #[error("rank {rank}'s sends to itself and receives from itself do not match within the group")]
     OwnTransfer {
         /// The rank.
         rank: usize,
     },
 
-    /// Streams of one communicator in a group, of which some are captured and others are not, or into another graph.
+    /// Some streams of a communicator in the group are captured and others are not, or they are captured into
+    /// different graphs.
     #[error(
-        "{operation}: of the streams of one communicator in a group, all are captured into one graph, or none is"
+        "{operation}: either all streams of a communicator in a group are captured into one graph, or none"
     )]
     Captured {
         /// The operation.
         operation: &'static str,
     },
 
-    /// No devices, no ranks, or more than a number holds.
-    #[error("{operation}: {size} ranks")]
+    /// The number of ranks is 0 or too large.
+    #[error("{operation}: {size} ranks are not allowed")]
     Size {
         /// The operation.
         operation: &'static str,

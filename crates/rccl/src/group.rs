@@ -13,12 +13,12 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::operator::Reduction;
 
-/// Operations that begin together: of several ranks that one thread serves, or sends and receives that wait for each other
-/// (`ncclGroupStart`, `ncclGroupEnd`).
+/// Operations that begin together: those of several ranks that one thread serves, or sends and receives that
+/// wait for each other (`ncclGroupStart`, `ncclGroupEnd`).
 ///
-/// A method for an operation checks it and remembers it, with the memory borrowed; [`launch`](Self::launch) enqueues all of them. Without
-/// that, nothing is done. Operations of a group that send and receive go on at once, whatever their order; collectives of one communicator
-/// run in their order.
+/// Each operation's method checks it and records it, with its memory borrowed; [`launch`](Self::launch)
+/// enqueues all of them. A group that is not launched does nothing. Sends and receives of a group progress
+/// together, in any order. Collectives of one communicator run in the order of their calls.
 ///
 /// ```
 /// use hip::{Device, DeviceBuffer, DeviceUri};
@@ -47,7 +47,7 @@ pub struct Group<'a> {
     calls: Vec<Call<'a>>,
 }
 
-/// One operation, with what it borrows.
+/// One operation, with the memory that it borrows.
 struct Call<'a> {
     communicator: &'a Communicator,
     stream: &'a Stream,
@@ -58,7 +58,7 @@ struct Call<'a> {
     what: What,
 }
 
-/// Where the memory of a call lies.
+/// The addresses of a call's memory.
 #[derive(Clone, Copy)]
 struct Addresses {
     send: *const c_void,
@@ -66,7 +66,7 @@ struct Addresses {
     bias: *const c_void,
 }
 
-/// What the library is called with, besides memory.
+/// The arguments of the library call, besides memory.
 #[derive(Clone, Debug)]
 struct What {
     kind: Kind,
@@ -86,7 +86,7 @@ enum Kind {
     Broadcast,
     AllGather,
     AllToAll,
-    /// Counts and offsets of what is sent, and of what is received.
+    /// Counts and offsets of the sent elements, and of the received ones.
     AllToAllV([Vec<usize>; 4]),
     Gather,
     Scatter,
@@ -113,7 +113,7 @@ impl Kind {
     }
 }
 
-/// What an operation is checked with.
+/// The data for checking an operation.
 struct Check {
     operation: &'static str,
     rank: usize,
@@ -128,7 +128,7 @@ impl Check {
         Err(Error::Length { operation: self.operation, what, found, expected })
     }
 
-    /// The elements of each rank, of all that there are.
+    /// The number of elements of each rank, given the total.
     fn share(&self, what: &'static str, found: usize) -> Result<usize> {
         let Self { operation, size, .. } = *self;
         if found.is_multiple_of(size) {
@@ -142,7 +142,7 @@ impl Check {
         if rank < size { Ok(rank) } else { Err(Error::Rank { operation, rank, size }) }
     }
 
-    /// Memory that the root has and no other rank.
+    /// Checks memory that only the root passes.
     fn at_root<T>(&self, what: &'static str, root: usize, memory: Option<T>) -> Result<Option<T>> {
         let is_root = self.rank == self.rank(root)?;
         if memory.is_some() == is_root {
@@ -151,7 +151,7 @@ impl Check {
         Err(Error::Root { operation: self.operation, what, is_root })
     }
 
-    /// How many elements there are before each block, and that all of them are as many as the memory has.
+    /// Returns the offset of each block. Checks that the blocks add up to the memory's length.
     fn offsets(&self, what: &'static str, counts: &[usize], length: usize) -> Result<Vec<usize>> {
         self.length(what, counts.len(), self.size)?;
         let mut end = 0_usize;
@@ -167,29 +167,30 @@ impl Check {
 }
 
 impl<'a> Group<'a> {
-    /// An empty one.
+    /// An empty group.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many operations it has.
+    /// The number of operations.
     pub fn len(&self) -> usize {
         self.calls.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no operations.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Enqueues all operations on their streams, or captures them into the graphs of those; does not block (`ncclGroupStart`,
-    /// `ncclGroupEnd`).
+    /// Enqueues all operations on their streams, or captures them into the graphs of those streams. Does not
+    /// block (`ncclGroupStart`, `ncclGroupEnd`).
     ///
     /// # Errors
     /// [`Error::Captured`] if only some of a communicator's streams are captured, or into several graphs,
-    /// [`Error::OtherCommunicator`] if communicators of two libraries are in the group, [`Error::OwnTransfer`], [`Error::NotReady`], [`Error::Failed`]
-    /// and [`Error::Aborted`] if a communicator is of no use, [`Error::Hip`] with what memory or a stream has failed with, else
-    /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
+    /// [`Error::OtherCommunicator`] if the group has communicators of two libraries, [`Error::OwnTransfer`],
+    /// [`Error::NotReady`], [`Error::Failed`] and [`Error::Aborted`] if a communicator cannot be used any
+    /// more, [`Error::Hip`] with the failure of memory or a stream, else [`Error::Rccl`]. Operations may then
+    /// have been enqueued on some of the ranks: abort them.
     pub fn launch(mut self) -> Result<()> {
         let Some(table) = self.check_communicators()? else { return Ok(()) };
         let mut addresses = Vec::with_capacity(self.calls.len());
@@ -201,7 +202,7 @@ impl<'a> Group<'a> {
         self.calls.iter().try_for_each(Call::keep)
     }
 
-    /// How long the operations may take, as RCCL guesses, without doing any of them (`ncclGroupSimulateEnd`).
+    /// RCCL's estimate of how long the operations take. Runs none of them (`ncclGroupSimulateEnd`).
     ///
     /// # Errors
     /// [`Error::Unsupported`] up to RCCL 2.21, else as [`launch`](Self::launch).
@@ -213,7 +214,7 @@ impl<'a> Group<'a> {
             return Err(Error::Unsupported { function: NAME });
         }
         let addresses: Vec<_> = self.calls.iter().map(Call::addresses).collect();
-        // As `NCCL_SIM_INFO_INITIALIZER` makes it.
+        // The value of `NCCL_SIM_INFO_INITIALIZER`.
         let mut info = ncclSimInfo_t {
             size: size_of::<ncclSimInfo_t>(),
             magic: 0x7468_5283,
@@ -225,7 +226,7 @@ impl<'a> Group<'a> {
             NAME,
             || self.call_all(&addresses),
             || {
-                // SAFETY: the information is a place to read from and to write to.
+                // SAFETY: the information is valid for reads and writes.
                 unsafe { (table.ncclGroupSimulateEnd)(&raw mut info) }
             },
         )?;
@@ -234,15 +235,16 @@ impl<'a> Group<'a> {
 
     fn call_all(&self, addresses: &[Addresses]) -> Result<()> {
         self.calls.iter().zip(addresses).try_for_each(|(call, addresses)| {
-            // SAFETY: the addresses are those of memory that has the elements that the checks asked for, and is borrowed here. If the call
-            // is enqueued, it is registered with the stream before, and lives until the stream is done with it.
+            // SAFETY: the addresses are those of memory with the number of elements that the checks required,
+            // borrowed here. If the call is enqueued, the memory has been registered with the stream before,
+            // and lives until the stream is done with it.
             call.communicator.inner().with_handle(call.name, |table, handle| unsafe {
                 call.what.call(table, handle, call.stream, *addresses)
             })
         })
     }
 
-    /// What all calls have to be, and whose they are; none if there are none.
+    /// Checks what all calls must satisfy, and returns their table; `None` if there are no calls.
     fn check_communicators(&self) -> Result<Option<&'static Table>> {
         let Some(first) = self.calls.first() else { return Ok(None) };
         let table = first.communicator.inner().table;
@@ -260,7 +262,7 @@ impl<'a> Group<'a> {
         Ok(Some(table))
     }
 
-    /// A communicator's operations go into one graph, or into none.
+    /// Checks that all operations of a communicator go into one graph, or into none.
     fn check_captures(&self) -> Result<()> {
         let mut known: Vec<(*const Inner, Option<u64>)> = Vec::new();
         for call in &self.calls {
@@ -310,7 +312,7 @@ impl<'a> Group<'a> {
         Ok(Check { operation, rank, size })
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what an operation is, named one by one")]
+    #[allow(clippy::too_many_arguments, reason = "each describes one part of an operation")]
     fn push(
         &mut self,
         communicator: &'a Communicator,
@@ -351,14 +353,14 @@ fn raw_op<T: Element>(
 }
 
 impl Call<'_> {
-    /// The capture that the stream is part of.
+    /// The capture that the stream takes part in.
     fn capture(&self) -> Result<Option<u64>> {
         if !self.stream.is_captured() {
             return Ok(None);
         }
         let (table, stream) = (self.stream.device().table(), self.stream.as_raw());
         let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
-        // SAFETY: the stream is live, and both are places to write to.
+        // SAFETY: the stream is live, and both are valid for writes.
         let code = unsafe { (table.hipStreamGetCaptureInfo)(stream, &raw mut status, &raw mut id) };
         match code {
             hipError_t::hipSuccess => Ok(Some(id)),
@@ -366,14 +368,14 @@ impl Call<'_> {
         }
     }
 
-    /// Where the memory lies.
+    /// The addresses of the memory.
     fn addresses(&self) -> Addresses {
         let send = self.send.as_ref().map(|send| send.address());
         let receive = self.receive.as_ref().map(|receive| receive.address());
         Addresses::of(send, receive, self.bias.as_ref().map(|bias| bias.address()))
     }
 
-    /// Orders the operation after earlier uses of its memory, which lives until it is done.
+    /// Orders the operation after earlier uses of its memory, and keeps the memory alive until it is done.
     fn register(&mut self) -> Result<Addresses> {
         let of = |memory: &DeviceSlice<'_, u8>| memory.address_on(self.stream);
         let (send, bias) = (self.send.as_ref().map(of).transpose()?, self.bias.as_ref().map(of).transpose()?);
@@ -386,10 +388,11 @@ impl Call<'_> {
         Ok(Addresses::of(send, receive, bias))
     }
 
-    /// Has the memory stay until the operation is done: a thread that drops it, and serves another rank next, must not wait.
+    /// Keeps the memory until the operation is done: a thread that drops it and then serves another rank must
+    /// not wait.
     fn keep(&self) -> Result<()> {
         if self.stream.is_captured() {
-            // The graph has it.
+            // The graph keeps it.
             return Ok(());
         }
         for read in self.send.iter().chain(&self.bias) {
@@ -405,14 +408,15 @@ impl Call<'_> {
 impl Addresses {
     fn of(send: Option<DeviceAddress>, receive: Option<DeviceAddress>, bias: Option<DeviceAddress>) -> Self {
         let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
-        // In place, what is received is what is sent.
+        // In place, both addresses are the same.
         Self { send: pointer(send.or(receive)), receive: pointer(receive), bias: pointer(bias) }
     }
 }
 
 impl What {
     /// # Safety
-    /// The addresses have as many elements as the operation needs, until the stream is done with it; the handle is live.
+    /// The addresses have as many elements as the operation needs, until the stream is done with it; the
+    /// handle is live.
     unsafe fn call(
         &self,
         table: &Table,
@@ -456,7 +460,8 @@ impl What {
     }
 }
 
-/// The operations: each as a method of a group, which remembers it, and of a communicator, which enqueues it at once.
+/// Defines each operation twice: as a method of a group, which records it, and of a communicator, which
+/// enqueues it at once.
 macro_rules! operations {
     ($(
         $(#[$doc:meta])*
@@ -491,11 +496,12 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Reduces the elements of all ranks, and gives each rank all results (`ncclAllReduce`).
+    /// Reduces the elements of all ranks, and gives every rank the full result (`ncclAllReduce`).
     ///
     /// # Errors
-    /// [`Error::Length`] if both sides do not have the same number of elements, [`Error::OtherDevice`], [`Error::OtherCommunicator`],
-    /// [`Error::NotReady`], [`Error::Aborted`]. What [`Group::launch`] returns, if the operation is not in a group.
+    /// [`Error::Length`] if the two sides have different lengths, [`Error::OtherDevice`],
+    /// [`Error::OtherCommunicator`], [`Error::NotReady`], [`Error::Aborted`]. Outside a group, also the
+    /// errors of [`Group::launch`].
     #[doc(alias = "ncclAllReduce")]
     all_reduce<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -510,10 +516,10 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// As `all_reduce`, in place.
+    /// Like `all_reduce`, in place.
     ///
     /// # Errors
-    /// As there.
+    /// As `all_reduce`.
     #[doc(alias = "ncclAllReduce")]
     all_reduce_in_place<T>(
         buffer: impl Into<DeviceSliceMut<'a, T>>,
@@ -526,11 +532,13 @@ operations! {
         group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
     }
 
-    /// As `all_reduce`, and combines the results with elements of this rank's own by the same operation (`ncclAllReduceWithBias`). To averages
-    /// and scaled sums they are added. RCCL means all ranks to pass the same; of AMD's GPUs, only some have it.
+    /// Like `all_reduce`, then combines the result with this rank's own elements by the same operation
+    /// (`ncclAllReduceWithBias`). For averages and scaled sums, the bias is added. RCCL expects all ranks to
+    /// pass the same bias; only some of AMD's GPUs support it.
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Unsupported`] up to RCCL 2.26, [`Error::Length`] if the bias does not have as many elements.
+    /// As `all_reduce`; [`Error::Unsupported`] up to RCCL 2.26, [`Error::Length`] if the bias has another
+    /// length.
     #[doc(alias = "ncclAllReduceWithBias")]
     all_reduce_with_bias<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -554,11 +562,12 @@ operations! {
         Ok(())
     }
 
-    /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Memory to receive is the root's.
+    /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Only the root passes
+    /// memory to receive.
     ///
     /// # Errors
-    /// As `all_reduce`, [`Error::Rank`] for a root that there is not, [`Error::Root`] if the memory to receive is missing there, or not
-    /// missing elsewhere.
+    /// As `all_reduce`, [`Error::Rank`] for a root that does not exist, [`Error::Root`] if the root passes no
+    /// memory to receive, or another rank does.
     #[doc(alias = "ncclReduce")]
     reduce<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -578,12 +587,12 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), receive, what)
     }
 
-    /// Reduces the elements of all ranks, and deals the results out: rank `r` gets the `r`th of as many parts as there are ranks
-    /// (`ncclReduceScatter`).
+    /// Reduces the elements of all ranks, and splits the result among them: it has as many equal parts as
+    /// there are ranks, and rank `r` gets the `r`th (`ncclReduceScatter`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Indivisible`] if what is sent does not have as many equal parts, [`Error::Length`] if the memory to receive
-    /// is not one of them.
+    /// As `all_reduce`; [`Error::Indivisible`] if the sent elements cannot be divided equally,
+    /// [`Error::Length`] if the memory to receive is not one part long.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -599,10 +608,10 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Gives the root's elements to all ranks, in place (`ncclBroadcast`).
+    /// Copies the root's elements to all ranks, in place (`ncclBroadcast`).
     ///
     /// # Errors
-    /// [`Error::Rank`] for a root that there is not, else as `all_reduce`.
+    /// [`Error::Rank`] for a root that does not exist, else as `all_reduce`.
     #[doc(alias = "ncclBroadcast")]
     #[doc(alias = "ncclBcast")]
     broadcast<T>(buffer: impl Into<DeviceSliceMut<'a, T>>, root: usize) |group, communicator, stream| {
@@ -613,10 +622,11 @@ operations! {
         group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
     }
 
-    /// Gives the elements of all ranks to all ranks, in the order of ranks (`ncclAllGather`).
+    /// Copies the elements of all ranks to all ranks, in rank order (`ncclAllGather`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Length`] if the memory to receive does not have what all ranks send together.
+    /// As `all_reduce`; [`Error::Length`] if the memory to receive is not as long as all sent elements
+    /// together.
     #[doc(alias = "ncclAllGather")]
     all_gather<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -630,11 +640,11 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Each rank sends a part of its elements to each rank: what rank `r` receives as its `s`th part is the `r`th part of rank `s`
-    /// (`ncclAllToAll`).
+    /// Each rank sends one part of its elements to each rank: the `s`th part that rank `r` receives is the
+    /// `r`th part of rank `s` (`ncclAllToAll`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Indivisible`] if there are no equal parts for all ranks.
+    /// As `all_reduce`; [`Error::Indivisible`] if the elements cannot be divided equally.
     #[doc(alias = "ncclAllToAll")]
     all_to_all<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -648,11 +658,12 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// As `all_to_all`, with parts of any size, behind each other: `sent` says how many elements go to each rank, `received` how many come
-    /// from each (`ncclAllToAllv`).
+    /// Like `all_to_all`, with consecutive parts of any size: `sent` has the number of elements for each
+    /// rank, `received` the number from each rank (`ncclAllToAllv`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Length`] if there is not one size for each rank, or they do not add up to what the memory has.
+    /// As `all_reduce`; [`Error::Length`] if there is not one size per rank, or the sizes do not add up to
+    /// the length of the memory.
     #[doc(alias = "ncclAllToAllv")]
     all_to_all_v<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -669,7 +680,8 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Gives the elements of all ranks to the root, in the order of ranks (`ncclGather`). Memory to receive is the root's.
+    /// Copies the elements of all ranks to the root, in rank order (`ncclGather`). Only the root passes
+    /// memory to receive.
     ///
     /// # Errors
     /// As `reduce`.
@@ -692,10 +704,11 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), receive, what)
     }
 
-    /// Deals the root's elements out in equal parts, in the order of ranks (`ncclScatter`). Memory to send is the root's.
+    /// Splits the root's elements into equal parts, one for each rank in order (`ncclScatter`). Only the root
+    /// passes memory to send.
     ///
     /// # Errors
-    /// As `reduce`, of the memory to send.
+    /// As `reduce`, but for the memory to send.
     #[doc(alias = "ncclScatter")]
     scatter<T>(
         send: Option<DeviceSlice<'a, T>>,
@@ -715,10 +728,11 @@ operations! {
         group.push(communicator, stream, send, Some(receive.into_bytes()), what)
     }
 
-    /// Sends elements to another rank, which receives as many (`ncclSend`). To itself, a rank sends and receives in one group.
+    /// Sends elements to another rank, which must receive the same number (`ncclSend`). To send to itself, a
+    /// rank sends and receives in one group.
     ///
     /// # Errors
-    /// [`Error::Rank`] for a peer that there is not, else as `all_reduce`.
+    /// [`Error::Rank`] for a peer that does not exist, else as `all_reduce`.
     #[doc(alias = "ncclSend")]
     send<T>(send: impl Into<DeviceSlice<'a, T>>, peer: usize) |group, communicator, stream| {
         let check = group.check(communicator, stream, &Kind::Send)?;
@@ -728,7 +742,7 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), None, what)
     }
 
-    /// Receives elements from another rank, which sends as many (`ncclRecv`).
+    /// Receives elements from another rank, which must send the same number (`ncclRecv`).
     ///
     /// # Errors
     /// As `send`.

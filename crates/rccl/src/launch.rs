@@ -1,4 +1,4 @@
-//! Processes that a launcher has started: which rank each is, and how they find each other.
+//! Processes started by a launcher: the rank of each, and how they find each other.
 //!
 //! ```no_run
 //! use hip::Device;
@@ -20,17 +20,20 @@
 //! | MPICH and others with PMI | `PMI_RANK`, `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | as Open MPI |
 //! | Slurm | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | `MASTER_ADDR`, else the first of `SLURM_STEP_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR` |
 //!
-//! The first launcher in this order whose rank is set counts. A program that `mpirun` or `srun` starts may itself set torchrun's variables, as
-//! is usual; they go first for that reason. `FERROCM_RCCL_ADDRESS`, a host and a port, overrides where rank 0 is.
+//! The first launcher in this order whose rank variable is set is used. torchrun comes first because programs
+//! started by `mpirun` or `srun` often set its variables themselves. `FERROCM_RCCL_ADDRESS`, a host and a
+//! port, overrides where rank 0 is.
 //!
-//! # Who is believed
-//! Rank 0 and the others prove to each other that they know the same: the name that the launcher has given the job, and
-//! `FERROCM_RCCL_SECRET` if it is set (also Open MPI's own key, `OMPI_MCA_orte_precondition_transports`). The proofs and the id itself are
-//! of no use to those who listen on the network. The names of jobs can be guessed (torchrun's is `none` by default): against attackers only
-//! a secret helps, which has to be long and random. Rank 0 of a job whose ranks are all on one host listens on the loopback interface only.
+//! # Authentication
+//! Rank 0 and the other ranks prove to each other that they know the same key. The key is made from the job
+//! name that the launcher has set and, if set, `FERROCM_RCCL_SECRET` (and Open MPI's own key,
+//! `OMPI_MCA_orte_precondition_transports`). An eavesdropper on the network cannot use the proofs or the id.
+//! Job names can be guessed (torchrun's is `none` by default). Only a secret, long and random, protects
+//! against attackers. If all ranks of a job are on one host, rank 0 listens on the loopback interface only.
 //!
-//! Without a port in the environment, it depends on the name that the launcher has given the job, so that two jobs on one host do not meet. torchrun's
-//! own store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`; then the port behind it is used.
+//! If the environment sets no port, the port is computed from the job name, so that two jobs on one host do
+//! not collide. torchrun's own store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`;
+//! then the next port is used.
 
 mod address;
 mod env;
@@ -47,12 +50,13 @@ use crate::error::Result;
 pub use crate::error::LaunchError;
 pub use crate::launcher::Launcher;
 
-/// The variable that says where rank 0 listens: a host and a port.
+/// The variable with the address on which rank 0 listens: a host and a port.
 pub const ADDRESS_VARIABLE: &str = variables::RCCL_ADDRESS.name;
-/// The variable that has what only the job's processes know. Who does not know it learns no id, and gives none to a rank.
+/// The variable with a secret that only the job's processes know. Without it, a process can neither get the
+/// id nor give one to a rank.
 pub const SECRET_VARIABLE: &str = variables::RCCL_SECRET.name;
 
-/// What a launcher says of this process.
+/// What a launcher has told this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     launcher: Launcher,
@@ -62,15 +66,16 @@ pub struct Launch {
     local_size: Option<usize>,
     /// Where rank 0 listens.
     address: (String, u16),
-    /// What the ranks of the job know each other by.
+    /// The key with which the ranks of the job authenticate each other.
     key: greeting::Key,
 }
 
 impl Launch {
-    /// What the environment says.
+    /// Reads the environment.
     ///
     /// # Errors
-    /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`], [`LaunchError::Contradiction`].
+    /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`],
+    /// [`LaunchError::Contradiction`].
     pub fn from_env() -> Result<Self, LaunchError> {
         let own = variables::RCCL_ADDRESS;
         let address = own.text().map_err(|error| LaunchError::Value {
@@ -78,12 +83,12 @@ impl Launch {
             value: error.value,
             problem: error.problem,
         })?;
-        // What a launcher has set and is no text is not as good as nothing: it fails where it is read.
+        // A variable that is not UTF-8 must not count as unset, so its lossy text fails when parsed.
         let other = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self::from_variables(|name| if name == own.name { address.clone() } else { other(name) })
     }
 
-    /// What variables say that are not the environment's.
+    /// Reads variables from a function instead of the environment.
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
@@ -91,27 +96,27 @@ impl Launch {
         env::read(&|name| variable(name).filter(|value| !value.trim().is_empty()))
     }
 
-    /// Who has started the process.
+    /// The program that started this process.
     pub fn launcher(&self) -> Launcher {
         self.launcher
     }
 
-    /// Which of all processes this is.
+    /// This process's rank among all processes.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Which of the processes on this host this is: the ordinal of its GPU, usually.
+    /// This process's rank among those on this host; usually also the ordinal of its GPU.
     pub fn local_rank(&self) -> usize {
         self.local_rank
     }
 
-    /// How many processes are on this host, if the launcher says so.
+    /// The number of processes on this host, if the launcher has set it.
     pub fn local_size(&self) -> Option<usize> {
         self.local_size
     }
@@ -121,23 +126,25 @@ impl Launch {
         self.size == 1 || self.local_size == Some(self.size)
     }
 
-    /// Where rank 0 listens while the ranks find each other: host and port.
+    /// The host and port on which rank 0 listens while the ranks connect.
     pub fn address(&self) -> (&str, u16) {
         (&self.address.0, self.address.1)
     }
 
-    /// Makes this process's rank of a communicator of all processes: rank 0 makes an id, and gives it to the others over TCP.
+    /// Makes this process's rank of a communicator of all processes. Rank 0 makes an id and sends it to the
+    /// others over TCP.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within a minute, else as [`Communicator::new`].
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within a minute, else as
+    /// [`Communicator::new`].
     pub fn communicator(&self, device: &Device) -> Result<Communicator> {
         self.communicator_with(device, Options::default(), Duration::from_secs(60))
     }
 
-    /// As [`communicator`](Self::communicator), with options, and a limit for the exchange of the id.
+    /// Like [`communicator`](Self::communicator), with options and a limit for the exchange of the id.
     ///
     /// # Errors
-    /// As there.
+    /// As [`communicator`](Self::communicator).
     pub fn communicator_with(
         &self,
         device: &Device,
@@ -148,11 +155,12 @@ impl Launch {
         Communicator::with(device, &id, self.rank, self.size, options)
     }
 
-    /// The id of a communicator of all processes, for [`Communicator::with`]: rank 0 makes it, and gives it to the others over TCP.
+    /// The id of a communicator of all processes, for [`Communicator::with`]: rank 0 makes it and sends it to
+    /// the others over TCP.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within the limit; at rank 0 also what
-    /// [`UniqueId::new`] returns.
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within the limit; on rank
+    /// 0 also the errors of [`UniqueId::new`].
     pub fn exchange(&self, device: &Device, limit: Duration) -> Result<UniqueId> {
         let own = if self.rank == 0 { Some(UniqueId::new(device)?) } else { None };
         let bytes = exchange::exchange(self, own.map(|id| id.to_bytes()), limit)?;

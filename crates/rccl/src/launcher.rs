@@ -1,12 +1,12 @@
-//! Who starts the processes of a job.
+//! The programs that start the processes of a job.
 
 use std::fmt;
 
-/// A program that starts the processes of a job, each with variables that say which one it is.
+/// A program that starts the processes of a job, and tells each its rank in environment variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Launcher {
-    /// PyTorch's `torchrun`, or whoever sets its variables.
+    /// PyTorch's `torchrun`, or another program that sets its variables.
     Torchrun,
     /// Open MPI's `mpirun`.
     OpenMpi,

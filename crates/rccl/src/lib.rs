@@ -1,19 +1,20 @@
 //! Safe RCCL for Rust: collectives between GPUs, AMD's and virtual ones, in one process and across processes.
 //!
-//! A [`Communicator`] is one rank of a group of GPUs. Its operations, such as [`all_reduce`](Communicator::all_reduce), take a stream of its
-//! device and typed buffers of the crate `hip`, and return at once; a [`Group`] enqueues those of several ranks, or several sends and receives,
-//! together.
+//! A [`Communicator`] is one rank of a group of GPUs. Its operations, such as
+//! [`all_reduce`](Communicator::all_reduce), take a stream of its device and typed buffers of the crate
+//! `hip`. They return at once. A [`Group`] enqueues the operations of several ranks, or several sends and
+//! receives, together.
 //!
 //! ```
 #![doc = include_str!("../examples/all_reduce.rs")]
 //! ```
 //!
-//! # From where the ranks come
+//! # Where the ranks come from
 //! | ranks | made by |
 //! |---|---|
 //! | GPUs of one process | [`Communicator::all`] |
 //! | processes of `mpirun`, `srun`, `torchrun` | [`Launch::from_env`], [`Launch::communicator`] |
-//! | processes and threads that have their own way to talk | a [`UniqueId`] of one rank, [`Communicator::new`] |
+//! | processes and threads that can exchange bytes themselves | a [`UniqueId`] made by one rank, [`Communicator::new`] |
 //! | parts of a communicator | [`Communicator::split`] |
 //!
 //! # NCCL, RCCL, and this crate
@@ -23,7 +24,7 @@
 //! | `ncclCommInitRankMulti` | [`Options::virtual_id`] |
 //! | `ncclCommSplit` | [`Communicator::split`], [`Communicator::split_all`] |
 //! | `ncclCommGetAsyncError` | [`Communicator::check`], [`Communicator::wait`] |
-//! | `ncclCommAbort` | [`Communicator::abort`], and drop where operations do not end |
+//! | `ncclCommAbort` | [`Communicator::abort`]; drop, if operations do not end |
 //! | `ncclGroupStart`, `ncclGroupEnd`, `ncclGroupSimulateEnd` | [`Group`], [`Group::estimate`] |
 //! | `ncclAllReduce`, `ncclReduce`, `ncclReduceScatter` | [`Communicator::all_reduce`], [`reduce`](Communicator::reduce), [`reduce_scatter`](Communicator::reduce_scatter), with an [`Op`] |
 //! | `ncclAllReduceWithBias` | [`Communicator::all_reduce_with_bias`] |
@@ -33,28 +34,29 @@
 //! | `ncclSend`, `ncclRecv` | [`Communicator::send`], [`Communicator::receive`] |
 //! | `ncclCommRegister`, `ncclMemAlloc` | [`Communicator::register`], [`allocate`] |
 //!
-//! # Who does it
-//! AMD's `librccl.so.1`, opened when the program runs, serves AMD's GPUs. Where there is none, and for virtual GPUs, the crate `rccl-on-hip` does
-//! (feature `on-hip`): over HIP alone, between the processes of one host. [`Communicator::implementation`] tells.
+//! # Implementations
+//! AMD's `librccl.so.1`, opened at run time, serves AMD's GPUs. Where it is missing, and for virtual GPUs, the crate `rccl-on-hip`
+//! takes over (feature `on-hip`). It needs only HIP and connects the processes of one host. [`Communicator::implementation`] tells
+//! which one is in use.
 //!
-//! # What is promised
-//! - **Nothing panics** for what a caller passes, and nothing of a call that is refused is enqueued: lengths, ranks, devices, streams and
-//!   operators are checked before.
-//! - **Memory** of an operation lives, and is ordered with other work on it, until the operation is done.
-//! - **A rank that dies** is an [`Error::Failed`] or [`Error::TimedOut`] of [`Communicator::wait`] on the others, and drop never hangs.
+//! # Guarantees
+//! - **Nothing panics**, whatever a caller passes. Lengths, ranks, devices, streams and operators are checked first, and a refused call
+//!   enqueues nothing.
+//! - **Memory** of an operation stays alive, and ordered with other work on it, until the operation is done.
+//! - **A rank that dies** makes [`Communicator::wait`] return [`Error::Failed`] or [`Error::TimedOut`] on the others. Drop never hangs.
 //!
 //! # Features
-//! | feature | by default | brings |
+//! | feature | by default | adds |
 //! |---|---|---|
-//! | `on-hip` | on | collectives of our own, where AMD's library is not |
+//! | `on-hip` | on | our own collectives, for machines without AMD's library |
 //! | `virtual` | on | the virtual GPU of `hip`, and `on-hip` for it |
 //!
 //! # Graphs
-//! Operations on a stream of [`hip::Device::capture`] become part of the graph, and are done each time that it runs. All ranks launch
-//! their graphs, and enqueue other operations of the communicator, in the same order; with AMD's RCCL on streams that wait for each other.
-//! A graph keeps the buffers and the communicators of its operations, also when the program has dropped them. [`Communicator::wait`] waits
-//! for a stream that runs a graph as for any other. Dropping an executable graph waits for its launches, and aborts the communicator if the
-//! other ranks do not launch theirs within [`Options::limit`].
+//! Operations on a stream of [`hip::Device::capture`] become part of the graph, and run each time that it runs. All ranks must launch
+//! their graphs, and enqueue other operations of the communicator, in the same order. With AMD's RCCL, the streams must also wait for
+//! each other. A graph keeps the buffers and communicators of its operations, even after the program has dropped them.
+//! [`Communicator::wait`] waits for a stream that runs a graph as for any other. Dropping an executable graph waits for its launches.
+//! It aborts the communicator if the other ranks do not launch theirs within [`Options::limit`].
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer};
@@ -93,11 +95,12 @@ mod operator;
 mod registered;
 mod table;
 
-/// What the fuzz targets call.
+/// Entry points for the fuzz targets.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
-    /// See `launch::greeting`: how many bytes of a whole conversation are kept, how long its pieces are, and what follows.
+    /// See `launch::greeting`. The input says how many bytes of a whole conversation to keep, how to cut
+    /// them, and what follows.
     pub fn greeting(bytes: &[u8]) {
         if let Some((&[keep, first, second], bytes)) = bytes.split_first_chunk() {
             let pieces = [first, second].map(usize::from);

@@ -1,4 +1,4 @@
-//! Operators of reductions: those that there are, and those that a program makes.
+//! Operators of reductions: the built-in ones, and those that a program makes.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::communicator::{Communicator, Inner};
 use crate::element::{Element, Op};
 use crate::error::Result;
 
-/// A sum in which the elements of each rank are first multiplied by a number of its own (`ncclRedOpCreatePreMulSum`). Made by
-/// [`Communicator::scaled_sum`].
+/// A sum in which the elements of each rank are first multiplied by a number of its own
+/// (`ncclRedOpCreatePreMulSum`). Made by [`Communicator::scaled_sum`].
 #[doc(alias = "ncclRedOpCreatePreMulSum")]
 pub struct Scaled<T: Element> {
     inner: Arc<Inner>,
@@ -21,11 +21,12 @@ pub struct Scaled<T: Element> {
 }
 
 impl Communicator {
-    /// Makes an operator: the sum of all ranks' elements, those of this rank times `scale`. Every rank of the operation passes one of its own
-    /// (`ncclRedOpCreatePreMulSum`).
+    /// Makes an operator: the sum of all ranks' elements, where this rank's elements are multiplied by
+    /// `scale` first. Every rank of the operation passes an operator of its own (`ncclRedOpCreatePreMulSum`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported), [`Error::Aborted`](crate::Error::Aborted), else [`Error::Rccl`](crate::Error::Rccl).
+    /// [`Error::Unsupported`](crate::Error::Unsupported), [`Error::Aborted`](crate::Error::Aborted), else
+    /// [`Error::Rccl`](crate::Error::Rccl).
     pub fn scaled_sum<T: Element>(&self, scale: T) -> Result<Scaled<T>> {
         const NAME: &str = "ncclRedOpCreatePreMulSum";
         let inner = self.inner();
@@ -35,7 +36,8 @@ impl Communicator {
         let residence = ncclScalarResidence_t::ncclScalarHostImmediate;
         inner.with_handle(NAME, |table, handle| {
             let scale: *mut c_void = (&raw mut scale).cast();
-            // SAFETY: the handle is live; the number is read before the call returns, and the operator is a place to write to.
+            // SAFETY: the handle is live; the number is read before the call returns, and the operator is
+            // valid for writes.
             unsafe { (table.ncclRedOpCreatePreMulSum)(&raw mut raw, scale, T::TYPE, residence, handle) }
         })?;
         Ok(Scaled { inner: inner.clone(), raw, marker: PhantomData })
@@ -47,7 +49,7 @@ impl<T: Element> Scaled<T> {
         self.raw
     }
 
-    /// Which communicator it belongs to.
+    /// The communicator that it belongs to.
     pub(crate) fn communicator(&self) -> usize {
         Arc::as_ptr(&self.inner).addr()
     }
@@ -56,12 +58,13 @@ impl<T: Element> Scaled<T> {
 impl<T: Element> Drop for Scaled<T> {
     fn drop(&mut self) {
         let raw = self.raw;
-        // SAFETY: the operator is this one's; operations that use it have been enqueued, and keep what they need.
+        // SAFETY: this value owns the operator; operations that use it are enqueued already, and keep what
+        // they need.
         let destroyed = self.inner.with_handle("ncclRedOpDestroy", |table, handle| unsafe {
             (table.ncclRedOpDestroy)(raw, handle)
         });
         if let Err(error) = destroyed {
-            tracing::debug!(%error, "an operator ends with its communicator");
+            tracing::debug!(%error, "the operator was destroyed with its communicator");
         }
     }
 }
@@ -72,7 +75,7 @@ impl<T: Element> fmt::Debug for Scaled<T> {
     }
 }
 
-/// An operator of a reduction: an [`Op`], or a [`Scaled`] sum that the communicator has made.
+/// An operator of a reduction: an [`Op`], or a [`Scaled`] sum made by the communicator.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction<'a, T: Element>(Kind<'a, T>);
 
@@ -83,7 +86,7 @@ enum Kind<'a, T: Element> {
 }
 
 impl<T: Element> Reduction<'_, T> {
-    /// The raw operator, and the communicator that it belongs to, if to one.
+    /// The raw operator, and the communicator that it belongs to, if any.
     pub(crate) fn raw(&self) -> (ncclRedOp_t, Option<usize>) {
         match &self.0 {
             Kind::BuiltIn(op) => (op.raw(), None),

@@ -1,4 +1,4 @@
-//! Memory that RCCL knows, or has allocated.
+//! Memory registered with RCCL, or allocated by it.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::table;
 
-/// A buffer that a communicator has registered, which may make operations on it quicker (`ncclCommRegister`). Made by
-/// [`Communicator::register`].
+/// A buffer registered with a communicator, which may make operations on it faster (`ncclCommRegister`). Made
+/// by [`Communicator::register`].
 #[doc(alias = "ncclCommRegister")]
 pub struct Registered<T: Element> {
-    /// Dropped after the registration is undone.
+    /// Dropped after deregistration.
     buffer: Option<DeviceBuffer<T>>,
     handle: Handle,
     inner: Arc<Inner>,
@@ -26,18 +26,18 @@ pub struct Registered<T: Element> {
 
 struct Handle(*mut c_void);
 
-// SAFETY: it only goes back to the library, which ties it to no thread.
+// SAFETY: it is only passed back to the library, which does not tie it to a thread.
 unsafe impl Send for Handle {}
-// SAFETY: as above; nothing follows it.
+// SAFETY: as above; nothing dereferences it.
 unsafe impl Sync for Handle {}
 
 impl Communicator {
-    /// Registers a buffer of this communicator's device, until the result is dropped or [taken apart](Registered::into_buffer)
-    /// (`ncclCommRegister`).
+    /// Registers a buffer of this communicator's device. The registration ends when the result is dropped or
+    /// [taken apart](Registered::into_buffer) (`ncclCommRegister`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::OtherDevice`], [`Error::Length`] for an empty buffer, [`Error::Aborted`], else
-    /// [`Error::Rccl`]. The buffer is then dropped.
+    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::OtherDevice`], [`Error::Length`] for an empty buffer,
+    /// [`Error::Aborted`], else [`Error::Rccl`]. The buffer is then dropped.
     pub fn register<T: Element>(&self, buffer: DeviceBuffer<T>) -> Result<Registered<T>> {
         const NAME: &str = "ncclCommRegister";
         let inner = self.inner();
@@ -64,7 +64,7 @@ impl<T: Element> Registered<T> {
     fn buffer(&self) -> &DeviceBuffer<T> {
         match &self.buffer {
             Some(buffer) => buffer,
-            None => unreachable!("it is taken by `into_buffer` and `drop` only"),
+            None => unreachable!("only `into_buffer` and `drop` take it"),
         }
     }
 
@@ -77,14 +77,14 @@ impl<T: Element> Registered<T> {
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         match &mut self.buffer {
             Some(buffer) => buffer.as_mut_slice(),
-            None => unreachable!("it is taken by `into_buffer` and `drop` only"),
+            None => unreachable!("only `into_buffer` and `drop` take it"),
         }
     }
 
     fn undo(&mut self) -> Result<()> {
         let _current = Current::set(self.inner.device())?;
         let handle = self.handle.0;
-        // SAFETY: the registration is this one's, and is undone once.
+        // SAFETY: this value owns the registration, and undoes it once.
         let undone = self.inner.with_handle("ncclCommDeregister", |table, comm| unsafe {
             (table.ncclCommDeregister)(comm, handle)
         });
@@ -98,7 +98,7 @@ impl<T: Element> Registered<T> {
     /// Undoes the registration, and gives the buffer back (`ncclCommDeregister`).
     ///
     /// # Errors
-    /// [`Error::Rccl`]; the buffer is then kept for good.
+    /// [`Error::Rccl`]; the buffer is then never freed.
     #[doc(alias = "ncclCommDeregister")]
     pub fn into_buffer(mut self) -> Result<DeviceBuffer<T>> {
         let undone = self.undo();
@@ -116,7 +116,7 @@ impl<T: Element> Drop for Registered<T> {
     fn drop(&mut self) {
         let Some(buffer) = self.buffer.take() else { return };
         if let Err(error) = self.undo() {
-            tracing::error!(%error, "registered memory is kept, since the library may still use it");
+            tracing::error!(%error, "registered memory is leaked, because the library may still use it");
             std::mem::forget(buffer);
         }
     }
@@ -143,16 +143,17 @@ impl Drop for Allocated {
             check(self.table, null_mut(), "ncclMemFree", code)
         });
         if let Err(error) = freed {
-            tracing::error!(%error, "memory of RCCL's is kept");
+            tracing::error!(%error, "RCCL's memory is leaked");
         }
     }
 }
 
-/// A buffer of unspecified contents in memory that RCCL allocates, as some of its ways to use registered memory ask for
-/// (`ncclMemAlloc`).
+/// Allocates a buffer with RCCL (`ncclMemAlloc`). Some of RCCL's uses of registered memory require this. The
+/// contents are unspecified.
 ///
 /// # Errors
-/// [`Error::Unavailable`], [`Error::Unsupported`] up to RCCL 2.13, [`Error::Rccl`], and [`Error::Hip`] for a size beyond the address space.
+/// [`Error::Unavailable`], [`Error::Unsupported`] up to RCCL 2.13, [`Error::Rccl`], and [`Error::Hip`] for a
+/// size beyond the address space.
 #[doc(alias = "ncclMemAlloc")]
 pub fn allocate<T: Element>(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
     const NAME: &str = "ncclMemAlloc";
@@ -168,11 +169,11 @@ pub fn allocate<T: Element>(device: &Device, len: usize) -> Result<DeviceBuffer<
     }
     let _current = Current::set(device)?;
     let mut address = null_mut();
-    // SAFETY: the address is a place to write to.
+    // SAFETY: the address is valid for writes.
     let code = unsafe { (table.ncclMemAlloc)(&raw mut address, bytes) };
     check(table, null_mut(), NAME, code)?;
     let address = address as usize;
     let owner = Allocated { table, device: device.clone(), address };
-    // SAFETY: the memory was just allocated, has as many bytes, and lives as long as its owner.
+    // SAFETY: the memory was just allocated, has this many bytes, and lives as long as its owner.
     Ok(unsafe { DeviceBuffer::from_raw_parts(device, hip::DeviceAddress(address as u64), len, owner)? })
 }

@@ -1,11 +1,11 @@
-//! Which RCCL serves a device.
+//! The RCCL for a device.
 
 use hip::Device;
 use rccl_sys::Table;
 
 use crate::error::{Error, Result};
 
-/// The RCCL for a device: AMD's where AMD's libraries work with it, else our own over the device's HIP.
+/// Returns AMD's RCCL if AMD's libraries work with the device, else our own over the device's HIP.
 pub(crate) fn of(device: &Device) -> Result<&'static Table> {
     let unavailable = |reason| Error::Unavailable { device: device.to_string(), reason };
     if !device.takes_amd_libraries() {
@@ -24,5 +24,5 @@ fn on_hip(device: &Device) -> Result<&'static Table, String> {
 
 #[cfg(not(feature = "on-hip"))]
 fn on_hip(_: &Device) -> Result<&'static Table, String> {
-    Err("this program is built without the feature `on-hip` of the crate `rccl`".to_owned())
+    Err("this program was built without the feature `on-hip` of the crate `rccl`".to_owned())
 }

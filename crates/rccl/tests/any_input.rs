@@ -1,11 +1,11 @@
-//! Any input from outside is an error, or what it says.
+//! Any input from outside either fails or means what it says.
 
 use proptest::prelude::*;
 
 #[path = "any_input/mod.rs"]
 mod bodies;
 
-/// Values as they are, almost are, and never are.
+/// Valid values, almost valid ones, and garbage.
 fn value() -> impl Strategy<Value = String> {
     let number =
         prop_oneof![Just(0_u64), 0..5_u64, Just(65_535), Just(65_536), Just(i32::MAX as u64), any::<u64>()];

@@ -1,4 +1,4 @@
-//! What is refused before anything is enqueued, and what ranks that disagree are told.
+//! Calls that are refused before anything is enqueued, and the errors of ranks that disagree.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn ranks(count: usize) -> Vec<Rank> {
     Communicator::all(&devices(count)).unwrap().into_iter().map(rank).collect()
 }
 
-/// Tells this test that it is the process that it has started.
+/// Tells this test that it runs in the child process.
 const CHILD: &str = "FERROCM_TEST_RCCL_VARIABLE";
 
 #[test]
@@ -90,7 +90,7 @@ fn bad_arguments_are_refused_and_the_communicator_goes_on() {
         Err(Error::OtherDevice { .. })
     ));
 
-    // Nothing of that was enqueued: the next operation of both ranks is the same.
+    // Nothing was enqueued, so the next operation of both ranks is the same.
     comm.broadcast(stream, receive.slice_mut(..4).unwrap(), 0).unwrap();
     ranks[1].comm.broadcast(&ranks[1].stream, &mut other, 0).unwrap();
     assert_eq!(ranks[1].read(&other), [0; 4]);
@@ -133,7 +133,7 @@ fn streams_of_one_communicator_are_captured_together_or_not_at_all() {
         Ok(())
     });
     assert!(graph.unwrap().is_empty(), "nothing of it was captured");
-    // Of another thread, nothing is captured either.
+    // On another thread, nothing is captured either.
     let graph = comm.device().capture(|captured| {
         std::thread::scope(|scope| {
             let other = scope.spawn(|| comm.all_reduce_in_place(captured, &mut one, Op::Sum));
@@ -147,8 +147,8 @@ fn streams_of_one_communicator_are_captured_together_or_not_at_all() {
     assert_eq!(ranks[0].read(&one), [1; 4]);
 }
 
-/// Two ranks do what they are told, and both are to learn that it was not the same. What they return is kept until then: to free memory may
-/// wait for what this thread has not enqueued yet.
+/// Two ranks make different calls, and both must learn of the mismatch. Their results are kept until then,
+/// because freeing memory may wait for work that this thread has not enqueued yet.
 fn disagree(first: impl FnOnce(&Rank) -> Box<dyn Any>, second: impl FnOnce(&Rank) -> Box<dyn Any>) {
     let ranks = ranks(2);
     let _kept = (first(&ranks[0]), second(&ranks[1]));
@@ -159,7 +159,7 @@ fn disagree(first: impl FnOnce(&Rank) -> Box<dyn Any>, second: impl FnOnce(&Rank
     }
 }
 
-/// Who comes last may be told at once what the others found.
+/// The last rank may get the others' finding at once.
 fn enqueued(result: rccl::Result<()>) {
     assert!(matches!(result, Ok(()) | Err(Error::Failed { .. })), "{result:?}");
 }
@@ -188,7 +188,7 @@ fn ranks_that_disagree_are_told() {
     let send = |rank: &Rank| {
         let buffer = rank.buffer(&[1_u32; 4]);
         enqueued(rank.comm.send(&rank.stream, &buffer, 1));
-        // It has gone out, and the sender hears of it by the next operation.
+        // The message has been sent, so the sender learns of it in its next operation.
         let mut back = rank.buffer(&[0_u32; 1]);
         enqueued(rank.comm.receive(&rank.stream, &mut back, 1));
         Box::new((buffer, back)) as Box<dyn Any>

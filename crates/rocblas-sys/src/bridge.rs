@@ -1,8 +1,8 @@
-//! What makes an older library's functions the newest's.
+//! Adapters that give an older library's functions their newest form.
 //!
-//! Up to ROCm 5, `rocblas_?trmm` writes its result over the matrix B; from ROCm 6 on it has one more matrix, C, which the
-//! result goes to. The older libraries have that too, as `rocblas_?trmm_outofplace`, with the very arguments of the newer
-//! `rocblas_?trmm`: so where they export it, a table calls that.
+//! Up to ROCm 5, `rocblas_?trmm` writes its result over the matrix B; from ROCm 6 on, it writes the result to
+//! one more matrix, C. The older libraries have that form too, as `rocblas_?trmm_outofplace`, with the same
+//! arguments as the newer `rocblas_?trmm`. If a library exports it, a table calls that.
 //!
 //! `docs/internals/abi.md` in the repository has the reasons and the history.
 
@@ -12,13 +12,14 @@ use crate::Table;
 
 macro_rules! bridges {
     ($($entry:ident, from $own:ident;)*) => {
-        /// Whether the function that calls `trmm` with C is in a table.
+        /// Whether a table has the function for `trmm` with C.
         fn has_own_form(table: &Table) -> bool {
             let stubs = Table::unsupported();
             [$((table.$own as usize, stubs.$own as usize)),*].into_iter().any(|(own, stub)| own != stub)
         }
 
-        /// Puts the functions with C where the newest version has them, and stubs where there are none.
+        /// Moves the functions with C to the entries of the newest version, or puts stubs there if there are
+        /// none.
         fn install(table: &mut Table) {
             let stubs = Table::unsupported();
             $(
@@ -48,9 +49,9 @@ bridges! {
     rocblas_ztrmm_strided_batched, from rocblas_ztrmm_outofplace_strided_batched;
 }
 
-/// Makes the entries of a table that was filled from `library` do what the newest headers say.
+/// Makes the entries of a table filled from `library` follow the newest headers.
 pub(crate) fn apply(table: &mut Table, library: &Library) {
-    // rocBLAS 4.0 is ROCm 6.0's.
+    // rocBLAS 4.0 is part of ROCm 6.0.
     let is_old = library.version().is_some_and(|version| version.major < 4);
     if is_old || has_own_form(table) {
         install(table);

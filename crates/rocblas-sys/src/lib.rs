@@ -1,15 +1,16 @@
 //! Raw bindings to AMD's rocBLAS: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] holds the types and constants of the headers of rocBLAS 5.5 to 7.2 (by ROCm release) in one, laid out and numbered as
-//! the newest has them; [`legacy`] holds what older ones have otherwise. [`Table`] has every function that any of them
-//! declares. Nothing is linked: [`Table::load`] opens the vendor's library when the program runs, and an implementation
-//! inside the process fills a table through [`Builder`]. A function that the implementation lacks is a stub that
-//! returns `rocblas_status_not_implemented`, so that a call through the table has no branch; [`Table::has`] tells.
+//! [`bindings`] merges the types and constants of the headers of rocBLAS 5.5 to 7.2 (by ROCm release), with
+//! the newest layouts and values; [`legacy`] has the older forms. [`Table`] has every function that any of
+//! these headers declares. Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an
+//! implementation in the process fills a table through [`Builder`]. Functions that the implementation lacks
+//! are stubs that return `rocblas_status_not_implemented`, so calls through the table need no branch;
+//! [`Table::has`] tells the two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
-//! HIP's types are those of [`hip_sys`].
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value. HIP's types are those of [`hip_sys`].
 //!
-//! This crate makes nothing safe: each function's contract is the one in the vendor's documentation.
+//! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -61,12 +62,12 @@ pub mod legacy;
 mod table;
 mod bridge;
 
-/// Functions that AMD's rocBLAS does not have and that implementations inside the process may offer; there are none yet.
+/// Functions that AMD's rocBLAS lacks and implementations in the process may offer. There are none yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {}
 
 impl Extensions {
-    /// None of them.
+    /// No extensions.
     pub const NONE: Extensions = Extensions {};
 }
 
@@ -87,7 +88,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "rocBLAS",
     variable: "FERROCM_ROCBLAS_LIBRARY",
     names: if cfg!(windows) {
@@ -101,7 +103,7 @@ sys_load::table_api! {
     bridge: bridge::apply,
 }
 
-/// Asks rocBLAS for its version, which it knows as a constant: no GPU is looked at.
+/// Asks rocBLAS for its version. It is a constant, so this needs no GPU.
 fn library_version(library: &Library) -> Option<Version> {
     let function = library.symbol(c"rocblas_get_version_string")?;
     // SAFETY: the symbol has had this signature in every version.
@@ -111,7 +113,8 @@ fn library_version(library: &Library) -> Option<Version> {
         )
     };
     let mut text = [0u8; 256];
-    // SAFETY: the function writes a NUL-terminated string of at most so many bytes, or nothing and an error.
+    // SAFETY: the function writes a NUL-terminated string of at most this many bytes, or nothing and returns
+    // an error.
     let status = unsafe { get(text.as_mut_ptr().cast(), text.len()) };
     if status != rocblas_status::rocblas_status_success {
         return None;

@@ -1,4 +1,4 @@
-//! `trmm` on fake libraries, which a C compiler makes, of before and after it got its third matrix.
+//! `trmm` on fake libraries, made by a C compiler, from before and after it got its third matrix.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::ptr::without_provenance_mut;
 use rocblas_sys::*;
 use test_skip::{Lack, skip};
 
-/// What both libraries have. A status of 1000 says that the function that writes over B was called.
+/// The common part of both libraries. A status of 1000 means that the function that overwrites B was called.
 const COMMON: &str = r#"
 #include <stdint.h>
 typedef void *pointer;
@@ -38,13 +38,13 @@ int rocblas_strmm(ARGUMENTS, const float *b, int ldb, float *c, int ldc) {
 }
 "#;
 
-/// A library of a version, or `None`, with the reason printed, where none can be made.
+/// A library of a version. `None`, with the reason printed, if it cannot be made.
 fn library(version: &str, functions: &str) -> Option<&'static Table> {
     if cfg!(miri) || !cfg!(target_os = "linux") {
         skip(Lack::Machine, "the fake libraries are made for Linux, and Miri cannot open them");
         return None;
     }
-    // The library stays open, its file need not.
+    // The library stays open; its file is not needed any more.
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let (source, library) = (folder.path().join("fake.c"), folder.path().join("libfake.so"));
     std::fs::write(&source, format!("{COMMON}{functions}")).expect("the source can be written");
@@ -96,7 +96,7 @@ fn trmm_of_an_old_library_is_its_function_with_three_matrices() {
     let Some(table) = library("2.47.0.", OLD) else { return };
     assert!(table.has("rocblas_strmm"));
     assert_eq!(call(table), rocblas_status::rocblas_status_success);
-    // Writing over B is not what a caller of the newest trmm expects.
+    // A caller of the newest trmm does not expect it to overwrite B.
     assert!(!table.has("rocblas_dtrmm"), "there is no function with three matrices for it");
 }
 

@@ -1,4 +1,4 @@
-//! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -8,7 +8,8 @@ use rocblas_sys::{
 };
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release's version of rocBLAS by its headers' package, and by its own counting. 5.2 has none in Debian.
+/// Each release, with the version of rocBLAS in the name of its headers' package and in its own counting.
+/// Debian has no package for 5.2.
 const VERSIONS: [(&str, (&str, Version)); 3] = [
     ("5.7", ("5.5.1", Version::new(2, 47, 0))),
     ("6.4", ("6.4.4", Version::new(4, 4, 1))),
@@ -53,7 +54,7 @@ fn without_a_gpu_there_is_no_handle() {
             (table.rocblas_destroy_handle)(null_mut()),
         )
     };
-    // It has no code for a missing device; HIP 5.7's answer to the first call of a process it takes for something else.
+    // rocBLAS has no code for a missing device, and misreads HIP 5.7's result of a process's first call.
     let first_expected = match version {
         "5.5.1" => rocblas_status::rocblas_status_invalid_handle,
         _ => rocblas_status::rocblas_status_internal_error,
@@ -76,7 +77,7 @@ fn statuses_have_the_names_that_the_library_gives_them() {
         // SAFETY: the function takes any value and returns a string that lives as long as the library.
         let theirs = unsafe { CStr::from_ptr((table.rocblas_status_to_string)(rocblas_status(code))) };
         let theirs = theirs.to_str().unwrap();
-        // What a library does not define may be a status that came later.
+        // A status that a library does not define may be newer than the library.
         if !theirs.starts_with('<') {
             assert_eq!(ours, theirs, "{code}");
             compared += 1;
@@ -93,7 +94,8 @@ fn functions_that_the_version_lacks_are_stubs() {
     assert_eq!(availability.provided, version != "5.5.1");
     assert_eq!(availability.versions().collect::<Vec<_>>(), ["6.4.4", "7.2.4"]);
     let none = rocblas_operation::rocblas_operation_none;
-    // SAFETY: a stub reads none of its arguments, and the function turns a null handle away before it reads others.
+    // SAFETY: a stub reads none of its arguments, and the function refuses a null handle before it reads
+    // others.
     let status = unsafe {
         (table.rocblas_sgemm_64)(
             null_mut(),
@@ -127,7 +129,7 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
     let table = Table::load().unwrap();
     assert!(table.has("rocblas_strmm"));
     let none = rocblas_operation::rocblas_operation_none;
-    // SAFETY: the function turns a null handle away before it reads anything else.
+    // SAFETY: the function refuses a null handle before it reads anything else.
     let status = unsafe {
         (table.rocblas_strmm)(
             null_mut(),

@@ -1,7 +1,7 @@
 //! Conversions from and to arrays of the crate `ndarray`.
 //!
-//! What is copied to a device keeps its order, row-major or column-major, and loses its gaps: what lies between the elements of a view belongs to
-//! somebody else.
+//! A copy to a device keeps the order, row-major or column-major, but not the gaps: memory between the
+//! elements of a view is never copied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,16 +16,16 @@ use crate::error::{Error, Result};
 use crate::layout::{Batch, Layout, MatrixLayout, Order, VectorLayout};
 use crate::view::{Matrix, MatrixMut, Vector, VectorMut, View, ViewMut};
 
-/// A vector or matrix in device memory of its own: a buffer, and where its elements lie. See [`DeviceVector`], [`DeviceMatrix`].
+/// An owned vector or matrix in device memory: a buffer and a layout. See [`DeviceVector`], [`DeviceMatrix`].
 pub struct DeviceArray<T: DeviceCopy, L> {
     buffer: DeviceBuffer<T>,
     layout: L,
 }
 
-/// A vector in device memory of its own.
+/// An owned vector in device memory.
 pub type DeviceVector<T> = DeviceArray<T, VectorLayout>;
 
-/// A matrix in device memory of its own, or a batch of them.
+/// An owned matrix in device memory, or a batch of them.
 ///
 /// ```
 /// use ndarray::{Array2, array};
@@ -47,7 +47,7 @@ pub type DeviceVector<T> = DeviceArray<T, VectorLayout>;
 pub type DeviceMatrix<T> = DeviceArray<T, MatrixLayout>;
 
 impl<T: Element, L: Layout> DeviceArray<T, L> {
-    /// What lies in a buffer in a layout, which it has room for.
+    /// A vector or matrix in a buffer that has room for the layout.
     ///
     /// # Errors
     /// As [`ViewMut::new`].
@@ -56,25 +56,25 @@ impl<T: Element, L: Layout> DeviceArray<T, L> {
         Ok(Self { buffer, layout })
     }
 
-    /// The elements, to be read.
+    /// The elements, for reading.
     #[must_use]
     pub fn view(&self) -> View<'_, T, L> {
         View::fits(self.buffer.as_slice(), self.layout)
     }
 
-    /// The elements, to be written.
+    /// The elements, for writing.
     #[must_use]
     pub fn view_mut(&mut self) -> ViewMut<'_, T, L> {
         ViewMut::fits(self.buffer.as_mut_slice(), self.layout)
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &L {
         &self.layout
     }
 
-    /// The buffer, and where the elements lie in it.
+    /// The buffer and the layout of its elements.
     #[must_use]
     pub fn into_parts(self) -> (DeviceBuffer<T>, L) {
         (self.buffer, self.layout)
@@ -89,7 +89,7 @@ impl<T: DeviceCopy, L: fmt::Debug> fmt::Debug for DeviceArray<T, L> {
 }
 
 impl<T: Element> DeviceVector<T> {
-    /// Copies a one-dimensional array to the stream's device, side by side, and waits for it.
+    /// Copies a one-dimensional array to the stream's device, without gaps, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -101,8 +101,8 @@ impl<T: Element> DeviceVector<T> {
 }
 
 impl<T: Element> DeviceMatrix<T> {
-    /// Copies a two-dimensional array to the stream's device and waits for it. The order is that of the array: column-major if its columns are more
-    /// contiguous than its rows, else row-major.
+    /// Copies a two-dimensional array to the stream's device and waits for the copy. The order is that of the
+    /// array: column-major if its columns are more contiguous than its rows, else row-major.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -113,7 +113,7 @@ impl<T: Element> DeviceMatrix<T> {
         Ok(Self { layout, ..matrix })
     }
 
-    /// The same with a batch of matrices, which the first axis counts.
+    /// The same for a batch of matrices along the first axis.
     ///
     /// # Errors
     /// As [`from_array`](Self::from_array).
@@ -130,17 +130,17 @@ impl<T: Element> DeviceMatrix<T> {
     }
 }
 
-/// The order that copies of an array get.
+/// The order of copies of an array.
 fn order<T>(array: &ArrayView3<'_, T>) -> Order {
     let [_, down, right] = [0, 1, 2].map(|axis| array.strides()[axis].unsigned_abs());
     let (rows, cols) = (array.len_of(Axis(1)), array.len_of(Axis(2)));
-    // Steps along an axis of one element say nothing.
+    // The stride of an axis with one element is meaningless.
     let is_column_major =
         if cols <= 1 { down <= 1 && rows > 1 && right > 1 } else { rows > 1 && down < right };
     if is_column_major { Order::ColumnMajor } else { Order::RowMajor }
 }
 
-/// The elements side by side in an order, one matrix behind the other; a copy only if they do not lie so.
+/// The elements in an order without gaps, one matrix after the other; copies only if necessary.
 fn in_order<T: Element>(array: ArrayView3<'_, T>, order: Order) -> ArrayBase<CowRepr<'_, T>, Ix3> {
     let array = match order {
         Order::RowMajor => array,
@@ -157,7 +157,7 @@ fn in_memory<'a, T, D: ndarray::Dimension>(array: &'a ArrayBase<CowRepr<'_, T>, 
     array.as_slice().unwrap_or_default()
 }
 
-/// Elements side by side, and their distance to the next such row.
+/// Rows of contiguous elements, and the distance between rows.
 struct Rows {
     size: [usize; 2],
     pitch: usize,
@@ -181,7 +181,7 @@ impl Rows {
     }
 }
 
-/// The elements of a batch, one behind the other, without gaps.
+/// Reads the elements of a batch, one after the other, without gaps.
 fn read<T: Element>(stream: &Stream, items: &[DeviceSlice<'_, T>], rows: &Rows) -> Result<Vec<T>> {
     let mut values = Vec::new();
     for item in items {
@@ -195,7 +195,7 @@ fn read<T: Element>(stream: &Stream, items: &[DeviceSlice<'_, T>], rows: &Rows) 
     Ok(values)
 }
 
-/// The view is of one, or of a batch of one.
+/// An error unless the view is a single one or a batch of one.
 fn single<L: Layout>(operation: &'static str, layout: &L) -> Result<()> {
     match layout.batch().count() {
         1 => Ok(()),
@@ -203,14 +203,14 @@ fn single<L: Layout>(operation: &'static str, layout: &L) -> Result<()> {
     }
 }
 
-/// An array of what its view knows the size of.
+/// Converts the error of making an array whose size its view knows.
 fn made<A>(array: Result<A, ndarray::ShapeError>) -> Result<A> {
-    // Its elements have been in memory.
+    // The elements were in memory, so this cannot fail.
     array.map_err(|_| Error::Layout { operand: "view", source: crate::LayoutError::TooLarge })
 }
 
 impl<T: Element> Vector<'_, T> {
-    /// Copies the elements to an array, in their order, and waits for that.
+    /// Copies the elements to an array, in order, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
@@ -225,7 +225,8 @@ impl<T: Element> Vector<'_, T> {
 }
 
 impl<T: Element> Matrix<'_, T> {
-    /// Copies the elements to an array of the same order, and waits for that. What is conjugated here is conjugated there.
+    /// Copies the elements to an array of the same order, and waits for the copy. A conjugated view gives
+    /// conjugated elements.
     ///
     /// # Errors
     /// [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
@@ -236,7 +237,8 @@ impl<T: Element> Matrix<'_, T> {
         made(Array2::from_shape_vec(shape, self.values(stream)?))
     }
 
-    /// Copies all of a batch to an array whose first axis counts them, each of the same order, and waits for that.
+    /// Copies a batch to an array with the matrices along the first axis, in the same order, and waits for
+    /// the copy.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -262,10 +264,12 @@ impl<T: Element> Matrix<'_, T> {
 }
 
 impl<T: Element> VectorMut<'_, T> {
-    /// Copies the elements of an array to those of the vector, and waits for that. What lies between them stays as it is.
+    /// Copies the elements of an array to those of the vector, and waits for the copy. Memory between the
+    /// elements is unchanged.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not as many, [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
+    /// [`Error::Shape`] if the lengths differ, [`Error::BatchCount`] for a batch of several, else
+    /// [`Error::Hip`].
     pub fn assign(&mut self, stream: &Stream, array: ArrayView1<'_, T>) -> Result<()> {
         single("assign", self.layout())?;
         same("elements", self.len(), array.len())?;
@@ -277,11 +281,12 @@ impl<T: Element> VectorMut<'_, T> {
 }
 
 impl<T: Element> MatrixMut<'_, T> {
-    /// Copies the elements of an array to those of the matrix, whatever the order of either, and waits for that. What lies between them stays as
-    /// it is.
+    /// Copies the elements of an array to those of the matrix, whatever the order of either, and waits for
+    /// the copy. Memory between the elements is unchanged.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the shapes differ, [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
+    /// [`Error::Shape`] if the shapes differ, [`Error::BatchCount`] for a batch of several, else
+    /// [`Error::Hip`].
     pub fn assign(&mut self, stream: &Stream, array: ArrayView2<'_, T>) -> Result<()> {
         single("assign", self.layout())?;
         same("rows", self.rows(), array.nrows())?;

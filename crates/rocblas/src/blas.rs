@@ -1,4 +1,4 @@
-//! The handle that everything is called with.
+//! The handle for all calls.
 
 use std::ffi::c_char;
 use std::fmt;
@@ -14,27 +14,27 @@ use crate::error::{Error, Result};
 use crate::functions::Call;
 use crate::library::{self, Choice, Library};
 
-/// rocBLAS for one stream: a handle, and what it is set to.
+/// rocBLAS for one stream: a handle and its settings.
 ///
-/// Every operation is enqueued on the [stream](Self::stream) and returns at once, unless it says that it waits. Operands are ordered and
-/// kept alive as they are for a kernel: buffers may be used on other streams, and dropped, at any time. A value may be shared between threads, which
-/// then enqueue one after the other.
+/// Every operation is enqueued on the [stream](Self::stream) and returns at once, unless its documentation
+/// says that it waits. Operands are ordered and kept alive as for a kernel: buffers may be used on other
+/// streams, and dropped, at any time. Threads may share a `Blas`; they then enqueue one after the other.
 #[doc(alias = "rocblas_handle")]
 #[doc(alias = "cublasHandle_t")]
 pub struct Blas {
     library: Library,
-    /// Gone before the stream.
+    /// Declared first, so that it is dropped before the stream.
     state: Mutex<State>,
     stream: Stream,
-    /// Streams that were left, on which something may still run.
+    /// Former streams that may still run work.
     left: Vec<Stream>,
 }
 
-/// What one call after the other uses.
+/// State that calls use one after the other.
 struct State {
     handle: Handle,
     workspace: Option<DeviceBuffer<u8>>,
-    /// Arrays of pointers that may still be copied to the device.
+    /// Arrays of pointers whose copies to the device may still be running.
     uploads: Vec<Pending<HostBuffer<DeviceAddressBits>>>,
 }
 
@@ -48,7 +48,7 @@ struct Handle {
     device: Device,
 }
 
-// SAFETY: rocBLAS lets a handle be used by any thread, one at a time; the mutex around it sees to that.
+// SAFETY: any thread may use a rocBLAS handle, one at a time; the mutex around it ensures that.
 unsafe impl Send for Handle {}
 
 impl Drop for Handle {
@@ -64,25 +64,25 @@ impl Drop for Handle {
     }
 }
 
-/// How numbers of 32 bits are multiplied.
+/// How 32-bit numbers are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MathMode {
-    /// As the type says.
+    /// In the precision of the type.
     Default,
-    /// Products of matrices of `f32` may be computed in 19 bits (`xf32`), on devices that have instructions for it.
+    /// Products of `f32` matrices may be computed with 19 bits (`xf32`), on devices with instructions for it.
     Xf32,
 }
 
-/// What a solution for a product of matrices is chosen by.
+/// The criterion for choosing a solution for a matrix product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PerformanceMetric {
     /// The library's choice.
     Default,
-    /// Each compute unit does as much as it can.
+    /// Use all compute units as well as possible.
     DeviceEfficiency,
-    /// Each compute unit that is used does as much as it can: for several products at once.
+    /// Use each occupied compute unit as well as possible, for several products at once.
     CuEfficiency,
 }
 
@@ -94,10 +94,10 @@ pub(crate) fn status(function: &'static str, code: rocblas_status) -> Result<()>
     }
 }
 
-/// Orders a stream after what another one was given. If that has failed, nothing of it runs any more.
+/// Orders a stream after all work submitted to another one. If that one has failed, it runs nothing any more.
 fn follow(stream: &Stream, before: &Stream) -> Result<()> {
     match stream.wait_stream(before) {
-        // One of the two has failed; the other one was waited for.
+        // One of the two has failed, and the other one was waited for.
         Err(error @ hip::Error::Fault(_)) => match stream.is_done() {
             Err(own @ hip::Error::Fault(_)) => Err(own.into()),
             Ok(_) => Ok(()),
@@ -108,17 +108,18 @@ fn follow(stream: &Stream, before: &Stream) -> Result<()> {
 }
 
 impl Blas {
-    /// rocBLAS for a stream and its device, of whoever [`Choice::Auto`] chooses (`rocblas_create_handle`).
+    /// Opens rocBLAS for a stream and its device, with the implementation that [`Choice::Auto`] chooses
+    /// (`rocblas_create_handle`).
     ///
     /// # Errors
-    /// [`Error::NoLibrary`] with what was tried, else [`Error::Status`] or [`Error::Hip`].
+    /// [`Error::NoLibrary`] lists what was tried; else [`Error::Status`] or [`Error::Hip`].
     #[doc(alias = "rocblas_create_handle")]
     #[doc(alias = "cublasCreate")]
     pub fn new(stream: &Stream) -> Result<Self> {
         Self::with(stream, Choice::Auto)
     }
 
-    /// The same, with whose rocBLAS it shall be.
+    /// The same, with a choice of the implementation.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -126,14 +127,14 @@ impl Blas {
         Self::of(stream, library::choose(stream.device(), choice)?)
     }
 
-    /// rocBLAS of a function table that the program has loaded or made itself.
+    /// Opens rocBLAS with a function table that the program has loaded or made itself.
     ///
     /// # Errors
     /// [`Error::Status`], [`Error::Hip`].
     ///
     /// # Safety
-    /// Safe code calls the functions and trusts what they return: each does what rocBLAS's documentation says of it, and with streams and memory
-    /// of the library behind [`Device::table`].
+    /// Safe code calls the functions and trusts their results. Each must behave as rocBLAS documents, on
+    /// streams and memory of the library behind [`Device::table`].
     pub unsafe fn of_table(stream: &Stream, table: &'static Table) -> Result<Self> {
         Self::of(stream, Library { table, skipped: Vec::new() })
     }
@@ -160,12 +161,15 @@ impl Blas {
         })
     }
 
-    /// Enqueues from now on to another stream of the same device, which waits for what has been enqueued so far (`rocblas_set_stream`).
+    /// Enqueues from now on to another stream of the same device, which waits for the work enqueued so far
+    /// (`rocblas_set_stream`).
     ///
-    /// A stream that has failed can be left: its failure is not the new stream's, and what was enqueued on it is waited for by this call.
+    /// This also works after the old stream has failed: the new stream does not inherit the failure, and this
+    /// call waits for the work on the old one.
     ///
     /// # Errors
-    /// [`hip::Error::OtherDevice`] if the stream is another device's, [`hip::Error::Fault`] if it has faulted itself, else
+    /// [`hip::Error::OtherDevice`] if the stream belongs to another device, [`hip::Error::Fault`] if the new
+    /// stream has faulted, else
     /// [`Error::Status`] or [`Error::Hip`].
     #[doc(alias = "rocblas_set_stream")]
     #[doc(alias = "cublasSetStream")]
@@ -175,8 +179,8 @@ impl Blas {
             let (operation, what) = ("rocblas_set_stream", "stream");
             return Err(Error::Hip(hip::Error::OtherDevice { operation, what, expected, got }));
         }
-        // The library's own memory is used in the order of one stream. One that fails waits for no other any more, so those that it
-        // came after are waited for as well.
+        // The library's own memory is used in the order of one stream. A failed stream no longer waits for
+        // its predecessors, so wait for those, too.
         self.left.retain(|left| matches!(left.is_done(), Ok(false)));
         for before in self.left.iter().chain([&self.stream]) {
             follow(stream, before)?;
@@ -203,7 +207,7 @@ impl Blas {
         self.stream.device()
     }
 
-    /// Whose rocBLAS is called, and why no other one.
+    /// The implementation in use, and why others were skipped.
     #[must_use]
     pub fn library(&self) -> &Library {
         &self.library
@@ -215,10 +219,11 @@ impl Blas {
         self.library.table
     }
 
-    /// The handle, for calls that this crate does not wrap; valid as long as this. Operations here set its pointer mode each time, so
-    /// that it may be changed.
+    /// The handle, for calls that this crate does not wrap; valid as long as this value. Operations of this
+    /// crate set its pointer mode each time, so it may be changed.
     ///
-    /// Only one thread may use a handle at a time: the caller sees to it that no operation here runs meanwhile.
+    /// Only one thread at a time may use a handle: the caller must ensure that no operation of this crate
+    /// runs meanwhile.
     #[must_use]
     pub fn as_raw(&self) -> rocblas_handle {
         self.lock().handle.handle
@@ -241,7 +246,7 @@ impl Blas {
     /// The commit that the library was built from (`rocblas_get_commit_hash_string`).
     ///
     /// # Errors
-    /// [`Error::Status`]: libraries before ROCm 6 do not know.
+    /// [`Error::Status`] from libraries before ROCm 6, which do not know it.
     #[doc(alias = "rocblas_get_commit_hash_string")]
     #[doc(alias = "rocblas_get_commit_hash_string_size")]
     pub fn commit(&self) -> Result<String> {
@@ -268,7 +273,7 @@ impl Blas {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// What the library says about a status (`rocblas_status_to_string`).
+    /// The library's description of a status (`rocblas_status_to_string`).
     #[doc(alias = "rocblas_status_to_string")]
     #[must_use]
     pub fn describe(&self, code: rocblas_status) -> String {
@@ -284,8 +289,8 @@ impl Blas {
         unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// Loads all that products of matrices need for the device, which is else done for the first of them and may take seconds
-    /// (`rocblas_initialize`).
+    /// Loads everything that matrix products need on the device (`rocblas_initialize`). Otherwise the first
+    /// product loads it, which may take seconds.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -297,7 +302,8 @@ impl Blas {
         Ok(())
     }
 
-    /// Whether results may depend on the order in which parts of them are added, which is faster (`rocblas_set_atomics_mode`).
+    /// Sets whether results may depend on the order of additions, which is faster
+    /// (`rocblas_set_atomics_mode`).
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -314,7 +320,7 @@ impl Blas {
         })
     }
 
-    /// What [`set_atomics`](Self::set_atomics) has set (`rocblas_get_atomics_mode`).
+    /// The setting of [`set_atomics`](Self::set_atomics) (`rocblas_get_atomics_mode`).
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -329,10 +335,10 @@ impl Blas {
         Ok(mode == rocblas_atomics_mode::rocblas_atomics_allowed)
     }
 
-    /// How numbers of 32 bits are multiplied (`rocblas_set_math_mode`).
+    /// Sets how 32-bit numbers are multiplied (`rocblas_set_math_mode`).
     ///
     /// # Errors
-    /// [`Error::Status`]: `rocblas_status_arch_mismatch` for a mode that the device does not have.
+    /// [`Error::Status`]: `rocblas_status_arch_mismatch` if the device does not support the mode.
     #[doc(alias = "rocblas_set_math_mode")]
     #[doc(alias = "cublasSetMathMode")]
     pub fn set_math_mode(&mut self, mode: MathMode) -> Result<()> {
@@ -346,7 +352,8 @@ impl Blas {
         })
     }
 
-    /// What [`set_math_mode`](Self::set_math_mode) has set (`rocblas_get_math_mode`); none for a mode that is not known here.
+    /// The setting of [`set_math_mode`](Self::set_math_mode) (`rocblas_get_math_mode`); `None` for a mode
+    /// that this crate does not know.
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -365,7 +372,7 @@ impl Blas {
         })
     }
 
-    /// What a solution for a product of matrices is chosen by (`rocblas_set_performance_metric`).
+    /// Sets the criterion for choosing a solution for a matrix product (`rocblas_set_performance_metric`).
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -386,8 +393,8 @@ impl Blas {
         })
     }
 
-    /// What [`set_performance_metric`](Self::set_performance_metric) has set (`rocblas_get_performance_metric`); none for one that is not
-    /// known here.
+    /// The setting of [`set_performance_metric`](Self::set_performance_metric)
+    /// (`rocblas_get_performance_metric`); `None` for one that this crate does not know.
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -412,12 +419,12 @@ impl Blas {
         })
     }
 
-    /// Gives the library memory of its own device to work in, instead of what it allocates itself; the memory given before comes back
-    /// (`rocblas_set_workspace`). Without any, the library allocates again.
+    /// Gives the library device memory as workspace, instead of memory that it allocates itself
+    /// (`rocblas_set_workspace`). Returns the previous workspace. With `None`, the library allocates again.
     ///
     /// # Errors
-    /// [`hip::Error::OtherDevice`] if the memory is another device's, else [`Error::Status`] or [`Error::Hip`]. The memory given is then
-    /// dropped, and what was set before stays.
+    /// [`hip::Error::OtherDevice`] if the memory belongs to another device, else [`Error::Status`] or
+    /// [`Error::Hip`]. The given memory is then dropped, and the previous workspace stays.
     #[doc(alias = "rocblas_set_workspace")]
     #[doc(alias = "cublasSetWorkspace")]
     pub fn set_workspace(&mut self, memory: Option<DeviceBuffer<u8>>) -> Result<Option<DeviceBuffer<u8>>> {
@@ -434,7 +441,7 @@ impl Blas {
         Ok(std::mem::replace(&mut self.lock().workspace, memory))
     }
 
-    /// How many bytes of device memory the library has to work in (`rocblas_get_device_memory_size`).
+    /// The size of the library's workspace in bytes (`rocblas_get_device_memory_size`).
     ///
     /// # Errors
     /// [`Error::Status`].
@@ -448,7 +455,7 @@ impl Blas {
         Ok(size)
     }
 
-    /// Calls something with the handle, which nobody else uses meanwhile.
+    /// Calls something with exclusive use of the handle.
     fn with_handle(
         &self,
         function: &'static str,
@@ -479,7 +486,7 @@ impl Blas {
         let result = enqueue(&Call { handle, ..call });
         drop(state);
         match result {
-            // What the library noticed may be that the stream has failed, whose report says more.
+            // The cause may be a failed stream, whose report says more.
             Err(error @ Error::Status { .. }) => match self.stream.is_done() {
                 Err(fault @ hip::Error::Fault(_)) => Err(fault.into()),
                 _ => Err(error),
@@ -488,7 +495,7 @@ impl Blas {
         }
     }
 
-    /// An array of pointers in device memory, for work on the stream.
+    /// Makes an array of pointers in device memory, for work on the stream.
     pub(crate) fn pointers(
         &self,
         addresses: &[DeviceAddressBits],
@@ -507,7 +514,7 @@ impl Blas {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that could panic.
+        // The state is consistent at every point that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

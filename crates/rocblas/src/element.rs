@@ -1,4 +1,4 @@
-//! The types that vectors and matrices consist of, and which routines exist for them.
+//! The element types of vectors and matrices, and the routines that exist for them.
 
 use half::{bf16, f16};
 use hip::DeviceCopy;
@@ -17,11 +17,12 @@ mod sealed {
     }
 }
 
-/// What an operand may consist of. The trait cannot be implemented elsewhere.
+/// An element type of operands. This trait is sealed.
 ///
-/// Bounds of the routines are narrower: [`Scalar`] for nearly all, [`Real`] and [`Complex`] for those that exist for one kind alone.
+/// Routines have narrower bounds: [`Scalar`] for most, [`Real`] and [`Complex`] for those that exist only for
+/// one kind.
 pub trait Element: DeviceCopy + std::fmt::Debug + PartialEq + sealed::Sealed {
-    /// The type, as rocBLAS names it.
+    /// rocBLAS's name for the type.
     const DATATYPE: rocblas_datatype;
     /// Whether values have an imaginary part.
     const IS_COMPLEX: bool;
@@ -56,7 +57,7 @@ elements! {
     Bf8: rocblas_datatype_bf8_r, false;
 }
 
-/// The types that all routines of levels 1 to 3 exist for: `f32`, `f64`, [`Complex32`], [`Complex64`].
+/// The types that all routines of levels 1 to 3 support: `f32`, `f64`, [`Complex32`], [`Complex64`].
 pub trait Scalar:
     Element
     + f::Axpy
@@ -124,11 +125,11 @@ pub trait Complex:
 {
 }
 
-/// The types that [`axpy`](crate::Blas::axpy) exists for: those of [`Scalar`], and `f16`.
+/// The types that [`axpy`](crate::Blas::axpy) supports: those of [`Scalar`], and `f16`.
 pub trait AxpyScalar: Element + f::Axpy + One {}
 impl<T: Element + f::Axpy + One> AxpyScalar for T {}
 
-/// The types that [`dot`](crate::Blas::dot) exists for: those of [`Scalar`], `f16` and `bf16`.
+/// The types that [`dot`](crate::Blas::dot) supports: those of [`Scalar`], `f16` and `bf16`.
 pub trait DotScalar: Element + f::Dot {}
 impl<T: Element + f::Dot> DotScalar for T {}
 
@@ -149,7 +150,7 @@ impl Real for f64 {}
 impl Complex for Complex32 {}
 impl Complex for Complex64 {}
 
-/// Numbers that scalars of operations begin with. The trait cannot be implemented elsewhere.
+/// The default values of scalars. This trait is sealed.
 pub trait One: Element {
     /// One.
     const ONE: Self;
@@ -176,22 +177,22 @@ one! {
     i32: 0, 1;
 }
 
-/// What a product of matrices is computed in.
+/// The type that a matrix product is computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compute {
-    /// `f16`, for matrices of `f16` alone.
+    /// `f16`, only for matrices of `f16`.
     F16,
-    /// `f32`, or complex numbers of two.
+    /// `f32`, or complex numbers of two `f32`.
     F32,
-    /// `f64`, or complex numbers of two.
+    /// `f64`, or complex numbers of two `f64`.
     F64,
     /// `i32`, for matrices of `i8`.
     I32,
 }
 
 impl Compute {
-    /// As rocBLAS names it.
+    /// rocBLAS's name for it.
     pub(crate) fn datatype(self, complex: bool) -> rocblas_datatype {
         match (self, complex) {
             (Self::F16, _) => rocblas_datatype::rocblas_datatype_f16_r,
@@ -204,24 +205,24 @@ impl Compute {
     }
 }
 
-/// What matrices [`gemm`](crate::Blas::gemm) multiplies, into matrices of `C`. The trait cannot be implemented elsewhere.
+/// Element types that [`gemm`](crate::Blas::gemm) multiplies into matrices of `C`. This trait is sealed.
 ///
 /// | A and B | C | scalars | computed in |
 /// |---|---|---|---|
 /// | `f32`, `f64`, [`Complex32`], [`Complex64`] | the same | the same | the same |
-/// | `f16` | `f16` | `f32` | `f32`, or `f16` if asked for |
+/// | `f16` | `f16` | `f32` | `f32`, or `f16` on request |
 /// | `bf16` | `bf16` | `f32` | `f32` |
 /// | `f16`, `bf16` | `f32` | `f32` | `f32` |
 /// | `i8` | `i32` | `i32` | `i32` |
 pub trait GemmInput<C: Element>: Element + f::GemmInto<C> {
     /// The type of `alpha` and `beta`.
     type Scale: One;
-    /// What may be computed in, the usual one first.
+    /// The types that the product can be computed in, the default first.
     const COMPUTE: &'static [Compute];
-    /// The types, in words.
+    /// A description of the types.
     #[doc(hidden)]
     const TYPES: &'static str;
-    /// A scalar in the type that is computed in, where that is another one.
+    /// Converts a scalar to the type of the computation, if that differs.
     #[doc(hidden)]
     fn narrow(scale: Self::Scale, compute: Compute) -> Option<f16>;
 }
@@ -276,8 +277,8 @@ narrow! {
     Complex64: scale => scale.re;
 }
 
-/// What matrices and vectors [`gemv`](crate::Blas::gemv) multiplies, into vectors of `Y`: those of [`Scalar`] into the same, and `f16`
-/// and `bf16` into the same or into `f32`, with scalars of `f32`. The trait cannot be implemented elsewhere.
+/// Element types that [`gemv`](crate::Blas::gemv) multiplies into vectors of `Y`: those of [`Scalar`] into
+/// the same, and `f16` and `bf16` into the same or into `f32`, with scalars of `f32`. This trait is sealed.
 pub trait GemvInput<Y: Element>: Element + f::GemvInto<Y> {
     /// The type of `alpha` and `beta`.
     type Scale: One;
@@ -302,13 +303,14 @@ gemv_input! {
     bf16 => f32, f32;
 }
 
-/// A number of 8 bits with 4 of them for the exponent and 3 for the mantissa, as [`gemm_f8`](crate::Blas::gemm_f8) multiplies them: the
-/// format that gfx942 computes in, with finite values up to 240 and one NaN, `0x80` (E4M3FNUZ). Its bits are not interpreted here.
+/// An 8-bit float with 4 bits of exponent and 3 of mantissa, for [`gemm_f8`](crate::Blas::gemm_f8). It is the
+/// format of gfx942, with finite values up to 240 and one NaN, `0x80` (E4M3FNUZ). This crate does not
+/// interpret its bits.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, DeviceCopy)]
 pub struct F8(pub u8);
 
-/// The same with 5 bits for the exponent and 2 for the mantissa, and finite values up to 57344 (E5M2FNUZ).
+/// The same with 5 bits of exponent and 2 of mantissa, and finite values up to 57344 (E5M2FNUZ).
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, DeviceCopy)]
 pub struct Bf8(pub u8);
@@ -318,26 +320,26 @@ pub trait Float8: Float8Input + Float8Output {}
 impl Float8 for F8 {}
 impl Float8 for Bf8 {}
 
-/// What [`gemm_f8`](crate::Blas::gemm_f8) multiplies: [`F8`] and [`Bf8`] as they are, `f16` and `f32` rounded to them. The trait cannot be
-/// implemented elsewhere.
+/// Element types that [`gemm_f8`](crate::Blas::gemm_f8) multiplies: [`F8`] and [`Bf8`] directly, `f16` and
+/// `f32` rounded to them. This trait is sealed.
 pub trait Float8Input: Element {}
 impl Float8Input for F8 {}
 impl Float8Input for Bf8 {}
 impl Float8Input for f16 {}
 impl Float8Input for f32 {}
 
-/// What the products go to: [`F8`], [`Bf8`], `f16` and `f32`. The trait cannot be implemented elsewhere.
+/// Element types of the results: [`F8`], [`Bf8`], `f16` and `f32`. This trait is sealed.
 pub trait Float8Output: Element {}
 impl Float8Output for F8 {}
 impl Float8Output for Bf8 {}
 impl Float8Output for f16 {}
 impl Float8Output for f32 {}
 
-/// What operands are multiplied as by [`gemm_f8`](crate::Blas::gemm_f8). Products are added in `f32`.
+/// The types in which [`gemm_f8`](crate::Blas::gemm_f8) multiplies operands. Products are added in `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Float8Compute {
-    /// What they are: [`F8`] or [`Bf8`].
+    /// Their own types: [`F8`] or [`Bf8`].
     #[default]
     F32,
     /// `A` and `B` are rounded to [`F8`].

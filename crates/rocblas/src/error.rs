@@ -1,4 +1,4 @@
-//! What can be wrong with a call.
+//! Errors.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The HIP layer below failed: memory could not be allocated, a stream has faulted, a buffer is another device's.
+    /// The HIP layer below failed: memory could not be allocated, a stream has faulted, a buffer belongs to
+    /// another device.
     #[error(transparent)]
     Hip(#[from] hip::Error),
 
@@ -34,7 +35,7 @@ pub enum Error {
     Missing {
         /// The function of rocBLAS.
         function: &'static str,
-        /// It is the form for sizes beyond 32 bits.
+        /// Whether the missing function is the form for sizes beyond 32 bits.
         wide: bool,
     },
 
@@ -57,11 +58,11 @@ pub enum Error {
     NoLibrary {
         /// The device.
         device: String,
-        /// What was tried, and why it does not serve.
+        /// What was tried, and why it cannot be used.
         reasons: Vec<String>,
     },
 
-    /// A layout that cannot be.
+    /// A layout is invalid.
     #[error("{operand}: {source}")]
     Layout {
         /// Which operand.
@@ -70,7 +71,7 @@ pub enum Error {
         source: LayoutError,
     },
 
-    /// Sizes that do not fit together.
+    /// Sizes do not match.
     #[error("{operation}: `{operand}` has {got} {what}, {expected} are needed")]
     Shape {
         /// The operation.
@@ -85,7 +86,7 @@ pub enum Error {
         got: usize,
     },
 
-    /// Batches of different sizes, or one that is written where there are several results.
+    /// Batches have different sizes, or a single operand is written for several results.
     #[error("{operation}: `{operand}` is a batch of {got}, {expected} are needed")]
     BatchCount {
         /// The operation.
@@ -98,20 +99,21 @@ pub enum Error {
         got: usize,
     },
 
-    /// Two matrices that must lie in the same order do not.
+    /// Two matrices must have the same order, but do not.
     #[error("{operation}: `{operand}` must be in the same order as `{other}`, row-major or column-major")]
     Order {
         /// The operation.
         operation: &'static str,
         /// The operand.
         operand: &'static str,
-        /// The one that it has to be like.
+        /// The operand whose order it must have.
         other: &'static str,
     },
 
-    /// What BLAS has no form for: a matrix that is to be conjugated and not transposed, seen as it lies in memory.
+    /// BLAS cannot express the operation: in terms of memory, a matrix would have to be conjugated but not
+    /// transposed.
     #[error(
-        "{operation}: `{operand}` would have to be conjugated without being transposed, for which BLAS has no form: \
+        "{operation}: `{operand}` would have to be conjugated without being transposed, which BLAS cannot express: \
          store it in the other order, or conjugate it first"
     )]
     Conjugation {
@@ -121,7 +123,7 @@ pub enum Error {
         operand: &'static str,
     },
 
-    /// A product with its own transpose that needs the other of the two.
+    /// A product of a matrix with its own transpose, with the transposition on the wrong side.
     #[error("{operation}: `{operand}` is transposed in a way that the operation has no form for")]
     Transposition {
         /// The operation.
@@ -130,7 +132,7 @@ pub enum Error {
         operand: &'static str,
     },
 
-    /// A band matrix that is to be one triangle and has diagonals on both sides, or is not square.
+    /// A triangular band matrix has diagonals on both sides, or is not square.
     #[error(
         "{operation}: `{operand}` must be one triangle of a square matrix, and has {lower} diagonals below the main one and \
          {upper} above it"
@@ -146,7 +148,7 @@ pub enum Error {
         upper: usize,
     },
 
-    /// An increment that the operation has no meaning for.
+    /// The operation does not support this increment.
     #[error("{operation}: `{operand}` cannot have the increment {got} here")]
     Increment {
         /// The operation.
@@ -164,19 +166,19 @@ pub enum Error {
         operation: &'static str,
     },
 
-    /// A type that the operation does not compute in for these operands.
-    #[error("{operation}: {compute:?} is not what {types} are computed in")]
+    /// The operation cannot compute in this type for these operands.
+    #[error("{operation}: {types} cannot be computed in {compute:?}")]
     Compute {
         /// The operation.
         operation: &'static str,
-        /// What was asked for.
+        /// The requested type.
         compute: crate::Compute,
         /// The types of the operands.
         types: &'static str,
     },
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -194,7 +196,8 @@ impl Error {
         }
     }
 
-    /// The name of that status, such as `rocblas_status_invalid_size`; none for a status that the headers do not have.
+    /// The name of that status, such as `rocblas_status_invalid_size`; `None` for a status that is not in the
+    /// headers.
     #[must_use]
     pub fn code_name(&self) -> Option<&'static str> {
         self.code()?.name()

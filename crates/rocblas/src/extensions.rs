@@ -1,4 +1,4 @@
-//! Operations with types of their own to compute in: what storage holds, what scalars are, and what is computed in may differ.
+//! Operations with separate types for storage, scalars and computation.
 
 use hip::DeviceSliceMut;
 use rocblas_sys::rocblas_geam_ex_operation;
@@ -15,19 +15,19 @@ use crate::plan::{
 };
 use crate::view::{Matrix, MatrixMut, Vector, VectorMut};
 
-/// What [`Blas::geam_ex`] does with pairs of elements, of which the least counts.
+/// How [`Blas::geam_ex`] combines pairs of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Distance {
-    /// The sum of the two.
+    /// The least of the sums of the pairs.
     MinPlus,
-    /// The lesser of the two, of which all are added.
+    /// The sum of the lesser elements of the pairs.
     PlusMin,
 }
 
 impl Blas {
-    /// `y = alpha x + y`, computed in a type of its own (`rocblas_axpy_ex`). Which types go together, the library says:
-    /// [`Error::Status`] with `rocblas_status_not_implemented` otherwise.
+    /// `y = alpha x + y`, computed in a separate type (`rocblas_axpy_ex`). The library decides which types
+    /// can be combined; for others, [`Error::Status`] has `rocblas_status_not_implemented`.
     #[doc(alias = "rocblas_axpy_ex")]
     #[doc(alias = "cublasAxpyEx")]
     pub fn axpy_ex<'b, S: One, X: Element, Y: Element>(
@@ -45,13 +45,15 @@ impl Blas {
             let (x, y) = (session.read(&x)?, session.write(&mut y)?);
             let compute = compute.datatype(Y::IS_COMPLEX);
             session.scaled(&alpha, &[n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments.
                 unsafe { f::axpy_ex(call, n, (alpha, S::DATATYPE), &x, &y, compute) }
             })
         })
     }
 
-    /// `x = alpha x`, computed in a type of its own (`rocblas_scal_ex`). Which types go together, the library says.
+    /// `x = alpha x`, computed in a separate type (`rocblas_scal_ex`). The library decides which types can be
+    /// combined.
     #[doc(alias = "rocblas_scal_ex")]
     #[doc(alias = "cublasScalEx")]
     pub fn scal_ex<'b, S: One, X: Element>(
@@ -72,7 +74,8 @@ impl Blas {
         })
     }
 
-    /// The sum of `x[i] y[i]`, computed in a type of its own (`rocblas_dot_ex`). Which types go together, the library says.
+    /// The sum of `x[i] y[i]`, computed in a separate type (`rocblas_dot_ex`). The library decides which
+    /// types can be combined.
     #[doc(alias = "rocblas_dot_ex")]
     #[doc(alias = "cublasDotEx")]
     pub fn dot_ex<'b, R: Element, X: Element, Y: Element>(
@@ -90,14 +93,15 @@ impl Blas {
             let (x, y) = (session.read(&x)?, session.read(&y)?);
             let compute = compute.datatype(X::IS_COMPLEX);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and there is a place for
-                // each result.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments, and there is a place for each result.
                 unsafe { f::dot_ex(call, n, &x, &y, (result, R::DATATYPE), compute) }
             })
         })
     }
 
-    /// The sum of `conj(x[i]) y[i]`, computed in a type of its own (`rocblas_dotc_ex`). Which types go together, the library says.
+    /// The sum of `conj(x[i]) y[i]`, computed in a separate type (`rocblas_dotc_ex`). The library decides
+    /// which types can be combined.
     #[doc(alias = "rocblas_dotc_ex")]
     #[doc(alias = "cublasDotcEx")]
     pub fn dotc_ex<'b, R: Element, X: Element, Y: Element>(
@@ -121,7 +125,8 @@ impl Blas {
         })
     }
 
-    /// The Euclidean norm, computed in a type of its own (`rocblas_nrm2_ex`). Which types go together, the library says.
+    /// The Euclidean norm, computed in a separate type (`rocblas_nrm2_ex`). The library decides which types
+    /// can be combined.
     #[doc(alias = "rocblas_nrm2_ex")]
     #[doc(alias = "cublasNrm2Ex")]
     pub fn nrm2_ex<'b, R: Element, X: Element>(
@@ -137,15 +142,15 @@ impl Blas {
             let x = f::Operand { ld, ..session.read(&x)? };
             let compute = compute.datatype(false);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place for
-                // each result.
+                // SAFETY: the operand is registered on the stream and holds `n` elements at this increment,
+                // and there is a place for each result.
                 unsafe { f::nrm2_ex(call, n, &x, (result, R::DATATYPE), compute) }
             })
         })
     }
 
-    /// Rotates the points `(x[i], y[i])`, computed in a type of its own; does not wait (`rocblas_rot_ex`). Which types go together, the
-    /// library says.
+    /// Rotates the points `(x[i], y[i])`, computed in a separate type; does not wait (`rocblas_rot_ex`).
+    /// The library decides which types can be combined.
     ///
     /// # Errors
     /// As [`Scaled::run`].
@@ -166,8 +171,8 @@ impl Blas {
         })
     }
 
-    /// One triangle of `C = alpha A Aᵀ + beta C`, computed in a type of its own (`rocblas_syrk_ex`, from ROCm 7 on). Which types go together,
-    /// the library says.
+    /// One triangle of `C = alpha A Aᵀ + beta C`, computed in a separate type (`rocblas_syrk_ex`, from ROCm 7
+    /// on). The library decides which types can be combined.
     #[doc(alias = "rocblas_syrk_ex")]
     #[doc(alias = "cublasCsyrkEx")]
     pub fn syrk_ex<'b, S: One, T: Element, C: Element>(
@@ -197,11 +202,11 @@ impl Blas {
         })
     }
 
-    /// Distances over what lies between: `D[i, j]` is the least of all `alpha (A[i, k] + B[k, j])` and of `beta C[i, j]`, or the sum of all
-    /// lesser ones of `alpha A[i, k]` and `alpha B[k, j]`, and of `beta C[i, j]` (`rocblas_geam_ex`). Which types there are, the library says:
-    /// `f16`, `f32` and `f64`.
+    /// Shortest distances: `D[i, j]` is the least of all `alpha (A[i, k] + B[k, j])` and of `beta C[i, j]`.
+    /// With [`Distance::PlusMin`], it is the sum over all `k` of the lesser of `alpha A[i, k]` and
+    /// `alpha B[k, j]`, plus `beta C[i, j]` (`rocblas_geam_ex`). The library supports `f16`, `f32` and `f64`.
     ///
-    /// `beta` is zero unless it is set, and zero is what takes part then: the least of it and sums that are positive is zero.
+    /// By default `beta` is zero, and that zero takes part: the least of zero and positive sums is zero.
     #[doc(alias = "rocblas_geam_ex")]
     pub fn geam_ex<'b, T: One>(
         &'b self,
@@ -237,10 +242,10 @@ impl Blas {
         })
     }
 
-    /// [`trsm`](Self::trsm) with the inverses of the blocks of 128 by 128 on the diagonal of `A`, side by side, as
-    /// [`trtri`](Self::trtri) makes them (`rocblas_trsm_ex`). All matrices must be column-major.
+    /// [`trsm`](Self::trsm) with the inverses of the 128 by 128 blocks on the diagonal of `A`, side by side,
+    /// as [`trtri`](Self::trtri) computes them (`rocblas_trsm_ex`). All matrices must be column-major.
     #[doc(alias = "rocblas_trsm_ex")]
-    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    #[allow(clippy::too_many_arguments, reason = "BLAS defines the arguments")]
     pub fn trsm_ex<'b, T: Scalar>(
         &'b self,
         side: Side,
@@ -265,7 +270,7 @@ impl Blas {
                 return Err(Error::Increment { operation: "trsm_ex", operand: "inverses", got });
             }
             for seen in [a.layout().seen("a", T::IS_COMPLEX), b.layout().seen("b", T::IS_COMPLEX)] {
-                // The inverses are column-major whatever the matrix is.
+                // The inverses are column-major, whatever the order of the matrix.
                 if seen.transposed || seen.conjugated {
                     return Err(Error::Transposition { operation: "trsm_ex", operand: seen.name });
                 }
@@ -284,5 +289,5 @@ impl Blas {
     }
 }
 
-/// Rows of a block of a triangular matrix that is inverted for [`Blas::trsm_ex`].
+/// Rows of an inverted block of a triangular matrix for [`Blas::trsm_ex`].
 const INVERTED: usize = 128;

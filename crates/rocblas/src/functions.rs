@@ -1,18 +1,19 @@
-//! The functions of rocBLAS: a trait for each routine, and a row for each type that the routine exists for.
+//! The functions of rocBLAS: a trait for each routine, and a row for each type that it supports.
 //!
-//! A routine has up to six functions for a type: for one operation, for a strided batch and for a batch by pointers, each with sizes of 32
-//! and of 64 bits. Which one is called, the [`Call`] says. What the six take differs in the types of sizes, in whether operands
-//! have a stride, and in how many batches there are: the macros here write the six calls from one list of arguments.
+//! For each type, a routine has up to six functions: for one operation, for a strided batch and for a batch
+//! by pointers, each with 32-bit and 64-bit sizes. The [`Call`] decides which one is called. The arguments of
+//! the six differ in the types of sizes, in the strides of operands, and in the number of batches. The macros
+//! here generate the six calls from one list of arguments.
 //!
 //! | argument | stands for |
 //! |---|---|
-//! | `val x` | an enum; `val x: type` where a [`routine`] is written |
+//! | `val x` | an enum; `val x: type` in the definition of a [`routine`] |
 //! | `int n` | a size |
-//! | `ptr alpha` | a scalar or result, where the pointer mode says |
+//! | `ptr alpha` | a scalar or result, in the memory that the pointer mode selects |
 //! | `at x` | a vector or matrix: its address, leading dimension or increment, and in strided batches its stride |
-//! | `typed x` | the same, with its type behind the address |
+//! | `typed x` | the same, with its type after the address |
 //! | `packed x` | the same without a leading dimension |
-//! | `batch` | how many there are, in batches |
+//! | `batch` | the number of operations, in batches |
 
 use std::ffi::c_void;
 
@@ -20,24 +21,24 @@ use rocblas_sys::{Table, rocblas_datatype, rocblas_handle, rocblas_status};
 
 use crate::error::{Error, Result};
 
-/// How the operands of a call lie.
+/// The batch form of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One of each.
+    /// A single operation.
     One,
-    /// Several of each, by an array of pointers.
+    /// A batch by an array of pointers.
     Many,
-    /// Several of each, at a fixed distance.
+    /// A strided batch.
     Strided,
 }
 
-/// What every function is called with.
+/// The arguments of every function.
 #[derive(Debug)]
 pub struct Call<'a> {
     pub table: &'a Table,
     pub handle: rocblas_handle,
     pub form: Form,
-    /// A size needs more than 32 bits.
+    /// Whether a size needs more than 32 bits.
     pub wide: bool,
     pub batch: i64,
 }
@@ -45,16 +46,16 @@ pub struct Call<'a> {
 /// An operand in device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
-    /// Of its first element, or of an array of such addresses.
+    /// The address of the first element, or of an array of such addresses.
     pub address: Address,
-    /// Leading dimension or increment.
+    /// The leading dimension or increment.
     pub ld: i64,
-    /// Between two of a strided batch.
+    /// The stride in a strided batch.
     pub stride: i64,
     pub datatype: rocblas_datatype,
 }
 
-/// Where something lies: in device memory, or a scalar on the host.
+/// An address in device memory, or of a scalar on the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Address(*mut c_void);
 
@@ -93,7 +94,7 @@ pub(crate) trait Int {
 }
 
 impl Int for i32 {
-    /// The size, which has been found to fit: else the call would be a wide one.
+    /// Converts a size, which is known to fit: otherwise the call would be a wide one.
     fn of(size: i64) -> Self {
         debug_assert!(i32::try_from(size).is_ok(), "{size}");
         size as Self
@@ -107,7 +108,7 @@ impl Int for i64 {
 }
 
 impl Call<'_> {
-    /// What became of a call.
+    /// Converts the result of a call.
     pub(crate) fn ended(&self, function: &'static str, status: rocblas_status) -> Result<()> {
         match status {
             rocblas_status::rocblas_status_success => Ok(()),
@@ -118,14 +119,14 @@ impl Call<'_> {
         }
     }
 
-    /// There is no function for sizes of 64 bits.
+    /// The error if there is no function for 64-bit sizes.
     #[cold]
     pub(crate) fn too_large(&self, function: &'static str) -> Error {
         Error::Wide { function }
     }
 }
 
-/// Writes one call: takes the arguments one by one, and puts what each stands for behind those that it has.
+/// Generates one call: processes the arguments one by one and appends their expansions.
 macro_rules! invoke {
     ($call:ident $function:ident $form:ident [$($done:expr),*]) => {{
         let status = ($call.table.$function)($call.handle, $($done),*);
@@ -174,7 +175,7 @@ macro_rules! invoke {
     };
 }
 
-/// Calls that one of six functions that is meant.
+/// Calls the right one of six functions.
 macro_rules! six {
     ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
         six!($call: $($function)*; $($list)*)
@@ -191,7 +192,7 @@ macro_rules! six {
     };
 }
 
-/// Calls that one of three functions that is meant, of a routine whose sizes have 32 bits.
+/// Calls the right one of three functions, for a routine with only 32-bit sizes.
 macro_rules! three {
     ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
         three!($call: $($function)*; $($list)*)
@@ -206,7 +207,8 @@ macro_rules! three {
     };
 }
 
-/// Calls that one of the four functions of a routine for batches that is meant: one operation is a batch of one.
+/// Calls the right one of four functions, for a routine with only batches: a single operation is a batch of
+/// one.
 macro_rules! four {
     ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
         four!($call: $($function)*; $($list)*)
@@ -221,7 +223,7 @@ macro_rules! four {
     };
 }
 
-/// Calls the one function of a routine that has no batches and sizes of 32 bits.
+/// Calls the only function of a routine without batches and with 32-bit sizes.
 macro_rules! single {
     ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
         single!($call: $($function)*; $($list)*)
@@ -235,7 +237,8 @@ macro_rules! single {
     };
 }
 
-/// Writes a routine: its trait, and the implementation for each of its types, which calls one of the functions of that.
+/// Defines a routine: its trait, and an implementation for each of its types that calls one of the type's
+/// functions.
 macro_rules! routine {
     (
         $(#[$doc:meta])* $visibility:vis trait $trait:ident: $calls:ident $name:ident($($list:tt)*);
@@ -246,7 +249,7 @@ macro_rules! routine {
             [call: &crate::functions::Call<'_>] [] $($list)*
         }
     };
-    // What each argument is to the trait, and to the call.
+    // Expands each argument for the trait and for the call.
     (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] val $x:ident: $type:ty $(, $($rest:tt)*)?) => {
         routine! { @arguments $call $what $rows [$($typed)*, $x: $type] [$($list)* val $x,] $($($rest)*)? }
     };
@@ -276,7 +279,7 @@ macro_rules! routine {
         $(#[$doc])*
         $visibility trait $trait: Sized {
             /// # Safety
-            /// As the function asks.
+            /// As the function requires.
             unsafe fn $name $typed -> crate::error::Result<()>;
         }
         $(

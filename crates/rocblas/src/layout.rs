@@ -1,18 +1,18 @@
-//! Where the elements of vectors and matrices lie, known to the host alone.
+//! Layouts of vectors and matrices. The host alone uses them.
 
 use std::ops::Range;
 
-/// How the elements of a matrix follow each other.
+/// The order of the elements of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Those of a column lie side by side, as in Fortran and in rocBLAS itself.
+    /// The elements of a column are contiguous, as in Fortran and in rocBLAS.
     ColumnMajor,
-    /// Those of a row lie side by side, as in C and Rust.
+    /// The elements of a row are contiguous, as in C and Rust.
     RowMajor,
 }
 
 impl Order {
-    /// The other one, which the transposed matrix has.
+    /// The other order, which is that of the transposed matrix.
     #[must_use]
     pub fn flipped(self) -> Self {
         match self {
@@ -25,13 +25,14 @@ impl Order {
 /// Several vectors or matrices of one shape, for one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Batch {
-    /// A single one. As an input of a batch it is used for each.
+    /// A single one. As an input to a batch, it is used for each operation.
     One,
     /// At a fixed distance in one buffer.
     Strided {
         /// How many.
         count: usize,
-        /// Elements from the beginning of one to that of the next. With zero, all are the same one, which can be read only.
+        /// Elements from the beginning of one to that of the next. With zero, all are the same one, which can
+        /// only be read.
         stride: usize,
     },
     /// Anywhere: found through an array of pointers.
@@ -52,46 +53,44 @@ impl Batch {
     }
 }
 
-/// What is wrong with a layout.
+/// Why a layout is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// The leading dimension is less than what it steps over.
-    #[error("the leading dimension is {ld}, and {least} is the least that there is room for")]
+    /// The leading dimension is less than the length of a row or column.
+    #[error("the leading dimension is {ld}, but must be at least {least}")]
     LeadingDimension {
         /// What was given.
         ld: usize,
-        /// The least that would do.
+        /// The least valid value.
         least: usize,
     },
     /// An increment of zero.
     #[error("the increment of a vector must not be zero")]
     ZeroIncrement,
-    /// A size, or the place of an element, does not fit into 63 bits.
+    /// A size, or the index of an element, does not fit into 63 bits.
     #[error("the elements cannot be addressed")]
     TooLarge,
     /// The memory ends before the last element.
-    #[error("the layout has {needed} elements from the first place to the last, and the memory has {len}")]
+    #[error("the layout spans {needed} elements, but the memory has only {len}")]
     OutOfBounds {
         /// Elements that the memory needs.
         needed: usize,
         /// Elements that it has.
         len: usize,
     },
-    /// What is written twice by one call.
-    #[error(
-        "{count} in a batch lie {stride} elements apart and are {span} long: they overlap, and cannot be written"
-    )]
+    /// One call would write some elements twice.
+    #[error("a batch of {count} with stride {stride} and length {span} overlaps, so it cannot be written")]
     Overlap {
         /// How many there are.
         count: usize,
-        /// The distance of two.
+        /// The distance between two.
         stride: usize,
-        /// Elements from the first place of one to the last.
+        /// Elements from the first to the last of one.
         span: usize,
     },
-    /// Part of a vector or matrix that it does not have.
-    #[error("{what} {start} to {end} of {extent}")]
+    /// A part is outside the vector or matrix.
+    #[error("{what} {start}..{end} are out of range: there are {extent}")]
     Range {
         /// Rows, columns or elements.
         what: &'static str,
@@ -102,8 +101,8 @@ pub enum LayoutError {
         /// How many there are.
         extent: usize,
     },
-    /// Something that is done for one matrix and not for a batch.
-    #[error("a part of a batch by pointers: take it of each of its slices")]
+    /// The operation is not available for a batch by pointers.
+    #[error("a batch by pointers has no parts: take the part of each slice instead")]
     PartOfPointers,
 }
 
@@ -111,26 +110,26 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What vectors and matrices of all kinds have in common. The trait cannot be implemented elsewhere.
+/// The common interface of all layouts. This trait is sealed.
 pub trait Layout: Copy + PartialEq + std::fmt::Debug + sealed::Sealed {
     /// The batch.
     fn batch(&self) -> Batch;
-    /// As [`batch`](Self::batch), to be set by views.
+    /// As [`batch`](Self::batch), for views to set.
     #[doc(hidden)]
     fn set_batch(&mut self, batch: Batch);
-    /// Elements from the first place of one vector or matrix to the last; zero if it has no elements.
+    /// Elements from the first to the last of one vector or matrix; zero if it has no elements.
     ///
     /// # Errors
-    /// What is wrong with the layout.
+    /// Why the layout is invalid.
     fn span(&self) -> Result<usize, LayoutError>;
-    /// The leading dimension or increment, as functions take it.
+    /// The leading dimension or increment for rocBLAS's functions.
     #[doc(hidden)]
     fn leading(&self) -> i64;
 
-    /// Elements that the memory needs for all of the batch, or for each of a batch by pointers.
+    /// The elements that memory needs for the whole batch, or for each slice of a batch by pointers.
     ///
     /// # Errors
-    /// What is wrong with the layout.
+    /// Why the layout is invalid.
     fn needed(&self) -> Result<usize, LayoutError> {
         let span = self.span()?;
         let needed = match self.batch() {
@@ -144,7 +143,7 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug + sealed::Sealed {
         i64::try_from(needed).map(|_| needed).map_err(|_| LayoutError::TooLarge)
     }
 
-    /// Whether all elements can be written at once: none has the place of another's.
+    /// An error unless all elements can be written at once, because none overlap.
     ///
     /// # Errors
     /// [`LayoutError::Overlap`].
@@ -158,9 +157,9 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug + sealed::Sealed {
     }
 }
 
-/// A size as the functions take it.
+/// A size for rocBLAS's functions.
 fn signed(size: usize) -> i64 {
-    // Layouts whose sizes do not fit are refused by `span`.
+    // `span` refuses layouts whose sizes do not fit.
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
@@ -173,12 +172,12 @@ fn extent(count: usize, step: usize, last: usize) -> Result<usize, LayoutError> 
     span.filter(|span| i64::try_from(*span).is_ok()).ok_or(LayoutError::TooLarge)
 }
 
-/// Sizes fit what the functions take.
+/// An error unless the sizes fit rocBLAS's types.
 fn check_sizes(sizes: &[usize]) -> Result<(), LayoutError> {
     if sizes.iter().all(|size| i64::try_from(*size).is_ok()) { Ok(()) } else { Err(LayoutError::TooLarge) }
 }
 
-/// Where the elements of a vector lie.
+/// The layout of a vector.
 ///
 /// ```
 /// use rocblas::{Layout, VectorLayout};
@@ -195,14 +194,14 @@ pub struct VectorLayout {
 }
 
 impl VectorLayout {
-    /// `len` elements side by side.
+    /// `len` contiguous elements.
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self { len, increment: 1, batch: Batch::One }
     }
 
-    /// The same with so many places from one element to the next. With a negative one, the first element is at the end of the memory
-    /// that the vector takes.
+    /// The same with this increment from one element to the next. If it is negative, the first element is at
+    /// the end of the vector's memory.
     #[must_use]
     pub fn with_increment(self, increment: isize) -> Self {
         Self { increment, ..self }
@@ -220,25 +219,25 @@ impl VectorLayout {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Places from one element to the next.
+    /// The increment from one element to the next.
     #[must_use]
     pub fn increment(&self) -> isize {
         self.increment
     }
 
-    /// The same elements from the other end.
+    /// The same elements in reverse order.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { increment: self.increment.saturating_neg(), ..self }
     }
 
-    /// The same places, whose order does not matter, with a positive increment.
+    /// The same elements with a positive increment, if their order does not matter.
     pub(crate) fn forward(self) -> Self {
         Self { increment: self.increment.saturating_abs(), ..self }
     }
@@ -269,7 +268,7 @@ impl Layout for VectorLayout {
     }
 }
 
-/// Where the elements of a matrix lie.
+/// The layout of a matrix.
 ///
 /// ```
 /// use rocblas::{Layout, MatrixLayout, Order};
@@ -303,7 +302,7 @@ impl MatrixLayout {
         Self { rows, cols, ld: cols.max(1), order: Order::RowMajor, conjugated: false, batch: Batch::One }
     }
 
-    /// The same with so many places from one row to the next, or from one column to the next: the leading dimension.
+    /// The same with this leading dimension: the distance from one row, or one column, to the next.
     #[must_use]
     pub fn with_ld(self, ld: usize) -> Self {
         Self { ld, ..self }
@@ -327,43 +326,43 @@ impl MatrixLayout {
         self.cols
     }
 
-    /// Places from one row to the next, or from one column to the next.
+    /// The leading dimension: the distance from one row, or one column, to the next.
     #[must_use]
     pub fn ld(&self) -> usize {
         self.ld
     }
 
-    /// How the elements follow each other.
+    /// The order of the elements.
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Whether the matrix is the complex conjugate of what lies in memory.
+    /// Whether the matrix is the complex conjugate of the contents of memory.
     #[must_use]
     pub fn is_conjugated(&self) -> bool {
         self.conjugated
     }
 
-    /// The transposed matrix, in the same places.
+    /// The transposed matrix, in the same memory.
     #[must_use]
     pub fn t(self) -> Self {
         Self { rows: self.cols, cols: self.rows, order: self.order.flipped(), ..self }
     }
 
-    /// The complex conjugate of the matrix, in the same places; of real numbers the matrix itself.
+    /// The complex conjugate of the matrix, in the same memory; for real numbers, the matrix itself.
     #[must_use]
     pub fn conj(self) -> Self {
         Self { conjugated: !self.conjugated, ..self }
     }
 
-    /// The conjugate transpose of the matrix, in the same places.
+    /// The conjugate transpose of the matrix, in the same memory.
     #[must_use]
     pub fn h(self) -> Self {
         self.t().conj()
     }
 
-    /// The place of an element.
+    /// The index of an element.
     pub(crate) fn place(&self, row: usize, col: usize) -> usize {
         match self.order {
             Order::ColumnMajor => col * self.ld + row,
@@ -371,7 +370,7 @@ impl MatrixLayout {
         }
     }
 
-    /// Some rows and columns, and the place of the first element.
+    /// A block of rows and columns, and the index of its first element.
     pub(crate) fn block(&self, rows: Range<usize>, cols: Range<usize>) -> Result<(usize, Self), LayoutError> {
         check_range("rows", &rows, self.rows)?;
         check_range("columns", &cols, self.cols)?;
@@ -381,14 +380,14 @@ impl MatrixLayout {
         Ok((start, Self { rows: height, cols: width, ..*self }))
     }
 
-    /// A row, and the place of its first element.
+    /// A row, and the index of its first element.
     pub(crate) fn row(&self, row: usize) -> Result<(usize, VectorLayout), LayoutError> {
         let (start, _) = self.block(row..row.saturating_add(1), 0..self.cols)?;
         let increment = if self.order == Order::RowMajor { 1 } else { self.ld };
         Ok((start, self.line(self.cols, increment)))
     }
 
-    /// A column, and the place of its first element.
+    /// A column, and the index of its first element.
     pub(crate) fn col(&self, col: usize) -> Result<(usize, VectorLayout), LayoutError> {
         let (start, _) = self.block(0..self.rows, col..col.saturating_add(1))?;
         let increment = if self.order == Order::ColumnMajor { 1 } else { self.ld };
@@ -443,9 +442,10 @@ impl Layout for MatrixLayout {
     }
 }
 
-/// Where the elements of one triangle of a square matrix lie that is packed: side by side, without the other triangle.
+/// The layout of a packed triangle of a square matrix: contiguous, without the other triangle.
 ///
-/// [`Order`] is that of the matrix: the upper triangle column by column is `a00 a01 a11 a02 …`, and row by row `a00 a01 a02 … a11 …`.
+/// [`Order`] is that of the matrix: the upper triangle column by column is `a00 a01 a11 a02 …`, and row by
+/// row `a00 a01 a02 … a11 …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackedLayout {
     size: usize,
@@ -455,7 +455,7 @@ pub struct PackedLayout {
 }
 
 impl PackedLayout {
-    /// `size` rows and columns, in an order.
+    /// `size` rows and columns in a given order.
     #[must_use]
     pub fn new(size: usize, order: Order) -> Self {
         Self { size, order, conjugated: false, batch: Batch::One }
@@ -473,31 +473,31 @@ impl PackedLayout {
         self.size
     }
 
-    /// How the elements follow each other.
+    /// The order of the elements.
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Whether the matrix is the complex conjugate of what lies in memory.
+    /// Whether the matrix is the complex conjugate of the contents of memory.
     #[must_use]
     pub fn is_conjugated(&self) -> bool {
         self.conjugated
     }
 
-    /// The transposed matrix, in the same places: its other triangle.
+    /// The transposed matrix, in the same memory: its other triangle.
     #[must_use]
     pub fn t(self) -> Self {
         Self { order: self.order.flipped(), ..self }
     }
 
-    /// The complex conjugate of the matrix, in the same places.
+    /// The complex conjugate of the matrix, in the same memory.
     #[must_use]
     pub fn conj(self) -> Self {
         Self { conjugated: !self.conjugated, ..self }
     }
 
-    /// The conjugate transpose of the matrix, in the same places.
+    /// The conjugate transpose of the matrix, in the same memory.
     #[must_use]
     pub fn h(self) -> Self {
         self.t().conj()
@@ -527,10 +527,11 @@ impl Layout for PackedLayout {
     }
 }
 
-/// Where the elements of a band matrix lie: the main diagonal and some on both sides of it. Each diagonal is a row of memory in
-/// column-major order, and `a[i, j]` is at `j * ld + upper + i - j`; in row-major order at `i * ld + lower + j - i`.
+/// The layout of a band matrix: the main diagonal and some diagonals on both sides of it. In column-major
+/// order, each diagonal is a row in memory, and `a[i, j]` is at `j * ld + upper + i - j`. In row-major order
+/// it is at `i * ld + lower + j - i`.
 ///
-/// The places in the corners that no element has are never looked at.
+/// Memory in the corners that belongs to no element is never accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandLayout {
     rows: usize,
@@ -563,7 +564,7 @@ impl BandLayout {
         Self::new(size, size, diagonals, 0, order)
     }
 
-    /// The same with so many places from one column to the next, or from one row to the next.
+    /// The same with this distance from one column, or one row, to the next.
     #[must_use]
     pub fn with_ld(self, ld: usize) -> Self {
         Self { ld, ..self }
@@ -599,25 +600,25 @@ impl BandLayout {
         self.upper
     }
 
-    /// Places from one column to the next, or from one row to the next.
+    /// The distance from one column, or one row, to the next.
     #[must_use]
     pub fn ld(&self) -> usize {
         self.ld
     }
 
-    /// How the elements follow each other.
+    /// The order of the elements.
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Whether the matrix is the complex conjugate of what lies in memory.
+    /// Whether the matrix is the complex conjugate of the contents of memory.
     #[must_use]
     pub fn is_conjugated(&self) -> bool {
         self.conjugated
     }
 
-    /// The transposed matrix, in the same places.
+    /// The transposed matrix, in the same memory.
     #[must_use]
     pub fn t(self) -> Self {
         Self {
@@ -630,13 +631,13 @@ impl BandLayout {
         }
     }
 
-    /// The complex conjugate of the matrix, in the same places.
+    /// The complex conjugate of the matrix, in the same memory.
     #[must_use]
     pub fn conj(self) -> Self {
         Self { conjugated: !self.conjugated, ..self }
     }
 
-    /// The conjugate transpose of the matrix, in the same places.
+    /// The conjugate transpose of the matrix, in the same memory.
     #[must_use]
     pub fn h(self) -> Self {
         self.t().conj()

@@ -13,12 +13,13 @@ use crate::operation::{Indices, Reduction, Scale, Scaled, Search, Session, reads
 use crate::plan::{same, size};
 use crate::view::{Vector, VectorMut};
 
-/// `y` has as many elements as `x`.
+/// An error unless `y` has as many elements as `x`.
 pub(crate) fn same_len(operation: &'static str, x: &VectorLayout, y: &VectorLayout) -> Result<()> {
     same(operation, ("y", "elements"), y.len(), x.len())
 }
 
-/// The places of a vector whose order does not matter, as functions that do nothing for a negative increment want them.
+/// The size and increment of a vector for functions that ignore order and do nothing for a negative
+/// increment.
 fn forward<T: crate::Element>(view: &Vector<'_, T>) -> (i64, i64) {
     let layout = view.layout().forward();
     (size(layout.len()), layout.increment() as i64)
@@ -54,7 +55,8 @@ impl Blas {
             let n = size(x.len());
             let (x, y) = (session.read(&x)?, session.write(&mut y)?);
             session.scaled(&alpha, &[n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments.
                 unsafe { <T as f::Axpy>::axpy(call, n, alpha, &x, &y) }
             })
         })
@@ -128,7 +130,7 @@ impl Blas {
         session.plain(&[n], |call| unsafe { <T as f::Swap>::swap(call, n, &x, &y) })
     }
 
-    /// The sum of `x[i] y[i]` (`rocblas_sdot` and the like, of complex numbers `rocblas_cdotu`).
+    /// The sum of `x[i] y[i]` (`rocblas_sdot` and the like; for complex numbers, `rocblas_cdotu`).
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -156,8 +158,8 @@ impl Blas {
             let n = size(x.len());
             let (x, y) = (session.read(&x)?, session.read(&y)?);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and there is a place for
-                // each result.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments, and there is a place for each result.
                 unsafe { <T as f::Dot>::dot(call, n, &x, &y, result) }
             })
         })
@@ -208,8 +210,8 @@ macro_rules! norm {
                     let (n, increment) = forward(&x);
                     let x = f::Operand { ld: increment, ..session.read(&x)? };
                     session.results(results, &[n], |call, result| {
-                        // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place for
-                        // each result.
+                        // SAFETY: the operand is registered on the stream and holds `n` elements at this
+                        // increment, and there is a place for each result.
                         unsafe { <T as f::$trait>::$method(call, n, &x, result) }
                     })
                 })
@@ -223,14 +225,14 @@ norm!(
     Nrm2,
     "rocblas_snrm2",
     "cublasSnrm2",
-    "The Euclidean norm of `x` (`rocblas_snrm2` and the like), without overflow in between."
+    "The Euclidean norm of `x` (`rocblas_snrm2` and the like), without intermediate overflow."
 );
 norm!(
     asum,
     Asum,
     "rocblas_sasum",
     "cublasSasum",
-    "The sum of the absolute values of the elements of `x`, of complex ones of both parts (`rocblas_sasum` and the like)."
+    "The sum of the absolute values of the elements of `x`; for complex elements, of both parts (`rocblas_sasum` and the like)."
 );
 
 /// A search for an element.
@@ -256,8 +258,8 @@ macro_rules! search {
                     }
                     let n = size(x.len());
                     let x = session.read(&x)?;
-                    // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place
-                    // for each result.
+                    // SAFETY: the operand is registered on the stream and holds `n` elements at this
+                    // increment, and there is a place for each result.
                     let call = |call: &f::Call<'_>, result| unsafe {
                         <T as f::$trait>::$method(call, n, &x, result)
                     };
@@ -279,7 +281,7 @@ search!(
     Iamax,
     "rocblas_isamax",
     "cublasIsamax",
-    "Where the element of `x` with the largest absolute value is, of complex ones with the largest sum of those of both parts; the first of \
+    "The index of the element of `x` with the largest absolute value; for complex elements, the largest sum of those of both parts; the first of \
      several (`rocblas_isamax` and the like). The increment of `x` must be positive."
 );
 search!(
@@ -287,5 +289,5 @@ search!(
     Iamin,
     "rocblas_isamin",
     "cublasIsamin",
-    "Where the element of `x` with the smallest absolute value is: as [`iamax`](Self::iamax) (`rocblas_isamin` and the like)."
+    "The index of the element of `x` with the smallest absolute value: as [`iamax`](Self::iamax) (`rocblas_isamin` and the like)."
 );

@@ -12,13 +12,14 @@ use crate::operation::{Scale, Scaled, Session, Update, reads, writes};
 use crate::plan::{Look as _, Seen, same, size, written};
 use crate::view::{Band, Matrix, MatrixMut, Vector, VectorMut};
 
-/// Rows and columns of a matrix as a function takes them: of the column-major one that its memory is.
+/// The rows and columns of a matrix for rocBLAS's functions, which treat its memory as column-major.
 fn stored(transposed: bool, (rows, cols): (usize, usize)) -> (i64, i64) {
     if transposed { (size(cols), size(rows)) } else { (size(rows), size(cols)) }
 }
 
 impl Blas {
-    /// `y = alpha A x + beta y` (`rocblas_sgemv` and the like; of `f16` and `bf16` `rocblas_hshgemv_strided_batched` and the like).
+    /// `y = alpha A x + beta y` (`rocblas_sgemv` and the like; for `f16` and `bf16`,
+    /// `rocblas_hshgemv_strided_batched` and the like).
     ///
     /// `A` may be [transposed](Matrix::t) or [conjugated and transposed](Matrix::h).
     #[doc(alias = "rocblas_sgemv")]
@@ -45,7 +46,8 @@ impl Blas {
             let (m, n) = stored(seen.transposed, (a.rows(), a.cols()));
             let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
             session.update(&alpha, &beta, &[m, n], |call, scalars| {
-                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::GemvInto<Y>>::gemv_into(call, trans, (m, n), scalars, (&a, &x, &y)) }
             })
         })
@@ -73,13 +75,14 @@ impl Blas {
             let (kl, ku) = stored(seen.transposed, (layout.lower(), layout.upper()));
             let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
             session.update(&alpha, &beta, &[m, n, kl, ku], |call, (alpha, beta)| {
-                // SAFETY: the operands are registered on the stream and are a band matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a band matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::Gbmv>::gbmv(call, trans, m, n, kl, ku, alpha, &a, &x, beta, &y) }
             })
         })
     }
 
-    /// `A = alpha x yᵀ + A` (`rocblas_sger` and the like, of complex numbers `rocblas_cgeru`).
+    /// `A = alpha x yᵀ + A` (`rocblas_sger` and the like; for complex numbers, `rocblas_cgeru`).
     #[doc(alias = "rocblas_sger")]
     #[doc(alias = "rocblas_cgeru")]
     #[doc(alias = "cublasSger")]
@@ -94,19 +97,21 @@ impl Blas {
             let parts = [reads("x", x.layout()), reads("y", y.layout()), writes("a", a.layout())];
             let mut session = Session::new(self, "ger", &parts)?;
             let seen = outer("ger", &x, &y, a.layout(), T::IS_COMPLEX)?;
-            // Of a row-major matrix this is the transposed equation: the vectors change places.
+            // For a row-major matrix, the equation is transposed, so the vectors change places.
             let flip = written("ger", seen)?;
             let (m, n) = stored(flip, (a.rows(), a.cols()));
             let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
             let (x, y) = if flip { (y, x) } else { (x, y) };
             session.scaled(&alpha, &[m, n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::Ger>::ger(call, m, n, alpha, &x, &y, &a) }
             })
         })
     }
 
-    /// `A = alpha x yᴴ + A`, `A` column-major: BLAS has no form for others (`rocblas_cgerc`, `rocblas_zgerc`).
+    /// `A = alpha x yᴴ + A`, `A` must be column-major, because BLAS has no other form (`rocblas_cgerc`,
+    /// `rocblas_zgerc`).
     #[doc(alias = "rocblas_cgerc")]
     #[doc(alias = "cublasCgerc")]
     pub fn gerc<'b, T: Complex>(
@@ -120,7 +125,7 @@ impl Blas {
             let parts = [reads("x", x.layout()), reads("y", y.layout()), writes("a", a.layout())];
             let mut session = Session::new(self, "gerc", &parts)?;
             let seen = outer("gerc", &x, &y, a.layout(), true)?;
-            // The transposed equation has the conjugate on the wrong vector.
+            // The transposed equation would conjugate the wrong vector.
             seen.conjugated(seen.transposed).plain("gerc")?;
             let (m, n) = (size(a.rows()), size(a.cols()));
             let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
@@ -132,7 +137,7 @@ impl Blas {
     }
 }
 
-/// The matrix that a product of two vectors is added to, which they fit.
+/// Checks that two vectors match the matrix that their product is added to.
 fn outer<T: Element>(
     operation: &'static str,
     x: &Vector<'_, T>,

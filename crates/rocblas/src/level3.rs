@@ -1,21 +1,21 @@
 //! Matrices with matrices.
 
-/// What products say alike of their factors, which have this type, and of what they are added to.
+/// Common methods of products: their factors, of this type, and the matrix to add.
 macro_rules! factors {
     ($scale:ty) => {
-        /// The factor of the product.
+        /// Sets the factor of the product.
         pub fn alpha(mut self, alpha: $scale) -> Self {
             self.alpha = Scale::Value(alpha);
             self
         }
 
-        /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
+        /// Sets the factor of the old contents of `C`, or of the matrix that is [added](Self::add) instead.
         pub fn beta(mut self, beta: $scale) -> Self {
             self.beta = Scale::Value(beta);
             self
         }
 
-        /// Both factors, from device memory: what is there when the operation is carried out.
+        /// Reads both factors from device memory when the operation runs.
         pub fn factors_from(
             mut self,
             alpha: impl Into<DeviceSlice<'b, $scale>>,
@@ -26,7 +26,8 @@ macro_rules! factors {
             self
         }
 
-        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
+        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old
+        /// contents.
         pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
             self.addend = Some(addend.clone());
             self
@@ -54,7 +55,7 @@ use crate::plan::{
 use crate::view::{Matrix, MatrixMut, Vector};
 
 impl Blas {
-    /// One triangle of `C = alpha A B + beta C`, which is square (`rocblas_sgemmt` and the like).
+    /// One triangle of a square `C = alpha A B + beta C` (`rocblas_sgemmt` and the like).
     #[doc(alias = "rocblas_sgemmt")]
     pub fn gemmt<'b, T: Scalar>(
         &'b self,
@@ -82,7 +83,8 @@ impl Blas {
         })
     }
 
-    /// `C = alpha A + beta B` (`rocblas_sgeam` and the like). Each may be transposed, so that this also moves and transposes matrices.
+    /// `C = alpha A + beta B` (`rocblas_sgeam` and the like). Each may be transposed, so this also copies and
+    /// transposes matrices.
     #[doc(alias = "rocblas_sgeam")]
     #[doc(alias = "cublasSgeam")]
     pub fn geam<'b, T: Scalar>(
@@ -103,7 +105,7 @@ impl Blas {
             let trans_b = b.layout().seen("b", T::IS_COMPLEX).flipped(flip).operation("geam")?;
             let (m, n) = if flip { (shape.1, shape.0) } else { shape };
             let (m, n) = (size(m), size(n));
-            // Matrices without memory have one address, and AMD's library would refuse a C that is A or B transposed.
+            // Empty matrices share one address, and AMD's library would refuse a C that is A or B transposed.
             if m == 0 || n == 0 {
                 return Ok(());
             }
@@ -115,8 +117,8 @@ impl Blas {
         })
     }
 
-    /// Scales the rows or the columns of a matrix: `C = diag(x) A` on the left, `C = A diag(x)` on the right; does not wait
-    /// (`rocblas_sdgmm` and the like). `A` and `C` must be in the same order.
+    /// Scales the rows or the columns of a matrix: `C = diag(x) A` on the left, `C = A diag(x)` on the right;
+    /// does not wait (`rocblas_sdgmm` and the like). `A` and `C` must be in the same order.
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -144,7 +146,8 @@ impl Blas {
         let (side, m, n) = (side.raw(flip), size(m), size(n));
         let (a, x, c) = (session.read(a)?, session.read(x)?, session.write(c)?);
         session.plain(&[m, n], |call| {
-            // SAFETY: the operands are registered on the stream, and are matrices of one shape and a vector that fits them.
+            // SAFETY: the operands are registered on the stream, and are matrices of one shape and a vector
+            // that fits them.
             unsafe { <T as f::Dgmm>::dgmm(call, side, m, n, &a, &x, &c) }
         })
     }

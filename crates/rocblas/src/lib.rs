@@ -1,49 +1,45 @@
 //! Safe rocBLAS for Rust: linear algebra on AMD and virtual GPUs.
 //!
-//! A [`Blas`] belongs to a stream; its methods are the routines of BLAS by their own names. Operands are [`Vector`]s and [`Matrix`]es: layouts over
-//! buffers of [`hip`], row-major or column-major. Whose rocBLAS computes is found out at run time: AMD's library where it is
-//! installed, else this project's own kernels, which also run on virtual GPUs ([`Library`]).
+//! A [`Blas`] belongs to a stream; its methods are the routines of BLAS under their usual names. Operands are
+//! [`Vector`]s and [`Matrix`]es: layouts over buffers of [`hip`], row-major or column-major. The
+//! implementation is chosen at run time: AMD's library if it is installed, else this project's own kernels,
+//! which also run on virtual GPUs ([`Library`]).
 //!
 //! ```no_run
 #![doc = include_str!("../examples/gemm.rs")]
 //! ```
-//!
-//! # How a call reads
-//! - Operands come first, in the order of BLAS; what is written is `&mut`. Sizes are those of the views.
-//! - `a.t()` is the transposed matrix, `a.h()` the conjugate transpose: there are no arguments for that. [`Fill`] names the triangle that the view
-//!   shows.
-//! - Factors are set by name before the operation runs: `blas.gemm(&a, &b, &mut c).alpha(2.0).run()?`. `alpha` is one and `beta` is zero
-//!   otherwise. Factors may come from device memory.
-//! - Results that are numbers are waited for by `run`, or go to device memory by `run_into`.
-//! - Batches are views with a [`Batch`]: at a fixed distance, or each in memory of its own ([`View::from_slices`]). The same methods take
-//!   them.
-//!
-//! # What is promised
-//! - **Every argument is checked** before anything is enqueued: sizes, strides, increments, overlaps, devices. Nothing panics for what a
-//!   caller passes.
-//! - **Operands** are ordered over streams and kept alive as they are for kernels: see [`hip`].
-//! - **Sizes beyond 32 bits** call the functions for 64 bits, if the library has them; else the error is [`Error::Missing`].
+//! # Writing calls
+//! - Operands come first, in the order of BLAS; those that are written are `&mut`. Sizes come from the views.
+//! - `a.t()` is the transposed matrix and `a.h()` the conjugate transpose, so there are no arguments for
+//!   that. [`Fill`] names a triangle of the view.
+//! - Factors are set by name before the operation runs: `blas.gemm(&a, &b, &mut c).alpha(2.0).run()?`. By
+//!   default, `alpha` is one and `beta` is zero. Factors may come from device memory.
+//! - For results that are numbers, `run` waits and returns them, and `run_into` writes them to device memory.
+//! - Batches are views with a [`Batch`]: at a fixed distance, or each in its own memory
+//!   ([`View::from_slices`]). The same methods accept them.
+//! # Guarantees
+//! - **Every argument is checked** before anything is enqueued: sizes, strides, increments, overlaps,
+//!   devices. Nothing panics, whatever a caller passes.
+//! - **Operands** are ordered across streams and kept alive, as for kernels: see [`hip`].
+//! - **Sizes beyond 32 bits** use the library's 64-bit functions. If it has none, the error is [`Error::Missing`].
 //! - **Errors** name the operation, or the function with its status.
 //!
 //! # Row-major matrices
-//! rocBLAS knows column-major matrices alone. A row-major one is computed as the transposed matrix that it is, without copying, by
-//! writing the equation for it. What BLAS has no form for is refused: with complex numbers a matrix that would have to be conjugated and not transposed
-//! ([`Error::Conjugation`]), such as a row-major Hermitian one.
+//! rocBLAS only supports column-major matrices. A row-major matrix is the transpose of a column-major one, so
+//! this crate transposes the equation, without copying. Cases that BLAS cannot express are refused: complex
+//! matrices that would have to be conjugated but not transposed ([`Error::Conjugation`]), such as a row-major
+//! Hermitian one.
 //!
 //! # Features
-//! | feature | by default | brings |
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `kernels` | on | this project's own kernels. Without it, only AMD's rocBLAS serves. |
+//! | `kernels` | on | this project's own kernels. Without it, only AMD's rocBLAS can be used. |
 //! | `virtual` | on | the virtual GPU, as the feature of [`hip`] |
 //! | `ndarray` | off | `DeviceMatrix` and `DeviceVector`: conversions from and to arrays of the crate `ndarray` |
-//!
-//! # What it does not do
-//! Functions that this crate has not can be called through [`Blas::table`] with [`Blas::as_raw`].
+//! # What this crate does not wrap
+//! All other functions can be called through [`Blas::table`] with [`Blas::as_raw`].
 #![warn(missing_docs)]
-#![allow(
-    clippy::type_complexity,
-    reason = "builders carry the call that they end with, whose type says what it borrows"
-)]
+#![allow(clippy::type_complexity, reason = "builders carry the final call, whose type names its borrows")]
 #![allow(clippy::should_implement_trait, reason = "routines have the names of BLAS")]
 
 #[cfg(feature = "ndarray")]
@@ -55,7 +51,7 @@ mod extensions;
 #[allow(
     missing_docs,
     clippy::too_many_arguments,
-    reason = "a private module, whose traits are public as bounds of public ones; the arguments are those of BLAS"
+    reason = "a private module, whose traits are public as bounds of public traits; BLAS defines the arguments"
 )]
 mod functions;
 mod layout;
@@ -63,7 +59,7 @@ mod level1;
 mod level2;
 mod level3;
 mod library;
-#[allow(missing_docs, reason = "what is documented is exported; the rest is public in signatures alone")]
+#[allow(missing_docs, reason = "exported items are documented; the rest is public only in signatures")]
 mod operation;
 mod plan;
 mod view;

@@ -1,4 +1,4 @@
-//! Whose rocBLAS is called: AMD's, or this project's own kernels.
+//! Which implementation of rocBLAS is called: AMD's, or this project's own kernels.
 
 use std::fmt;
 
@@ -7,20 +7,21 @@ use rocblas_sys::Table;
 
 use crate::error::{Error, Result};
 
-/// Whose rocBLAS is to be called.
+/// A choice of the implementation of rocBLAS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choice {
-    /// For GPUs of AMD's library AMD's rocBLAS if it is installed, else this project's own kernels; for virtual GPUs these.
+    /// On GPUs of AMD's library, AMD's rocBLAS if it is installed, else this project's own kernels. On
+    /// virtual GPUs, this project's kernels.
     #[default]
     Auto,
-    /// AMD's rocBLAS or nothing.
+    /// Only AMD's rocBLAS.
     Amd,
-    /// This project's own kernels or nothing.
+    /// Only this project's own kernels.
     Kernels,
 }
 
-/// Whose rocBLAS is called, and why no other one.
+/// The implementation in use, and why others were skipped.
 #[derive(Clone, Debug)]
 pub struct Library {
     pub(crate) table: &'static Table,
@@ -28,20 +29,20 @@ pub struct Library {
 }
 
 impl Library {
-    /// Whether it is a shared library, such as AMD's, and not one inside this program.
+    /// Whether it is a shared library, such as AMD's, and not part of this program.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.table.path().is_some()
     }
 
-    /// Why an implementation that comes first was not taken; empty if the first one was.
+    /// Why earlier choices were skipped; empty if the first one was taken.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
         &self.skipped
     }
 }
 
-/// Its file, or the name of the implementation inside the process.
+/// The library's file, or the name of the implementation inside the process.
 impl fmt::Display for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.table.path(), self.table.implementation()) {
@@ -52,7 +53,7 @@ impl fmt::Display for Library {
     }
 }
 
-/// The table for a device.
+/// Chooses the table for a device.
 pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
     type Find = fn(&Device) -> Result<&'static Table, String>;
     let order: &[Find] = match choice {
@@ -70,10 +71,10 @@ pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
     Err(Error::NoLibrary { device: device.to_string(), reasons })
 }
 
-/// AMD's rocBLAS, which calls AMD's HIP: the device has to be one of that.
+/// AMD's rocBLAS calls AMD's HIP, so the device must belong to that.
 fn amd(device: &Device) -> Result<&'static Table, String> {
     if device.table().path().is_none() {
-        return Err(format!("AMD's rocBLAS calls AMD's HIP, and {device} is not a device of that"));
+        return Err(format!("AMD's rocBLAS calls AMD's HIP, and {device} does not belong to it"));
     }
     Table::load().map_err(|error| error.to_string())
 }

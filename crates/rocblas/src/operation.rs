@@ -1,4 +1,4 @@
-//! From views to a call: forms of batches, addresses, scalars; and operations that are not run yet.
+//! From views to calls: forms of batches, addresses, scalars, and operations that are not run yet.
 
 use hip::{DeviceBuffer, DeviceCopy, DeviceSlice, DeviceSliceMut};
 use rocblas_sys::rocblas_pointer_mode;
@@ -27,16 +27,16 @@ pub(crate) fn writes(operand: &'static str, layout: &impl Layout) -> Part {
     Part { operand, batch: layout.batch(), written: true }
 }
 
-/// Which form of a function serves these operands, and for how many of each.
+/// The form of a function for these operands, and the size of the batch.
 pub(crate) fn form(operation: &'static str, parts: &[Part]) -> Result<(Form, usize)> {
     let batches = || parts.iter().filter(|part| part.batch != Batch::One);
     let Some(first) = batches().next() else { return Ok((Form::One, 1)) };
     let count = first.batch.count();
     for part in parts {
-        // A single operand is every one's input, and nobody's result but its own.
+        // A single operand can be the input of every operation, but the result of only one.
         let alone = part.batch == Batch::One && !part.written;
         let (got, operand) = (part.batch.count(), part.operand);
-        // What all write to one place has no value.
+        // If all operations write to one place, the result is undefined.
         let got = match part.batch {
             Batch::Strided { stride: 0, .. } if part.written && got > 1 => 1,
             _ => got,
@@ -49,18 +49,18 @@ pub(crate) fn form(operation: &'static str, parts: &[Part]) -> Result<(Form, usi
     Ok((if pointers { Form::Many } else { Form::Strided }, count))
 }
 
-/// A call that is being put together.
+/// A call under construction.
 pub(crate) struct Session<'s> {
     pub(crate) blas: &'s Blas,
     pub(crate) operation: &'static str,
     form: Form,
     pub(crate) count: usize,
     wide: bool,
-    /// Arrays of pointers, which are freed in the order of the stream.
+    /// Arrays of pointers, freed in stream order.
     arrays: SmallVec<[DeviceBuffer<DeviceAddressBits>; 4]>,
 }
 
-/// Whether a number fits into 32 bits. The least one is left out: functions negate increments.
+/// Whether a number fits into 32 bits. The least one is excluded, because functions negate increments.
 fn is_narrow(size: i64) -> bool {
     i32::try_from(size).is_ok_and(|size| size != i32::MIN)
 }
@@ -72,7 +72,7 @@ impl<'s> Session<'s> {
         Ok(Self { blas, operation, form, count, wide, arrays: SmallVec::new() })
     }
 
-    /// Has the form for sizes of 64 bits called.
+    /// Selects the form for 64-bit sizes.
     pub(crate) fn widen(&mut self) {
         self.wide = true;
     }
@@ -91,7 +91,7 @@ impl<'s> Session<'s> {
         Operand { address, ld, stride, datatype: T::DATATYPE }
     }
 
-    /// The addresses of each of a batch in one buffer.
+    /// The addresses of the members of a batch in one buffer.
     fn spread<T>(&self, first: u64, batch: Batch) -> Vec<DeviceAddressBits> {
         let stride = match batch {
             Batch::Strided { stride, .. } => stride,
@@ -107,7 +107,7 @@ impl<'s> Session<'s> {
         Ok(Address::device(address))
     }
 
-    /// An operand that is read.
+    /// Registers an operand that is read.
     pub(crate) fn read<T: Element, L: Layout>(&mut self, view: &View<'_, T, L>) -> Result<Operand> {
         let stream = self.blas.stream();
         let address = match &view.storage {
@@ -127,7 +127,7 @@ impl<'s> Session<'s> {
         Ok(self.operand::<T>(address, view.layout()))
     }
 
-    /// An operand that is written, and may be read.
+    /// Registers an operand that is written, and may be read.
     pub(crate) fn write<T: Element, L: Layout>(&mut self, view: &mut ViewMut<'_, T, L>) -> Result<Operand> {
         let layout = *view.layout();
         let stream = self.blas.stream();
@@ -197,7 +197,7 @@ impl<'s> Session<'s> {
         self.enqueue(mode, sizes, |call| enqueue(call, (alpha, beta)))
     }
 
-    /// Enqueues a call with results in device memory, one for each of the batch.
+    /// Enqueues a call with results in device memory, one for each operation of the batch.
     pub(crate) fn results<R: DeviceCopy>(
         &self,
         results: &mut DeviceSliceMut<'_, R>,
@@ -214,7 +214,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// A scalar of an operation: a value, or the first element of something in device memory.
+/// A scalar of an operation: a value, or the first element of device memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Scale<'b, S> {
     Value(S),
@@ -222,7 +222,7 @@ pub enum Scale<'b, S> {
 }
 
 impl<S: Element> Scale<'_, S> {
-    /// Where it is, for as long as this is borrowed.
+    /// Its address, for as long as this is borrowed.
     pub(crate) fn resolve(&self, session: &Session<'_>) -> Result<(rocblas_pointer_mode, Address)> {
         match self {
             Self::Value(value) => Ok((rocblas_pointer_mode::rocblas_pointer_mode_host, Address::host(value))),
@@ -239,7 +239,7 @@ impl<S: Element> Scale<'_, S> {
     }
 }
 
-/// An operation with a factor `alpha`, which is one unless it is set. It is not enqueued before [`run`](Self::run).
+/// An operation with a factor `alpha`, which is one by default. [`run`](Self::run) enqueues it.
 #[must_use = "an operation does nothing before `run`"]
 pub struct Scaled<'b, S, F> {
     alpha: Scale<'b, S>,
@@ -251,13 +251,13 @@ impl<'b, S: One, F: FnOnce(Scale<'b, S>) -> Result<()>> Scaled<'b, S, F> {
         Self { alpha: Scale::Value(S::ONE), enqueue }
     }
 
-    /// The factor.
+    /// Sets the factor.
     pub fn alpha(mut self, alpha: S) -> Self {
         self.alpha = Scale::Value(alpha);
         self
     }
 
-    /// The factor, from device memory: what is there when the operation is carried out.
+    /// Reads the factor from device memory when the operation runs.
     pub fn alpha_from(mut self, alpha: impl Into<DeviceSlice<'b, S>>) -> Self {
         self.alpha = Scale::Device(alpha.into());
         self
@@ -266,15 +266,17 @@ impl<'b, S: One, F: FnOnce(Scale<'b, S>) -> Result<()>> Scaled<'b, S, F> {
     /// Enqueues the operation; does not wait.
     ///
     /// # Errors
-    /// What is wrong with the operands, by [`Error`]; [`Error::Missing`] if the library does not have the function, else [`Error::Status`] or
+    /// The [`Error`] of an invalid operand; [`Error::Missing`] if the library lacks the function, else
+    /// [`Error::Status`] or
     /// [`Error::Hip`].
     pub fn run(self) -> Result<()> {
         (self.enqueue)(self.alpha)
     }
 }
 
-/// An operation with factors `alpha` and `beta` that updates its result: `alpha` is one and `beta` is zero unless they are set, so that the
-/// result's old content does not matter, not even if it is not a number. It is not enqueued before [`run`](Self::run).
+/// An operation with factors `alpha` and `beta` that updates its result. By default, `alpha` is one and
+/// `beta` is zero, so the result's old contents do not matter, even if they are NaN. [`run`](Self::run)
+/// enqueues it.
 #[must_use = "an operation does nothing before `run`"]
 pub struct Update<'b, A, B, F> {
     alpha: Scale<'b, A>,
@@ -287,19 +289,19 @@ impl<'b, A: One, B: One, F: FnOnce(Scale<'b, A>, Scale<'b, B>) -> Result<()>> Up
         Self { alpha: Scale::Value(A::ONE), beta: Scale::Value(B::ZERO), enqueue }
     }
 
-    /// The factor of the new content.
+    /// Sets the factor of the new contents.
     pub fn alpha(mut self, alpha: A) -> Self {
         self.alpha = Scale::Value(alpha);
         self
     }
 
-    /// The factor of the old content.
+    /// Sets the factor of the old contents.
     pub fn beta(mut self, beta: B) -> Self {
         self.beta = Scale::Value(beta);
         self
     }
 
-    /// Both factors, from device memory: what is there when the operation is carried out.
+    /// Reads both factors from device memory when the operation runs.
     pub fn factors_from(
         mut self,
         alpha: impl Into<DeviceSlice<'b, A>>,
@@ -319,7 +321,8 @@ impl<'b, A: One, B: One, F: FnOnce(Scale<'b, A>, Scale<'b, B>) -> Result<()>> Up
     }
 }
 
-/// An operation whose result is a number, or a number for each of a batch. It is not enqueued before it is run.
+/// An operation whose result is a number, or a number for each operation of a batch. It is enqueued when it
+/// is run.
 #[must_use = "an operation does nothing before it is run"]
 pub struct Reduction<'b, R, F> {
     blas: &'b Blas,
@@ -348,7 +351,7 @@ impl<'b, R: Element, F: FnOnce(&mut DeviceSliceMut<'_, R>) -> Result<()>> Reduct
         }
     }
 
-    /// Enqueues the operation, waits for it, and returns the results, one for each of the batch.
+    /// Enqueues the operation, waits for it, and returns the results, one for each operation of the batch.
     ///
     /// # Errors
     /// As [`Scaled::run`].
@@ -357,7 +360,8 @@ impl<'b, R: Element, F: FnOnce(&mut DeviceSliceMut<'_, R>) -> Result<()>> Reduct
         download(blas, count?, |results| enqueue(results))
     }
 
-    /// Enqueues the operation, whose results go to device memory, one for each of the batch; does not wait.
+    /// Enqueues the operation and writes its results to device memory, one for each operation of the batch;
+    /// does not wait.
     ///
     /// # Errors
     /// As [`Scaled::run`]; [`Error::Shape`] if there is not one element for each result.
@@ -367,7 +371,7 @@ impl<'b, R: Element, F: FnOnce(&mut DeviceSliceMut<'_, R>) -> Result<()>> Reduct
     }
 }
 
-/// Has something written to device memory, and fetches it.
+/// Has something written to device memory, and downloads it.
 fn download<R: DeviceCopy>(
     blas: &Blas,
     count: usize,
@@ -378,19 +382,20 @@ fn download<R: DeviceCopy>(
     Ok(results.to_vec(blas.stream())?)
 }
 
-/// Where indices go.
+/// The destination of indices.
 pub enum Indices<'r, 'm> {
     Narrow(&'m mut DeviceSliceMut<'r, i32>),
     Wide(&'m mut DeviceSliceMut<'r, i64>),
 }
 
-/// An operation whose result is the place of an element, or one for each of a batch. It is not enqueued before it is run.
+/// An operation whose result is the index of an element, or one for each operation of a batch. It is enqueued
+/// when it is run.
 #[must_use = "an operation does nothing before it is run"]
 pub struct Search<'b, F> {
     blas: &'b Blas,
     operation: &'static str,
     count: Result<usize>,
-    /// Indices of 32 bits do not do.
+    /// Whether indices need more than 32 bits.
     wide: bool,
     enqueue: F,
 }
@@ -408,7 +413,8 @@ impl<'b, F: FnOnce(Indices<'_, '_>) -> Result<()>> Search<'b, F> {
         Self { blas, operation, count, wide, enqueue }
     }
 
-    /// Enqueues the operation, waits for it, and returns the place of the element, counted from zero; none if there are no elements.
+    /// Enqueues the operation, waits for it, and returns the index of the element, counted from zero, or
+    /// `None` if there are no elements.
     ///
     /// # Errors
     /// As [`Scaled::run`]; [`Error::BatchCount`] if the operand is a batch.
@@ -421,13 +427,13 @@ impl<'b, F: FnOnce(Indices<'_, '_>) -> Result<()>> Search<'b, F> {
         }
     }
 
-    /// Enqueues the operation, waits for it, and returns the places, one for each of the batch.
+    /// Enqueues the operation, waits for it, and returns the indices, one for each operation of the batch.
     ///
     /// # Errors
     /// As [`Scaled::run`].
     pub fn run_all(self) -> Result<Vec<Option<usize>>> {
         let Self { blas, count, wide, enqueue, .. } = self;
-        // The functions count from one, and say zero where there is nothing.
+        // The functions count from one, and return zero if there are no elements.
         let place = |index: i64| usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
         if wide {
             let indices = download::<i64>(blas, count?, |results| enqueue(Indices::Wide(results)))?;
@@ -437,11 +443,12 @@ impl<'b, F: FnOnce(Indices<'_, '_>) -> Result<()>> Search<'b, F> {
         Ok(indices.into_iter().map(|index| place(index.into())).collect())
     }
 
-    /// Enqueues the operation, whose results go to device memory, one for each of the batch; does not wait. They are counted from one,
-    /// and zero where there are no elements.
+    /// Enqueues the operation and writes its results to device memory, one for each operation of the batch;
+    /// does not wait.
+    /// Indices are counted from one, and zero if there are no elements.
     ///
     /// # Errors
-    /// As [`Scaled::run`]; [`Error::Wide`] if a place may be beyond 32 bits.
+    /// As [`Scaled::run`]; [`Error::Wide`] if an index may be beyond 32 bits.
     pub fn run_into<'r>(self, results: impl Into<DeviceSliceMut<'r, i32>>) -> Result<()> {
         self.count?;
         if self.wide {
@@ -450,7 +457,7 @@ impl<'b, F: FnOnce(Indices<'_, '_>) -> Result<()>> Search<'b, F> {
         (self.enqueue)(Indices::Narrow(&mut results.into()))
     }
 
-    /// The same with results of 64 bits.
+    /// The same with 64-bit results.
     ///
     /// # Errors
     /// As [`Scaled::run`].
@@ -482,7 +489,7 @@ mod tests {
         assert_eq!(get(&[part(strided(3, 9), false), part(Batch::One, true)]), None);
         assert_eq!(get(&[part(strided(1, 9), false), part(Batch::One, true)]), Some((Form::Strided, 1)));
         assert_eq!(get(&[part(strided(3, 9), false), part(strided(2, 9), true)]), None);
-        // One place for all results.
+        // All results would go to one place.
         assert_eq!(get(&[part(strided(3, 9), false), part(strided(3, 0), true)]), None);
         assert_eq!(get(&[part(strided(0, 0), false), part(pointers(0), true)]), Some((Form::Many, 0)));
         let error = form("gemm", &[part(pointers(3), false), part(pointers(4), true)]).unwrap_err();

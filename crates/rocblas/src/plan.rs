@@ -1,15 +1,15 @@
-//! What a function is called with for matrices of either order: BLAS itself knows column-major ones alone.
+//! Plans calls for matrices of either order, because BLAS itself only knows column-major ones.
 //!
-//! A row-major matrix is a column-major one that is transposed. Where an operand has a transposition of its own among the arguments,
-//! that says so; where it has none, as a result never has, the whole equation is transposed. What BLAS has no form for, a matrix that would have
-//! to be conjugated and not transposed, is refused.
+//! A row-major matrix is a transposed column-major one. If the function has a transposition argument for the
+//! operand, that argument expresses it. If not, as for every result, the whole equation is transposed. A
+//! matrix that would have to be conjugated but not transposed is refused, because BLAS has no form for it.
 
 use rocblas_sys::{rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side};
 
 use crate::error::{Error, Result};
 use crate::layout::{BandLayout, MatrixLayout, Order, PackedLayout};
 
-/// On which side of another matrix one stands.
+/// The side of a matrix in a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// `A B`.
@@ -18,8 +18,8 @@ pub enum Side {
     Right,
 }
 
-/// Which triangle of a matrix is looked at, the diagonal included: that of the matrix as the view shows it. The upper triangle of `a.t()` is
-/// the lower one of `a`.
+/// The triangle of a matrix that is used, including the diagonal. It refers to the matrix of the view: the
+/// upper triangle of `a.t()` is the lower one of `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fill {
     /// On and above the diagonal.
@@ -28,12 +28,12 @@ pub enum Fill {
     Lower,
 }
 
-/// What is on the diagonal of a triangular matrix.
+/// The diagonal of a triangular matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Diag {
-    /// What lies in memory.
+    /// The values in memory.
     NonUnit,
-    /// Ones, whatever lies in memory.
+    /// Ones, whatever is in memory.
     Unit,
 }
 
@@ -64,7 +64,7 @@ impl Diag {
     }
 }
 
-/// How an operand relates to the column-major matrix that its memory is.
+/// How an operand relates to its memory, seen as a column-major matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Its name, for errors.
@@ -73,12 +73,12 @@ pub(crate) struct Seen {
     pub(crate) conjugated: bool,
 }
 
-/// What a layout is seen as.
+/// How a layout is seen.
 pub(crate) trait Look {
     fn order(&self) -> Order;
     fn is_conjugated(&self) -> bool;
 
-    /// An operand of this layout. Real numbers are never conjugated.
+    /// An operand with this layout. Real numbers are never conjugated.
     fn seen(&self, name: &'static str, complex: bool) -> Seen {
         let transposed = self.order() == Order::RowMajor;
         Seen { name, transposed, conjugated: complex && self.is_conjugated() }
@@ -102,17 +102,17 @@ macro_rules! look {
 look!(MatrixLayout PackedLayout BandLayout);
 
 impl Seen {
-    /// The operand in the transposed equation, if that is what is computed.
+    /// The operand in the transposed equation, if that is computed.
     pub(crate) fn flipped(self, flip: bool) -> Self {
         Self { transposed: self.transposed != flip, ..self }
     }
 
-    /// The operand in the conjugated equation, if that is what is computed.
+    /// The operand in the conjugated equation, if that is computed.
     pub(crate) fn conjugated(self, conjugate: bool) -> Self {
         Self { conjugated: self.conjugated != conjugate, ..self }
     }
 
-    /// The argument that says so. Real numbers have no conjugates.
+    /// The transposition argument. Real numbers have no conjugates.
     pub(crate) fn operation(self, operation: &'static str) -> Result<rocblas_operation> {
         match (self.transposed, self.conjugated) {
             (false, false) => Ok(rocblas_operation::rocblas_operation_none),
@@ -127,25 +127,25 @@ impl Seen {
         Error::Conjugation { operation, operand: self.name }
     }
 
-    /// An error if the operand is conjugated, which no argument says.
+    /// An error if the operand is conjugated, since no argument can express that.
     pub(crate) fn plain(self, operation: &'static str) -> Result<()> {
         if self.conjugated { Err(self.unspeakable(operation)) } else { Ok(()) }
     }
 
-    /// A symmetric matrix, which is its own transpose, or a Hermitian one, whose transpose is its conjugate: an error if it is
-    /// conjugated then. `complex` if its numbers are.
+    /// For a symmetric matrix, which is its own transpose, or a Hermitian one, whose transpose is its
+    /// conjugate: an error if it is then conjugated.
     pub(crate) fn own_transpose(self, operation: &'static str, hermitian: bool) -> Result<()> {
         self.conjugated(hermitian && self.transposed).plain(operation)
     }
 }
 
-/// What is written: its order says whether the whole equation is transposed.
+/// Whether the order of the result requires transposing the whole equation.
 pub(crate) fn written(operation: &'static str, result: Seen) -> Result<bool> {
     result.plain(operation)?;
     Ok(result.transposed)
 }
 
-/// `operand` has no transposition of its own and must lie as `other` does.
+/// An error unless `operand`, which has no transposition argument, has the same order as `other`.
 pub(crate) fn same_order(operation: &'static str, operand: Seen, other: Seen) -> Result<()> {
     if operand.transposed == other.transposed {
         return Ok(());
@@ -153,7 +153,7 @@ pub(crate) fn same_order(operation: &'static str, operand: Seen, other: Seen) ->
     Err(Error::Order { operation, operand: operand.name, other: other.name })
 }
 
-/// Which triangle a band matrix is, as its memory is seen, and how many diagonals it has besides the main one.
+/// The triangle of a band matrix in memory, and how many diagonals it has besides the main one.
 pub(crate) fn triangle(
     operation: &'static str,
     operand: &'static str,
@@ -169,7 +169,7 @@ pub(crate) fn triangle(
     }
 }
 
-/// A size is what it has to be.
+/// An error unless a size is as expected.
 pub(crate) fn same(
     operation: &'static str,
     (operand, what): (&'static str, &'static str),
@@ -179,7 +179,7 @@ pub(crate) fn same(
     if got == expected { Ok(()) } else { Err(Error::Shape { operation, operand, what, expected, got }) }
 }
 
-/// A matrix has the shape that it has to have.
+/// An error unless a matrix has the expected shape.
 pub(crate) fn same_shape(
     operation: &'static str,
     operand: &'static str,
@@ -190,7 +190,7 @@ pub(crate) fn same_shape(
     same(operation, (operand, "columns"), got.cols(), cols)
 }
 
-/// A matrix is square, and how large.
+/// The size of a square matrix; an error if it is not square.
 pub(crate) fn square(operation: &'static str, operand: &'static str, layout: &MatrixLayout) -> Result<usize> {
     same(operation, (operand, "columns"), layout.cols(), layout.rows())?;
     Ok(layout.rows())
@@ -200,10 +200,10 @@ pub(crate) fn square(operation: &'static str, operand: &'static str, layout: &Ma
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Multiplication {
     pub(crate) flip: bool,
-    /// Of the matrix that stands first.
+    /// The operation of the first matrix.
     pub(crate) first: rocblas_operation,
     pub(crate) second: rocblas_operation,
-    /// Rows and columns of the result as it is computed, and what is summed over.
+    /// Rows and columns of the computed result, and the length of the sums.
     pub(crate) m: i64,
     pub(crate) n: i64,
     pub(crate) k: i64,
@@ -229,7 +229,7 @@ pub(crate) fn multiplication(
     })
 }
 
-/// A size of a layout, all of which fit.
+/// Converts a size of a layout; all of them fit.
 pub(crate) fn size(size: usize) -> i64 {
     size as i64
 }

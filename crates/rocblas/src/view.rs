@@ -1,4 +1,4 @@
-//! Vectors and matrices in device memory: a layout over borrowed buffers.
+//! Vectors and matrices in device memory: layouts over borrowed buffers.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use crate::Element;
 use crate::error::{Error, Result};
 use crate::layout::{BandLayout, Batch, Layout, LayoutError, MatrixLayout, PackedLayout, VectorLayout};
 
-/// Something in device memory that is read: see [`Vector`], [`Matrix`], [`Band`], [`Packed`].
+/// An operand in device memory for reading: see [`Vector`], [`Matrix`], [`Band`], [`Packed`].
 pub struct View<'a, T, L> {
     pub(crate) storage: Storage<'a, T>,
     layout: L,
 }
 
-/// Something in device memory that is written: see [`VectorMut`], [`MatrixMut`], [`PackedMut`].
+/// An operand in device memory for writing: see [`VectorMut`], [`MatrixMut`], [`PackedMut`].
 pub struct ViewMut<'a, T, L> {
     pub(crate) storage: StorageMut<'a, T>,
     layout: L,
@@ -36,7 +36,7 @@ pub struct ViewMut<'a, T, L> {
 /// # }
 /// ```
 pub type Vector<'a, T> = View<'a, T, VectorLayout>;
-/// A vector in device memory that is written.
+/// A vector in device memory, for writing.
 pub type VectorMut<'a, T> = ViewMut<'a, T, VectorLayout>;
 /// A matrix in device memory, or a batch of them.
 ///
@@ -52,13 +52,13 @@ pub type VectorMut<'a, T> = ViewMut<'a, T, VectorLayout>;
 /// # }
 /// ```
 pub type Matrix<'a, T> = View<'a, T, MatrixLayout>;
-/// A matrix in device memory that is written.
+/// A matrix in device memory, for writing.
 pub type MatrixMut<'a, T> = ViewMut<'a, T, MatrixLayout>;
 /// A band matrix in device memory, or a batch of them.
 pub type Band<'a, T> = View<'a, T, BandLayout>;
 /// A packed triangle of a matrix in device memory, or a batch of them.
 pub type Packed<'a, T> = View<'a, T, PackedLayout>;
-/// A packed triangle of a matrix in device memory that is written.
+/// A packed triangle of a matrix in device memory, for writing.
 pub type PackedMut<'a, T> = ViewMut<'a, T, PackedLayout>;
 
 pub(crate) enum Storage<'a, T> {
@@ -90,12 +90,12 @@ fn refused(source: LayoutError) -> Error {
     Error::Layout { operand: "view", source }
 }
 
-/// The memory has room for a layout.
+/// An error unless the memory has room for a layout.
 fn check_room(needed: usize, len: usize) -> Result<()> {
     if needed <= len { Ok(()) } else { Err(refused(LayoutError::OutOfBounds { needed, len })) }
 }
 
-/// Where each of a batch begins; at the beginning if none has elements.
+/// The start of each member of a batch; 0 if they have no elements.
 #[cfg(feature = "ndarray")]
 fn places(layout: &impl Layout) -> impl Iterator<Item = usize> {
     let (count, stride) = match layout.batch() {
@@ -107,20 +107,21 @@ fn places(layout: &impl Layout) -> impl Iterator<Item = usize> {
 }
 
 impl<'a, T: Element, L: Layout> View<'a, T, L> {
-    /// A view of a buffer, or of a part of one, with a layout.
+    /// Makes a view of a buffer, or of a part of one, with a layout.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the layout cannot be, or the memory ends before its last element.
+    /// [`Error::Layout`] if the layout is invalid, or the memory ends before its last element.
     pub fn new(data: impl Into<DeviceSlice<'a, T>>, layout: L) -> Result<Self> {
         let data = data.into();
         check_room(layout.needed().map_err(refused)?, data.len())?;
         Ok(Self { storage: Storage::One(data), layout })
     }
 
-    /// A batch of views of one layout, each of memory of its own: what is called is the form with an array of pointers.
+    /// Makes a batch of views with one layout, each with its own memory. Calls then use the form with an
+    /// array of pointers.
     ///
     /// # Errors
-    /// As [`new`](Self::new), for each. The batch of the layout does not count.
+    /// As [`new`](Self::new), for each view. The batch of the layout is ignored.
     pub fn from_slices(data: impl IntoIterator<Item = DeviceSlice<'a, T>>, mut layout: L) -> Result<Self> {
         let slices: Arc<[_]> = data.into_iter().collect();
         layout.set_batch(Batch::Pointers { count: slices.len() });
@@ -129,7 +130,7 @@ impl<'a, T: Element, L: Layout> View<'a, T, L> {
         Ok(Self { storage: Storage::Many(slices), layout })
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &L {
         &self.layout
@@ -141,7 +142,7 @@ impl<'a, T: Element, L: Layout> View<'a, T, L> {
         Self { storage: Storage::One(data), layout }
     }
 
-    /// The memory of each of the batch, from its first place on.
+    /// The memory of each member of the batch, from its first element on.
     #[cfg(feature = "ndarray")]
     pub(crate) fn items(&self) -> Result<Vec<DeviceSlice<'a, T>>> {
         match &self.storage {
@@ -155,7 +156,7 @@ impl<'a, T: Element, L: Layout> View<'a, T, L> {
         Self { storage: self.storage.clone(), layout }
     }
 
-    /// A part of it, from a place on.
+    /// A part of it, from an index on.
     fn part<P: Layout>(&self, start: usize, layout: P) -> Result<View<'a, T, P>> {
         match &self.storage {
             Storage::One(slice) => View::new(slice.slice(start..)?, layout),
@@ -165,11 +166,11 @@ impl<'a, T: Element, L: Layout> View<'a, T, L> {
 }
 
 impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
-    /// A view of a buffer, or of a part of one, that is written, with a layout.
+    /// Makes a view for writing of a buffer, or of a part of one, with a layout.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the layout cannot be, two elements of it would be in one place, or the memory ends before its last
-    /// element.
+    /// [`Error::Layout`] if the layout is invalid, two of its elements overlap, or the memory ends before its
+    /// last element.
     pub fn new(data: impl Into<DeviceSliceMut<'a, T>>, layout: L) -> Result<Self> {
         let data = data.into();
         layout.check_written().map_err(refused)?;
@@ -177,10 +178,11 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
         Ok(Self { storage: StorageMut::One(data), layout })
     }
 
-    /// A batch of views of one layout, each of memory of its own: what is called is the form with an array of pointers.
+    /// Makes a batch of views with one layout, each with its own memory. Calls then use the form with an
+    /// array of pointers.
     ///
     /// # Errors
-    /// As [`new`](Self::new), for each. The batch of the layout does not count.
+    /// As [`new`](Self::new), for each view. The batch of the layout is ignored.
     pub fn from_slices(data: impl IntoIterator<Item = DeviceSliceMut<'a, T>>, mut layout: L) -> Result<Self> {
         let slices: Vec<_> = data.into_iter().collect();
         layout.set_batch(Batch::Pointers { count: slices.len() });
@@ -189,7 +191,7 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
         Ok(Self { storage: StorageMut::Many(slices), layout })
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &L {
         &self.layout
@@ -201,7 +203,7 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
         Self { storage: StorageMut::One(data), layout }
     }
 
-    /// The memory of a view of one.
+    /// The memory of a single view.
     #[cfg(feature = "ndarray")]
     pub(crate) fn only(&mut self) -> Option<DeviceSliceMut<'_, T>> {
         match &mut self.storage {
@@ -210,7 +212,7 @@ impl<'a, T: Element, L: Layout> ViewMut<'a, T, L> {
         }
     }
 
-    /// The same elements, to be read.
+    /// The same elements, for reading.
     #[must_use]
     pub fn view(&self) -> View<'_, T, L> {
         let storage = match &self.storage {
@@ -268,7 +270,7 @@ impl<'a, T: Element> VectorMut<'a, T> {
     }
 }
 
-/// What vectors know, read or written.
+/// Methods of vectors, for reading or writing.
 macro_rules! vector {
     ($view:ident) => {
         impl<T: Element> $view<'_, T, VectorLayout> {
@@ -278,7 +280,7 @@ macro_rules! vector {
                 self.layout.len()
             }
 
-            /// Whether there are none.
+            /// Whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.layout.is_empty()
@@ -290,23 +292,23 @@ macro_rules! vector {
 vector!(View);
 vector!(ViewMut);
 
-/// What can be said of a transposed or conjugated view of a layout.
+/// Transposed and conjugated views.
 macro_rules! transposed {
     ($layout:ident) => {
         impl<'a, T: Element> View<'a, T, $layout> {
-            /// The transposed matrix; nothing is moved.
+            /// The transposed matrix, without copying.
             #[must_use]
             pub fn t(&self) -> Self {
                 self.with(self.layout.t())
             }
 
-            /// The complex conjugate of the matrix; nothing is moved.
+            /// The complex conjugate of the matrix, without copying.
             #[must_use]
             pub fn conj(&self) -> Self {
                 self.with(self.layout.conj())
             }
 
-            /// The conjugate transpose of the matrix; nothing is moved.
+            /// The conjugate transpose of the matrix, without copying.
             #[must_use]
             pub fn h(&self) -> Self {
                 self.with(self.layout.h())
@@ -314,7 +316,7 @@ macro_rules! transposed {
         }
 
         impl<T: Element> ViewMut<'_, T, $layout> {
-            /// The transposed matrix, to be written; nothing is moved.
+            /// The transposed matrix for writing, without copying.
             #[must_use]
             pub fn t_mut(&mut self) -> ViewMut<'_, T, $layout> {
                 let layout = self.layout.t();
@@ -350,10 +352,10 @@ matrix!(View);
 matrix!(ViewMut);
 
 impl<'a, T: Element> Matrix<'a, T> {
-    /// Some of the rows and columns.
+    /// A block of rows and columns.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the matrix does not have them, or is a batch by pointers.
+    /// [`Error::Layout`] if they are out of range, or the matrix is a batch by pointers.
     pub fn block(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Self> {
         let (start, layout) = self.layout.block(rows, cols).map_err(refused)?;
         self.part(start, layout)
@@ -387,16 +389,16 @@ impl<'a, T: Element> Matrix<'a, T> {
 }
 
 impl<T: Element> MatrixMut<'_, T> {
-    /// Some of the rows and columns, to be written.
+    /// A block of rows and columns, for writing.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the matrix does not have them, or is a batch by pointers.
+    /// [`Error::Layout`] if they are out of range, or the matrix is a batch by pointers.
     pub fn block_mut(&mut self, rows: Range<usize>, cols: Range<usize>) -> Result<MatrixMut<'_, T>> {
         let (start, layout) = self.layout.block(rows, cols).map_err(refused)?;
         self.part(start, layout)
     }
 
-    /// A row, to be written.
+    /// A row, for writing.
     ///
     /// # Errors
     /// As [`block_mut`](Self::block_mut).
@@ -405,7 +407,7 @@ impl<T: Element> MatrixMut<'_, T> {
         self.part(start, layout)
     }
 
-    /// A column, to be written.
+    /// A column, for writing.
     ///
     /// # Errors
     /// As [`block_mut`](Self::block_mut).
@@ -414,7 +416,7 @@ impl<T: Element> MatrixMut<'_, T> {
         self.part(start, layout)
     }
 
-    /// The elements on the diagonal, to be written.
+    /// The elements on the diagonal, for writing.
     ///
     /// # Errors
     /// As [`block_mut`](Self::block_mut).

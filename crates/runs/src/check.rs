@@ -1,6 +1,8 @@
-//! Finds values of a record that contradict each other. Nothing is corrected: a finding has both figures, and the record keeps its own.
+//! Finds values of a record that contradict each other. It corrects nothing: a finding has both figures, and
+//! the record keeps its own.
 //!
-//! Figures in files are rounded. A figure contradicts another only if no values that are printed like them agree.
+//! Figures in files are rounded. Two figures contradict each other only if no values that would be printed
+//! like them agree.
 
 mod rounding;
 
@@ -10,10 +12,11 @@ use crate::statistics::{self, Interval, Statistics};
 
 use rounding::{agrees, around, half_unit, half_unit_of_series};
 
-/// How far what a program prints per step may be from tokens ÷ time: programs round, smooth, and leave parts of a step out.
+/// The tolerance between a rate that a program prints per step and tokens ÷ time: programs round, smooth, and
+/// leave out parts of a step.
 const PRINTED_RATE: f64 = 0.02;
 
-/// All findings about a record, those in it not counted.
+/// All findings about a record, without those stored in it.
 ///
 /// | kind | contradiction |
 /// |---|---|
@@ -29,11 +32,11 @@ const PRINTED_RATE: f64 = 0.02;
 /// | `cores-contradict-device`, `compute-units-contradict-device` | the cores of a GPU, or its compute units, against its name |
 /// | `memory-contradicts-device`, `architecture-contradicts-device` | the memory of a GPU, or its architecture, against its name |
 /// | `cores-contradict-compute-units` | the cores of a GPU, against its compute units × 64 or 128 |
-/// | `device-name-ambiguous` | a name that GPUs of different sizes have, and the record does not say how many cores |
+/// | `device-name-ambiguous` | a name shared by GPUs of different sizes, while the record does not give the number of cores |
 /// | `batch-contradicts-parallelism` | the global batch, against micro-batch × accumulation × replicas |
 /// | `gpus-contradict-parallelism` | the number of GPUs, against tensor × pipeline × context × data parallel |
 /// | `strategy-contradicts-parallelism` | a name such as `TP1_PP2`, against the sizes |
-/// | `gpu-counts-differ` | the configuration's number of GPUs is no multiple of the device's |
+/// | `gpu-counts-differ` | the configuration's number of GPUs is not a multiple of the device's |
 /// | `tflops-contradict-tokens` | TFLOP/s of a GPU, against 6 × parameters × its tokens per second |
 /// | `memory-contradicts-itself` | an average above the peak, tensors above what the allocator holds, either above the GPU's memory |
 /// | `time-is-no-time` | times of steps that are missing, not finite or not positive |
@@ -62,7 +65,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
         check_per_core(record, statistics, &times, &mut findings);
         check_warmup(record, statistics, &mut findings);
     } else {
-        // The mean is all there is of the times.
+        // The record has no times except the mean.
         if let Some(mean) = record.performance_metrics.avg_step_time_seconds.filter(|mean| *mean > 0.0) {
             check_tokens(record, mean, around(mean, half_unit(mean)), &mut findings);
         }
@@ -77,8 +80,9 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     findings
 }
 
-/// What a record says of itself besides, and [`findings`]. A record that was extracted has findings of both kinds in it; what
-/// [`findings`] looks for is looked for again, so that nothing is told twice and nothing that no longer holds.
+/// The other findings stored in a record, and [`findings`]. An extracted record has findings of both kinds.
+/// Those that [`findings`] can find are computed again, so that none is reported twice or after it no longer
+/// holds.
 #[must_use]
 pub fn all_findings(record: &Record) -> Vec<Finding> {
     let mut all: Vec<Finding> =
@@ -87,7 +91,7 @@ pub fn all_findings(record: &Record) -> Vec<Finding> {
     all
 }
 
-/// The kinds that [`findings`] gives.
+/// The kinds of findings from [`findings`].
 const KINDS: &[&str] = &[
     "architecture-contradicts-device",
     "batch-contradicts-parallelism",
@@ -122,11 +126,11 @@ pub(crate) fn finding(kind: &str, stated: f64, derived: f64, text: String) -> Fi
     Finding { kind: kind.to_owned(), text, stated: Some(stated), derived: Some(derived) }
 }
 
-/// What the times of the steps may be, given that they are rounded.
+/// The possible times of the steps, given that they are rounded.
 struct Times {
     mean: Interval,
     total: Interval,
-    /// Whether each time is the mean of several steps, as programs print that do not print every step.
+    /// Whether each time is the mean of several steps, as in programs that do not print every step.
     averaged: bool,
 }
 
@@ -155,7 +159,7 @@ fn check_series(record: &Record, findings: &mut Vec<Finding>) {
         let all = record.loss_values.len();
         findings.push(Finding::remark(
             "loss-is-no-number",
-            format!("{nan} of {all} losses are missing or no finite numbers"),
+            format!("{nan} of {all} losses are missing or not finite"),
         ));
     }
     for (name, length) in [
@@ -222,7 +226,7 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
     if let Some(stated) = performance.total_steps {
         let rows = record.step_times.len() as f64;
         if !times.averaged && stated as f64 != rows {
-            let text = format!("total_steps states {stated}, and there are times of {rows} steps");
+            let text = format!("total_steps states {stated}, but there are times of {rows} steps");
             findings.push(finding("step-count-contradicts-steps", stated as f64, rows, text));
         }
     }
@@ -240,7 +244,8 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
     }
 }
 
-/// Slow steps at the beginning that are not left out. Less than a hundredth of the mean is not worth telling.
+/// Slow steps at the beginning that are not left out. A difference below a hundredth of the mean is not
+/// reported.
 fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Finding>) {
     let times = &record.step_times;
     if times.len() < 10 || !times.iter().all(|seconds| statistics::is_time(*seconds)) {
@@ -266,7 +271,7 @@ fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Fin
     }
 }
 
-/// Tokens per second against those of a step and its time: the mean, and what it may be.
+/// Tokens per second, against the tokens and the time of a step: the mean, and its possible values.
 fn check_tokens(record: &Record, mean: f64, times: Interval, findings: &mut Vec<Finding>) {
     let performance = &record.performance_metrics;
     let config = &record.training_config;
@@ -279,7 +284,7 @@ fn check_tokens(record: &Record, mean: f64, times: Interval, findings: &mut Vec<
     {
         let possible = Interval { low: tokens / times.high, high: tokens / times.low };
         let derived = tokens / mean;
-        // A rate that a program printed is the mean of what it printed per step, not one of the steps' mean.
+        // A rate printed by a program is the mean of its rates per step, not the rate of the mean step.
         let printed = performance.other.contains_key("tokens_per_second_source");
         let near = (stated / derived - 1.0).abs() <= PRINTED_RATE;
         if !(agrees(stated, possible) || printed && near) {
@@ -289,7 +294,7 @@ fn check_tokens(record: &Record, mean: f64, times: Interval, findings: &mut Vec<
                 figure(derived)
             );
             let fitting = stated * mean / batch as f64;
-            // Only a length that the figures give nearly exactly is worth naming.
+            // Only name a length that the figures give nearly exactly.
             if (fitting - fitting.round()).abs() <= (fitting * (times.high - mean) / mean).max(1e-3 * fitting)
             {
                 text.push_str(&format!("; a sequence length of {} would fit", nearest_length(fitting)));
@@ -338,7 +343,7 @@ fn check_per_core(record: &Record, statistics: &Statistics, times: &Times, findi
     }
 }
 
-/// The power of two that a length nearly is, else the nearest whole number.
+/// The power of two nearest to a length if it is close, otherwise the nearest whole number.
 fn nearest_length(length: f64) -> u64 {
     let power = length.log2().round().exp2();
     (if (length / power - 1.0).abs() < 1e-3 { power } else { length.round() }) as u64
@@ -347,7 +352,7 @@ fn nearest_length(length: f64) -> u64 {
 fn check_gpu(record: &Record, findings: &mut Vec<Finding>) {
     let gpu = &record.gpu_info;
     let rows = gpu.device_name.as_deref().map(peaks::of_name).unwrap_or_default();
-    // A virtual GPU has the name of what it stands for, and what else it likes.
+    // A virtual GPU has the name of the GPU that it represents, and arbitrary other properties.
     if !rows.is_empty() && record.platform != Platform::Virtual {
         check_product(record, &rows, findings);
     }
@@ -372,7 +377,7 @@ fn check_gpu(record: &Record, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What a record says of a GPU against the rows that its name may be of.
+/// Compares what a record says about a GPU with the rows that its name may belong to.
 fn check_product(record: &Record, rows: &[&'static Peak], findings: &mut Vec<Finding>) {
     let gpu = &record.gpu_info;
     let name = gpu.device_name.as_deref().unwrap_or_default();
@@ -504,11 +509,11 @@ fn check_strategy(name: &str, parallel: &Parallelism, findings: &mut Vec<Finding
     }
 }
 
-/// Training takes about six operations per parameter and token, and attention adds to that. Half and double of it are the bounds: programs
-/// count recomputation, embeddings and attention differently.
+/// Training takes about six operations per parameter and token, and attention adds to that. The bounds are
+/// half and double of that: programs count recomputation, embeddings and attention differently.
 fn check_flops(record: &Record, findings: &mut Vec<Finding>) {
     let Some(model) = &record.model_info else { return };
-    // Of a mixture of experts, a token uses some of the parameters.
+    // In a mixture of experts, a token only uses some of the parameters.
     let experts = model.other.keys().any(|key| key.contains("expert"))
         || record
             .parallelism_config
@@ -564,7 +569,7 @@ fn check_memory(memory: &Memory, total: Option<f64>, findings: &mut Vec<Finding>
     }
 }
 
-/// A figure for a text: six digits.
+/// A figure as text, with six digits.
 pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

@@ -1,7 +1,8 @@
-//! Compares runs: which is faster, by how much, how sure that is, at what cost, and whether they may be compared at all.
+//! Compares runs: which one is faster, by how much, with what certainty, at what cost, and whether they are
+//! comparable at all.
 //!
-//! Everything here is computed from the steps that count ([`Warmup`]), by one rule for all runs, not from the statistics that records
-//! state. Those are shown beside it.
+//! Everything here is computed from the steps that count ([`Warmup`]), with one rule for all runs, not from
+//! the statistics that records state. Those are shown in addition.
 
 pub mod assumptions;
 mod comparable;
@@ -24,30 +25,31 @@ pub use self::steps::{Stability, Steps, Warmup};
 use crate::peaks::Type;
 use crate::record::Record;
 
-/// What a comparison is made with.
+/// The options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The place of the run that others are compared with.
+    /// The index of the run that others are compared with.
     pub baseline: usize,
-    /// What stands for all steps of a run.
+    /// The value that represents all steps of a run.
     pub center: Center,
     /// Which steps are left out.
     pub warmup: Warmup,
-    /// The model whose operations are counted, by name; else the record's.
+    /// The model whose operations are counted, by name; by default the record's.
     pub model: Option<String>,
-    /// The type whose peak MFU is measured by; else the record's.
+    /// The type whose peak MFU refers to; by default the record's.
     pub precision: Option<Type>,
-    /// USD for a GPU and an hour: of all runs, or of the run with a label.
+    /// USD per GPU and hour: for all runs, or for the run with a label.
     pub prices: Vec<(Option<String>, f64)>,
-    /// Watts of a GPU: of all runs, or of the run with a label; else measured, else the board's limit.
+    /// Watts of a GPU: for all runs, or for the run with a label. By default the measured power, otherwise
+    /// the board's limit.
     pub watts: Vec<(Option<String>, f64)>,
     /// Power of the site divided by power of its machines.
     pub pue: Assumption,
-    /// Grams of CO₂ equivalent for a kWh.
+    /// Grams of CO₂ equivalent per kWh.
     pub carbon: Assumption,
-    /// GPUs of a node; else those of the run, at most 8.
+    /// GPUs of a node; by default those of the run, at most 8.
     pub gpus_per_node: Option<u64>,
-    /// How often steps are resampled for an interval.
+    /// The number of resamples for an interval.
     pub resamples: usize,
     /// The seed of the resampling.
     pub seed: u64,
@@ -82,7 +84,7 @@ impl Options {
     }
 }
 
-/// What is given for a label, else what is given for all.
+/// The value for a label, otherwise the value for all.
 fn of_label(given: &[(Option<String>, f64)], label: &str) -> Option<Assumption> {
     let own = given.iter().find(|(name, _)| name.as_deref() == Some(label));
     own.or_else(|| given.iter().find(|(name, _)| name.is_none())).map(|(_, value)| Assumption::given(*value))
@@ -94,24 +96,24 @@ pub enum Error {
     /// There is no run.
     #[error("there is nothing to compare")]
     Nothing,
-    /// The baseline is none of the runs.
-    #[error("run {0} is to be the baseline, but there are {1}")]
+    /// The baseline is not one of the runs.
+    #[error("the baseline is run {0}, but the number of runs is {1}")]
     Baseline(usize, usize),
     /// Two runs have one label.
     #[error("two runs are called `{0}`")]
     Label(String),
-    /// A price or a power is given for a run that is not there.
-    #[error("no run is called `{0}`; they are {1}")]
+    /// A price or a power is given for a run that does not exist.
+    #[error("no run is called `{0}`; the runs are {1}")]
     NoSuchRun(String, String),
-    /// A price, a power or another number that has to be positive is not.
-    #[error("{0} has to be a positive number, not {1}")]
+    /// A price, a power or another number is not positive.
+    #[error("{0} must be a positive number, not {1}")]
     NotPositive(&'static str, String),
     /// No model has this name.
-    #[error("no model is called `{0}`; known are {list}", list = crate::flops::names().collect::<Vec<_>>().join(", "))]
+    #[error("no model is called `{0}`; known models are {list}", list = crate::flops::names().collect::<Vec<_>>().join(", "))]
     Model(String),
 }
 
-/// How much faster a run is than the baseline.
+/// The speed-up of a run over the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Speedup {
     /// The run.
@@ -125,12 +127,12 @@ pub struct Speedup {
 }
 
 impl Speedup {
-    /// The one to judge by: per GPU where tokens are known, else of a step.
+    /// The speed-up to judge by: per GPU if tokens are known, otherwise of a step.
     pub fn main(&self) -> Option<Estimate> {
         self.per_gpu.or(self.step)
     }
 
-    /// What the interval says.
+    /// The verdict of the interval.
     pub fn verdict(&self) -> Verdict {
         match self.main() {
             Some(Estimate { low: Some(low), .. }) if low > 1.0 => Verdict::Faster,
@@ -141,55 +143,55 @@ impl Speedup {
     }
 }
 
-/// What a speed-up's interval says.
+/// The verdict of a speed-up's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// All of it is above 1.
+    /// The whole interval is above 1.
     Faster,
-    /// All of it is below 1.
+    /// The whole interval is below 1.
     Slower,
-    /// It holds 1: the difference is within the noise.
+    /// It contains 1: the difference is within the noise.
     Same,
     /// There is no interval.
     Unknown,
 }
 
-/// A measurement that several runs have.
+/// A measurement that several runs share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Matched {
     /// Its group.
     pub group: String,
     /// Its name.
     pub name: String,
-    /// Each run's, in their order.
+    /// The measurement of each run, in order.
     pub runs: Vec<Option<Measured>>,
     /// Seconds of the baseline divided by each run's.
     pub speedups: Vec<Option<Estimate>>,
 }
 
-/// Runs, compared.
+/// A comparison of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The place of the run that others are compared with.
+    /// The index of the run that others are compared with.
     pub baseline: usize,
-    /// What stands for all steps of a run.
+    /// The value that represents all steps of a run.
     pub center: Center,
     /// The runs, as they were given.
     pub runs: Vec<Run>,
-    /// How much faster each run is than the baseline; the baseline is left out.
+    /// The speed-up of each run over the baseline; the baseline is left out.
     pub speedups: Vec<Speedup>,
-    /// Where the runs are not comparable.
+    /// The aspects in which the runs are not comparable.
     pub warnings: Vec<Warning>,
-    /// Scaling by GPUs.
+    /// Scaling with the number of GPUs.
     pub scaling: Vec<Scaling>,
-    /// Losses by tokens.
+    /// Losses after equal tokens.
     pub losses: Option<Losses>,
-    /// Measurements besides steps.
+    /// Measurements other than steps.
     pub measurements: Vec<Matched>,
     /// Power of the site divided by power of its machines.
     pub pue: Assumption,
-    /// Grams of CO₂ equivalent for a kWh.
+    /// Grams of CO₂ equivalent per kWh.
     pub carbon: Assumption,
 }
 
@@ -197,7 +199,8 @@ pub struct Comparison {
 ///
 /// # Errors
 ///
-/// [`Error`] where there is no record, where a label is there twice, or where an option names what does not exist.
+/// [`Error`] if there is no record, if a label occurs twice, or if an option names something that does not
+/// exist.
 pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Comparison, Error> {
     check(records, options)?;
     let mut runs = records
@@ -229,7 +232,8 @@ pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Compar
     })
 }
 
-/// Shares of memory of one kind for all runs that have figures of memory; where they have none in common, each run's own.
+/// Sets shares of memory of one kind for all runs that have memory figures; if they have no kind in common,
+/// each run's own kind.
 fn put_memory_share(records: &[(String, Record)], runs: &mut [Run]) {
     let common = MemoryKind::common(runs.iter());
     for (run, (_, record)) in runs.iter_mut().zip(records) {
@@ -277,7 +281,8 @@ fn positive(what: &'static str, value: f64) -> Result<(), Error> {
 }
 
 fn speedup(run: &Run, base: &Run) -> Speedup {
-    // Both figures are a constant divided by the seconds of a step, so the resampled ratio of seconds is theirs but for a factor.
+    // Both figures are a constant divided by the seconds of a step, so the resampled ratio of seconds is
+    // theirs up to a factor.
     let step = run.figure("step_seconds").zip(base.figure("step_seconds"));
     let step = step
         .map(|(ours, theirs)| interval::ratio(theirs.value / ours.value, &base.resampled, &run.resampled));

@@ -1,4 +1,5 @@
-//! `docs/use/bench-compare.md` lists what the tables of this crate have. `FERROCM_BLESS=1` writes its lists anew.
+//! `docs/use/bench-compare.md` lists the rows of the tables of this crate. `FERROCM_BLESS=1` rewrites its
+//! lists.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -95,7 +96,7 @@ fn the_page_lists_what_the_tables_have() {
         }
         assert!(bless || page[from..to] == text, "{name}: FERROCM_BLESS=1 writes it");
     }
-    // What the prose says of rules that are numbers in the code.
+    // What the prose says about rules whose numbers are in the code.
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "at least one step is left out",

@@ -1,8 +1,9 @@
 //! Extracts records from the logs of training programs.
 //!
-//! [`from_path`] and [`from_reader`] read a log as a stream: plain, or compressed by gzip, zstd, xz or bzip2. They find out which program
-//! wrote it ([`Format`]), gather what it says of each step and of the configuration, and return a [`Record`] with findings.
-//! [`from_paths`] reads several logs in parallel; [`one_run`] reads logs of several ranks, or parts, of one run.
+//! [`from_path`] and [`from_reader`] read a log as a stream: plain, or compressed by gzip, zstd, xz or bzip2.
+//! They detect which program wrote it ([`Format`]), gather what it says about each step and the
+//! configuration, and return a [`Record`] with findings. [`from_paths`] reads several logs in parallel;
+//! [`one_run`] reads logs of several ranks, or parts, of one run.
 //!
 //! ```
 //! use runs::extract::{self, Format, Options};
@@ -20,15 +21,16 @@
 //! # Ok::<(), extract::ExtractError>(())
 //! ```
 //!
-//! # What is never done
-//! A value that is cut, malformed or ambiguous is counted and listed ([`Extraction::ignored`]), not guessed. A figure that a log does not
-//! have is absent from the record; a time of a step that follows from others of its line is marked as derived by a finding. Values that
-//! contradict each other stay as they are, with a finding.
+//! # No guessing
+//! A value that is cut, malformed or ambiguous is counted and listed ([`Extraction::ignored`]), not guessed.
+//! A figure that a log lacks is absent from the record. If the time of a step follows from other values of
+//! its line, a finding marks it as derived. Contradicting values are kept unchanged, with a finding.
 //!
 //! # Ranks
-//! Lines of several ranks about one step become one row. A synchronous step ends when its slowest rank ends, so by default the longest time
-//! and the lowest rate count ([`RankRule`]); memory is that of the fullest GPU. A rank whose numbers of steps go back was resumed, and what
-//! it writes again replaces what was there.
+//! Lines of several ranks about one step become one row. A synchronous step ends when its slowest rank ends,
+//! so by default the longest time and the lowest rate count ([`RankRule`]); memory is that of the fullest
+//! GPU. A rank whose step numbers go back was resumed, and the steps that it writes again replace the earlier
+//! ones.
 
 mod column;
 mod finish;
@@ -65,26 +67,28 @@ use scan::Scanner;
 pub enum Format {
     /// AMD's Primus: Megatron-LM's lines with current and average values, and memory.
     Primus,
-    /// Megatron-LM and what prints its lines.
+    /// Megatron-LM, and programs that print its lines.
     Megatron,
     /// NeMo on Lightning.
     Nemo,
     /// torchtitan.
     Torchtitan,
+    /// torchtune.
+    Torchtune,
     /// MaxText.
     MaxText,
     /// DeepSpeed's own lines.
     DeepSpeed,
     /// Hugging Face's Trainer.
     HuggingFace,
-    /// llm.c and the Python program beside it.
+    /// llm.c and its Python counterpart.
     LlmC,
     /// Lines such as `step 10 loss 3.21 time 0.5s`.
     Plain,
 }
 
 impl Format {
-    /// All formats, in the order in which they are told.
+    /// All formats, in the order of messages.
     pub fn all() -> impl Iterator<Item = Format> {
         std::iter::once(Format::Primus).chain(SPECS.iter().map(|spec| spec.format))
     }
@@ -92,25 +96,25 @@ impl Format {
     /// The name: `primus`, `hugging-face`, `llm.c`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        // Its lines are another's, so it has no row there.
+        // It shares the lines of another format, so it has no row there.
         if self == Format::Primus {
             return "primus";
         }
         SPECS.iter().find(|spec| spec.format == self).map_or("", |spec| spec.name)
     }
 
-    /// The names of all formats, for people: `primus, megatron, …`.
+    /// The names of all formats as text: `primus, megatron, …`.
     #[must_use]
     pub fn names() -> String {
         Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The name with no other characters than letters and underscores.
+    /// The name, with only letters and underscores.
     fn identifier(self) -> String {
         self.name().replace('.', "").replace('-', "_")
     }
 
-    /// The format whose lines these are: Primus prints Megatron-LM's.
+    /// The format that defines the lines: Primus prints Megatron-LM's.
     fn lines_of(self) -> Format {
         if self == Format::Primus { Format::Megatron } else { self }
     }
@@ -124,7 +128,7 @@ impl std::fmt::Display for Format {
 
 /// A name that no format has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no format; there are {}", Format::names())]
+#[error("`{name}` is not a format; the formats are {}", Format::names())]
 pub struct UnknownFormat {
     name: String,
 }
@@ -139,17 +143,18 @@ impl FromStr for Format {
     }
 }
 
-/// Which steps at the beginning the statistics leave out. The record says which rule it was.
+/// Which steps at the beginning the statistics leave out. The record names the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
-    /// That many.
+    /// This many steps.
     First(usize),
-    /// Those before the times become steady, and at least one ([`warmup_until_steady`](crate::statistics::warmup_until_steady)).
+    /// The steps before the times become steady, and at least one
+    /// ([`warmup_until_steady`](crate::statistics::warmup_until_steady)).
     Steady,
 }
 
 impl Default for Warmup {
-    /// The first one, as the seed benchmarks have it.
+    /// The first step, as in the seed benchmarks.
     fn default() -> Warmup {
         Warmup::First(crate::statistics::DEFAULT_WARMUP)
     }
@@ -165,10 +170,10 @@ pub enum RankRule {
     Mean,
 }
 
-/// How a log is read, and what is known without it.
+/// How to read a log, and facts that it may lack.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The format; `None` to find it out.
+    /// The format; `None` to detect it.
     pub format: Option<Format>,
     /// Steps that the statistics leave out.
     pub warmup: Warmup,
@@ -176,17 +181,17 @@ pub struct Options {
     pub ranks: RankRule,
     /// The model's name, for the record.
     pub model: Option<String>,
-    /// The GPU's name, instead of what the log says.
+    /// The GPU's name, overriding the log.
     pub device: Option<String>,
-    /// GPUs of the run, instead of what the log says.
+    /// GPUs of the run, overriding the log.
     pub gpus: Option<u64>,
-    /// Tokens of a sequence, instead of what the log says.
+    /// Tokens of a sequence, overriding the log.
     pub sequence_length: Option<u64>,
-    /// Sequences of a step, instead of what the log says.
+    /// Sequences of a step, overriding the log.
     pub global_batch_size: Option<u64>,
 }
 
-/// What a log gave.
+/// The result of reading a log.
 #[derive(Debug, Clone)]
 pub struct Extraction {
     /// The record, with findings.
@@ -199,13 +204,13 @@ pub struct Extraction {
     pub bytes: u64,
     /// Lines about steps in this format.
     pub matched: u64,
-    /// Values that were left out because they are malformed, cut, not finite or ambiguous.
+    /// The number of values left out because they are malformed, cut, not finite or ambiguous.
     pub ignored_count: u64,
     /// The first hundred of them.
     pub ignored: Vec<Ignored>,
 }
 
-/// Why a log gave nothing.
+/// Why a log gave no record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
@@ -214,16 +219,16 @@ pub enum ExtractError {
     Read {
         /// The file, if it is one.
         path: Option<PathBuf>,
-        /// What the system or the decoder says.
+        /// The error of the system or the decoder.
         #[source]
         cause: io::Error,
     },
-    /// No line is about a step of training.
+    /// No line describes a training step.
     #[error("{}", no_steps(*lines, *format))]
     NoSteps {
         /// Lines of the log.
         lines: u64,
-        /// The format that was asked for.
+        /// The requested format.
         format: Option<Format>,
     },
 }
@@ -231,9 +236,12 @@ pub enum ExtractError {
 fn no_steps(lines: u64, format: Option<Format>) -> String {
     match format {
         Some(format) => format!(
-            "none of {lines} lines is about a step of training in the format {format}; without one, it is found out"
+            "none of {lines} lines is about a step of training in the format {format}; leave out the format to detect it"
         ),
-        None => format!("none of {lines} lines is about a step of training; known are {}", Format::names()),
+        None => format!(
+            "none of {lines} lines is about a step of training; known formats are {}",
+            Format::names()
+        ),
     }
 }
 
@@ -260,7 +268,7 @@ pub fn from_reader(log: impl Read + Send, options: &Options) -> Result<Extractio
     from_reader_counted(log, options, &AtomicU64::new(0))
 }
 
-/// The same, and counts bytes as they are read, before they are decompressed.
+/// The same, and also counts bytes as they are read, before decompression.
 ///
 /// # Errors
 /// [`ExtractError`].
@@ -282,8 +290,8 @@ pub fn from_path(path: impl AsRef<Path>, options: &Options) -> Result<Extraction
     finish::finish(collected, options)
 }
 
-/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of the paths. Bytes are counted
-/// as they are read, before they are decompressed.
+/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of
+/// the paths. Bytes are counted as they are read, before decompression.
 pub fn from_paths(
     paths: &[PathBuf],
     options: &Options,
@@ -292,11 +300,11 @@ pub fn from_paths(
     in_parallel(paths, |path| finish::finish(scan_file(path, options, read)?, options))
 }
 
-/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about one step are of several ranks, whatever the
-/// lines say; numbers of steps that go on are those of the next part.
+/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about the same step
+/// count as those of several ranks, whatever the lines say; continued step numbers belong to the next part.
 ///
 /// # Errors
-/// The first log's, in the order of the paths, that gives one; [`ExtractError::NoSteps`] of all together.
+/// The error of the first failing log, in the order of the paths; [`ExtractError::NoSteps`] for all together.
 pub fn one_run(paths: &[PathBuf], options: &Options, read: &AtomicU64) -> Result<Extraction, ExtractError> {
     let mut parts = in_parallel(paths, |path| scan_file(path, options, read)).into_iter();
     let mut whole = match parts.next() {
@@ -322,7 +330,8 @@ fn scan_file(path: &Path, options: &Options, read: &AtomicU64) -> Result<scan::C
     scan(file, options, read).map_err(|error| error.of_file(path))
 }
 
-/// Does something for each path, on as many threads as there are processors. The results are in the order of the paths.
+/// Calls a function for each path, on as many threads as there are processors. The results are in the order
+/// of the paths.
 fn in_parallel<T: Send>(paths: &[PathBuf], work: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let results: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(paths.len()));
     let next = AtomicUsize::new(0);
@@ -334,7 +343,7 @@ fn in_parallel<T: Send>(paths: &[PathBuf], work: impl Fn(&Path) -> T + Sync) -> 
                     .and_then(|place| Some((place, paths.get(place)?)))
                 {
                     let result = work(path);
-                    // A thread that panicked leaves the list as it was.
+                    // A panicked thread leaves the list unchanged.
                     results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, result));
                 }
             });

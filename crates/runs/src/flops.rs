@@ -1,37 +1,39 @@
-//! Floating-point operations that training a model takes, from its shape.
+//! Floating-point operations of training a model, from its shape.
 //!
-//! Only the products of matrices are counted, as all published rules do; norms, activations, the softmax and the optimizer are not. A
-//! multiplication and an addition are two operations. Let `h` be the width of the model, `a` the heads of queries and `k` those of keys
-//! and values, each `d` wide, `f` the width of the feed-forward network, `e` the experts that a token visits, `E` all experts, `V` the
-//! tokens of the vocabulary, `L` the layers and `s` the tokens of a sequence. One token takes in the forward pass
+//! Only matrix products count, as in all published rules; norms, activations, the softmax and the optimizer
+//! do not. A multiplication and an addition are two operations. Let `h` be the width of the model, `a` the
+//! heads of queries and `k` those of keys and values, each `d` wide, `f` the width of the feed-forward
+//! network, `e` the experts that a token visits, `E` all experts, `V` the tokens of the vocabulary, `L` the
+//! layers and `s` the tokens of a sequence. In the forward pass, one token takes
 //!
 //! | part | operations |
 //! |---|---|
 //! | queries, keys, values, output, in each layer | `2·h·d·(2a + 2k)` |
-//! | scores and weighted values, in each layer | `4·a·d·c`, where `c` is how many tokens it looks at on average |
+//! | scores and weighted values, in each layer | `4·a·d·c`, where `c` is the number of tokens it looks at on average |
 //! | feed-forward, in each layer | `2·h·f·m·e`, where `m` is 3 with a gate (SwiGLU) and 2 without |
 //! | choice of experts, in each layer | `2·h·E` |
 //! | logits | `2·h·V` |
 //!
-//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking a token up in the embedding
-//! is no product. What is computed a second time to save memory (activation recomputation) is not counted: it is work of the
-//! implementation, not of the model, so these are the operations of MFU, not of HFU.
+//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs.
+//! Looking up a token in the embedding is not a product. Recomputation to save memory is not counted: it is
+//! work of the implementation, not of the model, so these are the operations of MFU, not of HFU.
 //!
-//! `c` is a matter of convention ([`Mask`]):
+//! `c` depends on the convention ([`Mask`]):
 //!
-//! - [`Mask::Causal`]: a token looks at itself and those before it, `c = (s + 1)/2`. This is the work that has to be done.
-//! - [`Mask::Full`]: `c = s`, as if attention had no mask. PaLM's appendix B (Chowdhery et al. 2022, `6N + 12·L·H·Q·T` per token) and
-//!   Megatron-LM's `num_floating_point_operations` of up to 2024 (Narayanan et al. 2021, equation 3) count so, and so do the TFLOP/s in
-//!   logs of Megatron and Primus.
+//! - [`Mask::Causal`]: a token looks at itself and those before it, `c = (s + 1)/2`. This is the necessary
+//!   work.
+//! - [`Mask::Full`]: `c = s`, as if attention had no mask. PaLM's appendix B (Chowdhery et al. 2022, `6N +
+//!   12·L·H·Q·T` per token) and Megatron-LM's `num_floating_point_operations` up to 2024 (Narayanan et al.
+//!   2021, equation 3) count this way, and so do the TFLOP/s in logs of Megatron and Primus.
 //!
-//! The two differ by little at short sequences and by much at long ones, so figures are only comparable by one convention. Attention in a
-//! window of `w` tokens looks at no more than `w`.
+//! The two differ little at short sequences and much at long ones, so figures are only comparable with the
+//! same convention. Attention in a window of `w` tokens looks at no more than `w`.
 
 use serde::Serialize;
 
 use crate::record::{ModelInfo, Other};
 
-/// How many tokens a token is counted to look at.
+/// How many tokens a token counts as looking at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mask {
@@ -44,13 +46,14 @@ pub enum Mask {
 /// Experts of a feed-forward network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Experts {
-    /// Experts of a layer.
+    /// All experts of a layer.
     pub total: u64,
-    /// Those that a token visits.
+    /// Experts that a token visits.
     pub active: u64,
 }
 
-/// The shape of a Llama-like model: grouped-query attention, gated feed-forward networks, one product for the logits.
+/// The shape of a Llama-like model: grouped-query attention, gated feed-forward networks, one product for the
+/// logits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shape {
     /// The model's name.
@@ -77,23 +80,23 @@ pub struct Shape {
     pub tied: bool,
     /// Whether queries, keys and values have a bias.
     pub qkv_bias: bool,
-    /// Tokens that attention looks at, at most.
+    /// The maximum number of tokens that attention looks at.
     pub window: Option<u64>,
 }
 
 /// Operations of one token.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Flops {
-    /// Of the forward pass.
+    /// Operations of the forward pass.
     pub forward: f64,
-    /// Of the backward pass.
+    /// Operations of the backward pass.
     pub backward: f64,
-    /// Those of both passes that are attention's scores and weighted values.
+    /// The part of both passes for attention's scores and weighted values.
     pub attention: f64,
 }
 
 impl Flops {
-    /// Of both passes.
+    /// Operations of both passes.
     pub fn training(&self) -> f64 {
         self.forward + self.backward
     }
@@ -115,7 +118,7 @@ impl Shape {
         Flops { forward, backward: 2.0 * forward, attention: 3.0 * layers * attention }
     }
 
-    /// Operations of a step of `sequences` sequences of `length` tokens.
+    /// Operations of a step with `sequences` sequences of `length` tokens.
     pub fn per_step(&self, sequences: u64, length: u64, mask: Mask) -> f64 {
         self.per_token(length, mask).training() * sequences as f64 * length as f64
     }
@@ -132,7 +135,7 @@ impl Shape {
         }
     }
 
-    /// Parameters: weights, biases and norms. A shape of absurd sizes has `u64::MAX`.
+    /// Parameters: weights, biases and norms. A shape with absurd sizes gives `u64::MAX`.
     pub fn parameters(&self) -> u64 {
         let product = |factors: &[u64]| {
             factors.iter().fold(1_u128, |product, factor| product.saturating_mul((*factor).into()))
@@ -154,9 +157,10 @@ impl Shape {
         all.try_into().unwrap_or(u64::MAX)
     }
 
-    /// The shape that a record states; `None` where it lacks a width or a count.
+    /// The shape stated in a record; `None` if it lacks a width or a count.
     ///
-    /// A record that has no heads of keys and values has as many as of queries, and one without a head's width divides the model's.
+    /// If a record has no heads of keys and values, there are as many as of queries; if it has no head width,
+    /// the model's width is divided by the heads.
     pub fn of_record(model: &ModelInfo) -> Option<Self> {
         let (hidden, heads) = (model.hidden_size?, model.num_attention_heads.filter(|heads| *heads > 0)?);
         let other = |names: &[&str]| number(&model.other, names);
@@ -188,14 +192,14 @@ fn number(other: &Other, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| other.get(*name)).and_then(serde_json::Value::as_u64)
 }
 
-/// A model whose shape is published.
+/// A model with a published shape.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     name: &'static str,
     also: &'static [&'static str],
     /// Layers, hidden, intermediate, heads, heads of keys and values, width of a head, vocabulary.
     sizes: [u64; 7],
-    /// Experts and those that a token visits, or zero.
+    /// Experts and experts that a token visits, or zero.
     experts: [u64; 2],
     tied: bool,
     qkv_bias: bool,
@@ -206,7 +210,7 @@ const fn dense(name: &'static str, also: &'static [&'static str], sizes: [u64; 7
     Known { name, also, sizes, experts: [0, 0], tied: false, qkv_bias: false, window: None }
 }
 
-/// The shapes of `config.json` beside the published weights.
+/// The shapes in the `config.json` of the published weights.
 #[rustfmt::skip]
 static KNOWN: &[Known] = &[
     dense("llama-2-7b", &[], [32, 4096, 11008, 32, 32, 128, 32000]),
@@ -231,7 +235,7 @@ static KNOWN: &[Known] = &[
     Known { qkv_bias: true, tied: true, ..dense("qwen-2.5-0.5b", &[], [24, 896, 4864, 14, 2, 64, 151936]) },
 ];
 
-/// The names of the models whose shapes are known, as `--model` takes them.
+/// The names of the models with known shapes, as for `--model`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.name)
 }
@@ -263,7 +267,8 @@ pub fn known(name: &str) -> Option<Shape> {
     })
 }
 
-/// A name without what programs write differently: capitals, hyphens, underscores, an organisation before a slash.
+/// A name in normal form, without the differences between programs: capitals, hyphens, underscores, an
+/// organisation before a slash.
 fn plain(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').map(|c| c.to_ascii_lowercase()).collect()
@@ -277,7 +282,7 @@ mod tests {
         known(name).unwrap_or_else(|| panic!("{name}"))
     }
 
-    /// Parameters as the index files of the published weights count them.
+    /// Parameters as counted by the index files of the published weights.
     #[test]
     fn parameters_are_those_of_the_published_weights() {
         for (name, parameters) in [
@@ -304,8 +309,8 @@ mod tests {
         }
     }
 
-    /// A line that Primus (Megatron) logged for Llama 3.1 8B, sequences of 8192 tokens: `throughput per GPU (TFLOP/s/GPU): 567.6`,
-    /// `tokens per GPU (tokens/s/GPU): 9801.4`. It counts attention in full.
+    /// A line that Primus (Megatron) logged for Llama 3.1 8B, sequences of 8192 tokens: `throughput per GPU
+    /// (TFLOP/s/GPU): 567.6`, `tokens per GPU (tokens/s/GPU): 9801.4`. It counts attention in full.
     #[test]
     fn a_token_takes_what_primus_logs() {
         let logged = 567.6e12 / 9801.4;
@@ -313,7 +318,7 @@ mod tests {
         assert!((counted / logged - 1.0).abs() < 2e-4, "{counted:e} {logged:e}");
     }
 
-    /// Megatron-LM's formula, which groups the terms otherwise.
+    /// Megatron-LM's formula, which groups the terms differently.
     fn megatron(shape: &Shape, length: f64) -> f64 {
         let (h, l) = (shape.hidden as f64, shape.layers as f64);
         let query_ratio = (shape.heads * shape.head_dim) as f64 / h;
@@ -338,7 +343,8 @@ mod tests {
         }
     }
 
-    /// PaLM, appendix B: 6N + 12·L·H·Q·T, with N the parameters that a token is multiplied by.
+    /// PaLM, appendix B: 6N + 12·L·H·Q·T, where N is the number of parameters that a token is multiplied
+    /// with.
     #[test]
     fn operations_are_those_of_palms_formula() {
         for name in ["llama-2-7b", "llama-3-70b", "mistral-7b-v0.3", "qwen-2.5-7b"] {

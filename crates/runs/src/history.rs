@@ -1,24 +1,26 @@
-//! Figures of earlier runs, and whether a run is worse than they were.
+//! Figures of earlier runs, and whether a run is worse than these.
 //!
-//! A history is a file of JSON lines, one for a run, that grows at its end:
+//! A history is a file of JSON lines, one for each run; new runs are appended:
 //!
 //! ```json
 //! {"key":"MI300X x8 llama-3.1-8b s2048 b64 bf16","date":"2026-11-25T22:00:00Z","commit":"81078ac","label":"nightly",
 //!  "figures":{"tokens_per_second_per_gpu":{"value":6942.1,"low":6925.0,"high":6960.2}}}
 //! ```
 //!
-//! (on one line). Entries are compared that have one key. A figure has *regressed* if both hold:
+//! (on one line). Entries with the same key are compared. A figure has *regressed* if both hold:
 //!
 //! 1. it is worse by more than the threshold, and
 //! 2. the difference is outside of the noise.
 //!
-//! With five or more earlier values, at most the last [`MOST`], the noise is that from run to run: the new value lies outside of the 95 %
-//! prediction interval of their logarithms, `m ± t·s·√(1 + 1/n)`, and is compared with `exp(m)`. With fewer, the last value is what it is
-//! compared with, and the noise is what both runs know of themselves: the logarithm of the ratio exceeds `1.96·√(σ₁² + σ₂²)`, where `σ` is
-//! the width of a run's 95 % interval in logarithms, divided by 3.92. That interval does not know how runs of different days differ,
-//! so the threshold has to. A figure without an interval, such as a peak of memory, is judged by the threshold alone.
+//! With five or more earlier values, of which at most the last [`MOST`] count, the noise is the variation
+//! from run to run: the new value is compared with `exp(m)`, and is outside of the noise if it lies outside
+//! of the 95 % prediction interval of the logarithms, `m ± t·s·√(1 + 1/n)`. With fewer values, it is compared
+//! with the last one, and the noise comes from the intervals of both runs: the logarithm of the ratio must
+//! exceed `1.96·√(σ₁² + σ₂²)`, where `σ` is the width of a run's 95 % interval in logarithms, divided by
+//! 3.92. That interval does not cover differences between runs of different days, so the threshold must. A
+//! figure without an interval, such as a peak of memory, is judged by the threshold alone.
 //!
-//! A figure that earlier runs had and this one lacks is reported, and counts as a regression: a figure that disappears is no success.
+//! A figure that earlier runs had and this one lacks is reported, and counts as a regression.
 
 use std::collections::BTreeMap;
 
@@ -28,27 +30,27 @@ use crate::compare::figures::{Better, FIGURES, of_key};
 use crate::compare::{Estimate, Run};
 use crate::statistics;
 
-/// Earlier values that are used, at most.
+/// The maximum number of earlier values used.
 pub const MOST: usize = 20;
 
-/// Earlier values from which on the noise from run to run is known.
+/// The number of earlier values from which the noise from run to run is known.
 const ENOUGH: usize = 5;
 
 /// One run of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What was run on what. Entries with one key are compared.
+    /// What was run, and on what. Entries with the same key are compared.
     pub key: String,
-    /// When, as ISO 8601; empty where it is not known.
+    /// The time, as ISO 8601; empty if it is not known.
     #[serde(default)]
     pub date: String,
     /// The commit that was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// What the run was called.
+    /// The name of the run.
     #[serde(default)]
     pub label: String,
-    /// Its figures by their keys, in the units of JSON.
+    /// Its figures by key, in the units of JSON.
     pub figures: BTreeMap<String, Kept>,
 }
 
@@ -71,9 +73,9 @@ impl From<Estimate> for Kept {
     }
 }
 
-/// A line of a history that is none of its entries.
+/// An invalid line of a history.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line} is no entry of a history: {error}")]
+#[error("line {line} is not an entry of a history: {error}")]
 pub struct Error {
     /// The line, from 1.
     pub line: usize,
@@ -86,7 +88,7 @@ pub struct Error {
 ///
 /// # Errors
 ///
-/// [`Error`] with the number of the first line that is no entry.
+/// [`Error`] with the number of the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<Entry>, Error> {
     text.lines()
         .enumerate()
@@ -96,7 +98,7 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, Error> {
 }
 
 impl Entry {
-    /// The entry of a run: all figures that it has, and its measurements as `group: name` in seconds.
+    /// The entry of a run: all its figures, and its measurements as `group: name` in seconds.
     pub fn of(run: &Run, key: Option<&str>, date: &str, commit: Option<&str>) -> Self {
         let own =
             FIGURES.iter().filter_map(|figure| Some((figure.key.to_owned(), run.figure(figure.key)?.into())));
@@ -111,16 +113,17 @@ impl Entry {
         }
     }
 
-    /// The entry as a line of a history, with its end.
+    /// The entry as a line of a history, including the line end.
     pub fn line(&self) -> String {
-        // Finite numbers and text always are JSON; a number that is not finite becomes null, which `parse` refuses.
+        // Finite numbers and text are always valid JSON; a number that is not finite becomes null, which
+        // `parse` refuses.
         let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line
     }
 }
 
-/// What a run is of: GPU, GPUs, model, sequence length, batch, precision.
+/// What a run measures: GPU, number of GPUs, model, sequence length, batch, precision.
 pub fn key(run: &Run) -> String {
     let mut parts =
         vec![run.peak.as_ref().map_or_else(|| run.gpu.clone(), |found| found.peak.product.to_owned())];
@@ -133,7 +136,7 @@ pub fn key(run: &Run) -> String {
     parts.join(" ")
 }
 
-/// What became of a figure.
+/// How a figure changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -145,32 +148,32 @@ pub enum Outcome {
     Noise,
     /// Within the threshold.
     Same,
-    /// Earlier runs had it, this one has not.
+    /// Earlier runs had it, this one does not.
     Gone,
     /// No earlier run has it.
     New,
 }
 
-/// A figure against its history.
+/// A figure compared with its history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
     /// The figure's key.
     pub figure: String,
-    /// What became of it.
+    /// How it changed.
     pub outcome: Outcome,
-    /// What it was before: the last value, or the geometric mean of several.
+    /// Its earlier value: the last one, or the geometric mean of several.
     pub before: Option<f64>,
-    /// What it is.
+    /// Its value now.
     pub now: Option<f64>,
-    /// How much it grew, as a share.
+    /// Its growth, as a share.
     pub change: Option<f64>,
-    /// How much the noise lets it grow or shrink, as a share; `None` where no interval tells.
+    /// The growth or shrinkage explained by noise, as a share; `None` without an interval.
     pub noise: Option<f64>,
-    /// Earlier values that it was compared with.
+    /// The number of earlier values that it was compared with.
     pub values: usize,
 }
 
-/// Which direction is better for a figure that is judged. A measurement's seconds are better when lower.
+/// Which direction is better for a judged figure. For seconds of a measurement, lower is better.
 fn judged(key: &str) -> Option<Better> {
     match of_key(key) {
         Some(figure) => figure.judged.then_some(figure.better),
@@ -178,13 +181,13 @@ fn judged(key: &str) -> Option<Better> {
     }
 }
 
-/// Judges a run by earlier ones: those with its key, the earliest first. `threshold` is a share: 0.05 for 5 %.
+/// Judges a run by earlier ones with its key, the earliest first. `threshold` is a share: 0.05 for 5 %.
 pub fn judge(now: &Entry, earlier: &[Entry], threshold: f64) -> Vec<Judgement> {
     let same: Vec<&Entry> = earlier.iter().filter(|entry| entry.key == now.key).collect();
     judge_entries(now, &same, threshold)
 }
 
-/// Judges a run by one that may have another key.
+/// Judges a run by one run, which may have another key.
 pub fn judge_one(now: &Entry, before: &Entry, threshold: f64) -> Vec<Judgement> {
     judge_entries(now, &[before], threshold)
 }
@@ -220,7 +223,8 @@ fn judgement(key: &str, now: Option<Kept>, before: &[Kept], better: Better, thre
         judgement.outcome = if now.is_none() { Outcome::Gone } else { Outcome::New };
         return judgement;
     };
-    // Ratios are judged by logarithms. A figure that may be zero or less is judged by its difference, as a share of what it was.
+    // Ratios are judged by logarithms. A figure that may be zero or less is judged by its difference, as a
+    // share of the earlier value.
     let logs: Option<Vec<f64>> = before.iter().map(|kept| positive(kept.value)).collect();
     let (growth, noise) = match (positive(now.value), logs) {
         (Some(now_log), Some(logs)) if logs.len() >= ENOUGH => {
@@ -269,7 +273,7 @@ fn error(kept: Kept) -> Option<f64> {
     Some((high - low) / 3.92)
 }
 
-/// Whether a run fails: a figure has regressed or is gone.
+/// Whether a run fails: a figure has regressed or is missing.
 pub fn fails(judgements: &[Judgement]) -> bool {
     judgements.iter().any(|judgement| matches!(judgement.outcome, Outcome::Regressed | Outcome::Gone))
 }
@@ -332,7 +336,8 @@ mod tests {
         assert_eq!(outcome(&measured, &[entry(&[("gemm: 4096 bf16", 2.0, None)])], 0.05), Outcome::Regressed);
     }
 
-    /// The prediction interval of 1000, 1010, 990, 1005, 995 is 1000 ± 2.4 %, as computed by hand from t = 2.776 and s = 0.79 %.
+    /// The prediction interval of 1000, 1010, 990, 1005, 995 is 1000 ± 2.4 %, as computed by hand from t =
+    /// 2.776 and s = 0.79 %.
     #[test]
     fn with_five_values_the_noise_is_that_from_run_to_run() {
         let earlier: Vec<Entry> =
@@ -343,7 +348,7 @@ mod tests {
         assert!((inside.noise.expect("known") - 0.0243).abs() < 5e-4, "{inside:?}");
         assert!((inside.before.expect("known") - 1000.0).abs() < 0.1 && inside.values == 5);
         assert_eq!(at(970.0).outcome, Outcome::Regressed);
-        // Of four values, only the last is compared with, whose own interval is narrow.
+        // With four values, only the last one is used, and its own interval is narrow.
         let judged = judge(&entry(&[(RATE, 980.0, Some(1e-6))]), &earlier[1..], 0.01).remove(0);
         assert_eq!((judged.outcome, judged.before), (Outcome::Regressed, Some(995.0)));
     }
@@ -385,7 +390,7 @@ mod tests {
         let error = parse(&text).expect_err("cut");
         assert_eq!(error.line, 4);
         assert!(
-            error.to_string().starts_with("line 4 is no entry of a history: EOF while parsing"),
+            error.to_string().starts_with("line 4 is not an entry of a history: EOF while parsing"),
             "{error}"
         );
         assert!(parse("[1]").is_err() && parse("{\"key\":\"k\"}").is_err());

@@ -1,7 +1,8 @@
-//! Benchmark results of AMD and NVIDIA GPUs: one record for a run, whoever measured it.
+//! Benchmark results of AMD and NVIDIA GPUs: one record for each run, whatever measured it.
 //!
-//! A [`Record`] is what one run says of itself: the GPUs, the configuration of training, the time of each step, losses, memory. Records
-//! come from JSON files, from the logs of training programs and from measurements of this workspace's own.
+//! A [`Record`] is what one run says about itself: the GPUs, the configuration of training, the time of each
+//! step, losses, memory. Records come from JSON files, from the logs of training programs and from this
+//! workspace's own measurements.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

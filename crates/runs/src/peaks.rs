@@ -1,14 +1,15 @@
-//! What GPUs can do at most, by their vendors' data sheets.
+//! The peaks of GPUs, from their vendors' data sheets.
 //!
-//! All figures are *dense*. NVIDIA's data sheets print figures with structured sparsity and mark them by an asterisk; the rows here have
-//! what remains without it, which is half. A figure that is `None` is one that the document does not give, or gives differently from
-//! another document of the same vendor.
+//! All figures are *dense*. NVIDIA's data sheets print figures with structured sparsity and mark them with an
+//! asterisk; the rows here have half of these, the figures without sparsity. A figure is `None` if the
+//! document does not give it, or contradicts another document of the same vendor.
 //!
-//! `f32` is the highest rate of f32 arithmetic, be it that of vectors or of matrices. `f16`, `bf16` and `f8` are those of matrix products
-//! that accumulate in f32, as training does: consumer cards of NVIDIA are twice as fast when they accumulate f16 in f16.
+//! `f32` is the highest rate of f32 arithmetic, on vectors or matrices. `f16`, `bf16` and `f8` are the rates
+//! of matrix products that accumulate in f32, as in training: NVIDIA's consumer cards are twice as fast when
+//! they accumulate f16 in f16.
 //!
-//! A row is chosen by the device's name, and by architecture, cores and memory where products share a name. Names are compared word by
-//! word, so that `H200` is not found in `GH200`, nor `H100` before `H100 PCIe`.
+//! A row is chosen by the device's name, and by architecture, cores and memory if products share a name.
+//! Names are compared word by word, so that `H200` is not found in `GH200`, nor `H100` before `H100 PCIe`.
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ use serde::Serialize;
 
 use crate::record::{GpuInfo, Platform};
 
-/// A type of numbers that a GPU has a peak for.
+/// A type of numbers with a peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Type {
@@ -24,7 +25,7 @@ pub enum Type {
     F64,
     /// f64 in matrix products.
     F64Matrix,
-    /// f32: the higher of vectors and matrix products.
+    /// f32: the higher one of vectors and matrix products.
     F32,
     /// f32 rounded to 19 bits in matrix products.
     Tf32,
@@ -39,14 +40,15 @@ pub enum Type {
 }
 
 impl Type {
-    /// All, in the order of [`Peak::tflops`].
+    /// All types, in the order of [`Peak::tflops`].
     pub const ALL: [Self; 8] =
         [Self::F64, Self::F64Matrix, Self::F32, Self::Tf32, Self::F16, Self::Bf16, Self::F8, Self::I8];
 
-    /// The type that `precision` of a record names: `bf16`, `BF16-mixed`, `fp8_hybrid`. `None` where it names none of them.
+    /// The type named by a record's `precision`: `bf16`, `BF16-mixed`, `fp8_hybrid`. `None` if it names none
+    /// of them.
     pub fn of_precision(precision: &str) -> Option<Self> {
         let lower = precision.to_ascii_lowercase();
-        // What products are made of decides: `bf16 + fp8` is a run whose products are of 8 bits.
+        // The type of products decides: `bf16 + fp8` is a run with 8-bit products.
         let names: [(&[&str], Self); 7] = [
             (&["fp8", "f8", "float8", "e4m3", "e5m2"], Self::F8),
             (&["bf16", "bfloat16"], Self::Bf16),
@@ -89,12 +91,12 @@ impl fmt::Display for Type {
 pub struct Peak {
     /// The product.
     pub product: &'static str,
-    /// Who makes it.
+    /// Its vendor.
     pub platform: Platform,
-    /// Words that the device's name has, in capitals.
+    /// Words in the device's name, in capitals.
     #[serde(skip)]
     named: &'static [&'static str],
-    /// Words that it does not have: they name another product.
+    /// Words that the name must not contain, because they name another product.
     #[serde(skip)]
     unless: &'static [&'static str],
     /// `gfx942`, `sm_90`.
@@ -103,20 +105,20 @@ pub struct Peak {
     pub compute_units: u64,
     /// Lanes of all compute units, as the vendor counts them: stream processors, CUDA cores.
     pub cores: u64,
-    /// Memory in GB, as the data sheet has it.
+    /// Memory in GB, from the data sheet.
     pub memory_gb: f64,
     /// Bandwidth of the memory in GB/s.
     pub bandwidth_gb_s: f64,
-    /// Power of the board in watts, at most.
+    /// Maximum power of the board in watts.
     pub tdp_watts: f64,
     /// TFLOP/s by type, in the order of [`Type::ALL`].
     tflops: [Option<f64>; 8],
-    /// The document that the figures are from, with its date.
+    /// The source document of the figures, with its date.
     pub source: &'static str,
 }
 
 impl Peak {
-    /// TFLOP/s of a type, dense; `None` where the vendor gives none.
+    /// TFLOP/s of a type, dense; `None` if the vendor gives none.
     pub fn tflops(&self, kind: Type) -> Option<f64> {
         self.tflops[kind as usize]
     }
@@ -126,7 +128,7 @@ impl Peak {
         self.named.iter().all(has) && !self.unless.iter().any(has)
     }
 
-    /// Whether nothing in `info` says otherwise than this row.
+    /// Whether nothing in `info` contradicts this row.
     fn fits(&self, info: &GpuInfo) -> bool {
         let architecture = info.architecture.as_deref().filter(|name| !name.is_empty());
         architecture.is_none_or(|name| self.has_architecture(name))
@@ -135,7 +137,8 @@ impl Peak {
             && info.total_memory_gb.is_none_or(|memory| self.has_memory(memory))
     }
 
-    /// Whether an architecture as drivers name it is this row's: `gfx942:sramecc+:xnack-` is gfx942; `9.0` and `sm_90a` are sm_90.
+    /// Whether an architecture, in a driver's spelling, is this row's: `gfx942:sramecc+:xnack-` is gfx942;
+    /// `9.0` and `sm_90a` are sm_90.
     pub fn has_architecture(&self, stated: &str) -> bool {
         let stated = stated.split(':').next().unwrap_or(stated).to_ascii_lowercase();
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
@@ -145,8 +148,8 @@ impl Peak {
         }
     }
 
-    /// Whether this much memory is this row's. Drivers report from 7 % less than the data sheet (what firmware keeps) to 9 % more (GiB that
-    /// the data sheet calls GB).
+    /// Whether this much memory matches this row. Drivers report from 7 % less than the data sheet (firmware
+    /// reserves some) to 9 % more (GiB that the data sheet calls GB).
     pub fn has_memory(&self, gb: f64) -> bool {
         (0.93..=1.09).contains(&(gb / self.memory_gb))
     }
@@ -157,7 +160,7 @@ impl Peak {
 pub struct Found {
     /// The row.
     pub peak: &'static Peak,
-    /// What had to be assumed to choose the row.
+    /// The assumption made to choose the row.
     pub assumed: Option<String>,
 }
 
@@ -170,11 +173,11 @@ pub enum NotFound {
     /// No row has this name.
     #[error("no peak figures are known for `{0}`")]
     Unknown(String),
-    /// Part of a GPU, which has only part of its peak.
+    /// A part of a GPU, which has only a part of its peak.
     #[error("`{0}` is a part of a GPU (MIG), whose peak is not that of the GPU")]
     Part(String),
-    /// Several rows have this name, and what else the record says does not choose between them.
-    #[error("`{name}` may be {}: architecture, cores or memory would tell", rows.join(" or "))]
+    /// Several rows have this name, and the rest of the record does not decide between them.
+    #[error("`{name}` may be {}: architecture, cores or memory would decide", rows.join(" or "))]
     Ambiguous {
         /// The device's name.
         name: String,
@@ -187,7 +190,7 @@ pub enum NotFound {
 ///
 /// # Errors
 ///
-/// [`NotFound`] where no row, or no single one, is that of the GPU.
+/// [`NotFound`] if no row, or more than one, matches the GPU.
 pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
     let name = info.device_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
     let words = words_of(name.unwrap_or_default());
@@ -197,7 +200,7 @@ pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
     let mut rows: Vec<&'static Peak> = PEAKS.iter().filter(|row| row.has_name(&words)).collect();
     let by_name = !rows.is_empty();
     if !by_name {
-        // Some drivers name no product: `AMD Radeon Graphics`. What they count does, if it is all there.
+        // Some drivers name no product: `AMD Radeon Graphics`. Their counts identify it, if all are known.
         let complete = info.architecture.is_some()
             && (info.compute_units.is_some() || info.gpu_cores.is_some())
             && info.total_memory_gb.is_some();
@@ -210,7 +213,7 @@ pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
     }
     let mut assumed = None;
     if rows.len() > 1 {
-        // Facts choose between products of one name; where they are wrong for all, they choose none.
+        // Facts choose between products with the same name; if they contradict all of them, they choose none.
         let fitting: Vec<_> = rows.iter().copied().filter(|row| row.fits(info)).collect();
         if !fitting.is_empty() {
             rows = fitting;
@@ -241,7 +244,7 @@ fn words_of(name: &str) -> Vec<String> {
     words.map(str::to_ascii_uppercase).collect()
 }
 
-/// The rows that a device's name may be of; none for a part of a GPU (MIG).
+/// The rows that a device's name may belong to; none for a part of a GPU (MIG).
 pub fn of_name(name: &str) -> Vec<&'static Peak> {
     let words = words_of(name);
     if words.iter().any(|word| word == "MIG") {
@@ -250,7 +253,7 @@ pub fn of_name(name: &str) -> Vec<&'static Peak> {
     PEAKS.iter().filter(|row| row.has_name(&words)).collect()
 }
 
-/// How the product of a row ends that is half of a package.
+/// The ending of product names for half of a package.
 const ONE_DIE: &str = "(one die)";
 
 const fn amd(
@@ -482,8 +485,9 @@ mod tests {
         }
     }
 
-    /// Clocks in GHz that vendors compute their peaks with, and operations of one unit in one clock with f16 products that accumulate in
-    /// f32, as documents of the architectures have them. Neither is in a data sheet's column of peaks.
+    /// Clocks in GHz that vendors use to compute their peaks, and operations of a unit per clock in f16
+    /// products that accumulate in f32, from documents of the architectures. Neither is among a data sheet's
+    /// peaks.
     #[rustfmt::skip]
     const CLOCKS: &[(&str, f64, f64)] = &[
         ("MI355X", 2.4, 4096.0), ("MI350X", 2.2, 4096.0), ("MI325X", 2.1, 2048.0), ("MI300X", 2.1, 2048.0),
@@ -499,7 +503,8 @@ mod tests {
         ("RTX 4090", 2.52, 512.0), ("RTX 5090", 2.407, 512.0),
     ];
 
-    /// A figure with sparsity would be twice as high, and one of another product some other factor.
+    /// A figure with sparsity would be twice as high, and a figure of another product would differ by some
+    /// other factor.
     #[test]
     fn dense_peaks_are_units_times_clock_times_operations() {
         for peak in PEAKS {
@@ -507,7 +512,8 @@ mod tests {
             let computed = peak.compute_units as f64 * clock * operations / 1e3;
             let stated = peak.tflops(Type::F16).expect("every row has one");
             assert!((stated / computed - 1.0).abs() < 0.01, "{}: {stated}, {computed}", peak.product);
-            // Of f32, a lane does two, or four in pairs or matrix products, at a clock that may be up to a sixth higher.
+            // For f32, a lane does two operations, or four in pairs or matrix products, at a clock that may
+            // be up to a sixth higher.
             let per_lane = peak.tflops(Type::F32).map(|stated| stated * 1e3 / (peak.cores as f64 * clock));
             let known = |per_lane: f64| [2.0, 4.0].iter().any(|known| (per_lane / known - 1.0).abs() < 0.16);
             assert!(per_lane.is_none_or(known), "{}: {per_lane:?} of f32", peak.product);
@@ -564,7 +570,7 @@ mod tests {
         assert!(!row.has_architecture("sm_80") && !row.has_architecture("gfx90a"));
         let row = of_name("AMD Instinct MI300X")[0];
         assert!(row.has_architecture("gfx942:sramecc+:xnack-") && !row.has_architecture("gfx90a"));
-        // A name whose cores are those of another GPU still has its row.
+        // A name with the cores of another GPU still has its row.
         let info = GpuInfo { gpu_cores: Some(16_896), ..named("AMD Instinct MI300X") };
         assert_eq!(product(&info).as_deref(), Ok("MI300X"));
     }
@@ -586,12 +592,13 @@ mod tests {
         }
     }
 
-    /// Operations of a compute unit in a cycle, and the clock in MHz, from the vendors' descriptions of the architectures: they give
-    /// the peaks of the data sheets once more. A figure with sparsity would be twice as high.
+    /// Operations of a compute unit in a cycle, and the clock in MHz, from the vendors' descriptions of the
+    /// architectures: they reproduce the peaks of the data sheets. A figure with sparsity would be twice as
+    /// high.
     #[test]
     fn peaks_are_compute_units_times_operations_of_a_cycle_times_clock() {
-        // The columns of a row: product, clock, then operations per cycle and unit by type. NVIDIA's H100 PCIe and A100 multiply
-        // matrices at clocks of their own.
+        // The columns of a row: product, clock, then operations per cycle and unit by type. NVIDIA's H100
+        // PCIe and A100 multiply matrices at separate clocks.
         type Row = (&'static str, f64, &'static [(Type, f64)]);
         const BY_CLOCK: &[Row] = &[
             (

@@ -1,7 +1,7 @@
-//! What one run says of itself, as JSON.
+//! What one run says about itself, as JSON.
 //!
-//! The keys are those of the result files that training benchmarks of both vendors write. Fields that a file lacks are `None` or empty;
-//! fields that are not known here are kept in `other` and written back.
+//! The keys are those of the result files of training benchmarks of both vendors. Missing fields are `None`
+//! or empty; unknown fields are kept in `other` and written back.
 
 mod read;
 mod timestamp;
@@ -14,34 +14,34 @@ pub use write::Shape;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The fields of an object that have no name here.
+/// The unknown fields of an object.
 pub type Other = Map<String, Value>;
 
-/// One run: what ran, on what, and what was measured.
+/// One run: what ran, on which GPUs, and what was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Who made the GPUs.
+    /// The vendor of the GPUs.
     #[serde(default)]
     pub platform: Platform,
     /// The GPUs and the software that used them.
     #[serde(default)]
     pub gpu_info: GpuInfo,
-    /// When the run ended, as ISO 8601; empty where it is not known.
+    /// When the run ended, as ISO 8601; empty if it is not known.
     #[serde(default)]
     pub timestamp: String,
     /// Where the record comes from: `primus_log_extraction`, `ferrocm_bench_run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The model, where it is known.
+    /// The model, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_info: Option<ModelInfo>,
     /// How the work was spread over GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism_config: Option<Parallelism>,
-    /// What was trained with.
+    /// The configuration of training.
     #[serde(default)]
     pub training_config: TrainingConfig,
-    /// The statistics of the run as whoever wrote the record computed them.
+    /// The statistics of the run, as computed by the writer of the record.
     #[serde(default)]
     pub performance_metrics: Performance,
     /// Memory of one GPU.
@@ -50,7 +50,7 @@ pub struct Record {
     /// Seconds of each step, the first one first, warm-up included. The seed format's `raw_step_times`.
     #[serde(default, alias = "raw_step_times", with = "numbers", skip_serializing_if = "Vec::is_empty")]
     pub step_times: Vec<f64>,
-    /// The loss after each step; NaN where a step had none.
+    /// The loss after each step; NaN if a step had none.
     #[serde(default, with = "numbers", skip_serializing_if = "Vec::is_empty")]
     pub loss_values: Vec<f64>,
     /// The learning rate of each step.
@@ -59,21 +59,21 @@ pub struct Record {
     /// The norm of the gradient of each step.
     #[serde(default, with = "numbers", skip_serializing_if = "Vec::is_empty")]
     pub grad_norms: Vec<f64>,
-    /// What was measured besides the steps of training: bandwidths, products, latencies.
+    /// Measurements other than training steps: bandwidths, products, latencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measurements: Vec<Measurement>,
     /// Clocks, power and temperature during the run, the earliest sample first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub telemetry: Vec<Sample>,
-    /// Values of the record that contradict each other, and other things a reader has to know.
+    /// Values of the record that contradict each other, and other things that a reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
 
-/// Who made the GPUs.
+/// The vendor of the GPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Platform {
     /// AMD.
@@ -85,7 +85,7 @@ pub enum Platform {
     /// A virtual AMD GPU: its times are those of the CPU that executes it.
     #[serde(rename = "virtual")]
     Virtual,
-    /// Not known, or no GPU.
+    /// Unknown, or no GPU.
     #[default]
     #[serde(rename = "unknown", other)]
     Unknown,
@@ -97,7 +97,7 @@ pub struct GpuInfo {
     /// GPUs of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_count: Option<u64>,
-    /// The product's name, as its driver gives it.
+    /// The product's name, as reported by its driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_name: Option<String>,
     /// Memory of one GPU in GB (10⁹ bytes).
@@ -106,7 +106,7 @@ pub struct GpuInfo {
     /// Lanes of one GPU: AMD's stream processors, NVIDIA's CUDA cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_cores: Option<u64>,
-    /// The version of PyTorch; empty where there is none.
+    /// The version of PyTorch; empty if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pytorch_version: Option<String>,
     /// `rocm`, `cuda`, `nemo`.
@@ -130,7 +130,7 @@ pub struct GpuInfo {
     /// The driver's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -165,7 +165,7 @@ pub struct ModelInfo {
     /// Tokens of the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -194,15 +194,15 @@ pub struct Parallelism {
     /// Micro-batches of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradient_accumulation_steps: Option<u64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
 
-/// What was trained with.
+/// The configuration of training.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingConfig {
-    /// Steps that were to run.
+    /// The planned number of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
     /// Sequences of a step, of all GPUs.
@@ -223,18 +223,18 @@ pub struct TrainingConfig {
     /// `bf16`, `fp8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
 
-/// The statistics of the run as whoever wrote the record computed them.
+/// The statistics of the run, as computed by the writer of the record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Performance {
     /// Steps that ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_steps: Option<u64>,
-    /// Seconds of all steps, warm-up included; of the whole run where its writer took that.
+    /// Seconds of all steps, warm-up included; or of the whole run, if the writer measured that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_time_seconds: Option<f64>,
     /// The mean of the steps after warm-up, in seconds.
@@ -258,7 +258,7 @@ pub struct Performance {
     /// Steps per second divided by the lanes of one GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_per_gpu_core: Option<f64>,
-    /// TFLOP/s of one GPU, as the training program counts them.
+    /// TFLOP/s of one GPU, as counted by the training program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tflops_per_gpu: Option<f64>,
     /// Steps at the beginning that the statistics leave out.
@@ -267,7 +267,7 @@ pub struct Performance {
     /// The rule by which they were chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_rule: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -278,33 +278,34 @@ pub struct Memory {
     /// In use by tensors, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_memory_allocated_gb: Option<f64>,
-    /// In use by tensors, at most.
+    /// In use by tensors, maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_allocated_gb: Option<f64>,
-    /// In use by tensors, at least.
+    /// In use by tensors, minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_memory_allocated_gb: Option<f64>,
     /// Held by the allocator, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_memory_reserved_gb: Option<f64>,
-    /// Held by the allocator, at most.
+    /// Held by the allocator, maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_reserved_gb: Option<f64>,
-    /// In use on the GPU by all programs, as its driver counts, on average.
+    /// In use on the GPU by all programs, as counted by its driver, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_memory_used_gb: Option<f64>,
-    /// In use on the GPU by all programs, as its driver counts, at most.
+    /// In use on the GPU by all programs, as counted by its driver, maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_used_gb: Option<f64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
 
-/// Something that was measured on its own: a copy, a product, a latency.
+/// A separate measurement: a copy, a product, a latency.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The group: `bandwidth`, `gemm`, `attention`, `latency`, `collective`, `block`, `training`, `inference`.
+    /// The group: `bandwidth`, `gemm`, `attention`, `latency`, `collective`, `block`, `training`,
+    /// `inference`.
     pub group: String,
     /// What was measured, unique within the group: `copy device-device 256 MiB`, `4096x4096x4096 bf16`.
     pub name: String,
@@ -314,7 +315,7 @@ pub struct Measurement {
     /// Floating-point operations of one repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
-    /// Bytes that one repetition has to move.
+    /// Bytes that one repetition must move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
     /// Tokens of one repetition.
@@ -323,10 +324,10 @@ pub struct Measurement {
     /// The largest difference from the reference that the result was checked against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_error: Option<f64>,
-    /// How large that difference may be.
+    /// The largest allowed difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_bound: Option<f64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -352,7 +353,7 @@ pub struct Sample {
     pub temperature_celsius: Option<f64>,
 }
 
-/// Something about a record that its reader has to know.
+/// Something about a record that its reader must know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// A stable name of the kind of finding: `tokens-contradict-batch`, `cores-contradict-device`.
@@ -375,7 +376,7 @@ impl Finding {
     }
 }
 
-/// Numbers of which some may be missing or no numbers: null in JSON.
+/// Numbers, some of which may be missing or NaN: null in JSON.
 mod numbers {
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,7 +1,7 @@
 //! Comparisons as reports: for a terminal, as Markdown, HTML, CSV and JSON, and their charts as SVG.
 //!
-//! All formats show the same document. Names come from files of others, so each format escapes them: none of them can add an element to
-//! a page, a column to a table or a colour to a terminal.
+//! All formats show the same document. Names come from other people's files, so each format escapes them: a
+//! name cannot add an element to a page, a column to a table or a colour to a terminal.
 
 mod charts;
 mod document;
@@ -12,14 +12,14 @@ mod text;
 pub use self::charts::{Chart, Error, charts};
 use crate::compare::Comparison;
 
-/// What a page says besides its comparison.
+/// The texts of a page in addition to its comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// Its heading.
     pub title: String,
-    /// A sentence below it: on which machine, when.
+    /// A sentence below it, such as the machine and the time.
     pub note: Option<String>,
-    /// The command that made it.
+    /// The command that created it.
     pub command: Option<String>,
 }
 
@@ -41,21 +41,22 @@ pub fn terminal(comparison: &Comparison) -> String {
     text::terminal(&document::document(comparison))
 }
 
-/// Markdown, as code hosts show it.
+/// Markdown, as shown by code hosts.
 pub fn markdown(comparison: &Comparison, page: &Page) -> String {
     text::markdown(&document::document(comparison), &page.title)
 }
 
-/// A page that needs nothing else: charts are in it, and a browser loads nothing for it.
+/// A self-contained page: charts are embedded, and a browser loads nothing else.
 ///
 /// # Errors
 ///
-/// [`Error`] where a chart cannot be drawn.
+/// [`Error`] if a chart cannot be drawn.
 pub fn html(comparison: &Comparison, page: &Page) -> Result<String, Error> {
     Ok(html::html(&document::document(comparison), comparison, &charts(comparison)?, page))
 }
 
-/// One line for each run and figure: `run,figure,value,low,high`. Values are in the units of JSON: seconds, shares, GB.
+/// One line for each run and figure: `run,figure,value,low,high`. Values are in the units of JSON: seconds,
+/// shares, GB.
 pub fn csv(comparison: &Comparison) -> String {
     text::csv(comparison)
 }

@@ -1,13 +1,13 @@
-//! What a record's figures have to be: computed from the time of each step and the configuration.
+//! The correct figures of a record, computed from the time of each step and the configuration.
 //!
-//! Steps of warm-up are left out of everything but the total. How many there are is what the record says (`warmup_steps`), else one: the
-//! seed benchmarks leave out the first step.
+//! Warm-up steps are left out of everything except the total. The record gives their number (`warmup_steps`);
+//! by default it is one, as the seed benchmarks leave out the first step.
 //!
 //! # The confidence interval
-//! The times of consecutive steps depend on each other: a GPU that is hot stays hot. An interval from the plain standard error is then
-//! too narrow. [`mean_interval`] therefore takes the means of 20 batches of consecutive steps, which hardly depend on each other, and
-//! Student's t distribution with 19 degrees of freedom (the method of batch means). With fewer than 40 steps, every step is a batch of its
-//! own.
+//! The times of consecutive steps depend on each other: a hot GPU stays hot. An interval from the plain
+//! standard error is therefore too narrow. [`mean_interval`] uses the means of 20 batches of consecutive
+//! steps, which are nearly independent, and Student's t distribution with 19 degrees of freedom (the method
+//! of batch means). With fewer than 40 steps, every step is a separate batch.
 
 mod steady;
 mod student;
@@ -19,13 +19,13 @@ use std::borrow::Cow;
 
 use crate::Record;
 
-/// Batches that the mean's interval is computed from.
+/// The number of batches for the mean's interval.
 const BATCHES: usize = 20;
 
-/// The steps that the statistics of a record leave out if it does not say: the first one.
+/// The default number of steps that the statistics of a record leave out: the first one.
 pub const DEFAULT_WARMUP: usize = 1;
 
-/// An interval that holds a value with a certain confidence.
+/// An interval that contains a value with a certain confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.
@@ -35,7 +35,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether the value is within the interval, or off by no more than the rounding of `f64`.
+    /// Whether the value is within the interval, up to the rounding of `f64`.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         let slack = 1e-12 * value.abs().max(self.low.abs()).max(self.high.abs());
@@ -46,9 +46,9 @@ impl Interval {
 /// The statistics of a record's steps. Times are seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
-    /// Steps with a time, those of warm-up included.
+    /// Steps with a time, including warm-up.
     pub steps: usize,
-    /// Steps at the beginning that all but the total leave out.
+    /// Steps at the beginning that count only for the total.
     pub warmup_steps: usize,
     /// The sum of all steps, warm-up included.
     pub total: f64,
@@ -58,17 +58,17 @@ pub struct Statistics {
     pub min: f64,
     /// The longest step after warm-up.
     pub max: f64,
-    /// The median after warm-up: of an even number of steps, the mean of the middle two.
+    /// The median after warm-up; for an even number of steps, the mean of the middle two.
     pub median: f64,
-    /// The standard deviation of the sample after warm-up; 0 of a single step.
+    /// The standard deviation of the sample after warm-up; 0 for a single step.
     pub standard_deviation: f64,
     /// The standard deviation divided by the mean.
     pub coefficient_of_variation: f64,
-    /// Where the mean lies with 95 % confidence; `None` with fewer than two steps.
+    /// The 95 % confidence interval of the mean; `None` with fewer than two steps.
     pub mean_interval: Option<Interval>,
     /// One divided by the mean.
     pub steps_per_second: f64,
-    /// Global batch × sequence length ÷ mean, where the record has both.
+    /// Global batch × sequence length ÷ mean, if the record has both.
     pub tokens_per_second: Option<f64>,
     /// The same divided by the number of GPUs.
     pub tokens_per_second_per_gpu: Option<f64>,
@@ -79,7 +79,7 @@ pub struct Statistics {
 impl Statistics {
     /// The statistics of a record; `None` if it has no time of a step after warm-up.
     ///
-    /// Times that are no finite positive numbers are left out.
+    /// Times that are not finite and positive are left out.
     ///
     /// ```
     /// use runs::{Record, Statistics};
@@ -98,7 +98,7 @@ impl Statistics {
         let total: f64 = record.step_times.iter().filter(valid).sum();
         let steps = record.step_times.iter().filter(valid).count();
         let after = record.step_times.get(warmup..).unwrap_or_default();
-        // A log may have millions, nearly always without one to leave out.
+        // A log may have millions of steps, and usually none is left out.
         let measured: Cow<'_, [f64]> = if steps == record.step_times.len() {
             Cow::Borrowed(after)
         } else {
@@ -131,8 +131,8 @@ impl Statistics {
         })
     }
 
-    /// Writes the statistics into the record, with the total as the sum of the steps. Figures that the configuration does not give stay as
-    /// they are.
+    /// Writes the statistics into the record, with the total as the sum of the steps. Figures that do not
+    /// follow from the configuration are unchanged.
     pub fn write_to(&self, record: &mut Record) {
         let performance = &mut record.performance_metrics;
         performance.total_time_seconds = Some(self.total);
@@ -151,13 +151,14 @@ impl Statistics {
     }
 }
 
-/// Whether a number can be the seconds that something took: it is finite and positive.
+/// Whether a number can be a duration in seconds: it is finite and positive.
 #[must_use]
 pub fn is_time(seconds: f64) -> bool {
     seconds.is_finite() && seconds > 0.0
 }
 
-/// The steps that a record's statistics leave out: what it says, else [`DEFAULT_WARMUP`] if that leaves any.
+/// The steps that a record's statistics leave out: the number in the record, otherwise [`DEFAULT_WARMUP`] if
+/// other steps remain.
 #[must_use]
 pub fn warmup_steps(record: &Record) -> usize {
     match record.performance_metrics.warmup_steps {
@@ -174,14 +175,15 @@ pub fn tokens_per_step(record: &Record) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
-/// How many steps each time and each loss of the record stands for: what extraction writes of a program that prints every tenth step.
+/// The number of steps that each time and each loss of the record covers: extraction writes it for programs
+/// that only print, for example, every tenth step.
 #[must_use]
 pub fn steps_per_row(record: &Record) -> u64 {
     let stated = record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_u64);
     stated.filter(|steps| *steps > 0).unwrap_or(1)
 }
 
-/// GPUs of the run: `num_gpus`, else `device_count`.
+/// GPUs of the run: `num_gpus`, otherwise `device_count`.
 #[must_use]
 pub fn gpus(record: &Record) -> Option<f64> {
     record
@@ -192,19 +194,19 @@ pub fn gpus(record: &Record) -> Option<f64> {
         .map(|gpus| gpus as f64)
 }
 
-/// The mean; `None` of nothing.
+/// The mean; `None` without values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The median; `None` of nothing. Of an even number of values, the mean of the middle two.
+/// The median; `None` without values. For an even number of values, the mean of the middle two.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     median_of_mut(&mut values.to_vec())
 }
 
-/// The median of values that may be reordered; `None` of nothing.
+/// The median of values that may be reordered; `None` without values.
 pub fn median_of_mut(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -216,8 +218,8 @@ pub fn median_of_mut(values: &mut [f64]) -> Option<f64> {
     Some(lower.filter(|_| !odd).map_or(*upper, |lower| f64::midpoint(lower, *upper)))
 }
 
-/// The value below which a share of the values lies, by linear interpolation between neighbours; `None` of nothing. The values are in
-/// order.
+/// The value below which a share of the values lies, by linear interpolation between neighbours; `None`
+/// without values. The values must be sorted.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -227,7 +229,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64))
 }
 
-/// The standard deviation of a sample (divided by n − 1); 0 of fewer than two values.
+/// The standard deviation of a sample (divided by n − 1); 0 for fewer than two values.
 #[must_use]
 pub fn standard_deviation(values: &[f64]) -> f64 {
     let Some(mean) = mean(values).filter(|_| values.len() > 1) else { return 0.0 };
@@ -235,8 +237,9 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt()
 }
 
-/// Where the mean of a series lies with the given confidence, by batch means ([how](self#the-confidence-interval)). The series is in the
-/// order of time. `None` with fewer than two values.
+/// The interval of the mean of a series with the given confidence, by batch means
+/// ([how](self#the-confidence-interval)). The series must be in order of time. `None` with fewer than two
+/// values.
 ///
 /// # Panics
 /// If the confidence is not between 0 and 1.
@@ -250,7 +253,7 @@ pub fn mean_interval(series: &[f64], confidence: f64) -> Option<Interval> {
     let batches: Vec<f64> = if series.len() < 2 * BATCHES {
         series.to_vec()
     } else {
-        // Sizes differ by one at most.
+        // Sizes differ by at most one.
         let bound = |batch: usize| batch * series.len() / BATCHES;
         (0..BATCHES).filter_map(|batch| mean(&series[bound(batch)..bound(batch + 1)])).collect()
     };
@@ -263,7 +266,8 @@ pub fn mean_interval(series: &[f64], confidence: f64) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// Numbers of a normal distribution, the same in every run: sums of twelve of a linear congruential generator's.
+    /// Normally distributed numbers, the same in every run: sums of twelve numbers of a linear congruential
+    /// generator.
     fn normal(state: &mut u64) -> f64 {
         let uniform = |state: &mut u64| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -272,7 +276,7 @@ mod tests {
         (0..12).map(|_| uniform(state)).sum::<f64>() - 6.0
     }
 
-    /// In how many of 500 series of that length the interval holds the true mean.
+    /// In how many of 500 series of this length the interval contains the true mean.
     fn coverage(length: usize, correlation: f64, interval: impl Fn(&[f64]) -> Interval) -> f64 {
         let mut state = 7;
         let held = (0..500).filter(|_| {
@@ -298,7 +302,7 @@ mod tests {
                 "{held} with {length} steps and a correlation of {correlation}"
             );
         }
-        // What it is for: from the plain standard error, the interval of dependent steps is far too narrow.
+        // Its purpose: from the plain standard error, the interval of dependent steps is far too narrow.
         let plain = |series: &[f64]| {
             let reach = 1.96 * standard_deviation(series) / (series.len() as f64).sqrt();
             let centre = mean(series).expect("a mean");

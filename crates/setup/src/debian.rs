@@ -1,5 +1,6 @@
-//! Debian's packages without installing them: resolved by apt on a state of its own, verified, and unpacked into a
-//! folder. Set-up does it with the toolchain, `cargo xtask` of this project with ROCm's own headers and libraries.
+//! Debian's packages without installing them: resolved by apt with a private state, verified, and unpacked
+//! into a folder. Set-up uses it for the toolchain, this project's `cargo xtask` for ROCm's own headers and
+//! libraries.
 
 pub mod apt;
 pub mod index;
@@ -15,14 +16,14 @@ use std::path::{Path, PathBuf};
 use self::sources::Mirrors;
 use crate::run;
 
-/// Why packages could not be had.
+/// Why packages could not be fetched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not a system whose packages are known here.
+    /// Packages for this system are not known.
     #[error("packages cannot be fetched here: {reason}")]
     Unsupported {
-        /// What it is, or what it lacks.
+        /// The system, or what it lacks.
         reason: String,
     },
     /// The machine names no mirror.
@@ -48,21 +49,21 @@ pub enum Error {
         /// A folder on it.
         folder: PathBuf,
     },
-    /// The mirror cannot be reached, or what it has does not verify.
+    /// The mirror cannot be reached, or its indexes do not verify.
     #[error("the package indexes could not be fetched and verified: {source}")]
     Index {
         /// What apt said.
         #[source]
         source: run::Error,
     },
-    /// Something that a package needs is not there.
+    /// A dependency is missing.
     #[error("apt cannot resolve the packages: {source}")]
     Resolve {
         /// What apt said.
         #[source]
         source: run::Error,
     },
-    /// A line of apt's that should name a file and its hash does not.
+    /// A line of apt's output does not name a file and its hash as expected.
     #[error("apt's answer is not understood: {0}")]
     UnknownAptAnswer(String),
     /// No suite has these packages.
@@ -70,7 +71,7 @@ pub enum Error {
     NotFound {
         /// The packages.
         packages: Vec<String>,
-        /// The suites that were looked at.
+        /// The searched suites.
         suites: Vec<String>,
     },
     /// A package could not be fetched.
@@ -101,17 +102,17 @@ pub enum Error {
     },
 }
 
-/// Why a machine lacks packages, where that is no fault that somebody has to look at.
+/// Expected reasons for missing packages, which need no investigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Its system has no packages that are known here.
+    /// Packages for its system are not known.
     Never,
-    /// It could have them, but for the mirror or the network.
+    /// The mirror or the network is unavailable.
     NotNow,
 }
 
 impl Error {
-    /// Why this machine lacks packages; `None` for faults.
+    /// The expected reason for missing packages; `None` for real faults.
     pub fn reach(&self) -> Option<Reach> {
         match self {
             Self::Unsupported { .. } => Some(Reach::Never),
@@ -123,29 +124,30 @@ impl Error {
     }
 }
 
-/// Makes an error of what went wrong with `path`.
+/// Converts an I/O error about `path`.
 pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
     let path = path.to_owned();
     move |source| Error::Io { action, path, source }
 }
 
-/// The variable that names a folder of the form of `/etc/apt`, whose sources are used in the place of the machine's own.
+/// The variable that names a folder like `/etc/apt` whose sources replace the machine's own.
 pub const SOURCES_VARIABLE: &str = variables::APT_SOURCES.name;
 
-/// The folder that the environment names in the place of `/etc/apt`.
+/// The folder named in the environment that replaces `/etc/apt`.
 fn given_sources() -> Option<PathBuf> {
     variables::APT_SOURCES.path()
 }
 
-/// Who names the mirrors, for messages.
+/// The origin of the mirrors, for messages.
 pub fn sources_owner() -> &'static str {
     if given_sources().is_some() { SOURCES_VARIABLE } else { "this machine's apt" }
 }
 
-/// The mirrors that this machine uses, where packages can be fetched at all.
+/// The mirrors that this machine uses, if packages can be fetched at all.
 ///
 /// # Errors
-/// [`Error::Unsupported`] on other systems than Debian 12, [`Error::NoMirror`] if no source names its archive.
+/// [`Error::Unsupported`] on other systems than Debian 12, [`Error::NoMirror`] if no source names its
+/// archive.
 pub fn mirrors() -> Result<Mirrors, Error> {
     if let os::Support::Unsupported(reason) = os::support_of_this_machine() {
         return Err(Error::Unsupported { reason });

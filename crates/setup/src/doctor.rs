@@ -1,4 +1,4 @@
-//! A table of every tool and library, and what to do about what is missing.
+//! A table of every tool and library, with advice for missing ones.
 
 use std::path::{Path, PathBuf};
 
@@ -20,12 +20,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Something that is in order: its version or what else is to be said of it, and where it is.
+    /// A working item: its version or description, and its place.
     pub fn new(name: &str, version: impl Into<String>, place: Option<PathBuf>) -> Self {
         Self { name: name.to_owned(), required: false, version: version.into(), place, problem: None }
     }
 
-    /// Something that is not, why, and what to do about it; `required` if nothing can be done without it.
+    /// A missing item: why, and what to do about it; `required` if nothing works without it.
     pub fn missing(
         name: &str,
         required: bool,
@@ -44,7 +44,7 @@ impl Row {
                 Need::Optional(what) => format!("{problem} (for {what})"),
             };
             let remedy = finding.remedy.unwrap_or_default();
-            // The long form names every way; here the short one is enough. It is none where a variable is at fault.
+            // The long form lists every option; here, the short one suffices, unless a variable is at fault.
             let is_free = search.clang.is_none() && search.hip_path.is_none();
             let is_long = is_free && remedy == search.remedy();
             (problem, if is_long { program.command("setup") } else { remedy })
@@ -65,14 +65,14 @@ pub struct Report {
     rows: Vec<Row>,
 }
 
-/// Things without which nothing can be built are missing.
+/// Parts that every build needs are missing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("required, but not in order: {}", names.join(", "))]
 pub struct Incomplete {
     names: Vec<String>,
 }
 
-/// Looks at this machine. `more` are the lines that only this program has; they follow those of the toolchain.
+/// Examines this machine. `more` are lines specific to this program; they follow those of the toolchain.
 #[must_use]
 pub fn report(program: &Program, more: impl IntoIterator<Item = Row>) -> Report {
     let search = program.search();
@@ -88,16 +88,16 @@ pub fn report(program: &Program, more: impl IntoIterator<Item = Row>) -> Report 
 }
 
 impl Report {
-    /// The table as text, and below it what is too long for it.
+    /// The table as text, followed by details that are too long for it.
     #[must_use]
     pub fn render(&self) -> String {
         render(&self.rows)
     }
 
-    /// Whether everything is there that is needed.
+    /// Whether every required part is present.
     ///
     /// # Errors
-    /// [`Incomplete`] names what is not.
+    /// [`Incomplete`] names the missing ones.
     pub fn check(&self) -> Result<(), Incomplete> {
         let is_missing = |row: &&Row| row.required && row.problem.is_some();
         let names: Vec<String> = self.rows.iter().filter(is_missing).map(|row| row.name.clone()).collect();
@@ -114,7 +114,7 @@ fn linker() -> Row {
     }
 }
 
-/// What the virtual GPU's fast paths can use.
+/// The CPU features for the virtual GPU's fast paths.
 fn vector_units() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -161,11 +161,11 @@ fn size_of(folder: &Path) -> u64 {
     total
 }
 
-/// No line is longer, unless a single word is.
+/// The maximum line length, except for single long words.
 const WIDTH: usize = 100;
-/// The widest a column before the last one may be; longer texts go on below.
+/// The maximum width of all columns but the last; longer texts continue below.
 const WIDEST_CELL: usize = 28;
-/// What a cell below its row begins with.
+/// The indentation of continued cells.
 const INDENT: &str = "    ";
 
 fn is_short(text: &str) -> bool {
@@ -220,7 +220,7 @@ fn render(rows: &[Row]) -> String {
     text + &details
 }
 
-/// Adds a row: what does not fit into its column has lines of its own below.
+/// Adds a row; cells that do not fit continue on lines below.
 fn line_of(text: &mut String, row: &[String; 4], widths: [usize; 3]) {
     let mut line = String::new();
     let mut below = Vec::new();
@@ -245,7 +245,7 @@ fn line_of(text: &mut String, row: &[String; 4], widths: [usize; 3]) {
     }
 }
 
-/// A text in lines that are not longer than this, unless a word is.
+/// A text wrapped to this width, except for longer words.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,7 +1,7 @@
-//! hipcc: compiles, links and so makes run host programs with HIP in them, on whatever toolchain was found or installed.
+//! hipcc: compiles and links HIP programs with the toolchain that was found or installed.
 //!
-//! clang does the work. It is told where headers, device libraries and the HIP library are, which files are HIP, and which targets this
-//! machine has. Everything else of a command line goes to it as it is.
+//! clang does the work. It gets the places of headers, device libraries and the HIP library, the language of
+//! each file, and this machine's targets. All other options are passed on unchanged.
 
 mod arguments;
 pub mod bundler;
@@ -21,17 +21,17 @@ pub use self::bundler::NAME as BUNDLER;
 
 /// The library that programs are linked with.
 pub const HIP_LIBRARY: &str = "libamdhip64.so.7";
-/// Says where this project's libraries are, where they are not beside the program.
+/// Names the folder of this project's libraries if they are not beside the program.
 pub const LIBRARIES_VARIABLE: &str = variables::LIBRARIES.name;
-/// The longest command line that goes to clang as one; longer ones go in a file.
+/// The longest command line passed to clang directly; longer ones are passed in a file.
 const LONGEST: usize = 96 << 10;
-/// Of several flags, 1 shows commands, 2 where things are, 4 the arguments.
+/// A sum of flags: 1 shows commands, 2 places, 4 the arguments.
 const VERBOSE: &str = "HIPCC_VERBOSE";
 /// Targets for programs that name none, instead of this machine's.
 const TARGETS: &str = "HCC_AMDGPU_TARGET";
-/// 0 has C++ sources compiled as C++.
+/// With 0, C++ sources are compiled as C++.
 const CXX_IS_HIP: &str = "HIP_COMPILE_CXX_AS_HIP";
-/// Further options for whatever is compiled, and for whatever is linked.
+/// Further options for compiling, and for linking.
 const COMPILE_FLAGS: &str = "HIPCC_COMPILE_FLAGS_APPEND";
 const LINK_FLAGS: &str = "HIPCC_LINK_FLAGS_APPEND";
 
@@ -39,23 +39,23 @@ const LINK_FLAGS: &str = "HIPCC_LINK_FLAGS_APPEND";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Something cannot be read, written or made.
+    /// Something cannot be read, written or created.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was to be done.
+        /// The attempted action.
         doing: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// Response files that name each other.
-    #[error("{} is one of too many response files that name each other", path.display())]
+    /// Response files refer to each other.
+    #[error("{} is one of too many nested response files", path.display())]
     Nested {
         /// The last one.
         path: PathBuf,
     },
-    /// Kernels of several sources cannot be linked with each other here.
+    /// Kernels of several sources cannot be linked with each other with this toolchain.
     #[error(
         "-fgpu-rdc takes LLVM's own {BUNDLER} and llvm-objcopy, which {} does not have beside it. Debian's packages clang-tools-22 and \
          llvm-22 have them for a clang of the system, and so has ROCm. Without -fgpu-rdc, each source's kernels call only functions that \
@@ -65,7 +65,7 @@ pub enum Error {
         /// The compiler.
         clang: PathBuf,
     },
-    /// There is nothing to link with.
+    /// There is no library to link with.
     #[error(
         "there is no {HIP_LIBRARY} to link the program with: neither beside this program, nor in a ROCm. The packages of ferrocm have it; \
          {LIBRARIES_VARIABLE} names a folder that has it, such as one that `cargo xtask dropin` made. With -c, nothing is linked"
@@ -78,20 +78,21 @@ fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error
     move |source| Error::Io { doing, path, source }
 }
 
-/// What a program is made with.
+/// The parts for making a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
-    /// The compiler and what belongs to it.
+    /// The compiler and its parts.
     pub toolchain: &'a Toolchain,
     /// The HIP library that programs are linked with and run on, as [`library`] finds it.
     pub library: Option<&'a Path>,
     /// This program, which the folder's scripts call.
     pub program: &'a Path,
-    /// The targets of the devices that programs run on here, for sources for which none are named.
+    /// The targets of this machine's devices, used if none are named.
     pub targets: &'a [String],
 }
 
-/// The HIP library: in the folder of this project's libraries, if there is one, else that of a ROCm to which the toolchain belongs.
+/// The HIP library in the folder of this project's libraries, if there is one, else that of the toolchain's
+/// ROCm.
 #[must_use]
 pub fn library(own: Option<&Path>, toolchain: &Toolchain) -> Option<PathBuf> {
     let rocm = toolchain.hip_path.join("lib");
@@ -116,28 +117,28 @@ pub struct Hipcc<'a> {
     folder: PathBuf,
 }
 
-/// How clang is called.
+/// The name under which it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// As AMD's hipcc: C++ sources are HIP, programs are linked with the HIP library.
+    /// Like AMD's hipcc: C++ sources are HIP, programs are linked with the HIP library.
     Hipcc,
-    /// As clang, which only learns where headers and device libraries are.
+    /// As clang, which only gets the places of headers and device libraries.
     Clang,
     /// As clang++.
     ClangCxx,
 }
 
-/// What a command line comes to.
+/// The action for a command line.
 #[derive(Debug)]
 pub enum Task {
-    /// To be run. The file, if any, has its arguments, and has to be kept meanwhile.
+    /// Run this command. The file, if any, holds its arguments and must be kept meanwhile.
     Run(Box<Command>, Option<tempfile::NamedTempFile>),
-    /// The version of HIP alone is asked for.
+    /// Print only the version of HIP.
     Print(String),
 }
 
 impl<'a> Hipcc<'a> {
-    /// Makes the folder that build systems look into, below the cache folder `cache`, if it is not there.
+    /// Creates the folder for build systems below the cache folder `cache`, if it is missing.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -145,13 +146,13 @@ impl<'a> Hipcc<'a> {
         Ok(Self { parts, folder: folder::make(cache, &parts)? })
     }
 
-    /// The folder that is laid out like ROCm's.
+    /// The folder with ROCm's layout.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder of the compiler in it.
+    /// The compiler's folder in it.
     #[must_use]
     pub fn compilers(&self) -> PathBuf {
         self.folder.join(folder::COMPILERS)
@@ -163,7 +164,7 @@ impl<'a> Hipcc<'a> {
         self.parts.toolchain.hip_version.to_string()
     }
 
-    /// What a command line of hipcc's comes to.
+    /// The action for a command line of hipcc.
     ///
     /// # Errors
     /// See [`Error`].
@@ -211,7 +212,7 @@ impl<'a> Hipcc<'a> {
         self.run(mode, defaults, given, last, call.has_response_file)
     }
 
-    /// Whether a command line needs the targets of this machine, which take time to find out.
+    /// Whether a command line needs this machine's targets, which take time to determine.
     #[must_use]
     pub fn needs_targets(mode: Mode, given: &[OsString]) -> bool {
         if mode != Mode::Hipcc {
@@ -224,7 +225,7 @@ impl<'a> Hipcc<'a> {
         })
     }
 
-    /// What links a program with the HIP library, and has it found when the program runs.
+    /// The options that link a program with the HIP library and let it find the library at run time.
     fn link(&self) -> Result<Vec<OsString>, Error> {
         let library = self.parts.library.ok_or(Error::NoLibrary)?;
         let option = |text: &str, path: &Path| {
@@ -236,7 +237,7 @@ impl<'a> Hipcc<'a> {
         Ok(vec![
             option("-L", &self.folder.join("lib")),
             "-lamdhip64".into(),
-            // `LD_LIBRARY_PATH` comes first then.
+            // With this, `LD_LIBRARY_PATH` takes precedence.
             "-Wl,--enable-new-dtags".into(),
             "-Xlinker".into(),
             option("-rpath=", place),
@@ -280,7 +281,7 @@ impl<'a> Hipcc<'a> {
             option("-B", &self.compilers()),
         ]);
         if mode == Mode::Hipcc {
-            // C sources that include HIP's headers are to say for whom.
+            // C sources that include HIP's headers must name the platform.
             arguments.push("-D__HIP_PLATFORM_AMD__=1".into());
             arguments.extend(["-idirafter".into(), self.folder.join("include").into()]);
         }
@@ -305,7 +306,7 @@ impl<'a> Hipcc<'a> {
 }
 
 impl Task {
-    /// Does it, and becomes clang if nothing is to be cleared up behind it. Returns the status to exit with.
+    /// Performs the task. Becomes clang if there is nothing to clean up afterwards. Returns the exit status.
     ///
     /// # Errors
     /// [`Error::Io`] if clang cannot be started.
@@ -329,7 +330,7 @@ impl Task {
     }
 }
 
-/// Prints what `HIPCC_VERBOSE` asks for, as AMD's hipcc does: 1 shows the command, 2 where things are, 4 the arguments.
+/// Prints what `HIPCC_VERBOSE` requests, like AMD's hipcc: 1 shows the command, 2 places, 4 the arguments.
 pub fn tell(hipcc: &Hipcc<'_>, given: &[OsString], task: &Task) {
     let level = std::env::var(VERBOSE).ok().and_then(|level| level.trim().parse().ok()).unwrap_or(0);
     let text = told(level, hipcc, given, task);
@@ -356,7 +357,7 @@ fn told(level: u32, hipcc: &Hipcc<'_>, given: &[OsString], task: &Task) -> Strin
     text
 }
 
-/// What `hipconfig` answers, by the names of its options; the first is what it prints by itself.
+/// The answers of `hipconfig`, by option; without an option, it prints the first.
 pub fn config(hipcc: &Hipcc<'_>, option: &str) -> Option<String> {
     let folder = hipcc.folder().display().to_string();
     let include = hipcc.folder().join("include").display().to_string();
@@ -376,10 +377,10 @@ pub fn config(hipcc: &Hipcc<'_>, option: &str) -> Option<String> {
 /// The program that [`try_out`] compiles: kernels, their call from the host, and the library.
 const PROBE: &str = include_str!("hipcc/probe_host.hip");
 
-/// Compiles a program, links it if there is a library, and runs it then. Returns what was done.
+/// Compiles a program, and links and runs it if there is a library. Returns what was done.
 ///
 /// # Errors
-/// What failed, and what the compiler or the program said.
+/// The failed step, and the message of the compiler or program.
 pub fn try_out(hipcc: &Hipcc<'_>) -> Result<&'static str, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let at = |name: &str| folder.path().join(name);
@@ -393,12 +394,12 @@ pub fn try_out(hipcc: &Hipcc<'_>) -> Result<&'static str, String> {
     let Task::Run(mut command, _kept) = task else { return Err("there is nothing to run".to_owned()) };
     crate::run::capture(&mut command).map_err(|error| error.to_string())?;
     if hipcc.parts.library.is_none() {
-        return Ok("compiles a program; there is no library to link it with");
+        return Ok("compiles a program, but there is no library to link with");
     }
     let said = crate::run::capture(&mut Command::new(&output)).map_err(|error| error.to_string())?;
     match said.trim() {
         "ok" => Ok("compiles, links and runs a program"),
-        other => Err(format!("the program says \"{other}\" instead of \"ok\"")),
+        other => Err(format!("the program prints \"{other}\" instead of \"ok\"")),
     }
 }
 
@@ -406,7 +407,7 @@ pub fn try_out(hipcc: &Hipcc<'_>) -> Result<&'static str, String> {
 pub(crate) mod fixtures {
     use device_compiler::toolchain::{Origin, Toolchain, Version};
 
-    /// A toolchain that is nowhere.
+    /// A toolchain that does not exist.
     pub(crate) fn toolchain() -> Toolchain {
         let version = |major, minor, patch| Version { major, minor, patch };
         Toolchain {
@@ -430,7 +431,7 @@ pub(crate) mod fixtures {
 mod tests {
     use super::*;
 
-    /// The command that a line of hipcc's comes to.
+    /// The command for a command line of hipcc.
     fn command(mode: Mode, library: Option<&Path>, line: &[&str]) -> Result<String, Error> {
         let toolchain = fixtures::toolchain();
         let cache = tempfile::tempdir().expect("folder");

@@ -17,7 +17,7 @@ use device_compiler::toolchain::{NotFound, Origin, Search};
 pub(crate) const CLANG: &str = "clang-22";
 /// Installed with their dependencies from the stable release's suites.
 const COMPILER_ROOTS: [&str; 3] = [CLANG, "lld-22", "libclang1-22"];
-/// The C++ headers alone, for a machine with a compiler but without them.
+/// Only the C++ headers, for a machine with a compiler but without them.
 const HEADER_ROOTS: [&str; 1] = ["libstdc++-12-dev"];
 pub(crate) const DEVICE_LIBS: Wanted = Wanted { name: "rocm-device-libs-22", min_major: 7 };
 /// Unpacked without dependencies: headers, bitcode and a script. Their libraries would need a newer libc.
@@ -26,7 +26,7 @@ const ROCM_PACKAGES: [Wanted; 3] = [
     Wanted { name: "hipify-perl", min_major: 7 },
     Wanted { name: "libamdhip64-dev", min_major: 7 },
 ];
-/// Where those are looked for, in this order.
+/// The suites to search for them, in this order.
 const ROCM_SUITES: [&str; 3] = ["experimental", "sid", "trixie"];
 /// How much larger the packages are when unpacked (measured: 4.8).
 const UNPACKED_PER_PACKED: u64 = 5;
@@ -35,8 +35,8 @@ pub const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 /// The compiler inside a prefix.
 const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
 
-/// Dependencies of the compiler's packages that compiling for a GPU does not touch, or that have to be the machine's own
-/// (the C and C++ runtimes, which belong together with its dynamic loader).
+/// Dependencies of the compiler's packages that are not needed for GPU code, or that must be the machine's
+/// own (the C and C++ runtimes, which belong to its dynamic loader).
 fn is_left_out(name: &str) -> bool {
     const NAMES: [&str; 26] = [
         "gcc-12-base",
@@ -74,26 +74,26 @@ fn is_left_out(name: &str) -> bool {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This is a system whose packages are not known here.
+    /// Packages for this system are not known.
     #[error("the device toolchain cannot be installed here: {reason}.\n\n{requirements}")]
     Unsupported {
-        /// What kind of system it is.
+        /// The kind of system.
         reason: String,
-        /// What a person has to provide on it.
+        /// What the user must provide.
         requirements: String,
     },
-    /// The person did not want it.
+    /// The user declined.
     #[error("nothing was installed: the answer was no")]
     Declined,
-    /// A variable names a part that will not do, so nothing that could be installed would be used.
+    /// A variable names an unusable part, so an installation would not be used.
     #[error(
-        "a variable (FERROCM_CLANG or FERROCM_HIP_PATH) names a part of the toolchain that will not do, and set-up does \
+        "a variable (FERROCM_CLANG or FERROCM_HIP_PATH) names an unusable part of the toolchain, and set-up does \
          not override it; tried\n{}\nCorrect it or unset it.", .0.places()
     )]
     Bound(NotFound),
     /// The packages lack something.
     #[error(
-        "what was fetched does not make a complete toolchain, so it was not installed; tried\n{}", .0.places()
+        "the fetched packages do not make a complete toolchain, so nothing was installed; tried\n{}", .0.places()
     )]
     Incomplete(NotFound),
     /// There is no folder to install into.
@@ -115,28 +115,28 @@ pub enum Error {
          https_proxy, or Acquire::http::Proxy in apt's configuration, and try again."
     )]
     Fetch {
-        /// What apt says.
+        /// apt's message.
         source: debian::Error,
     },
-    /// The packages cannot be had or used.
+    /// The packages cannot be fetched or used.
     #[error("{0}\nNothing was installed.")]
     Packages(debian::Error),
     /// The toolchain does not work.
     #[error("the toolchain cannot compile a kernel for {target}, so it was not installed: {source}")]
     Probe {
-        /// What was compiled for.
+        /// The target.
         target: &'static str,
-        /// What the compiler says.
+        /// The compiler's message.
         #[source]
         source: run::Error,
     },
-    /// The toolchain seems to work, and does not.
+    /// The toolchain seems to work but does not.
     #[error(
         "{} compiled a kernel for {target} without an error, but wrote no code object, so it was not installed",
         clang.display()
     )]
     ProbeOutput {
-        /// What was compiled for.
+        /// The target.
         target: &'static str,
         /// The compiler.
         clang: PathBuf,
@@ -153,7 +153,7 @@ impl From<debian::Error> for Error {
     }
 }
 
-/// How [`install`] is to behave. Its fields are also the options of a command line, with these texts as their help.
+/// Options of [`install`]. The fields are also command-line options, with these texts as their help.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub struct Options {
     /// Install without asking
@@ -162,20 +162,20 @@ pub struct Options {
     /// Show what would be installed, with versions and sizes, and install nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Install the whole toolchain, whatever the machine has
+    /// Install the whole toolchain, even if the machine has one
     #[arg(long)]
     pub prefix_only: bool,
-    /// Resolve again and install newer versions, if the toolchain in use is the installed one
+    /// Resolve again and install newer versions, if the toolchain in use was installed by set-up
     #[arg(long)]
     pub update: bool,
 }
 
-/// What has to be fetched.
+/// What to fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Plan {
     /// Everything.
     Whole,
-    /// What the machine's own clang lacks.
+    /// Only what the machine's own clang lacks.
     Pieces { cpp_headers: bool },
 }
 
@@ -188,7 +188,7 @@ impl Plan {
         }
     }
 
-    /// Download and disk use for the question, before any index is known.
+    /// Approximate download and disk use for the question, before any index is known.
     fn rough_size(&self) -> &'static str {
         match self {
             Self::Whole => "about 95 MB to download, 400 MB on disk",
@@ -210,11 +210,11 @@ impl Plan {
     }
 }
 
-/// Makes sure that there is a toolchain: finds one, or installs one into the user's cache. Prints what was found or done to
-/// standard output; asks before it installs where a person is at the terminal, unless [`Options::yes`].
+/// Makes sure that there is a toolchain: finds one, or installs one into the user's cache. Prints the result
+/// to standard output. On a terminal, asks before it installs, unless [`Options::yes`] is set.
 ///
 /// # Errors
-/// [`Error`] says why there is none. Nothing is installed then, and what was there before still is.
+/// [`Error`] says why there is none. Nothing is installed then, and existing files are unchanged.
 pub fn install(program: &Program, options: Options) -> Result<(), Error> {
     let search = program.search();
     let Some(plan) = plan(&search, options, true)? else { return Ok(()) };
@@ -230,7 +230,7 @@ pub fn install(program: &Program, options: Options) -> Result<(), Error> {
         confirm(options)?;
     }
     let toolchains = Toolchains::lock(&folder)?;
-    // A set-up that held the lock until now may have installed it.
+    // Another set-up that held the lock may have installed it.
     let Some(plan) = self::plan(&search, options, false)? else { return Ok(()) };
     match fetch(&plan, &search, &mirrors, &toolchains, options.dry_run) {
         Err(Error::Incomplete(reason)) if plan != Plan::Whole => {
@@ -267,7 +267,7 @@ fn plan(search: &Search, options: Options, say: bool) -> Result<Option<Plan>, Er
         }
         Found::CompilerOnly => {
             if say {
-                say!("This machine has a clang that would do, but not all that it needs.");
+                say!("This machine has a suitable clang, but lacks other parts.");
             }
             Ok(Some(Plan::Pieces { cpp_headers: !has_entries(Path::new("/usr/include/c++")) }))
         }
@@ -295,8 +295,8 @@ fn announce(plan: &Plan, mirrors: &Mirrors, folder: &Path) {
             );
         }
     }
-    say!("  into   {}, a folder of its own", folder.display());
-    say!("  apt's configuration, the package database and the system's folders stay as they are.");
+    say!("  into   {}, a separate folder", folder.display());
+    say!("  apt's configuration, the package database and the system's folders are not changed.");
 }
 
 fn confirm(options: Options) -> Result<(), Error> {
@@ -304,10 +304,10 @@ fn confirm(options: Options) -> Result<(), Error> {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        say!("No terminal to ask on: going on.");
+        say!("No terminal to ask on: continuing.");
         return Ok(());
     }
-    // Without a line's end, so that the answer stands beside the question.
+    // Without a line break, so that the answer is beside the question.
     let mut out = io::stdout();
     let _ = out.write_all(b"Go on? [Y/n] ").and_then(|()| out.flush());
     let mut answer = String::new();
@@ -319,7 +319,7 @@ fn confirm(options: Options) -> Result<(), Error> {
     }
 }
 
-/// Fetches, unpacks, tries and publishes what is missing.
+/// Fetches, unpacks, tries and publishes the missing parts.
 fn fetch(
     plan: &Plan,
     search: &Search,
@@ -369,7 +369,7 @@ fn fetch(
 
     let manifest = Manifest::new(*plan == Plan::Whole, all.into_iter().map(ManifestPackage::from).collect());
     let steps = progress::spinner("Compiling a probe kernel");
-    // The search that every build makes is what has to find the new parts.
+    // The same search as in every build must find the new parts.
     let environment = Search { prefix: Some(staging.tree().to_owned()), ..search.clone() };
     let search = match plan {
         Plan::Whole => Search {
@@ -396,17 +396,17 @@ fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
     if differences.is_empty() {
         say!("Every package is the one this version was tested with; the probe compiles for three targets.");
     } else {
-        say!("note: not the packages this version was tested with (the probe compiles all the same):");
+        say!("note: not the packages this version was tested with (but the probe compiles):");
         for line in differences {
             say!("  {line}");
         }
     }
     for old in toolchains.superseded() {
-        say!("note: no longer used, can be removed: {}", old.display());
+        say!("note: no longer used and can be removed: {}", old.display());
     }
 }
 
-/// The compiler and what it needs, from the suites of the stable release.
+/// The compiler and its dependencies, from the suites of the stable release.
 fn resolve_base(plan: &Plan, mirrors: &Mirrors, root: PathBuf) -> Result<(PrivateApt, Vec<Resolved>), Error> {
     let apt = PrivateApt::create(root, &apt::own_stanzas(mirrors))?;
     apt.update()?;
@@ -428,7 +428,7 @@ fn resolve_base(plan: &Plan, mirrors: &Mirrors, root: PathBuf) -> Result<(Privat
     Ok((apt, with_suites(files, &candidates)))
 }
 
-/// The ROCm pieces, each from the first suite that has it. A suite's index is fetched only when it is needed.
+/// The ROCm pieces, each from the first suite that has it. A suite's index is fetched only when needed.
 fn resolve_rocm(
     mirrors: &Mirrors,
     state: &Path,
@@ -441,7 +441,8 @@ fn resolve_rocm(
             break;
         }
         tried.push(suite.to_owned());
-        // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to verify.
+        // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to
+        // verify.
         let apt = PrivateApt::create(state.join(suite), &apt::stanza(&mirrors.main, &[suite], Some(false)))?;
         apt.update()?;
         let names: Vec<&str> = wanted.iter().map(|want| want.name).collect();
@@ -476,7 +477,7 @@ fn package_table(packages: &[&Resolved]) -> String {
     table.render()
 }
 
-/// What a person has to provide on a system that nothing can be installed on.
+/// What the user must provide on a system without packages.
 fn requirements(program: &Program) -> String {
     let also: String = program.also_needs.iter().map(|line| format!("\n  - {line}")).collect();
     let doctor = program.command("doctor");

@@ -1,12 +1,14 @@
-//! The library behind `ferrocm setup` and `ferrocm doctor`: finds the device compiler or installs it, and tells what a machine
-//! lacks.
+//! The library behind `ferrocm setup` and `ferrocm doctor`: finds or installs the device compiler, and
+//! reports what a machine lacks.
 //!
-//! [`install`] looks for a complete toolchain as every build does ([`device_compiler::toolchain`]) and, where there is none, fetches
-//! Debian's packages, checks them and unpacks them into the user's cache. It needs no root and changes nothing else on the
-//! machine. [`doctor::report`] makes a table of every tool and library. [`hipcc`] compiles host programs with the toolchain. All are also
-//! commands of this project's `cargo xtask`; texts name the [`Program`] that a person has.
+//! [`install`] looks for a complete toolchain as every build does ([`device_compiler::toolchain`]) and, if
+//! there is none, fetches Debian's packages, verifies them and unpacks them into the user's cache. It needs
+//! no root and changes nothing else on the machine. [`doctor::report`] makes a table of every tool and
+//! library. [`hipcc`] compiles host programs with the toolchain. All are also commands of this project's
+//! `cargo xtask`; messages name the [`Program`] in use.
 //!
-//! It is published because the program `ferrocm` needs it. Its API follows that program and may change with every version.
+//! It is published because the program `ferrocm` needs it. Its API follows that program and may change with
+//! every version.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The private prefix: its manifest, the check that it compiles kernels, and the link to the one in use.
+//! The private prefix: its manifest, the check that it compiles kernels, and the link to the current one.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::{install, run};
 const NEW_LINK: &str = ".current-";
 const MANIFEST: &str = "manifest.json";
 
-/// What a prefix consists of; stored in it as `manifest.json`.
+/// The contents of a prefix; stored in it as `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// Folder name of the prefix.
@@ -30,7 +30,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Names the set by its main versions and a hash over all of it.
+    /// Names the prefix by its main versions and a hash of everything in it.
     pub(crate) fn new(has_compiler: bool, mut packages: Vec<ManifestPackage>) -> Self {
         packages.sort_by(|a, b| a.name.cmp(&b.name));
         let mut hash = Sha256::new();
@@ -59,14 +59,14 @@ impl Manifest {
     }
 }
 
-/// The folder that holds all prefixes, locked against other set-ups for as long as this value lives.
+/// The folder with all prefixes, locked against other set-ups while this value lives.
 #[derive(Debug)]
 pub(crate) struct Toolchains {
     store: Store,
 }
 
 impl Toolchains {
-    /// Takes the lock, waiting for another set-up if there is one, and removes what interrupted runs left.
+    /// Takes the lock, waiting for another set-up if necessary, and removes leftovers of interrupted runs.
     pub(crate) fn lock(folder: &Path) -> Result<Self, Error> {
         let store = Store::lock(folder)?;
         for entry in fs::read_dir(folder).map_err(io_error("read", folder))?.flatten() {
@@ -82,8 +82,8 @@ impl Toolchains {
         Ok(self.store.stage()?)
     }
 
-    /// Moves a finished prefix to its place and points `current` at it. Each step is one rename, so that a reader sees
-    /// the old toolchain or the new one.
+    /// Moves a finished prefix to its place and points `current` at it. Each step is one rename, so a reader
+    /// sees either the old toolchain or the new one.
     pub(crate) fn publish(&self, staging: Staging, manifest: &Manifest) -> Result<PathBuf, Error> {
         manifest.write(staging.tree())?;
         let place = self.store.publish(staging, &manifest.id)?;
@@ -112,7 +112,7 @@ impl Toolchains {
     }
 }
 
-/// Kernels in this file use what goes missing when a piece of the toolchain does.
+/// Kernels in this file use every part of the toolchain.
 const PROBE_SOURCE: &str = include_str!("probe.hip");
 const PROBE_TARGETS: [&str; 3] = ["gfx1030", "gfx1100", "gfx90a"];
 

@@ -2,23 +2,23 @@
 
 use device_compiler::toolchain::Search;
 
-/// The program that a person runs, as texts call it.
+/// The program that the user runs, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What is typed before a subcommand: `ferrocm`.
+    /// The text before a subcommand: `ferrocm`.
     pub name: &'static str,
-    /// What this program needs besides the toolchain on a machine on which nothing can be installed: a line each.
+    /// What this program needs besides the toolchain on a machine without packages, one line each.
     pub also_needs: &'static [&'static str],
 }
 
 impl Program {
-    /// A command of this program, as it is typed.
+    /// A command of this program, as typed.
     #[must_use]
     pub fn command(&self, subcommand: &str) -> String {
         format!("{} {subcommand}", self.name)
     }
 
-    /// Where the environment says that a toolchain is, with messages that name this program.
+    /// The toolchain search of the environment, with messages that name this program.
     #[must_use]
     pub fn search(&self) -> Search {
         Search { setup: Some(self.command("setup")), ..Search::from_env() }

@@ -1,5 +1,5 @@
-//! Bars and spinners on a terminal; lines of text with the time that has passed elsewhere. Both go to standard error: standard output is for
-//! results.
+//! Progress bars and spinners on a terminal; elsewhere, lines of text with the elapsed time. Both go to
+//! standard error: standard output is for results.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Prints a line to standard output. That nobody reads it any more is no reason to stop what it tells of.
+/// Prints a line to standard output. A closed pipe must not interrupt the work.
 pub(crate) fn say_line(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stdout(), "{line}");
 }
@@ -18,12 +18,12 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::progress::say_line(format_args!($($text)*)) };
 }
 
-/// Work that ends sooner is not told of in lines.
+/// Shorter work is not reported in lines.
 const SHORT: Duration = Duration::from_secs(2);
-/// Between two lines.
+/// The time between two lines.
 const BETWEEN: Duration = Duration::from_secs(20);
 
-/// A bar on a terminal; elsewhere a line now and then.
+/// A progress bar on a terminal; elsewhere, a line now and then.
 pub fn bar(length: u64, heading: &'static str, numbers: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
@@ -37,7 +37,7 @@ pub fn bar(length: u64, heading: &'static str, numbers: &str) -> ProgressBar {
     }
 }
 
-/// A spinner on a terminal; elsewhere a line now and then. Its message may be changed.
+/// A spinner on a terminal; elsewhere, a line now and then. Its message may be changed.
 pub fn spinner(heading: impl Into<Cow<'static, str>>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return in_lines(ProgressBar::hidden().with_message(heading));
@@ -51,7 +51,7 @@ pub fn spinner(heading: impl Into<Cow<'static, str>>) -> ProgressBar {
     spinner
 }
 
-/// Has a thread write lines about a bar that nobody sees, until it is finished or dropped.
+/// Starts a thread that writes lines about an invisible bar, until it is finished or dropped.
 fn in_lines(bar: ProgressBar) -> ProgressBar {
     let watched = bar.downgrade();
     std::thread::spawn(move || {
@@ -66,7 +66,7 @@ fn in_lines(bar: ProgressBar) -> ProgressBar {
     bar
 }
 
-/// What a bar says: its message, how far it is, for how long it has been there.
+/// A bar as a line: its message, position and elapsed time.
 fn line(bar: &ProgressBar) -> String {
     let part = match bar.length() {
         Some(length) if length > 0 => format!(" {} %", bar.position().saturating_mul(100) / length),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Why a program did not do its work.
+/// Why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It could not be started.
@@ -19,7 +19,7 @@ pub enum Error {
     /// It ended with a failure.
     #[error("{command} failed ({status}){}", excerpt(output))]
     Failed {
-        /// The command, as a person would type it.
+        /// The command, as typed.
         command: String,
         /// How it ended.
         status: ExitStatus,
@@ -42,7 +42,7 @@ fn excerpt(output: &str) -> String {
     shown.iter().map(|line| format!("\n    {line}")).collect()
 }
 
-/// The first line of a message, cut where a table would become unreadable.
+/// The first line of a message, shortened for tables.
 pub fn headline(message: &str) -> String {
     const LONGEST: usize = 90;
     let line = message.lines().next().unwrap_or_default();
@@ -69,7 +69,7 @@ fn start_error(command: &Command, source: std::io::Error) -> Error {
     Error::Start { program: command.get_program().to_string_lossy().into_owned(), source }
 }
 
-/// Runs to the end with the terminal as it is.
+/// Runs a command to its end, with the terminal's streams.
 pub fn run(command: &mut Command) -> Result<(), Error> {
     let status = command.status().map_err(|source| start_error(command, source))?;
     match status.success() {
@@ -78,7 +78,7 @@ pub fn run(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// Runs to the end and returns what was printed to stdout; stderr goes into the error.
+/// Runs a command to its end and returns its stdout; stderr becomes part of the error.
 pub fn capture(command: &mut Command) -> Result<String, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|source| start_error(command, source))?;
     match output.status.success() {
@@ -91,18 +91,18 @@ pub fn capture(command: &mut Command) -> Result<String, Error> {
     }
 }
 
-/// First line of a program's output, or `None` when it cannot be had.
+/// First line of a program's output, or `None` if the program fails.
 pub fn output_of(program: &str, args: &[&str]) -> Option<String> {
     let text = capture(Command::new(program).args(args)).ok()?;
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// Looks a program up in `PATH`.
+/// Finds a program in `PATH`.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     find_program_in(name, std::env::var_os("PATH").as_deref()?)
 }
 
-/// Looks a program up in a list of folders.
+/// Finds a program in a list of folders.
 pub fn find_program_in(name: &str, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(name)).find(|candidate| is_executable(candidate))
 }

@@ -1,6 +1,6 @@
 //! Plain text tables.
 
-/// How a column is set.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// To the left: text.

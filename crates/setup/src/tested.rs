@@ -1,5 +1,5 @@
-//! The packages that the toolchain was last tested with. Others work as long as the probe compiles; a difference is
-//! worth a note when something behaves oddly later.
+//! The packages that the toolchain was last tested with. Others work as long as the probe compiles, but
+//! differences are noted in case something misbehaves later.
 
 use crate::debian::tested::Tested;
 

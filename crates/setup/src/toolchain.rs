@@ -1,4 +1,4 @@
-//! What `device_compiler` knows about this machine's device toolchain, as programs that set it up need it.
+//! `device_compiler`'s knowledge about this machine's toolchain, for programs that set it up.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use device_compiler::toolchain::{Attempt, NotFound, Search, Toolchain, cache_roo
 #[error("no folder for the cache: set FERROCM_CACHE, XDG_CACHE_HOME or HOME")]
 pub struct CacheError;
 
-/// The folder of everything that is kept between builds.
+/// The cache folder, for everything that is kept between builds.
 ///
 /// # Errors
 /// [`CacheError`] if the environment names none.
@@ -22,25 +22,25 @@ pub fn prefix() -> Option<PathBuf> {
     cache_root().map(|root| root.join("toolchain/current"))
 }
 
-/// What a search for the toolchain came to.
+/// The result of a search for the toolchain.
 #[derive(Debug)]
 pub enum Found {
-    /// All of it.
+    /// A complete toolchain.
     Complete(Box<Toolchain>),
     /// A compiler that lacks headers or device libraries.
     CompilerOnly,
-    /// No compiler that would do.
+    /// No usable compiler.
     Nothing,
-    /// A variable names a part that will not do; nothing that could be installed would be used.
+    /// A variable names an unusable part, so an installation would not be used.
     Bound(NotFound),
 }
 
-/// Looks for a toolchain where the environment says, and tells what kind of gap there is.
+/// Searches for a toolchain according to the environment, and classifies what is missing.
 pub fn find(search: &Search) -> Found {
     match search.find() {
         Ok(toolchain) => Found::Complete(Box::new(toolchain)),
         Err(error) => {
-            // The prefix is what `setup` makes: whether it is worth making is the other places' matter.
+            // `setup` creates the prefix; the other places decide whether it is needed.
             let elsewhere = Search { prefix: None, ..search.clone() }.find();
             let attempts = elsewhere.err().map(|error| error.attempts).unwrap_or_default();
             classify(search, &attempts, error)
@@ -50,7 +50,7 @@ pub fn find(search: &Search) -> Found {
 
 fn classify(search: &Search, attempts: &[Attempt], error: NotFound) -> Found {
     let lacks = |what: &str| attempts.iter().any(|attempt| attempt.what == what);
-    // Parts are looked for only beside a compiler that would do.
+    // Parts are searched only for a usable compiler.
     let usable_compiler = lacks("HIP headers") || lacks("device libraries");
     if search.clang.is_some() && !usable_compiler || search.hip_path.is_some() && lacks("HIP headers") {
         return Found::Bound(error);

@@ -1,4 +1,4 @@
-//! What reads apt's files and answers, with any text and with texts that look right.
+//! The parsers of apt's files and output, with arbitrary and with plausible texts.
 
 use proptest::prelude::*;
 use setup::debian::apt::stanza;
@@ -8,7 +8,7 @@ use setup::debian::sources::{
     SignedBy, Source, debian_mirrors, parse_deb822, parse_list, without_credentials,
 };
 
-/// Lines made of what the formats are made of, and of anything else.
+/// Lines composed of pieces of the formats and of anything else.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("deb"),
@@ -49,7 +49,7 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.into_iter().flat_map(|(piece, gap)| [piece, gap.to_owned()]).collect())
 }
 
-/// What is written for apt must mean what was read, above all who has to have signed.
+/// Sources written for apt must mean what was read, above all the required signer.
 fn written_sources_read_back(sources: &[Source]) -> Result<(), TestCaseError> {
     let Some(mirrors) = debian_mirrors(sources) else { return Ok(()) };
     for mirror in [mirrors.main, mirrors.security] {
@@ -69,7 +69,7 @@ fn written_sources_read_back(sources: &[Source]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A deb822 stanza of a Debian mirror, signed by whom it may be.
+/// A deb822 stanza of a Debian mirror with any valid signer.
 fn mirror_stanza() -> impl Strategy<Value = String> {
     let key_line =
         prop_oneof![Just(" .".to_owned()), " [ \\t]?[-#A-Za-z0-9+/=:]{1,20}[ \\r]?", Just(" ".to_owned())];

@@ -1,22 +1,22 @@
-//! The shared libraries that take the place of AMD's, as packages and `cargo xtask dropin` lay them out in a folder.
+//! The shared libraries that replace AMD's, as packages and `cargo xtask dropin` lay them out in a folder.
 
 use std::path::{Path, PathBuf};
 
 use setup::hipcc::HIP_LIBRARY;
 
-/// A library that takes the place of AMD's.
+/// A library that replaces one of AMD's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Library {
-    /// Its `SONAME`, which is the file's name as well.
+    /// Its `SONAME`, which is also the file's name.
     pub soname: &'static str,
-    /// Where it is inside the folder of all; empty for that folder itself. One folder for all would have HIP find the HSA library and take
-    /// it for AMD's.
+    /// Its place inside the common folder; empty for that folder itself. In a single folder, HIP would find
+    /// the HSA library and take it for AMD's.
     folder: &'static str,
 }
 
 /// HIP over any HSA.
 pub const HIP: Library = Library { soname: HIP_LIBRARY, folder: "" };
-/// HIP's run-time compiler over the device compiler of the machine, for programs on any HIP.
+/// HIP's run-time compiler over this machine's device compiler, for programs on any HIP.
 pub const HIPRTC: Library = Library { soname: "libhiprtc.so.7", folder: "hiprtc" };
 /// rocBLAS on this project's kernels, for programs on any HIP.
 pub const ROCBLAS: Library = Library { soname: "librocblas.so.5", folder: "rocblas" };
@@ -24,43 +24,43 @@ pub const ROCBLAS: Library = Library { soname: "librocblas.so.5", folder: "rocbl
 pub const RCCL: Library = Library { soname: "librccl.so.1", folder: "rccl" };
 /// The virtual GPU's HSA, for AMD's HIP.
 pub const HSA: Library = Library { soname: "libhsa-runtime64.so.1", folder: "hsa" };
-/// What RCCL and rocm-smi ask for the virtual GPUs.
+/// Reports the virtual GPUs to RCCL and rocm-smi.
 pub const ROCM_SMI: Library = Library { soname: "librocm_smi64.so.7", folder: "hsa" };
-/// What the tests of the HSA runtime ask for them.
+/// Reports them to the tests of the HSA runtime.
 pub const AMD_SMI: Library = Library { soname: "libamd_smi.so.26", folder: "hsa" };
-/// What stands for the traces of AMD's driver.
+/// Imitates the files of AMD's driver.
 pub const DRIVER: Library = Library { soname: "libferrocm-driver.so.1", folder: "hsa" };
 
-/// Those for programs on any HIP, and HIP: without what belongs to the virtual GPU alone.
+/// HIP, and the libraries for programs on any HIP: all but those of the virtual GPU.
 pub const FOR_PROGRAMS: [Library; 4] = [HIP, HIPRTC, ROCBLAS, RCCL];
 /// The libraries of the virtual GPU, for AMD's own.
 pub const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 impl Library {
-    /// The folder that it is in, below that of all.
+    /// Its folder, below the common one.
     pub fn folder_in(&self, all: &Path) -> PathBuf {
         if self.folder.is_empty() { all.to_owned() } else { all.join(self.folder) }
     }
 
-    /// The library itself, below the folder of all.
+    /// Its file, below the common folder.
     pub fn file_in(&self, all: &Path) -> PathBuf {
         self.folder_in(all).join(self.soname)
     }
 }
 
-/// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
+/// Which of this project's libraries replace AMD's, in addition to the virtual GPU's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub struct Own {
-    /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's of release 7.2
+    /// Use this project's HIP, libamdhip64.so.7, instead of AMD's of release 7.2
     #[arg(long = "own-hip")]
     pub hip: bool,
-    /// Use this project's rocBLAS, librocblas.so.5, in the place of AMD's of release 7.2
+    /// Use this project's rocBLAS, librocblas.so.5, instead of AMD's of release 7.2
     #[arg(long = "own-blas")]
     pub blas: bool,
-    /// Use this project's RCCL, librccl.so.1, in the place of AMD's of release 7.2
+    /// Use this project's RCCL, librccl.so.1, instead of AMD's of release 7.2
     #[arg(long = "own-rccl")]
     pub rccl: bool,
-    /// Use this project's run-time compiler, libhiprtc.so.7, in the place of AMD's of release 7.2
+    /// Use this project's run-time compiler, libhiprtc.so.7, instead of AMD's of release 7.2
     #[arg(long = "own-hiprtc")]
     pub hiprtc: bool,
 }
@@ -75,12 +75,12 @@ impl Own {
         libraries.into_iter().filter_map(|(library, wanted)| wanted.then_some(library))
     }
 
-    /// Whether those that are this project's in `other` are here, too.
+    /// Whether all of this project's libraries in `other` are also in `self`.
     pub fn has(self, other: Own) -> bool {
         other.libraries().all(|library| self.libraries().any(|own| own == library))
     }
 
-    /// Who a program's HIP is, and which other libraries are this project's.
+    /// Whose HIP a program uses, and which other libraries are this project's.
     pub fn name(self) -> String {
         let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
         let others =
@@ -93,18 +93,18 @@ impl Own {
     }
 }
 
-/// What a program on AMD's libraries loads before them.
+/// Libraries that a program loads before AMD's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct First {
-    /// Folders of libraries, in the order in which they are to be looked at.
+    /// Folders of libraries, in search order.
     pub folders: Vec<PathBuf>,
     /// [`DRIVER`], which is loaded before all others.
     pub driver: PathBuf,
-    /// Further ones that are.
+    /// Further preloaded libraries.
     pub preloaded: Vec<PathBuf>,
 }
 
-/// Why there are no libraries.
+/// Why the libraries are unavailable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -113,16 +113,16 @@ pub enum Error {
     Missing {
         /// The library.
         soname: &'static str,
-        /// Where it is to be.
+        /// Where it should be.
         folder: PathBuf,
     },
 }
 
 impl First {
-    /// The libraries of the virtual GPU and those that take the place of AMD's besides, in the folder of all.
+    /// The libraries of the virtual GPU and the others that replace AMD's, in the common folder.
     ///
     /// # Errors
-    /// One of them is not there.
+    /// A library is missing.
     pub fn in_folder(all: &Path, own: Own) -> Result<First, Error> {
         if let Some(missing) =
             VIRTUAL.into_iter().chain(own.libraries()).find(|library| !library.file_in(all).is_file())

@@ -1,6 +1,6 @@
-//! Puts this project's crates in the place of those through which a Rust program reaches CUDA.
+//! Replaces the crates through which a Rust program uses CUDA by this project's.
 //!
-//! They have the names, versions and APIs of the crates that they stand in for, so that Cargo's `[patch]` is all that it takes.
+//! The stand-ins have the names, versions and APIs of the originals, so Cargo's `[patch]` suffices.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use setup::run;
 use toml_edit::{DocumentMut, InlineTable, Item, Table};
 
-/// The crates that stand in for others: the name of both, and the folder below the workspace.
+/// The stand-in crates: the name, shared with the original, and the folder below the workspace.
 const STAND_INS: [(&str, &str); 3] = [
     ("cudarc", "crates/cudarc-on-hip"),
     ("cudaforge", "crates/cudaforge-on-kernel-build"),
@@ -26,13 +26,13 @@ const PATCH: [&str; 2] = ["patch", "crates-io"];
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";
 
-/// The program that is to be changed.
+/// The program to change.
 #[derive(Debug, Args)]
 pub struct Options {
     /// A package or workspace
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Take the lines out again
+    /// Remove the lines again
     #[arg(long)]
     remove: bool,
 }
@@ -49,7 +49,7 @@ struct Package {
     id: String,
     name: String,
     version: String,
-    /// None for a folder.
+    /// `None` for a folder.
     source: Option<String>,
     #[serde(default)]
     dependencies: Vec<Dependency>,
@@ -61,7 +61,7 @@ struct Dependency {
     req: String,
 }
 
-/// Which package is used by which.
+/// Which package uses which.
 #[derive(Debug, Deserialize)]
 struct Resolve {
     nodes: Vec<Node>,
@@ -84,19 +84,19 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Puts the crates of the workspace `stand_ins`, a checkout of this project, in the place of others, or leaves everything as it was. Returns
-/// what to tell of it.
+/// Replaces the program's crates by those of the workspace `stand_ins`, a checkout of this project, or leaves
+/// everything unchanged. Returns lines to print.
 ///
 /// # Errors
-/// The program depends on none of them, or not on the versions here; a file or Cargo fails. All files are then as they were.
+/// The program depends on none of them or on other versions, a file cannot be accessed, or Cargo fails. All
+/// files are then unchanged.
 pub fn patch(options: &Options, stand_ins: &Path) -> Result<Vec<String>> {
     let root = root(&options.folder)?;
     let before = Before::of(&root)?;
     patched(options, &root, stand_ins).map_err(|error| anyhow!("{error:#}\n{}", before.restore()))
 }
 
-/// The manifest and the lock file of a program, as they were before anything was run: Cargo itself writes a lock file whenever it is asked
-/// about a program.
+/// The original manifest and lock file of a program. Cargo writes a lock file even if it is only queried.
 #[derive(Debug)]
 struct Before {
     /// None if there was no such file.
@@ -116,7 +116,7 @@ impl Before {
         Ok(Self { files: [read(MANIFEST)?, read(LOCK)?] })
     }
 
-    /// Writes both as they were, and says so.
+    /// Restores both files and says so.
     fn restore(&self) -> String {
         let mut failures = Vec::new();
         for (path, before) in &self.files {
@@ -137,7 +137,7 @@ impl Before {
     }
 }
 
-/// The folder of the workspace that a package is in. Unlike `cargo metadata`, this writes no lock file.
+/// The folder of a package's workspace. Unlike `cargo metadata`, this writes no lock file.
 fn root(folder: &Path) -> Result<PathBuf> {
     let mut command = cargo();
     command.args(["locate-project", "--workspace", "--message-format", "plain"]).current_dir(folder);
@@ -157,7 +157,7 @@ fn patched(options: &Options, root: &Path, stand_ins: &Path) -> Result<Vec<Strin
             return Ok(vec![format!("{} stays as it is", manifest.display())]);
         }
         write(&new)?;
-        return Ok(vec![format!("{}: the lines are out again", manifest.display())]);
+        return Ok(vec![format!("{}: the lines are removed", manifest.display())]);
     }
     let names = named(&metadata(root)?);
     if names.is_empty() {
@@ -192,8 +192,8 @@ fn patched(options: &Options, root: &Path, stand_ins: &Path) -> Result<Vec<Strin
                 ));
                 for (other, told) in others.iter().zip(told) {
                     let is_compiled = match is_compiled(root, other)? {
-                        true => "a build that compiles it, as with all features, calls CUDA there",
-                        false => "no features of this program have it compiled",
+                        true => "a build that compiles it, such as one with all features, calls CUDA there",
+                        false => "no feature of this program compiles it",
                     };
                     lines.push(format!("note: {told}: it stays as it is; {is_compiled}"));
                 }
@@ -216,13 +216,14 @@ fn metadata(folder: &Path) -> Result<Metadata> {
     serde_json::from_str(&run::capture(&mut command)?).context("read what `cargo metadata` says")
 }
 
-/// The crates of the program that others stand in for.
+/// The crates of the program that have stand-ins.
 fn named(metadata: &Metadata) -> BTreeSet<&'static str> {
     let is_there = |name: &&str| metadata.packages.iter().any(|package| package.name == *name);
     STAND_INS.map(|(name, _)| name).into_iter().filter(is_there).collect()
 }
 
-/// Has the lock file take the stand-ins: a patch does not apply to another version of the same API that it has. Versions of other APIs stay.
+/// Makes the lock file use the stand-ins: a patch does not apply if the file has another version of the same
+/// API. Versions of other APIs stay.
 fn update(root: &Path, names: &BTreeSet<&str>, stand_ins: &Path) -> Result<()> {
     let lock = root.join(LOCK);
     let text = fs::read_to_string(&lock).with_context(|| format!("read {}", lock.display()))?;
@@ -242,7 +243,7 @@ fn update(root: &Path, names: &BTreeSet<&str>, stand_ins: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What versions with the same API have in common, as Cargo sees it: the numbers up to the first that is not 0.
+/// The part of a version that identifies its API to Cargo: the numbers up to the first that is not 0.
 fn api(version: &str) -> &str {
     let end = version.find(|digit| !['0', '.'].contains(&digit)).unwrap_or(0);
     let rest = &version[end..];
@@ -260,12 +261,12 @@ fn version(name: &str, stand_ins: &Path) -> Result<String> {
     version.map(str::to_owned).with_context(|| format!("{} has no version", manifest.display()))
 }
 
-/// A version of a crate that comes from elsewhere than this workspace.
+/// A version of a crate from outside this workspace.
 #[derive(Debug, PartialEq, Eq)]
 struct Other {
     name: String,
     version: String,
-    /// The packages that use it, with what they ask for.
+    /// The packages that use it, with their requirements.
     users: Vec<String>,
 }
 
@@ -275,7 +276,7 @@ impl fmt::Display for Other {
     }
 }
 
-/// The versions of a crate that still come from elsewhere.
+/// The versions of a crate that still come from outside.
 fn elsewhere(metadata: &Metadata, name: &str) -> Vec<Other> {
     let others = metadata.packages.iter().filter(|package| package.name == name && package.source.is_some());
     let other = |package: &Package| {
@@ -290,15 +291,15 @@ fn elsewhere(metadata: &Metadata, name: &str) -> Vec<Other> {
                 asked.map(|dependency| format!("{} {} ({})", user.name, user.version, dependency.req)),
             );
         }
-        // The same requirement may stand there for several platforms.
+        // The same requirement may appear for several platforms.
         users.dedup();
         Other { name: package.name.clone(), version: package.version.clone(), users }
     };
     others.map(other).collect()
 }
 
-/// Whether a build of the program with all features compiles a version. The lock file also has what no features ask for, such as the
-/// dependencies of an optional one that is named with a question mark.
+/// Whether a build of the program with all features compiles a version. The lock file also lists crates that
+/// no feature enables, such as the optional dependencies named with a question mark.
 fn is_compiled(root: &Path, other: &Other) -> Result<bool> {
     let mut tree = cargo();
     tree.args(["tree", "--quiet", "--workspace", "--all-features", "--depth", "0", "--invert"]);
@@ -306,10 +307,10 @@ fn is_compiled(root: &Path, other: &Other) -> Result<bool> {
     Ok(!run::capture(&mut tree)?.trim().is_empty())
 }
 
-/// The text of a manifest with a line for each of these crates, which are in a workspace.
+/// The text of a manifest with a line for each of these crates of a workspace.
 ///
 /// # Errors
-/// It cannot be read, or has another patch of one of them.
+/// The manifest cannot be read, or it already patches one of them differently.
 pub fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<String> {
     let mut document: DocumentMut = text.parse().context("read the manifest")?;
     let table = table(&mut document)?;
@@ -328,7 +329,7 @@ pub fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<Stri
     Ok(document.to_string())
 }
 
-/// The manifest without them.
+/// The manifest without these lines.
 fn without(text: &str) -> Result<String> {
     let mut document: DocumentMut = text.parse().context("read the manifest")?;
     let patches = table(&mut document)?;
@@ -359,7 +360,7 @@ fn table(document: &mut DocumentMut) -> Result<&mut Table> {
     let table =
         all.and_then(|all| all.entry(registry).or_insert_with(|| Item::Table(Table::new())).as_table_mut());
     table.with_context(|| {
-        format!("`{patch}.{registry}` is no table of the manifest; write it as [{patch}.{registry}]")
+        format!("`{patch}.{registry}` is not a table of the manifest; write it as [{patch}.{registry}]")
     })
 }
 
@@ -458,8 +459,8 @@ mod tests {
     }
 
     impl Trees {
-        /// `packages` are those of the registry: name, version, and lines of `[dependencies]` or `[features]`. The program has the lines
-        /// `program` after its name.
+        /// `packages` are those of the registry: name, version, and lines of `[dependencies]` or
+        /// `[features]`. The program has the lines `program` after its name.
         fn new(packages: &[(&str, &str, &str)], program: &str) -> Self {
             let trees = Self { folder: tempfile::tempdir().unwrap() };
             for (name, version, lines) in packages {
@@ -498,7 +499,7 @@ mod tests {
             [MANIFEST, LOCK].map(|name| fs::read(self.program().join(name)).ok())
         }
 
-        /// What is told, or the error.
+        /// The printed lines, or the error.
         fn patch(&self) -> Result<String, String> {
             let options = Options { folder: self.program(), remove: false };
             let stand_ins = self.folder.path().join("workspace");
@@ -551,11 +552,8 @@ mod tests {
         let ours = (stand_in("cudarc"), false);
         assert_eq!(trees.locked(), [from_registry("0.17.8"), ours.clone()], "{told}");
         let note = "note: cudarc 0.17.8 is what ug 0.5.0 (^0.17) asks for, and the version here is";
-        assert!(
-            told.contains(note) && told.contains("no features of this program have it compiled"),
-            "{told}"
-        );
-        // Once more: nothing changes, and the same is told.
+        assert!(told.contains(note) && told.contains("no feature of this program compiles it"), "{told}");
+        // A second time: nothing changes, and the output is the same.
         let files = trees.files();
         assert_eq!(trees.patch(), Ok(told));
         assert_eq!(trees.files(), files);
@@ -586,7 +584,7 @@ mod tests {
                 let trees = Trees::new(&old, &program);
                 trees.package("mine", "cudarc", "0.17.9", "[workspace]\n");
                 if has_lock {
-                    // Not as Cargo would write it.
+                    // Not in Cargo's own format.
                     trees.write(
                         "program/Cargo.lock",
                         "# By hand.\nversion = 3\n\n[[package]]\nname = \"program\"\nversion = \"0.9.0\"\n",

@@ -1,5 +1,5 @@
-//! AMD's own ROCm libraries on a machine that has none, over virtual GPUs: which releases there are and where Debian has them, their trees of
-//! packages, and the programs that run in them.
+//! AMD's own ROCm libraries on a machine that has none, over virtual GPUs: which releases there are and where
+//! Debian has them, their trees of packages, and the programs that run in them.
 
 pub mod additions;
 pub mod program;
@@ -92,7 +92,7 @@ pub static RELEASES: [Release; 4] = [
         name: "7.2",
         suite: Suite::Other("experimental"),
         headers: &[
-            // Its tables say which CUDA name each HIP function answers to.
+            // Its tables map each HIP function to its CUDA name.
             (
                 "hipify-perl",
                 "7.2.4+dfsg-1~exp1",
@@ -138,13 +138,14 @@ impl Release {
     pub fn source(&self, mirrors: &Mirrors) -> String {
         match self.suite {
             Suite::Machine => apt::own_stanzas(mirrors),
-            // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to verify.
+            // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to
+            // verify.
             Suite::Other(suite) => apt::stanza(&mirrors.main, &[suite], Some(false)),
         }
     }
 }
 
-/// What the tests of sysroots have in common.
+/// Shared by the tests of sysroots.
 #[cfg(test)]
 mod fixtures {
     use setup::debian::package::ManifestPackage;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use bitflags::{Bits, Flags};
 
-/// Writes the names of the flags that are set, `A | B`, then bits without a name in hexadecimal; for no bit at all, the
-/// name of the constant that is zero, or else `type_name(0)`.
+/// Writes the names of the flags that are set, `A | B`, then bits without a name in hexadecimal; for no bit
+/// at all, the name of the constant that is zero, or else `type_name(0)`.
 ///
 /// # Errors
 /// Those of the formatter.

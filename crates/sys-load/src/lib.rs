@@ -1,8 +1,9 @@
-//! Finds and opens a vendor's shared library at run time, remembers every attempt, and makes its functions a table.
+//! Finds and opens a vendor's shared library at run time, records every attempt, and fills a table with its
+//! functions.
 //!
-//! A `-sys` crate describes its library with [`table_api!`], which gives it a `Table` with `load`, `has` and the rest,
-//! and a `Builder` for implementations inside the process. Underneath, [`Library::find`] looks for what a [`Search`]
-//! describes, in this order:
+//! A `-sys` crate describes its library with [`table_api!`], which gives it a `Table` with `load`, `has` and
+//! the rest, and a `Builder` for implementations inside the process. Underneath, [`Library::find`] looks for
+//! what a [`Search`] describes, in this order:
 //!
 //! 1. the file that the library's own variable names, and nothing else if the variable is set;
 //! 2. a library that is already in the process, under one of its names or as a file called `lib<name>.so*`;
@@ -13,8 +14,8 @@
 //! 7. Python packages with ROCm in them: those of `PYTHONPATH`, of the active environment (`VIRTUAL_ENV`,
 //!    `CONDA_PREFIX`), of the user, of the machine; newest Python first.
 //!
-//! A library once opened stays in the process: its functions may be called by threads and exit handlers that nobody can
-//! wait for. Nothing here panics or ends the process, whatever the environment and the files are.
+//! An opened library stays in the process, because threads and exit handlers may call its functions at any
+//! time. Nothing here panics or ends the process, whatever the environment and the files contain.
 #![warn(missing_docs)]
 
 use std::ffi::CStr;
@@ -39,16 +40,16 @@ pub use version::{Ask, ParseVersionError, Version, Versioning};
 /// What to look for.
 #[derive(Debug, Clone, Copy)]
 pub struct Search {
-    /// What people call the library, as in "the HIP runtime".
+    /// The library's common name, as in "the HIP runtime".
     pub what: &'static str,
     /// Environment variable that names the one file to use instead of searching.
     pub variable: &'static str,
-    /// File names, in the order to try at each place: newest version first, other libraries that hold the same
-    /// functions last.
+    /// File names, in the order to try at each place: newest version first, other libraries that hold the
+    /// same functions last.
     pub names: &'static [&'static str],
     /// A symbol that every version has; a file without it is some other library.
     pub required: &'static CStr,
-    /// Where its version is to be had.
+    /// How to find its version.
     pub versioning: Versioning,
 }
 
@@ -60,9 +61,9 @@ pub enum Source {
     Caller,
     /// This environment variable named it.
     Variable(&'static str),
-    /// It is in the process already.
+    /// The library was already in the process.
     Process,
-    /// It is in the folder of another ROCm library that is in the process.
+    /// The library is in the folder of another ROCm library of the process.
     Beside,
     /// The system's loader looked for the name.
     Loader,
@@ -86,12 +87,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// One place that was tried, and why it did not serve.
+/// One place that was tried, and why it was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The file name or path; of a folder with nothing in it, the folder.
+    /// The file name or path; for a folder without a candidate, the folder.
     pub place: String,
-    /// How it came to be tried.
+    /// Why it was tried.
     pub source: Source,
     /// The reason it was passed over.
     pub reason: String,

@@ -10,11 +10,11 @@ use crate::places::Places;
 use crate::version::{Version, Versioning};
 use crate::{Attempt, LoadError, Search, Source, process};
 
-/// ROCm's libraries without their versions. Where one of them was loaded from, the others of the same release are.
+/// ROCm's libraries without their versions. The libraries of one release are in the same folder.
 const ROCM: [&str; 6] =
     ["libamdhip64", "libhsa-runtime64", "libhiprtc", "librocblas", "librccl", "libamd_comgr"];
 
-/// An open library, which stays open.
+/// An open library, never closed.
 #[derive(Debug)]
 pub struct Library {
     handle: ManuallyDrop<libloading::Library>,
@@ -25,27 +25,29 @@ pub struct Library {
 }
 
 impl Library {
-    /// Finds the library in the environment of this process; [`the crate`](crate) says in which order it looks.
+    /// Finds the library in the environment of this process, in the order that [`the crate`](crate)
+    /// documents.
     ///
     /// # Errors
     /// [`LoadError`] lists every place that was tried.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers, and a search may ask it for its version: `search` must describe a library whose
-    /// initialisers may run in any process, by the names that it has in the places looked at, and a way to ask that keeps to
-    /// the library's own headers. [`Functions::SEARCH`](crate::Functions::SEARCH) does.
+    /// Opening a library runs its initialisers, and a search may ask it for its version. `search` must
+    /// describe a library whose initialisers may run in any process, its names in the searched places, and a
+    /// way to ask that matches the library's own headers. [`Functions::SEARCH`](crate::Functions::SEARCH)
+    /// does.
     pub unsafe fn find(search: &Search) -> Result<Library, LoadError> {
         Hunt::new(search, &Places::of_process()).run()
     }
 
-    /// As [`Library::find`], in an environment of the caller's making.
+    /// Like [`Library::find`], in an environment that the caller provides.
     ///
     /// # Errors
     /// [`LoadError`] lists every place that was tried.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers; what has the right file name in `places` must be the library that
-    /// `search` describes.
+    /// Opening a library runs its initialisers. Every file in `places` with the right name must be the
+    /// library that `search` describes.
     pub unsafe fn find_in(search: &Search, places: &Places) -> Result<Library, LoadError> {
         Hunt::new(search, places).run()
     }
@@ -62,19 +64,19 @@ impl Library {
         Hunt::new(search, &places).only(path, Source::Caller)
     }
 
-    /// The address of a symbol, if the library or one that it needs has it.
+    /// The address of a symbol, if the library or one of its dependencies has it.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the pointer is only copied, as an address; what it points to is for the caller to know.
         let symbol = unsafe { self.handle.get::<*mut c_void>(name.to_bytes_with_nul()) }.ok()?;
         NonNull::new(*symbol)
     }
 
-    /// The library's file, with symbolic links followed where that is possible.
+    /// The library's file, with symbolic links resolved if possible.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The library's version, if its file's name or the library itself tells.
+    /// The library's version, if its file name or the library itself tells it.
     pub fn version(&self) -> Option<Version> {
         self.version
     }
@@ -84,7 +86,7 @@ impl Library {
         self.source
     }
 
-    /// The places that were tried before, in order.
+    /// The places that were tried before it, in order.
     pub fn passed_over(&self) -> &[Attempt] {
         &self.passed_over
     }
@@ -95,9 +97,9 @@ struct Hunt<'a> {
     search: &'a Search,
     places: &'a Places,
     attempts: Vec<Attempt>,
-    /// Folders that were looked into, links followed: many places are links to one.
+    /// Folders that were searched, links resolved: many places are links to the same folder.
     seen: BTreeSet<PathBuf>,
-    /// Libraries of the process that are not the one: each is there under several names.
+    /// Libraries of the process that were rejected: each appears under several names.
     refused: BTreeSet<Identity>,
 }
 
@@ -158,7 +160,7 @@ impl<'a> Hunt<'a> {
         None
     }
 
-    /// The library if it is in the process: under one of its names, or as a file whose name has the same stem.
+    /// The library, if the process has it under one of its names or as a file with the same stem.
     fn loaded(&mut self) -> Option<Library> {
         let before = self.attempts.len();
         for name in self.search.names {
@@ -181,7 +183,7 @@ impl<'a> Hunt<'a> {
         None
     }
 
-    /// The first of the names that a folder has and that serves.
+    /// The first usable file in a folder, by the order of the names.
     fn folder(&mut self, folder: &Path, source: Source) -> Option<Library> {
         if !self.seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.to_owned())) {
             return None;
@@ -207,8 +209,8 @@ impl<'a> Hunt<'a> {
         None
     }
 
-    /// Opens a library and sees whether it is the right one. What is only asked for in the process leaves no trace if
-    /// it is not there.
+    /// Opens a library and checks that it is the right one. A lookup in the process records no attempt if the
+    /// library is not loaded.
     fn open(&mut self, path: &Path, source: Source, only_if_loaded: bool) -> Option<Library> {
         let (handle, identity) = match open_handle(path, only_if_loaded) {
             Ok(opened) => opened,
@@ -236,7 +238,7 @@ impl<'a> Hunt<'a> {
 
     fn passed(&mut self, place: &Path, source: Source, reason: String) {
         let place = place.to_string_lossy().into_owned();
-        // The loader starts its messages with the file's name.
+        // The loader's messages start with the file's name.
         let reason = reason
             .strip_prefix(&place)
             .and_then(|rest| rest.strip_prefix(": "))
@@ -276,10 +278,10 @@ fn version_of(library: &Library, versioning: Versioning) -> Option<Version> {
     }
 }
 
-/// What tells one open library from another.
+/// Distinguishes open libraries.
 type Identity = usize;
 
-/// Opens a library, which is never closed.
+/// Opens a library and never closes it.
 #[cfg(unix)]
 fn open_handle(
     path: &Path,
@@ -287,7 +289,8 @@ fn open_handle(
 ) -> Result<(ManuallyDrop<libloading::Library>, Identity), String> {
     use libloading::os::unix;
     let flags = unix::RTLD_NOW | unix::RTLD_LOCAL | if only_if_loaded { libc::RTLD_NOLOAD } else { 0 };
-    // SAFETY: the callers of `Library::find`, `Library::find_in` and `Library::open` vouch for what is opened.
+    // SAFETY: the callers of `Library::find`, `Library::find_in` and `Library::open` vouch for what is
+    // opened.
     let library = unsafe { unix::Library::open(Some(path), flags) }.map_err(|error| reason(&error))?;
     let raw = library.into_raw();
     // SAFETY: the handle was taken out of the library one line above.
@@ -295,7 +298,7 @@ fn open_handle(
     Ok((ManuallyDrop::new(library.into()), raw.addr()))
 }
 
-/// Opens a library, which is never closed.
+/// Opens a library and never closes it.
 #[cfg(windows)]
 fn open_handle(
     path: &Path,
@@ -319,7 +322,7 @@ fn open_handle(_: &Path, _: bool) -> Result<(ManuallyDrop<libloading::Library>, 
     Err("this system has no shared libraries".to_owned())
 }
 
-/// What the loader itself said.
+/// The loader's own message.
 fn reason(error: &libloading::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => source.to_string(),
@@ -338,7 +341,8 @@ fn file_of(address: NonNull<c_void>) -> Option<PathBuf> {
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: dladdr succeeded, so dli_fname is a NUL-terminated string that lives as long as the library, forever.
+    // SAFETY: dladdr succeeded, so dli_fname is a NUL-terminated string that lives as long as the library,
+    // forever.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
 }

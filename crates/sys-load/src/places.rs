@@ -1,4 +1,4 @@
-//! Where libraries are looked for: environment variables, ROCm installations, Python wheels.
+//! The places to search for libraries: environment variables, ROCm installations, Python wheels.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Source, version};
 
-/// The environment that a search looks at: variables, and the folder that `/opt` and `/usr/local` are in.
+/// The environment of a search: variables, and the folder that contains `/opt` and `/usr/local`.
 ///
 /// [`Places::of_process`] is the real one; [`Places::within`] makes others, for tests and for sysroots.
 #[derive(Debug, Clone)]
@@ -17,17 +17,18 @@ pub struct Places {
 }
 
 impl Places {
-    /// The variables of this process and the file system as it is.
+    /// The variables of this process and the real file system.
     pub fn of_process() -> Places {
         Places { variables: None, root: PathBuf::from("/") }
     }
 
-    /// No variables, and `/opt` and `/usr/local` are taken to be inside `root`.
+    /// No variables; `/opt` and `/usr/local` are taken inside `root`.
     pub fn within(root: impl Into<PathBuf>) -> Places {
         Places { variables: Some(BTreeMap::new()), root: root.into() }
     }
 
-    /// Sets a variable; on [`Places::of_process`] it makes all others unset. The process keeps its own.
+    /// Sets a variable. On [`Places::of_process`], all others become unset. The process's own variables do
+    /// not change.
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Places {
         self.variables.get_or_insert_default().insert(name.to_owned(), value.into());
         self
@@ -42,8 +43,8 @@ impl Places {
         value.filter(|value| !value.is_empty())
     }
 
-    /// The library folders of ROCm installations, in the order to try: of the trees that `ROCM_PATH` and `HIP_PATH`
-    /// name, of `/opt/rocm`, which is the machine's own choice where several are installed, and of all others under
+    /// The library folders of ROCm installations, in the order to try: those of `ROCM_PATH` and `HIP_PATH`,
+    /// of `/opt/rocm`, which is the machine's choice if several are installed, and of all others under
     /// `/opt`, newest first.
     pub(crate) fn installations(&self) -> Vec<(PathBuf, Source)> {
         let mut folders = Vec::new();
@@ -68,8 +69,8 @@ impl Places {
         folders
     }
 
-    /// The library folders of Python packages that carry ROCm, in the order to try, and the folders of packages that
-    /// have none of them, with what is wrong.
+    /// The library folders of Python packages that contain ROCm, in the order to try, and package folders
+    /// without any, with the reason.
     pub(crate) fn wheels(&self) -> Vec<(PathBuf, Source, Option<String>)> {
         let target = self.variable("ROCM_SDK_TARGET_FAMILY").map(|target| {
             // A package's folder is its name with underscores.
@@ -99,8 +100,9 @@ impl Places {
         found
     }
 
-    /// The folders that Python packages are installed in, with what named each, in Python's own order: `PYTHONPATH`,
-    /// the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the machine's.
+    /// The folders that Python packages are installed in, each with its origin, in Python's own order:
+    /// `PYTHONPATH`, the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the
+    /// machine's.
     fn python_sites(&self) -> Vec<(PathBuf, &'static str)> {
         let mut sites: Vec<(PathBuf, &'static str)> = Vec::new();
         if let Some(paths) = self.variable("PYTHONPATH") {
@@ -114,7 +116,7 @@ impl Places {
             if let Some(prefix) = self.variable(variable) {
                 let mut of_prefix = sites_of(Path::new(&prefix));
                 if of_prefix.is_empty() {
-                    // What was looked for, so that the error can say that it is not there.
+                    // The searched folder, so that the error can report it as missing.
                     of_prefix.push(Path::new(&prefix).join("lib/python3*/site-packages"));
                 }
                 sites.extend(of_prefix.into_iter().map(|site| (site, variable)));
@@ -134,7 +136,7 @@ impl Places {
     }
 }
 
-/// Where the libraries of an installation are: `bin` on Windows, else the three usual folders.
+/// The library folders of an installation: `bin` on Windows, else the three usual ones.
 fn library_folders(root: &Path) -> Vec<PathBuf> {
     if cfg!(windows) {
         return vec![root.join("bin")];
@@ -142,7 +144,7 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     let lib = root.join("lib");
     let multiarch = lib.join(multiarch_folder());
     let mut folders = vec![lib];
-    // Most trees have the first only; the error stays short without those that do not exist.
+    // Most trees have only the first; leaving out missing ones keeps the error short.
     folders.extend([root.join("lib64"), multiarch].into_iter().filter(|folder| folder.is_dir()));
     folders
 }
@@ -176,7 +178,7 @@ fn packages(site: &Path, package: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The entries of a folder whose names start so; none if it cannot be read.
+/// The entries of a folder whose names have this prefix; empty if the folder cannot be read.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
     read.map(|entry| entry.path()).filter(|path| name_of(path).starts_with(prefix)).collect()

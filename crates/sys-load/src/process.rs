@@ -1,16 +1,17 @@
-//! What is loaded in this process.
+//! The libraries loaded in this process.
 
 use std::path::{Path, PathBuf};
 
-/// The files of the shared objects in this process, as the loader was told them.
+/// The files of the shared objects in this process, by the names that the loader was given.
 #[cfg(target_os = "linux")]
 pub(crate) fn objects() -> Vec<PathBuf> {
     use std::ffi::{CStr, OsStr, c_int, c_void};
     use std::os::unix::ffi::OsStrExt;
 
-    /// The loader holds a lock while it calls this, so it only copies; nothing in it unwinds.
+    /// The loader holds a lock while it calls this, so it only copies. It cannot unwind.
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, paths: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a valid structure, whose name is null or a string that lives through the call.
+        // SAFETY: the loader passes a valid structure, whose name is null or a string that lives through the
+        // call.
         let name = unsafe { (*info).dlpi_name };
         if !name.is_null() {
             // SAFETY: as above.
@@ -30,13 +31,13 @@ pub(crate) fn objects() -> Vec<PathBuf> {
     paths
 }
 
-/// Not asked on this system.
+/// Not supported on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn objects() -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// Whether the file is a library with this stem, also one that was opened through a link with another name.
+/// Whether the file is a library with this stem, even if it was opened through a link with another name.
 pub(crate) fn is_library(file: &Path, stem: &str) -> bool {
     let named = |file: &Path| {
         file.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_library_name(name, stem))
@@ -44,8 +45,8 @@ pub(crate) fn is_library(file: &Path, stem: &str) -> bool {
     named(file) || file.canonicalize().is_ok_and(|target| named(&target))
 }
 
-/// Whether the name of a file is that of a library with this stem (`libamdhip64`), whatever its version, also if it
-/// carries the checksum that wheel-repairing tools put there.
+/// Whether a file name is that of a library with this stem (`libamdhip64`), in any version, with or without
+/// the checksum that wheel-repairing tools insert.
 ///
 /// ```
 /// use sys_load::is_library_name;
@@ -66,7 +67,7 @@ pub fn is_library_name(name: &str, stem: &str) -> bool {
     rest == ".so" || rest.starts_with(".so.")
 }
 
-/// What stands before `.so` in the name of a library.
+/// The part of a library's name before `.so`.
 pub(crate) fn stem(name: &str) -> &str {
     name.split_once(".so").map_or(name, |(stem, _)| stem)
 }

@@ -1,4 +1,4 @@
-//! Tables of function pointers: which symbols they have, how they are filled from a library.
+//! Tables of function pointers: their symbols, and how a library fills them.
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::{Attempt, Library, LoadError, Search, Source, Version};
 
-/// A symbol of a table and where in the table its pointer is.
+/// A symbol of a table, and the position of its pointer.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbol {
     /// The C name.
@@ -19,12 +19,13 @@ pub struct Symbol {
     pub versions: u8,
 }
 
-/// A struct of function pointers for the functions of one library; [`table_api!`](crate::table_api) implements it.
+/// A struct of function pointers for the functions of one library; [`table_api!`](crate::table_api)
+/// implements it.
 ///
 /// # Safety
-/// Each of [`Functions::symbols`] must have the offset of a field of `Self` that is a function pointer of the C
-/// function's type, and no two the same. The symbols are sorted by name. [`Functions::SEARCH`] must describe the library whose
-/// functions these are, as [`Library::find`] wants it.
+/// Each of [`Functions::symbols`] must have the offset of a different field of `Self`, which is a function
+/// pointer of the C function's type. The symbols are sorted by name. [`Functions::SEARCH`] must describe the
+/// library of these functions, as [`Library::find`] requires.
 pub unsafe trait Functions: Sized + Sync + 'static {
     /// How the library is found.
     const SEARCH: Search;
@@ -38,20 +39,20 @@ pub unsafe trait Functions: Sized + Sync + 'static {
     /// A new table of stubs.
     ///
     /// # Safety
-    /// Safe code calls the functions of a shared table and trusts what they return: what is written into this one must keep the
-    /// contract of the vendor's functions before it is shared.
+    /// Safe code calls the functions of a shared table and trusts their results. Before the table is shared,
+    /// every function written into it must keep the contract of the vendor's function.
     unsafe fn stubs() -> Self;
-    /// What is known of where the functions come from.
+    /// Where the functions come from, as far as known.
     fn origin(&self) -> &Origin;
-    /// As [`Functions::origin`], to write it.
+    /// Like [`Functions::origin`], mutable.
     fn origin_mut(&mut self) -> &mut Origin;
 
-    /// Puts functions of the project's own where the loaded version of the library has another function, or none:
-    /// called once, when the library's own have been written into the table.
+    /// Replaces functions that the loaded version of the library lacks or has in another form by the
+    /// project's own. It is called once, after the library's functions have been written into the table.
     ///
-    /// A function that is made to work is assigned; one that must not be called (it would take other arguments) gets
-    /// the stub back: `table.f = Table::unsupported().f`. Either way `has` tells the truth, because it goes by whether
-    /// a pointer is the stub's.
+    /// Assign a function to make it work. Restore the stub of one that must not be called because it takes
+    /// other arguments: `table.f = Table::unsupported().f`. `has` stays correct in both cases, because it
+    /// compares the pointer with the stub's.
     fn bridge(table: &mut Self, library: &Library);
 }
 
@@ -71,25 +72,26 @@ fn slot<T: Functions>(table: &T, symbol: &Symbol) -> *const c_void {
 /// # Safety
 /// `address` must be that of a function of the field's type, for as long as the process lives.
 unsafe fn set_slot<T: Functions>(table: &mut T, symbol: &Symbol, address: NonNull<c_void>) {
-    // SAFETY: `Functions` promises that a function pointer is at the offset, the caller that this is one of its type;
-    // `table` is borrowed exclusively.
+    // SAFETY: `Functions` promises that a function pointer is at the offset, the caller that this is one of
+    // its type; `table` is borrowed exclusively.
     unsafe { (&raw mut *table).byte_add(symbol.offset).cast::<NonNull<c_void>>().write(address) };
 }
 
-/// The table of the functions that `lookup` has, bridged by `bridge`, with what of it is real.
+/// The table of the functions that `lookup` returns, bridged by `bridge`, with the set of real ones.
 ///
 /// # Safety
-/// What `lookup` returns must be a function of the C type of that name, for as long as the process lives.
+/// `lookup` must return functions with the C type of that name, valid for as long as the process lives.
 unsafe fn fill<T: Functions>(
     lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>,
     bridge: impl FnOnce(&mut T),
 ) -> Box<T> {
-    // SAFETY: only stubs, functions that the caller vouches for, and those of the trusted `Functions::bridge` get into it.
+    // SAFETY: only stubs, functions that the caller vouches for, and those of the trusted `Functions::bridge`
+    // get into it.
     let mut table = Box::new(unsafe { T::stubs() });
     let stubs = T::unsupported();
     for symbol in T::symbols() {
-        // Not the stubs that the table was made with: a function may have several addresses, and a later comparison
-        // has to recognise these.
+        // Not the stubs that the table was created with: a function may have several addresses, and later
+        // comparisons must recognise these.
         let address = lookup(symbol.name).or_else(|| NonNull::new(slot(stubs, symbol).cast_mut()));
         if let Some(address) = address {
             // SAFETY: the caller vouches for what was looked up; the stub is one of the field's type.
@@ -107,12 +109,13 @@ unsafe fn fill<T: Functions>(
     table
 }
 
-/// The table of a library that was opened, which lives as long as the process.
+/// The table of an open library. It lives as long as the process.
 ///
 /// # Safety
 /// The library must be the one that `T::SEARCH` describes.
 pub unsafe fn of_library<T: Functions>(library: &Library) -> &'static T {
-    // SAFETY: the library is the one that `T::SEARCH` describes, so its functions have the C types of `T`'s headers.
+    // SAFETY: the library is the one that `T::SEARCH` describes, so its functions have the C types of `T`'s
+    // headers.
     let mut table: Box<T> = unsafe { fill(|name| library.symbol(name), |table| T::bridge(table, library)) };
     let origin = table.origin_mut();
     origin.path = Some(library.path().to_owned());
@@ -136,7 +139,7 @@ pub unsafe fn load_from<T: Functions>(path: &Path) -> Result<&'static T, LoadErr
     Ok(unsafe { of_library(&library) })
 }
 
-/// The one table of a process for a library that was searched for.
+/// The process's only table of a library, filled on first use.
 #[derive(Debug)]
 pub struct Loaded<T: 'static> {
     table: OnceLock<&'static T>,
@@ -150,10 +153,12 @@ impl<T: 'static> Loaded<T> {
         Loaded { table: OnceLock::new(), loading: Mutex::new(()) }
     }
 
-    /// The table; the first call that succeeds finds and opens the library, all later ones return the same table.
+    /// The table. The first successful call finds and opens the library; all later ones return the same
+    /// table.
     ///
     /// # Errors
-    /// [`LoadError`] lists every place that was tried. It is not remembered: the next call looks again.
+    /// [`LoadError`] lists every place that was tried. Failures are not remembered: the next call searches
+    /// again.
     pub fn get_or_load(&self) -> Result<&'static T, LoadError>
     where
         T: Functions,
@@ -162,12 +167,12 @@ impl<T: 'static> Loaded<T> {
             return Ok(table);
         }
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have loaded it meanwhile.
+        // Another thread may have loaded it in the meantime.
         if let Some(table) = self.table.get() {
             return Ok(table);
         }
-        // SAFETY: `Functions` promises that the search describes the library whose functions `T` has, so that it may be opened,
-        // and that what is found has them. Where nothing is found, nothing is called.
+        // SAFETY: `Functions` promises that the search describes the library whose functions `T` has, so that
+        // it may be opened, and that what is found has them. Where nothing is found, nothing is called.
         let table = unsafe { of_library(&Library::find(&T::SEARCH)?) };
         Ok(self.table.get_or_init(|| table))
     }
@@ -176,14 +181,14 @@ impl<T: 'static> Loaded<T> {
 /// Whether a table has a symbol, and which versions of the library do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Availability {
-    /// Whether the table's function is a real one and no stub.
+    /// Whether the table's function is real, not a stub.
     pub provided: bool,
     known: &'static [&'static str],
     versions: u8,
 }
 
 impl Availability {
-    /// Of a symbol in a table; `None` if the headers do not have the symbol.
+    /// The availability of a symbol in a table; `None` if the headers lack the symbol.
     pub fn of<T: Functions>(table: &T, name: &str) -> Option<Availability> {
         let index = index_of(T::symbols(), name)?;
         let versions = T::symbols().get(index)?.versions;
@@ -248,7 +253,7 @@ pub struct Origin {
     pub provided: Set,
     /// The library's file, if it is one.
     pub path: Option<PathBuf>,
-    /// The library's version, if it is a file and tells.
+    /// The library's version, if it is a file and tells its version.
     pub version: Option<Version>,
     /// How the library was found, if it is a file.
     pub source: Option<Source>,
@@ -259,7 +264,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a table of stubs.
+    /// The origin of a table of stubs.
     pub const NONE: Origin = Origin {
         provided: Set::EMPTY,
         path: None,

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The version of a library, by its own counting: HIP's is close to the ROCm release, rocBLAS and RCCL have numbers of
-/// their own.
+/// The version of a library, in its own numbering: HIP's is close to the ROCm release; rocBLAS and RCCL
+/// number differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// Changes when the ABI does.
     pub major: u32,
     /// Changes with every feature release.
     pub minor: u32,
-    /// Whatever the library counts in the third place; HIP counts commits.
+    /// The library's third number; HIP counts commits.
     pub patch: u32,
 }
 
@@ -21,8 +21,9 @@ impl Version {
         Version { major, minor, patch }
     }
 
-    /// The version in the name of a library's file: what follows `.so.` in `libamdhip64.so.7.2.53211`, the four digits
-    /// in `hiprtc0702.dll`. A single number, as in `libamdhip64.so.7`, is the name of an ABI and no version: `None`.
+    /// The version in the name of a library's file: what follows `.so.` in `libamdhip64.so.7.2.53211`, the
+    /// four digits in `hiprtc0702.dll`. A single number, as in `libamdhip64.so.7`, names an ABI, not a
+    /// version, and gives `None`.
     ///
     /// ```
     /// use sys_load::Version;
@@ -40,7 +41,7 @@ impl Version {
         Some(Version::new(major.parse().ok()?, minor.parse().ok()?, 0))
     }
 
-    /// The version that a text begins with: two or three numbers with points between them, and anything after them.
+    /// The version that a text begins with: two or three numbers separated by dots, followed by anything.
     ///
     /// ```
     /// use sys_load::Version;
@@ -64,7 +65,7 @@ impl Version {
     }
 }
 
-/// Takes the number that the text starts with; `None` if there is none or it is larger than any version number.
+/// Takes the number at the start of the text; `None` if there is none or it is too large for a version.
 fn number(text: &mut &str) -> Option<u32> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -93,15 +94,16 @@ impl FromStr for Version {
     }
 }
 
-/// Where a library's version is to be had.
+/// How to find a library's version.
 #[derive(Debug, Clone, Copy)]
 pub enum Versioning {
-    /// In the file's name, once symbolic links are followed; where the name says too little, the library is asked.
+    /// From the file's name, with symbolic links resolved. If the name lacks the version, the library is
+    /// asked.
     FileName {
         /// How to ask, if there is a way.
         otherwise: Option<Ask>,
     },
-    /// Only from the library: the numbers in its file's name count something else.
+    /// Only from the library: the numbers in its file name mean something else.
     Ask(Ask),
 }
 

@@ -1,32 +1,35 @@
-//! How a test says that it does not run here.
+//! How a test reports that it does not run here.
 //!
-//! A test that skips itself passes, so nobody notices when it has not run for months. Every such test therefore calls [`skip`] with what it
-//! [lacks](Lack). The line goes to stderr and to the file that [`LIST_VARIABLE`] names, from which `cargo xtask test` counts. What
-//! [`REQUIRED_VARIABLE`] lists is not skipped: the test fails.
+//! A test that skips itself passes, so nobody would notice if it had not run for months. Every such test
+//! therefore calls [`skip`] with what it [lacks](Lack). The line goes to stderr and to the file that
+//! [`LIST_VARIABLE`] names, which `cargo xtask test` counts. If [`REQUIRED_VARIABLE`] lists the lack, the
+//! test fails instead.
 #![warn(missing_docs)]
 
 use std::fmt::{self, Display};
 use std::io::Write as _;
 
-/// Names the file that gets a line for each test that skipped itself or a part of itself.
+/// Names the file that gets a line for each test that skipped itself or part of itself.
 pub const LIST_VARIABLE: &str = "FERROCM_TEST_SKIPS";
-/// Lists names of [`Lack`]s that fail a test, separated by commas.
+/// The names of [`Lack`]s that fail a test, separated by commas.
 pub const REQUIRED_VARIABLE: &str = "FERROCM_TEST_REQUIRES";
 
 /// What a test would need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lack {
-    /// A program, library or header that `cargo xtask test` installs where it can.
+    /// A program, library or header that `cargo xtask test` installs if it can.
     Tool,
-    /// A program that judges a few tests and that only a suite of its own asks for: `cargo xtask test judges`.
+    /// A program that checks the results of a few tests; only its own suite installs it: `cargo xtask test
+    /// judges`.
     Judge,
-    /// Files that another command fetches, and runs the test with.
+    /// Files that another command fetches before it runs the test.
     Suite,
     /// Reference data that is not part of a checkout.
     Data,
     /// A property of the device under test, or of the library behind it.
     Device,
-    /// A property of the machine: its operating system, a privilege, hardware, or something installed that is in the way.
+    /// A property of the machine: its operating system, a privilege, hardware, or something installed that is
+    /// in the way.
     Machine,
 }
 
@@ -47,7 +50,7 @@ impl Lack {
         }
     }
 
-    /// The one of a name.
+    /// The lack of this name.
     pub fn of_name(name: &str) -> Option<Lack> {
         Lack::ALL.into_iter().find(|lack| lack.name() == name)
     }
@@ -59,12 +62,12 @@ impl Display for Lack {
     }
 }
 
-/// A test that skipped itself, as it stands in the list.
+/// An entry of the list: a test that skipped itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// What it lacks.
     pub lack: Lack,
-    /// The test, with its program where nextest runs it.
+    /// The test's name, with its program if nextest runs it.
     pub test: String,
     /// The reason, in one line.
     pub reason: String,
@@ -85,10 +88,11 @@ impl Skipped {
     }
 }
 
-/// Says that the running test, or a part of it, does not run here. The caller returns.
+/// Reports that the running test, or part of it, does not run here. The caller then returns.
 ///
 /// # Panics
-/// If [`REQUIRED_VARIABLE`] lists `lack`, or a name that is no lack; if the file that [`LIST_VARIABLE`] names cannot be written.
+/// If [`REQUIRED_VARIABLE`] lists `lack` or an unknown name, or if the file that [`LIST_VARIABLE`] names
+/// cannot be written.
 #[track_caller]
 pub fn skip(lack: Lack, reason: impl Display) {
     let thread = std::thread::current();
@@ -100,7 +104,7 @@ pub fn skip(lack: Lack, reason: impl Display) {
     let skipped = Skipped { lack, test, reason: reason.to_string() };
     assert!(
         !is_required(lack, &std::env::var(REQUIRED_VARIABLE).unwrap_or_default()),
-        "this run does not skip what lacks a {lack} ({REQUIRED_VARIABLE}): {reason}"
+        "this run does not skip tests that lack a {lack} ({REQUIRED_VARIABLE}): {reason}"
     );
     eprintln!("skipped: {reason}");
     if let Some(list) = std::env::var_os(LIST_VARIABLE).filter(|list| !list.is_empty()) {
@@ -115,7 +119,8 @@ pub fn skip(lack: Lack, reason: impl Display) {
 fn is_required(lack: Lack, list: &str) -> bool {
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let mut lacks = names.map(|name| {
-        Lack::of_name(name).unwrap_or_else(|| panic!("{REQUIRED_VARIABLE}: \"{name}\" is no lack of a test"))
+        Lack::of_name(name)
+            .unwrap_or_else(|| panic!("{REQUIRED_VARIABLE}: \"{name}\" is not the name of a lack"))
     });
     lacks.any(|required| required == lack)
 }

@@ -1,4 +1,4 @@
-//! What a shared library exports, and what a version script says.
+//! The exports of a shared library, and the contents of a version script.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,16 +11,16 @@ use object::{LittleEndian, SymbolIndex};
 /// Symbols with their versions.
 pub type Symbols = BTreeMap<String, String>;
 
-/// What a shared library says of itself.
+/// The dynamic section of a shared library.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// Its name.
     pub soname: String,
-    /// The names of the libraries that it needs.
+    /// The names of its dependencies.
     pub needed: Vec<String>,
-    /// Its functions and their versions; empty where a symbol has none.
+    /// Its functions and their versions; an empty text if a symbol has none.
     pub functions: Symbols,
-    /// Each version and the one that it builds upon.
+    /// Each version and its predecessor.
     pub versions: BTreeMap<String, Option<String>>,
 }
 

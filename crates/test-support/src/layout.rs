@@ -1,10 +1,11 @@
-//! Compares bindings with what a C compiler makes of the vendor's headers: the size and alignment of every type, the
-//! offset of every field, and the value of every constant, for each version of a library.
+//! Compares bindings with what a C compiler makes of the vendor's headers: the size and alignment of every
+//! type, the offset of every field, and the value of every constant, for each version of a library.
 //!
-//! A `-sys` crate's generator writes a [`Table`] of what its Rust types say. [`check`] writes a C program that asks the
-//! same of the headers, compiles and runs it, and fails with all differences at once. The headers are those below the
-//! folder that `FERROCM_ROCM_HEADERS` names (`<release>/usr/include`; `cargo xtask test` fetches them and sets it).
-//! Without them, or without a C compiler, the test skips itself.
+//! A `-sys` crate's generator writes a [`Table`] of the layouts of its Rust types. [`check`] writes a C
+//! program that prints the same facts from the headers, compiles and runs it, and fails with all differences
+//! at once. The headers are below the folder that `FERROCM_ROCM_HEADERS` names (`<release>/usr/include`;
+//! `cargo xtask test` fetches them and sets it). Without them, or without a C compiler, the test skips
+//! itself.
 
 mod compare;
 mod headers;
@@ -15,7 +16,7 @@ use test_skip::{Lack, skip};
 pub use compare::{Difference, Error, Item, Property, compare};
 pub use headers::{Compiler, FOLDER_VARIABLE, include_folder};
 
-/// What a library's bindings say of each version.
+/// The claims of a library's bindings about each version.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// The library's name, for people.
@@ -28,7 +29,7 @@ pub struct Table {
     pub versions: &'static [Version],
 }
 
-/// What the bindings say of one version of a library.
+/// The claims of the bindings about one version of a library.
 #[derive(Debug, Clone, Copy)]
 pub struct Version {
     /// The library's own version, such as `6.1.2`.
@@ -46,21 +47,21 @@ pub struct Version {
 /// The layout of one struct or union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The type as C writes it, such as `struct hipArray` or `hipDeviceProp_t`.
+    /// The type in C syntax, such as `struct hipArray` or `hipDeviceProp_t`.
     pub c_name: &'static str,
     /// Its size in bytes.
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
-    /// Each field as C writes it after the dot (`a.b` for one inside another), and its offset in bytes. C has no offset for
-    /// bit-fields: they are left out.
+    /// Each field in C syntax (`a.b` for a nested one), and its offset in bytes. Bit-fields are left out: C
+    /// has no offset for them.
     pub fields: &'static [(&'static str, usize)],
 }
 
-/// Compares every version whose headers are here, and prints which are not.
+/// Compares every version whose headers are available, and prints the others.
 ///
 /// # Panics
-/// If anything differs, with a line for each difference; if the headers that are here cannot be compiled.
+/// If anything differs, with a line for each difference; if the available headers do not compile.
 pub fn check(table: &Table) {
     let library = table.library;
     let skipped = |lack, reason: &str| skip(lack, format_args!("the layouts of {library}: {reason}"));

@@ -1,5 +1,5 @@
-//! HIP C++ programs in tests: compiled with the project's clang, linked with one library and run on another. And drop-in
-//! libraries, linked from the static library that cargo has built together with a crate's tests.
+//! HIP C++ programs in tests, compiled with the project's clang, linked with one library and run on another.
+//! Also drop-in libraries, linked from the static library that cargo built along with a crate's tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use device_compiler::toolchain::{self, Toolchain};
 use tempfile::TempDir;
 
-/// Where a crate's tests find what they need and leave what they make.
+/// The folders of a crate's tests.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// The crate's folder: `env!("CARGO_MANIFEST_DIR")`.
     pub krate: &'static str,
-    /// The folder for what tests make: `env!("CARGO_TARGET_TMPDIR")`.
+    /// The folder for files that tests make: `env!("CARGO_TARGET_TMPDIR")`.
     pub scratch: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub struct DropIn {
 }
 
 impl Place {
-    /// A folder for what one test makes.
+    /// A folder for the files of one test.
     fn scratch(&self, name: &str) -> PathBuf {
         let folder = Path::new(self.scratch).join(name);
         fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -48,10 +48,10 @@ impl DropIn {
 
     /// The library's path. It is linked once for all tests.
     pub fn library(&self) -> PathBuf {
-        // Where a sysroot's loader runs the test, that is the process's own program.
+        // If a sysroot's loader runs the test, the process's own program is that loader.
         let test = PathBuf::from(std::env::args_os().next().expect("the test's own path"));
         let built = test.parent().expect("the folder of the test");
-        // Beside the test is what it was built with; of several builds, the last one.
+        // The libraries that the test was built with are beside it; of several builds, the last one.
         let archives = fs::read_dir(built).expect("the folder of the test").flatten().filter(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -62,22 +62,23 @@ impl DropIn {
         let script = self.version_script();
         let drop_in =
             drop_in::link::DropIn { archive: &archive, script: &script, soname: self.soname, strip: false };
-        // Crates share the scratch folder, and a program has all of this one on its way: each library is in one of its own.
+        // Crates share the scratch folder, and a program searches the whole folder of its library. So each
+        // library gets its own folder.
         let folder = self.place.scratch(&format!("drop-in-{}", self.archive));
         drop_in.link(&folder).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
-/// What programs are linked with beside HIP, the last one only where they use it.
+/// Libraries that programs are linked with besides HIP; the last one only if they use it.
 const LIBRARIES: [&str; 5] =
     ["-lpthread", "-ldl", "-Wl,--push-state,--as-needed", "-lstdc++", "-Wl,--pop-state"];
 
 fn toolchain() -> Toolchain {
-    // The error says what was looked for and how to get it.
+    // The error says what was searched and how to get it.
     toolchain::find().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command that must succeed.
 fn run(command: &mut Command) -> Output {
     let output = command.stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -90,7 +91,7 @@ fn run(command: &mut Command) -> Output {
 #[derive(Clone)]
 pub struct Program {
     path: PathBuf,
-    /// Holds the program and what it writes, and is removed with the last copy of this.
+    /// Holds the program and its output files; removed with the last clone.
     folder: Arc<TempDir>,
     library: PathBuf,
     /// The folder of another system's libraries, with their loader.
@@ -99,10 +100,10 @@ pub struct Program {
     variables: Vec<(String, String)>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// What it wrote to standard output.
     pub output: String,
@@ -111,8 +112,8 @@ pub struct Run {
 }
 
 impl Program {
-    /// Compiles a source for these targets, with options for the compiler, and links it with one library to be run on
-    /// another.
+    /// Compiles a source for these targets, with options for the compiler, and links it with one library to
+    /// run it on another.
     pub fn link(
         source: &Path,
         place: Place,
@@ -124,7 +125,7 @@ impl Program {
         Self::build(source, place, targets, options, "-pie", linked, library)
     }
 
-    /// A shared library in the place of a program.
+    /// A shared library instead of a program.
     pub fn plugin(source: &Path, place: Place, targets: &[&str], library: PathBuf) -> Self {
         Self::build(source, place, targets, &[], "-shared", &library, library.clone())
     }
@@ -150,11 +151,11 @@ impl Program {
         let folder = kept.path();
         let compile = |output: &Path, more: &[&str]| {
             let mut command = toolchain.command();
-            // Both sides name the static variables of device code by the same text.
+            // Host and device sides must derive the same names for static device variables.
             command.args(["-O2", "-Wall", "-Werror", "-cuid=program"]).args(options).args(more);
             run(command.arg("-o").arg(output).arg(source));
         };
-        // clang would have a program of its own put the code objects together, which the toolchain leaves out.
+        // clang would call a separate program to bundle the code objects, which the toolchain lacks.
         let objects: Vec<(String, Vec<u8>)> = targets
             .iter()
             .map(|target| {
@@ -174,18 +175,18 @@ impl Program {
         );
         let path = folder.join(name);
         let mut link = Command::new("cc");
-        // What a library itself needs is not looked for: it may be one of another system.
+        // The library's own dependencies are not resolved: it may be from another system.
         link.args([kind, "-Wl,--unresolved-symbols=ignore-in-shared-libs"]);
         run(link.arg("-o").arg(&path).arg(&object).arg(linked).args(LIBRARIES));
         Self { path, folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 
-    /// Compiles C with the machine's compiler, links it with libraries and has it run on one.
+    /// Compiles C with the machine's compiler, links it with libraries, and runs it on one.
     pub fn link_c(source: &Path, place: Place, libraries: &[&Path], library: PathBuf) -> Self {
         Self::link_c_with(source, place, &[], libraries, library)
     }
 
-    /// As [`link_c`](Self::link_c), with options for the compiler.
+    /// Like [`link_c`](Self::link_c), with options for the compiler.
     pub fn link_c_with(
         source: &Path,
         place: Place,
@@ -204,12 +205,12 @@ impl Program {
         Self { path, folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 
-    /// Has the loader of another system run the program, with that system's libraries but for the drop-in.
+    /// Runs the program with the loader of another system, on that system's libraries except for the drop-in.
     pub fn with_loader_of(&self, folder: &Path) -> Self {
         Self { system: Some(folder.to_owned()), ..self.clone() }
     }
 
-    /// The folder of the program, which goes with it.
+    /// The program's folder, removed along with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -252,7 +253,7 @@ impl Program {
         }
     }
 
-    /// Runs the program, which has to end with exit code 0.
+    /// Runs the program, which must end with exit code 0.
     pub fn succeeds(&self, device: &str) -> Run {
         let run = self.run(device);
         let Run { code, output, error } = &run;
@@ -261,7 +262,7 @@ impl Program {
     }
 }
 
-/// Code objects by the names of their targets, in the form that clang puts into programs.
+/// A bundle of code objects by target, in the form that clang embeds in programs.
 fn offload_bundle(objects: &[(String, Vec<u8>)]) -> Vec<u8> {
     const PAGE: usize = 4096;
     let host = ("host-x86_64-unknown-linux-gnu-".to_owned(), Vec::new());

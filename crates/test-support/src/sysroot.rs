@@ -1,7 +1,7 @@
-//! What the tests on AMD's own libraries have in common.
+//! Code shared by the tests on AMD's own libraries.
 //!
-//! `cargo xtask test rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables, and runs
-//! the tests in files named `rocm*.rs` there. Elsewhere these tests say so and pass.
+//! `cargo xtask test rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables,
+//! and runs the tests in files named `rocm*.rs` there. Without it, these tests skip themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
 /// The variable that names the folder of that release's sysroot.
 pub const FOLDER_VARIABLE: &str = "FERROCM_ROCM_SYSROOT";
 
-/// What the driver of AMD GPUs offers to programs.
+/// The device file of AMD's driver.
 const AMD_DRIVER: &str = "/dev/kfd";
 
 /// The libraries that a test runs on.
@@ -21,12 +21,12 @@ const AMD_DRIVER: &str = "/dev/kfd";
 pub struct Sysroot {
     /// The release, such as `5.7`.
     pub release: String,
-    /// The folder that its packages were unpacked into.
+    /// The folder with its unpacked packages.
     pub folder: PathBuf,
 }
 
 impl Sysroot {
-    /// The sysroot that the environment names; `None`, with the reason on stdout, where it names none.
+    /// The sysroot that the environment names; otherwise prints the reason and returns `None`.
     pub fn find() -> Option<Sysroot> {
         Sysroot::of(|variable| std::env::var(variable).ok().filter(|value| !value.is_empty()))
     }
@@ -44,8 +44,8 @@ impl Sysroot {
         Some(Sysroot { release, folder: folder.into() })
     }
 
-    /// What belongs to this release in a list of releases; `None`, with the reason on stdout, if there is nothing:
-    /// not every release was packaged whole.
+    /// The entry for this release in a list of releases. If there is none, prints the reason and returns
+    /// `None`: not every release was packaged completely.
     pub fn pick<T: Copy>(&self, what: &str, releases: &[(&str, T)]) -> Option<T> {
         let found = releases.iter().find(|(release, _)| *release == self.release);
         if found.is_none() {
@@ -54,7 +54,7 @@ impl Sysroot {
         found.map(|(_, value)| *value)
     }
 
-    /// Whether a file lies in the sysroot, links followed.
+    /// Whether a file is in the sysroot, with links resolved.
     pub fn holds(&self, file: &Path) -> bool {
         match (file.canonicalize(), self.folder.canonicalize()) {
             (Ok(file), Ok(folder)) => file.starts_with(folder),
@@ -62,7 +62,8 @@ impl Sysroot {
         }
     }
 
-    /// Whether this machine has no AMD GPU, so that the libraries report that; with the reason on stdout if it has one.
+    /// Whether this machine has no AMD GPU, so that the libraries report none. Prints the reason if it has
+    /// one.
     pub fn is_without_gpu(&self) -> bool {
         let without = !Path::new(AMD_DRIVER).exists();
         if !without {
@@ -72,14 +73,14 @@ impl Sysroot {
     }
 }
 
-/// Compares what the bindings say that a version of a library exports with what its file exports: every symbol of the
-/// table, both ways. Bridges have no say here, which give a table functions that its library does not have.
+/// Compares the exports of a version according to the bindings with those of its file, for every symbol of
+/// the table, in both directions. Bridges, which add functions that the library lacks, are not applied.
 ///
 /// # Errors
-/// A text that lists every difference, or says that the library was not found.
+/// A text that lists every difference, or reports that the library was not found.
 pub fn compare_symbols<T: Functions>(version: &str) -> Result<(), String> {
     let bit = T::VERSIONS.iter().position(|known| *known == version).ok_or_else(|| {
-        format!("{version} is none of the versions that the bindings know: {}", T::VERSIONS.join(", "))
+        format!("{version} is not a version that the bindings know: {}", T::VERSIONS.join(", "))
     })?;
     // SAFETY: a table's own search describes its library.
     let library = unsafe { Library::find(&T::SEARCH) }.map_err(|error| error.to_string())?;
@@ -94,10 +95,9 @@ pub fn compare_symbols<T: Functions>(version: &str) -> Result<(), String> {
     }
     match differences.is_empty() {
         true => Ok(()),
-        false => Err(format!(
-            "the bindings say otherwise of {version} ({}):{differences}",
-            library.path().display()
-        )),
+        false => {
+            Err(format!("the bindings differ from {version} ({}):{differences}", library.path().display()))
+        }
     }
 }
 

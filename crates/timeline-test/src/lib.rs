@@ -1,5 +1,5 @@
-//! Reads a timeline as a viewer does, by the documentation of the trace event format and nothing that wrote it, and panics where the
-//! file breaks a rule of the format.
+//! Reads a timeline as a viewer does, and panics where the file breaks a rule of the trace event format. It
+//! follows the format's documentation and shares no code with the writer.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Process and thread of an event.
+/// The process and thread of an event.
 pub type Track = (u64, u64);
 
-/// A slice: something that lasted.
+/// A slice: an activity with a start and an end.
 #[derive(Debug, Clone)]
 pub struct Slice {
     /// Where it is shown.
@@ -20,31 +20,31 @@ pub struct Slice {
     pub category: String,
     /// Its name.
     pub name: String,
-    /// Begin, in nanoseconds.
+    /// Start, in nanoseconds.
     pub start: u64,
     /// End, in nanoseconds.
     pub end: u64,
-    /// What else is said of it.
+    /// Additional values.
     pub values: Value,
 }
 
 impl Slice {
-    /// Whether it is at a time.
+    /// Whether the slice covers a time.
     pub fn is_at(&self, time: u64) -> bool {
         (self.start..=self.end).contains(&time)
     }
 
-    /// Whether another one of the same track is within it.
+    /// Whether the slice contains another one of the same track.
     pub fn holds(&self, other: &Slice) -> bool {
         self.track == other.track && self.start <= other.start && other.end <= self.end
     }
 
-    /// A number that is said of it.
+    /// One of the slice's numbers.
     pub fn number(&self, name: &str) -> u64 {
         self.values[name].as_u64().unwrap_or_else(|| panic!("no number `{name}`: {self:?}"))
     }
 
-    /// A text that is said of it.
+    /// One of the slice's texts.
     pub fn text(&self, name: &str) -> &str {
         self.values[name].as_str().unwrap_or_else(|| panic!("no text `{name}`: {self:?}"))
     }
@@ -53,16 +53,16 @@ impl Slice {
 /// An arrow between two slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrow {
-    /// Where it begins, and when.
+    /// Where and when it starts.
     pub from: (Track, u64),
-    /// Where it ends, and when.
+    /// Where and when it ends.
     pub to: (Track, u64),
 }
 
-/// A timeline that keeps the rules.
+/// A timeline that follows the rules.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// All slices, by track and begin; of two that begin at the same time the longer one first.
+    /// All slices, by track and start. Of two slices that start together, the longer one comes first.
     pub slices: Vec<Slice>,
     /// All arrows.
     pub arrows: Vec<Arrow>,
@@ -89,9 +89,9 @@ impl Timeline {
         for event in &events {
             timeline.take(event, &mut ends);
         }
-        // A process that is killed may not come to the second end of an arrow.
+        // A process that is killed may never write the second end of an arrow.
         let unpaired = ends.values().filter(|ends| ends.contains(&None)).count();
-        assert!(unpaired <= 1, "{unpaired} arrows have one end");
+        assert!(unpaired <= 1, "{unpaired} arrows have only one end");
         let arrows = ends.into_values().filter_map(|[from, to]| Some(Arrow { from: from?, to: to? }));
         timeline.arrows = arrows.collect();
         let order = |slice: &Slice| (slice.track, slice.start, std::cmp::Reverse(slice.end));
@@ -104,7 +104,7 @@ impl Timeline {
         let text = |name: &str| event[name].as_str().unwrap_or_else(|| panic!("no text `{name}` in {event}"));
         let number =
             |name: &str| event[name].as_u64().unwrap_or_else(|| panic!("no number `{name}` in {event}"));
-        // Times are microseconds, with decimals.
+        // Times are microseconds with decimals.
         let time = |name: &str| {
             let time = event[name].as_f64().unwrap_or_else(|| panic!("no time `{name}` in {event}"));
             assert!(time >= 0.0, "{event}");
@@ -151,7 +151,7 @@ impl Timeline {
             if let Some(last) = open.last() {
                 assert!(
                     slice.end <= last.end,
-                    "they overlap, and neither holds the other: {last:?} {slice:?}"
+                    "they overlap, and neither contains the other: {last:?} {slice:?}"
                 );
             }
             open.push(slice);
@@ -160,10 +160,10 @@ impl Timeline {
             assert!(from.1 <= to.1, "back in time: {from:?} {to:?}");
             for (track, time) in [from, to] {
                 let is_there = self.slices.iter().any(|slice| slice.track == *track && slice.is_at(*time));
-                assert!(is_there, "an arrow ends at no slice: {track:?} {time}");
+                assert!(is_there, "no slice at the end of an arrow: {track:?} {time}");
             }
         }
-        // What a device does on one queue does not overlap.
+        // A device's activities on one queue do not overlap.
         for pair in self.slices.windows(2) {
             if pair[0].track == pair[1].track && !self.is_of_host(&pair[0]) {
                 assert!(pair[0].end <= pair[1].start, "at the same time on one queue: {pair:?}");
@@ -171,9 +171,9 @@ impl Timeline {
         }
     }
 
-    /// Whether it is on a track of a thread of the host, and not of a device.
+    /// Whether it is on the track of a host thread, not of a device.
     pub fn is_of_host(&self, slice: &Slice) -> bool {
-        // Linux gives process ids below this.
+        // Linux's process ids are below this.
         slice.track.0 < 1 << 22
     }
 
@@ -187,19 +187,19 @@ impl Timeline {
         self.slices.iter().filter(|slice| slice.name == name).collect()
     }
 
-    /// The innermost slice at a time of a track that has one of these categories.
+    /// The innermost slice that covers a time on a track and has one of these categories.
     pub fn at(&self, (track, time): (Track, u64), category: &str) -> Option<&Slice> {
         let at = |slice: &&Slice| slice.track == track && slice.is_at(time) && slice.category == category;
         self.slices.iter().rfind(at)
     }
 
-    /// The slice of a category that an arrow to a slice comes from.
+    /// The slice of a category where an arrow to this slice starts.
     pub fn origin(&self, slice: &Slice, category: &str) -> Option<&Slice> {
         let arrow = self.arrows.iter().find(|arrow| arrow.to.0 == slice.track && slice.is_at(arrow.to.1))?;
         self.at(arrow.from, category)
     }
 
-    /// The different tracks of some slices.
+    /// The distinct tracks of some slices.
     pub fn tracks(slices: &[&Slice]) -> BTreeSet<Track> {
         slices.iter().map(|slice| slice.track).collect()
     }

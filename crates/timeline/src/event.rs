@@ -1,42 +1,42 @@
-//! Events as JSON. The names of the fields are those of the trace event format: `ph` is the kind, `X` a slice, `s` and `f` the ends
-//! of an arrow, `M` a name; `ts` and `dur` are microseconds.
+//! Events as JSON. The fields have the names of the trace event format. `ph` is the kind: `X` is a slice, `s`
+//! and `f` are the ends of an arrow, and `M` is a name. `ts` and `dur` are in microseconds.
 
 use std::fmt::Write as _;
 
 use crate::{Track, is_on, write};
 
-/// Longer names and texts are cut: those of templates can have any length.
+/// Longer names and texts are truncated, because names of template instances can have any length.
 const LONGEST: usize = 2000;
 
-/// A value beside an event.
+/// A value attached to an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// A whole number.
     Number(u64),
-    /// A number. One that is not finite is left out: JSON has none.
+    /// A number. It is left out if it is not finite, which JSON cannot represent.
     Real(f64),
-    /// A text.
+    /// A string.
     Text(&'a str),
 }
 
-/// Something that lasted.
+/// An activity with a start and an end.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<'a> {
     /// Where it is shown.
     pub track: Track,
-    /// What kind of thing it is: `kernel`, `copy`, `wait`, an API.
+    /// The kind of activity: `kernel`, `copy`, `wait`, or an API.
     pub category: &'a str,
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
-    /// When it began, in nanoseconds of [`now`](crate::now).
+    /// Its start, in nanoseconds of [`now`](crate::now).
     pub start: u64,
-    /// When it ended.
+    /// Its end.
     pub end: u64,
-    /// What else is known of it.
+    /// Additional values.
     pub values: &'a [(&'a str, Value<'a>)],
 }
 
-/// Writes a slice. Those of one track must nest: of two, one is inside the other, or they do not overlap.
+/// Writes a slice. Two slices of one track must nest or be disjoint.
 pub fn slice(slice: &Slice<'_>) {
     if !is_on() {
         return;
@@ -49,8 +49,9 @@ pub fn slice(slice: &Slice<'_>) {
     write(&event.end());
 }
 
-/// Writes an arrow: from a slice that is at a time on a track, to one that is at a time on another. The number must be that of no
-/// other arrow. A time at which a slice begins or ends is on the border of two: one inside is better.
+/// Writes an arrow from the slice at a time on one track to the slice at a time on another. No other arrow
+/// may have the same number. Prefer times inside a slice: at the instant where one slice ends, another may
+/// begin.
 pub fn flow(id: u64, from: (Track, u64), to: (Track, u64)) {
     if !is_on() {
         return;
@@ -69,7 +70,7 @@ pub fn flow(id: u64, from: (Track, u64), to: (Track, u64)) {
     }
 }
 
-/// Writes what a process or thread is called: `what` is `process_name` or `thread_name`.
+/// Writes the name of a process or thread; `what` is `process_name` or `thread_name`.
 pub(crate) fn name(what: &str, track: Track, text: &str, values: &[(&str, Value<'_>)]) -> Text {
     let mut event = Text::begin('M', track, 0);
     event.string("name", what);
@@ -79,7 +80,7 @@ pub(crate) fn name(what: &str, track: Track, text: &str, values: &[(&str, Value<
     event.end()
 }
 
-/// The text of an event: an object on one line.
+/// The text of an event: a JSON object on one line.
 #[derive(Debug)]
 pub(crate) struct Text(pub(crate) String);
 

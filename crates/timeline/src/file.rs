@@ -1,4 +1,4 @@
-//! The file: who begins it, and how whole events come into it.
+//! The timeline file: who creates it, and how complete events are appended.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions, TryLockError};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::Track;
 use crate::event::{self, Text, Value};
 
-/// As much is read of a file to see whose it is. The first line is shorter.
+/// How much of a file is read to find its owner. The first line is shorter than this.
 const FIRST_LINE: u64 = 4096;
-/// The field of the first line that tells a process from others that have had its number.
+/// The field of the first line that distinguishes a process from earlier ones with the same id.
 const PROCESS: &str = "ferrocm";
-/// How long another one may take to begin a file.
+/// How long to wait for another copy to write the first line.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file that this process appends to.
@@ -23,16 +23,16 @@ pub(crate) struct File {
     file: fs::File,
     path: PathBuf,
     process: u32,
-    /// Something could not be written; nothing else is.
+    /// Writing failed; nothing more is written.
     has_failed: AtomicBool,
 }
 
 impl File {
-    /// Begins the file, or goes on with one that another copy of this crate in this process has begun. If it is another process's,
-    /// takes one with this process's id in its name.
+    /// Creates the file, or continues one that another copy of this crate in this process created. If the
+    /// file belongs to another process, a file with this process's id in its name is used instead.
     ///
     /// # Errors
-    /// What is wrong, as a text.
+    /// The problem as text.
     pub(crate) fn open(named: &Path) -> Result<Self, String> {
         let process = std::process::id();
         let path = with_process(named, process);
@@ -41,13 +41,13 @@ impl File {
         }
         let other = beside(&path, process);
         let file = Self::begin(&other, process)?
-            .ok_or_else(|| format!("the file is another process's, and so is {}", other.display()))?;
-        // Several copies of this crate come here; the one that began the file says so.
+            .ok_or_else(|| format!("the file belongs to another process, and so does {}", other.display()))?;
+        // Several copies of this crate get here; the one that created the file reports it.
         if file.is_first() {
-            // Standard error that is closed has no reader.
+            // If standard error is closed, nobody reads this.
             let _ = writeln!(
                 io::stderr(),
-                "{} is not this process's; its timeline is {}",
+                "{} belongs to another process; the timeline of this process is {}",
                 path.display(),
                 other.display()
             );
@@ -55,11 +55,11 @@ impl File {
         Ok(file)
     }
 
-    /// None if the file is another process's.
+    /// Returns none if the file belongs to another process.
     fn begin(path: &Path, process: u32) -> Result<Option<Self>, String> {
         let explain = |error: io::Error| format!("the file cannot be opened: {error}");
         match fs::metadata(path) {
-            // Opening anything else may wait, or do something.
+            // Opening anything else may block or have side effects.
             Ok(metadata) if !metadata.is_file() => return Err("it is not a regular file".to_owned()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(explain(error)),
             _ => {}
@@ -67,13 +67,14 @@ impl File {
         let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
         let mut file = match opened {
             Ok(file) => file,
-            // One that only others may write to is theirs.
+            // A file that only others may write belongs to them.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
                 return Ok(None);
             }
             Err(error) => return Err(explain(error)),
         };
-        // Whoever finds an empty file begins it. Two copies of this crate can come here at the same time.
+        // Whoever finds the file empty writes the first line. Two copies of this crate can get here at the
+        // same time.
         lock(&file).map_err(explain)?;
         let begun = Self::first_line(&mut file, process);
         let unlocked = file.unlock();
@@ -82,7 +83,7 @@ impl File {
         Ok(is_ours.then(made))
     }
 
-    /// Whether the file is this process's. Writes the first line of an empty one.
+    /// Whether the file belongs to this process. Writes the first line if the file is empty.
     fn first_line(file: &mut fs::File, process: u32) -> io::Result<bool> {
         let mut begin = Vec::new();
         file.seek(SeekFrom::Start(0))?;
@@ -98,19 +99,19 @@ impl File {
         Ok(begin.starts_with(line.as_bytes()))
     }
 
-    /// Whether nothing but the first line has been written.
+    /// Whether the file holds only its first line.
     fn is_first(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.len() < FIRST_LINE)
     }
 
     /// Appends an event.
     pub(crate) fn append(&self, Text(event): &Text) {
-        // A process that was forked off is another one, and its GPUs are not usable.
+        // A forked process is a different one, and its GPUs are not usable.
         if self.has_failed.load(Ordering::Relaxed) || std::process::id() != self.process {
             return;
         }
         let line = format!(",\n{event}");
-        // A single write: the system appends it as a whole, whoever else does the same.
+        // A single write: the system appends it as a whole, even if others append at the same time.
         let written = loop {
             match (&self.file).write(line.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -119,20 +120,20 @@ impl File {
         };
         let problem = match written {
             Ok(length) if length == line.len() => return,
-            Ok(_) => "no more room".to_owned(),
+            Ok(_) => "no space left".to_owned(),
             Err(error) => error.to_string(),
         };
         if !self.has_failed.swap(true, Ordering::Relaxed) {
             let _ = writeln!(
                 io::stderr(),
-                "the timeline {} ends here, since it cannot be written: {problem}",
+                "the timeline {} ends here, because it cannot be written: {problem}",
                 self.path.display()
             );
         }
     }
 }
 
-/// Locks a file for a moment. Others hold the lock only while they write the first line.
+/// Locks a file briefly. Others hold the lock only while they write the first line.
 fn lock(file: &fs::File) -> io::Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -147,7 +148,7 @@ fn lock(file: &fs::File) -> io::Result<()> {
     }
 }
 
-/// The name with the process id in place of `%p`.
+/// Replaces `%p` in the name by the process id.
 fn with_process(path: &Path, process: u32) -> PathBuf {
     match path.to_str() {
         Some(text) => text.replace("%p", &process.to_string()).into(),
@@ -155,7 +156,7 @@ fn with_process(path: &Path, process: u32) -> PathBuf {
     }
 }
 
-/// The name with the process id before its ending.
+/// Inserts the process id before the file extension.
 fn beside(path: &Path, process: u32) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!(".{process}"));
@@ -166,10 +167,11 @@ fn beside(path: &Path, process: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What tells this process from all others that the machine has had since it was started: its id, and when it began.
+/// Identifies this process among all since the machine booted: its id and its start time.
 fn identity(process: u32) -> String {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in parentheses, which can have anything in it. The 22nd is the time.
+    // The second field is the program's name in parentheses, which can contain any character. The 22nd is the
+    // start time.
     let begun = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{process} {} {}", begun.unwrap_or("0"), boot.trim())

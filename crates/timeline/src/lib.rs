@@ -1,22 +1,24 @@
 //! A timeline of a process and its GPUs: host calls, queues, kernels, copies and waits.
 //!
-//! `FERROCM_TRACE` names a file, and everything of this project in the process writes its part into it, as trace events in
-//! JSON that <https://ui.perfetto.dev> opens. Without the variable nothing is written, and [`is_on`] is one relaxed load.
+//! `FERROCM_TRACE` names a file. Every part of this project in the process writes to it, as JSON trace events
+//! that
+//! <https://ui.perfetto.dev> opens. Without the variable nothing is written, and [`is_on`] is one relaxed load.
 //!
-//! | on a track of | is |
+//! | track of | shows |
 //! |---|---|
 //! | a thread of the host | each call of an API as a slice, and the program's own spans ([`Span`], [`Spans`]) |
 //! | a queue or stream of a device | each kernel, barrier and copy as a slice, from its start to its end on the device |
-//! | both | an arrow from the call that enqueued something to where it ran |
+//! | both | an arrow from the call that enqueued an operation to its execution |
 //!
 //! # One file for several libraries
-//! A process can hold several copies of this crate: a program's own, a drop-in `libamdhip64`'s, a drop-in `libhsa-runtime64`'s.
-//! Each opens the file by itself, finds in its first line that this process has begun it, and appends whole events with one
-//! `write` each, which the system keeps apart. So nothing has to be flushed, and a process that is killed leaves the events that it
-//! has written: a trace needs no closing bracket.
+//! A process can hold several copies of this crate: the program's own, one in a drop-in `libamdhip64`, and
+//! one in a drop-in `libhsa-runtime64`. Each copy opens the file, sees in its first line that this process
+//! created it, and appends each event with a single `write`, so that events never mix. Nothing needs to be
+//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket.
 //!
-//! A file of another process is never written to. Where the named one is another's, this process takes a name with its own id
-//! in it (`trace.json`, `trace.4711.json`), and says so on standard error. `%p` in the name stands for the process id.
+//! A file that belongs to another process is never written. If the named file does, this process inserts its
+//! own id into the name (`trace.json`, `trace.4711.json`) and reports this on standard error. `%p` in the
+//! name stands for the process id.
 #![warn(missing_docs)]
 
 mod event;
@@ -41,7 +43,7 @@ const ON: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Whether a timeline is written. The first call looks at the environment.
+/// Whether a timeline is written. The first call reads the environment.
 #[inline]
 #[must_use]
 pub fn is_on() -> bool {
@@ -52,10 +54,10 @@ pub fn is_on() -> bool {
     }
 }
 
-/// Looks at the environment and opens the file, once; says whether a timeline is written.
+/// Reads the environment and opens the file, once. Returns whether a timeline is written.
 ///
 /// # Errors
-/// A file that cannot be written to. Nothing is written then.
+/// The file cannot be written. Then there is no timeline.
 pub fn start() -> Result<bool, variables::Error> {
     let opened = opened();
     let is_on = matches!(opened, Ok(Some(_)));
@@ -74,14 +76,14 @@ fn opened() -> &'static Result<Option<File>, variables::Error> {
     })
 }
 
-/// Appends an event, if there is a file.
+/// Appends an event if there is a file.
 fn write(event: &event::Text) {
     if let Ok(Some(file)) = opened() {
         file.append(event);
     }
 }
 
-/// Nanoseconds of the clock that all times are of: the system's monotonic one.
+/// The current time of the system's monotonic clock, which all events use, in nanoseconds.
 #[must_use]
 pub fn now() -> u64 {
     #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Slice, Track, Value, is_on, now, slice};
 
-/// Something that the calling thread does, from now until the value is dropped.
+/// An activity of the calling thread, from now until the value is dropped.
 ///
 /// ```
 /// fn step() {
@@ -21,7 +21,7 @@ struct Open {
     name: &'static str,
     start: u64,
     values: Vec<(&'static str, Owned)>,
-    /// The track is the thread's: a span must not be dropped by another one.
+    /// The track is the thread's, so another thread must not drop the span.
     _thread: std::marker::PhantomData<*const ()>,
 }
 
@@ -41,8 +41,8 @@ impl Owned {
     }
 }
 
-/// The path of the function that a closure is in, without the crate: `api::copy::hipMemcpy` for the type of a closure in that
-/// function. For names of slices, where every function of an API has its body in a closure.
+/// The path of the function that contains a closure, without the crate: `api::copy::hipMemcpy` for the type
+/// of a closure in that function. It names slices of APIs whose functions have their bodies in a closure.
 #[must_use]
 pub fn function_around<F>() -> &'static str {
     let path = std::any::type_name::<F>();
@@ -51,7 +51,7 @@ pub fn function_around<F>() -> &'static str {
 }
 
 impl Span {
-    /// Begins one. Where no timeline is written, this does nothing.
+    /// Begins a span. Does nothing if no timeline is written.
     #[inline]
     pub fn enter(category: &'static str, name: &'static str) -> Span {
         if is_on() { Span::begin(category, name) } else { Span(None) }
@@ -63,36 +63,36 @@ impl Span {
         Span(Some(Open { category, name, start, values, _thread: std::marker::PhantomData }))
     }
 
-    /// Whether it will be written: whether it is worth while to find out more about it.
+    /// Whether the span will be written. Use it to skip work that only fills in values.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Notes a number.
+    /// Adds an integer.
     pub fn number(&mut self, name: &'static str, number: u64) {
         self.value(name, Owned::Number(number));
     }
 
-    /// Notes a number that need not be whole.
+    /// Adds a number that need not be an integer.
     pub fn real(&mut self, name: &'static str, real: f64) {
         self.value(name, Owned::Real(real));
     }
 
-    /// Notes a text.
+    /// Adds a text.
     pub fn text(&mut self, name: &'static str, text: impl fmt::Display) {
         if self.0.is_some() {
             self.value(name, Owned::Text(text.to_string()));
         }
     }
 
-    /// When it began; none where no timeline is written.
+    /// The start of the span; none if no timeline is written.
     #[must_use]
     pub fn start(&self) -> Option<u64> {
         self.0.as_ref().map(|open| open.start)
     }
 
-    /// Never writes it.
+    /// Discards the span: it is not written.
     pub fn discard(mut self) {
         self.0 = None;
     }

@@ -14,7 +14,8 @@ use tracing_core::span::Current;
 
 use crate::{Slice, Track, Value, is_on, now, slice};
 
-/// A subscriber that puts the spans that are entered on the track of their thread, and passes everything on to another subscriber.
+/// A subscriber that shows entered spans on the track of their thread and forwards everything to another
+/// subscriber.
 ///
 /// ```
 /// // Alone; `Spans::over(tracing_subscriber::fmt().finish())` has messages written, too.
@@ -23,22 +24,23 @@ use crate::{Slice, Track, Value, is_on, now, slice};
 /// # Ok::<(), tracing::subscriber::SetGlobalDefaultError>(())
 /// ```
 ///
-/// What `tracing` shows of each span is its name, target and fields. Spans that the other subscriber does not want are left out; alone,
-/// it has all of them up to the level that [`Spans::up_to`] says. Where no timeline is written, it only passes on.
+/// Each slice shows the span's name, target and fields. Spans that the inner subscriber disables are left
+/// out. Without an inner subscriber, all spans up to the level of [`Spans::up_to`] are shown. If no timeline
+/// is written, it only forwards.
 #[derive(Debug)]
 pub struct Spans<S = Alone> {
     inner: S,
     known: Mutex<HashMap<u64, Known>>,
 }
 
-/// Who wants all spans and does nothing with them.
+/// The inner subscriber by default: it enables all spans and ignores them.
 #[derive(Debug)]
 pub struct Alone {
     next: AtomicU64,
     level: tracing::level_filters::LevelFilter,
 }
 
-/// A span that was made, and how many hold it.
+/// A span and its reference count.
 #[derive(Debug)]
 struct Known {
     metadata: &'static Metadata<'static>,
@@ -47,18 +49,19 @@ struct Known {
 }
 
 thread_local! {
-    /// What this thread has entered and not left, and when. A subscriber may be told of spans while the thread ends.
+    /// The spans that this thread has entered and not left, and when. A subscriber may be called while the
+    /// thread exits.
     static ENTERED: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Spans {
-    /// With spans up to the level `INFO`.
+    /// Shows spans up to the level `INFO`.
     #[must_use]
     pub fn new() -> Self {
         Self::up_to(tracing::Level::INFO)
     }
 
-    /// With spans up to a level.
+    /// Shows spans up to a level.
     #[must_use]
     pub fn up_to(level: tracing::Level) -> Self {
         Spans::over(Alone { next: AtomicU64::new(1), level: level.into() })
@@ -72,7 +75,7 @@ impl Default for Spans {
 }
 
 impl<S: Subscriber> Spans<S> {
-    /// Over another subscriber, which decides what is wanted.
+    /// Wraps another subscriber, which decides what is enabled.
     pub fn over(inner: S) -> Self {
         Spans { inner, known: Mutex::default() }
     }
@@ -148,7 +151,8 @@ impl<S: Subscriber> Subscriber for Spans<S> {
     fn exit(&self, span: &Id) {
         self.inner.exit(span);
         let id = span.into_u64();
-        // Spans can be left in another order than they nest. Slices cannot: what was entered later ends with this one.
+        // Spans can be left in a different order than they nest. Slices cannot: anything entered later ends
+        // together with this one.
         let mut left = Vec::new();
         let _ = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
@@ -189,7 +193,7 @@ impl<S: Subscriber> Subscriber for Spans<S> {
         if id == TypeId::of::<Self>() {
             return Some(std::ptr::from_ref(self).cast());
         }
-        // SAFETY: the caller's promise; the other one lives as long as this.
+        // SAFETY: the caller's promise; the inner subscriber lives as long as this.
         unsafe { self.inner.downcast_raw(id) }
     }
 }
@@ -214,7 +218,7 @@ impl Subscriber for Alone {
     fn exit(&self, _: &Id) {}
 }
 
-/// Fields as texts; one that is recorded again replaces the earlier one.
+/// Fields as texts; recording a field again replaces its value.
 struct Fields(Vec<(&'static str, String)>);
 
 impl Fields {

@@ -8,15 +8,15 @@ use crate::{event, write};
 
 /// A row of the timeline: a thread of the host, or a queue or stream of a device.
 ///
-/// The format knows processes and threads. A device is shown as a process of its own; its number is above those that the system
-/// gives.
+/// The format only has processes and threads. A device appears as a process of its own, with a number above
+/// all process ids of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Track {
     pub(crate) process: u32,
     pub(crate) thread: u32,
 }
 
-/// Who knows when a device runs something, and writes it. Devices of different layers are different ones.
+/// The layer that observes what a device runs and writes it. Each layer numbers its devices separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// The virtual GPU.
@@ -27,11 +27,11 @@ pub enum Layer {
     Hip,
 }
 
-/// Linux gives process ids below this.
+/// Linux's process ids are below this.
 const PROCESSES: u32 = 1 << 22;
-/// The numbers of a device and its queues.
+/// The first number for devices and their queues.
 const DEVICE: u32 = 2 * PROCESSES;
-/// Devices of a layer that are told from each other.
+/// The number of devices that are distinguished per layer.
 const DEVICES: u32 = 80;
 
 impl Track {
@@ -55,9 +55,9 @@ impl Track {
         }
     }
 
-    /// A queue or stream of a device. Its number is that of no other one of this device, below 2²².
+    /// A queue or stream of a device. Its number must be below 2²² and unique within the device.
     ///
-    /// The names are those that are shown; the first ones count.
+    /// The names are shown in the viewer; the first ones given are kept.
     #[must_use]
     pub fn of_device(
         layer: Layer,
@@ -82,7 +82,7 @@ impl Track {
     }
 }
 
-/// The system's number of the calling thread.
+/// The system's id of the calling thread.
 fn thread_id() -> u32 {
     #[cfg(target_os = "linux")]
     {
@@ -97,7 +97,7 @@ fn thread_id() -> u32 {
     }
 }
 
-/// What the thread is called. A thread that Rust did not start has a name that only the system knows.
+/// The thread's name. If Rust did not start the thread, only the system knows its name.
 fn thread_name(thread: u32) -> String {
     if let Some(name) = std::thread::current().name() {
         return name.to_owned();
@@ -123,7 +123,7 @@ mod tests {
                 }
             }
         }
-        // What is beyond them is shown with the last one.
+        // Devices beyond the limit share the last number.
         let last = |device| Track::of_device(Layer::Hip, device, String::new, 0, String::new);
         assert_eq!(last(DEVICES - 1), last(u32::MAX));
     }

@@ -1,7 +1,7 @@
-//! The environment variables of ferrocm, and the one reader of them all.
+//! The environment variables of ferrocm and the only code that reads them.
 //!
-//! [`ALL`] is the table: a row for each variable, with its meaning, what may stand in it, and what holds without it. Each
-//! row is a constant too, and is read through its own methods, which check unit and range:
+//! [`ALL`] is the table: a row for each variable, with its meaning, its allowed values, and the default. Each
+//! row is also a constant whose methods read the variable and check unit and range:
 //!
 //! ```
 //! match variables::VGPU_TIMEOUT.time() {
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! A variable that is set to nothing, or to blanks only, counts as not set. Any other value that cannot be used is an [`Error`],
-//! which names the variable, the value and what would be right: no value is silently ignored, whatever its bytes.
+//! An empty or blank variable counts as not set. Any other invalid value is an [`Error`] that names the
+//! variable, the value and what is expected: no value is silently ignored, whatever its bytes.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -31,15 +31,15 @@ pub struct Variable {
     pub name: &'static str,
     /// What it is for.
     pub meaning: &'static str,
-    /// What may stand in it.
+    /// Its allowed values.
     pub values: Values,
-    /// What holds where it is not set, in words.
+    /// What applies if it is not set, in words.
     pub default: &'static str,
     /// Who reads it.
     pub reader: Reader,
 }
 
-/// What may stand in a variable.
+/// The allowed values of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Values {
@@ -68,9 +68,9 @@ pub enum Values {
     Limit(&'static Values),
     /// On (`1`, `true`, `on`) or off (`0`, `false`, `off`).
     Switch,
-    /// One of some words, in capitals or not.
+    /// One of some words, in any case.
     Word(&'static [&'static str]),
-    /// A text, described in words. Whoever reads it knows its grammar.
+    /// A text, described in words. Its reader knows the grammar.
     Text(&'static str),
     /// A path: `a file`, `a folder`.
     Path(&'static str),
@@ -80,7 +80,7 @@ pub enum Values {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reader {
-    /// Programs that use a GPU, the drop-in libraries among them.
+    /// Programs that use a GPU, including the drop-in libraries.
     Program,
     /// The virtual GPU.
     VirtualGpu,

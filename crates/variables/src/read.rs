@@ -1,4 +1,4 @@
-//! From the text of a variable to what it means.
+//! Parses the values of variables.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -6,29 +6,29 @@ use std::time::Duration;
 
 use crate::{Values, Variable};
 
-/// Longer texts are refused: no variable needs as much, and an error message that repeats one helps nobody.
+/// Longer texts are refused: no variable needs more, and an error message that repeats one would be useless.
 const LONGEST: usize = 1 << 16;
-/// As much of a value is shown in an error.
+/// Errors show at most this many characters of a value.
 const SHOWN: usize = 60;
 
-/// A value that cannot be used.
+/// An invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}=`{value}`: {problem}")]
 #[non_exhaustive]
 pub struct Error {
     /// The name of the variable.
     pub variable: &'static str,
-    /// What stands in it, shortened, on one line.
+    /// Its value, shortened, on one line.
     pub value: String,
-    /// What is wrong, or what would be right.
+    /// What is wrong, or what is expected.
     pub problem: String,
 }
 
 impl Variable {
-    /// The text in the environment, without the blanks around it. None where there is none.
+    /// The text in the environment, trimmed. `None` if there is none.
     ///
     /// # Errors
-    /// A text that is not UTF-8 or has more than 64 KiB.
+    /// The text is not UTF-8 or longer than 64 KiB.
     pub fn text(&self) -> Result<Option<String>, Error> {
         self.text_of(self.in_environment())
     }
@@ -36,10 +36,10 @@ impl Variable {
     /// The time in the environment.
     ///
     /// # Errors
-    /// A text that is no time, or one out of range.
+    /// The text is not a time, or the time is out of range.
     ///
     /// # Panics
-    /// If the variable is none for times; as for the methods below, that is a mistake in this crate's table.
+    /// If the variable is not a time. As with the methods below, that is a mistake in this crate's table.
     pub fn time(&self) -> Result<Option<Duration>, Error> {
         self.time_of(self.in_environment())
     }
@@ -47,15 +47,15 @@ impl Variable {
     /// The limit of time in the environment; the inner value is `None` for `none`.
     ///
     /// # Errors
-    /// A text that is neither `none` nor a time in range.
+    /// The text is neither `none` nor a time in range.
     pub fn time_limit(&self) -> Result<Option<Option<Duration>>, Error> {
         self.time_limit_of(self.in_environment())
     }
 
-    /// The limit of memory in the environment, bytes; the inner value is `None` for `none`.
+    /// The limit of memory in the environment, in bytes; the inner value is `None` for `none`.
     ///
     /// # Errors
-    /// A text that is neither `none` nor a number of bytes in range.
+    /// The text is neither `none` nor a number of bytes in range.
     pub fn memory_limit(&self) -> Result<Option<Option<u64>>, Error> {
         self.memory_limit_of(self.in_environment())
     }
@@ -63,28 +63,28 @@ impl Variable {
     /// The number in the environment.
     ///
     /// # Errors
-    /// A text that is no whole number, or one out of range.
+    /// The text is not a whole number, or the number is out of range.
     pub fn count(&self) -> Result<Option<u64>, Error> {
         self.count_of(self.in_environment())
     }
 
-    /// Whether the environment switches it on.
+    /// Whether the environment switches the variable on.
     ///
     /// # Errors
-    /// A text that says neither on nor off.
+    /// The text is neither on nor off.
     pub fn switch(&self) -> Result<Option<bool>, Error> {
         self.switch_of(self.in_environment())
     }
 
-    /// Which of its words stands in the environment, as the table has it.
+    /// The word in the environment, as spelled in the table.
     ///
     /// # Errors
-    /// A text that is none of the words.
+    /// The text is none of the words.
     pub fn word(&self) -> Result<Option<&'static str>, Error> {
         self.word_of(self.in_environment())
     }
 
-    /// The path in the environment, which need not be UTF-8. None where there is none.
+    /// The path in the environment, which need not be UTF-8. `None` if there is none.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         let is_blank = |value: &OsStr| value.to_str().is_some_and(|text| text.trim().is_empty());
@@ -95,7 +95,7 @@ impl Variable {
         std::env::var_os(self.name)
     }
 
-    /// [`text`](Self::text) of a value that is not the environment's. The same holds for the other methods with such names.
+    /// Like [`text`](Self::text), for a value from elsewhere. Other methods named `…_of` work the same way.
     ///
     /// # Errors
     /// As [`text`](Self::text).
@@ -121,19 +121,21 @@ impl Variable {
         self.parsed(value, |text| duration(text).filter(|time| (least..=most).contains(time)))
     }
 
-    /// A limit of time that is not the environment's; the inner value is `None` for `none`.
+    /// Like [`time_limit`](Self::time_limit), for a value from elsewhere; the inner value is `None` for
+    /// `none`.
     ///
     /// # Errors
-    /// A text that is neither `none` nor a time in range.
+    /// The text is neither `none` nor a time in range.
     pub fn time_limit_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<Option<Duration>>, Error> {
         let Values::Limit(Values::Time { least, most }) = self.values else { return self.misread() };
         self.parsed(value, or_none(|text| duration(text).filter(|time| (least..=most).contains(&time))))
     }
 
-    /// A limit of memory that is not the environment's, bytes; the inner value is `None` for `none`.
+    /// Like [`memory_limit`](Self::memory_limit), for a value from elsewhere; the inner value is `None` for
+    /// `none`.
     ///
     /// # Errors
-    /// A text that is neither `none` nor a number of bytes in range.
+    /// The text is neither `none` nor a number of bytes in range.
     pub fn memory_limit_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<Option<u64>>, Error> {
         let Values::Limit(Values::Bytes { least, most }) = self.values else { return self.misread() };
         self.parsed(value, or_none(|text| bytes(text).filter(|bytes| (least..=most).contains(&bytes))))
@@ -170,7 +172,7 @@ impl Variable {
         self.parsed(value, |text| words.iter().copied().find(|word| word.eq_ignore_ascii_case(text)))
     }
 
-    /// An error of a value whose grammar only its reader knows.
+    /// An error about a value whose grammar only its reader knows.
     #[must_use]
     pub fn error(&self, value: &str, problem: impl Into<String>) -> Error {
         Error { variable: self.name, value: shown(value), problem: problem.into() }
@@ -198,7 +200,7 @@ fn digits(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
 }
 
-/// A parser that takes `none`, too.
+/// A parser that also accepts `none`.
 fn or_none<T>(parse: impl Fn(&str) -> Option<T>) -> impl Fn(&str) -> Option<Option<T>> {
     move |text| if text.eq_ignore_ascii_case("none") { Some(None) } else { parse(text).map(Some) }
 }
@@ -223,7 +225,7 @@ fn duration(text: &str) -> Option<Duration> {
     let whole = if unit.as_secs() == 0 { Duration::from_millis(whole) } else { Duration::from_secs(whole) };
     let decimals = digits(decimals).filter(|decimals| decimals.len() <= 9)?;
     let scale = 10_u128.pow(decimals.len() as u32);
-    // Less than a unit, which is a second at most.
+    // Less than one unit, so at most a second.
     let rest = unit.as_nanos() * decimals.parse::<u128>().ok()? / scale;
     whole.checked_add(Duration::from_nanos(u64::try_from(rest).ok()?))
 }
@@ -266,7 +268,7 @@ impl std::fmt::Display for Values {
     }
 }
 
-/// A number of bytes in the largest unit that leaves no rest.
+/// A number of bytes in the largest unit that divides it.
 struct Bytes(u64);
 
 impl std::fmt::Display for Bytes {

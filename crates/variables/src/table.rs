@@ -1,11 +1,12 @@
-//! The table. `docs/generated/variables.md` is written from it: `FERROCM_BLESS=1` in a run of this crate's tests does that.
+//! The table. `docs/generated/variables.md` is generated from it by this crate's tests with
+//! `FERROCM_BLESS=1`.
 
 use std::time::Duration;
 
 use crate::Values::{Bytes, Count, Limit, Path, Switch, Text, Time, Word};
 use crate::{Reader, Values, Variable};
 
-/// Longer than a year is no limit, and would not fit the clocks of every system.
+/// At most a year: longer times are no useful limit and would overflow the clocks of some systems.
 const TIME: Values = Time { least: Duration::from_millis(1), most: Duration::from_secs(365 * 24 * 60 * 60) };
 
 macro_rules! variables {
@@ -21,14 +22,14 @@ macro_rules! variables {
             };
         )+
 
-        /// All of them, by who reads them.
+        /// All variables, grouped by reader.
         pub const ALL: &[&Variable] = &[$(&$constant,)+];
     };
 }
 
 variables! {
     DEVICE = "FERROCM_DEVICE", Program:
-        "which device a program opens that names none";
+        "the device of programs that do not name one";
         Text("a device URI, such as auto, amdgpu:0 or vgpu:gfx90a?count=2");
         else "`auto`: an AMD GPU, else an NVIDIA one, else a virtual one";
     TRACE = "FERROCM_TRACE", Program:
@@ -44,7 +45,7 @@ variables! {
         Text("one of `Allocator`'s names: direct, caching or stream-ordered");
         else "caching, and direct on virtual GPUs";
     KNOWN_FAULTS = "FERROCM_KNOWN_FAULTS", Program:
-        "`ignore` has `hip` use functions of AMD's library that are known to corrupt memory or to hang";
+        "`ignore` makes `hip` use functions of AMD's library that are known to corrupt memory or to hang";
         Word(&["ignore"]);
         else "such functions are an error";
     LOG = "FERROCM_LOG", Program:
@@ -84,23 +85,23 @@ variables! {
         Path("a file");
         else "it is looked for";
     RCCL_ADDRESS = "FERROCM_RCCL_ADDRESS", Program:
-        "where rank 0 gives the id to the others ([rccl](../use/rccl.md))";
+        "where rank 0 hands the id to the others ([rccl](../use/rccl.md))";
         Text("a host and a port, such as node1:29500");
         else "what the launcher says";
     RCCL_SECRET = "FERROCM_RCCL_SECRET", Program:
-        "what only the processes of a job know, for the ranks to find each other ([rccl](../use/rccl.md#strangers-on-the-network))";
+        "a secret shared by the processes of a job, with which the ranks find each other ([rccl](../use/rccl.md#strangers-on-the-network))";
         Text("a text that nobody can guess");
-        else "what the launcher gives the job's processes";
+        else "the launcher's secret for the job";
     RCCL_TIMEOUT = "FERROCM_RCCL_TIMEOUT", Program:
-        "how long this project's RCCL waits for ranks that do not come";
+        "how long this project's RCCL waits for missing ranks";
         TIME;
         else "60 s";
     RTC_TIMEOUT = "FERROCM_RTC_TIMEOUT", Program:
-        "how long a compiler may run that compiles at run time ([hip](../internals/hip.md#limits))";
+        "how long a compilation at run time may take ([hip](../internals/hip.md#limits))";
         Limit(&TIME);
         else "300 s";
     RTC_MEMORY = "FERROCM_RTC_MEMORY", Program:
-        "how much address space such a compiler may have";
+        "how much address space a compiler at run time may have";
         Limit(&Bytes { least: 64 << 20, most: 1 << 50 });
         else "2 GiB";
     HSA_DEVICE = "FERROCM_HSA_DEVICE", VirtualGpu:
@@ -124,11 +125,11 @@ variables! {
         Word(&["baseline", "avx2", "avx512"]);
         else "the best that the CPU has";
     VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
-        "has dispatches write their [counters](../use/profiling.md#counters)";
+        "makes dispatches write their [counters](../use/profiling.md#counters)";
         Text("table or json, with a file after a colon if wanted, such as json:FILE");
         else "they are not counted";
     VGPU_TRACE = "FERROCM_VGPU_TRACE", VirtualGpu:
-        "has chosen waves write their [instructions](../use/profiling.md#traces)";
+        "makes selected waves write their [instructions](../use/profiling.md#traces)";
         Text("settings, separated by commas, such as kernel=gemm*,wave=1,file=FILE");
         else "no instructions are written";
     VGPU_SLOW = "FERROCM_VGPU_SLOW", VirtualGpu:
@@ -136,7 +137,7 @@ variables! {
         Word(&["ok"]);
         else "it warns once";
     CACHE = "FERROCM_CACHE", Build:
-        "the folder of everything that is kept between builds";
+        "the cache folder, for everything that is kept between builds";
         Path("a folder");
         else "`ferrocm` in `XDG_CACHE_HOME`, or in `~/.cache`";
     CLANG = "FERROCM_CLANG", Build:
@@ -148,11 +149,11 @@ variables! {
         Path("a folder with include/hip");
         else "they are looked for";
     SETUP = "FERROCM_SETUP", Build:
-        "the command that errors name for installing a compiler";
+        "the command that error messages name for installing a compiler";
         Text("a command");
         else "`ferrocm setup`";
     TARGETS = "FERROCM_TARGETS", Build:
-        "for which AMD GPUs kernels are compiled";
+        "the AMD GPUs that kernels are compiled for";
         Text("target ids, separated by commas, such as gfx1100,gfx90a");
         else "the default [processors](processors.md)";
     TARGETS_FOR = "FERROCM_TARGETS_FOR", Build:
@@ -160,7 +161,7 @@ variables! {
         Text("patterns of sources with targets or none, separated by blanks, such as mmq_*=none");
         else "`FERROCM_TARGETS`";
     CUDA_ARCHS = "FERROCM_CUDA_ARCHS", Build:
-        "for which NVIDIA GPUs kernels are compiled";
+        "the NVIDIA GPUs that kernels are compiled for";
         Text("architectures, separated by commas, such as sm_80,sm_90a");
         else "`CUDA_COMPUTE_CAP`, else the default ones";
     KERNEL_METRICS = "FERROCM_KERNEL_METRICS", Build:
@@ -168,7 +169,7 @@ variables! {
         Switch;
         else "off";
     KERNEL_LINES = "FERROCM_KERNEL_LINES", Build:
-        "kernels carry source lines";
+        "kernels contain source lines";
         Switch;
         else "on";
     LIBRARIES = "FERROCM_LIBRARIES", Tool:
@@ -192,15 +193,15 @@ variables! {
         Path("a folder of RELEASE/usr/include");
         else "`cargo xtask test` fetches them";
     ROCM_RUN = "FERROCM_ROCM_RUN", Tool:
-        "how programs that a program starts run on AMD's libraries; set by `cargo xtask rocm-run`";
+        "how child programs run on AMD's libraries; set by `cargo xtask rocm-run`";
         Text("folders and a loader, on lines");
-        else "they run as they are";
+        else "they run unchanged";
     ROCM_SYSROOT = "FERROCM_ROCM_SYSROOT", Test:
         "AMD's libraries for tests that need them; set by `cargo xtask test`";
         Path("a folder");
         else "such tests do not run";
     ROCM_RELEASE = "FERROCM_ROCM_RELEASE", Test:
-        "the release of those";
+        "the release of these libraries";
         Text("a release, such as 7.2");
         else "such tests do not run";
     ROCBLAS_KERNELS = "FERROCM_ROCBLAS_KERNELS", Test:
@@ -216,11 +217,11 @@ variables! {
         Path("a folder");
         else "such tests do not run";
     KERNEL_RESULTS = "FERROCM_KERNEL_RESULTS", Test:
-        "where tests of kernels leave what they compared";
+        "where tests of kernels write what they compared";
         Path("a folder");
         else "nowhere";
     BLESS = "FERROCM_BLESS", Test:
-        "has tests write the files that they compare with anew";
+        "makes tests rewrite the files that they compare with";
         Text("anything");
         else "they compare";
     HIPIFY_PERL = "FERROCM_HIPIFY_PERL", Test:
@@ -232,10 +233,10 @@ variables! {
         Text("a range, such as 0..100");
         else "a few of each generation";
     RANDOM_PROGRAMS = "FERROCM_RANDOM_PROGRAMS", Test:
-        "how many code objects of random instructions run";
+        "how many code objects with random instructions run";
         Count { least: 1, most: 1_000_000_000 };
         else "2000";
 }
 
-/// How the names of variables begin by which tests talk to programs that they start.
+/// The prefix of variables that tests use to control the programs they start.
 pub const TEST_PREFIX: &str = "FERROCM_TEST_";

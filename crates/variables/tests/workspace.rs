@@ -1,4 +1,5 @@
-//! The table against the workspace: its page, and every name in code and documentation. A published crate has neither beside it.
+//! Compares the table with the workspace: its page, and every name in code and documentation. A published
+//! crate has neither.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use variables::{ALL, Reader, TEST_PREFIX};
 
-/// Names that are no environment variables: a symbol version, macros of device code, and what a build script tells its own crate.
+/// Names that are not environment variables: a symbol version, macros of device code, and values that a build
+/// script passes to its own crate.
 const OTHERS: [&str; 5] =
     ["FERROCM_1", "FERROCM_CUDA", "FERROCM_NO_WMMA", "FERROCM_THRUST_LIST", "FERROCM_VGPU_OPT_LEVEL"];
 
@@ -67,7 +69,7 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every word of a text that begins as the names of variables do.
+/// Every word of a text that begins like a variable's name.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     text.match_indices("FERROCM_").map(move |(at, _)| {
@@ -91,7 +93,7 @@ fn every_name_in_the_workspace_is_in_the_table() {
     for path in all {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         for name in names(&text) {
-            // A prefix alone, such as `FERROCM_VGPU_…`, is no name.
+            // A bare prefix, such as `FERROCM_VGPU_…`, is not a name.
             let is_known = known.contains(name)
                 || name.starts_with(TEST_PREFIX.trim_end_matches('_'))
                 || known
@@ -105,11 +107,12 @@ fn every_name_in_the_workspace_is_in_the_table() {
     assert!(unknown.is_empty(), "not in crates/variables/src/table.rs: {unknown:#?}");
 }
 
-/// Read where nothing else of the workspace is, variables of tests, and secrets, which no error may show.
+/// Variables read without this crate: in crates that use nothing else of the workspace, in tests, and
+/// secrets, which no error may show.
 const BY_THEMSELVES: [&str; 3] =
     ["crates/librocm-smi/src/driver.rs", "crates/test-skip/src/lib.rs", "xtask/package/src/sign.rs"];
 
-/// Reading by another function than this crate's ignores what it cannot use.
+/// Reading a variable without this crate would ignore invalid values.
 #[test]
 fn no_other_crate_reads_a_variable_of_the_table_by_itself() {
     let mut all = Vec::new();
@@ -122,7 +125,7 @@ fn no_other_crate_reads_a_variable_of_the_table_by_itself() {
     let is_exempt = |path: &Path| BY_THEMSELVES.iter().any(|exempt| path.ends_with(exempt));
     for path in all.iter().filter(|path| !is_test(path) && !is_exempt(path)) {
         let Ok(text) = std::fs::read_to_string(path) else { continue };
-        // Attributes and comments between a call and its argument are nobody's habit.
+        // Assumes no attributes or comments between a call and its argument.
         let joined: String = text.split_whitespace().collect();
         for call in ["env::var(", "env::var_os("] {
             for (at, _) in joined.match_indices(call) {

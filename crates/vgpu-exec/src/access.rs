@@ -1,4 +1,4 @@
-//! What a wave can reach besides its registers: checked global memory, LDS and scratch.
+//! What a wave can access besides its registers: checked global memory, LDS and scratch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,34 +8,35 @@ use gpu_report::{AccessKind, Allocation, FaultKind, Space};
 use super::fault::WaveFault;
 use super::wave_sync::WaveSync;
 
-/// The global memory that waves reach: which ranges of it are live.
+/// The global memory that waves access: which ranges of it are live.
 ///
 /// # Safety
-/// A range that [`find`](GlobalMemory::find) or [`find_variable`](GlobalMemory::find_variable) gave can be read, and written if they say
-/// so, until the wave that asked begins its next time slice.
+/// A range returned by [`find`](GlobalMemory::find) or [`find_variable`](GlobalMemory::find_variable) can be
+/// read, and also written if the result says so, until the wave that asked begins its next time slice.
 pub unsafe trait GlobalMemory: std::fmt::Debug + Send + Sync {
-    /// The live allocation that `[address, address + size)` lies in: its start, its end, and whether it may be written.
+    /// The live allocation that contains `[address, address + size)`: its start, its end, and whether it is
+    /// writable.
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)>;
 
-    /// The variables of a code object that `[address, address + size)` lies in: where they start and end.
+    /// The variables of a code object that contain `[address, address + size)`: their start and end.
     fn find_variable(&self, address: u64, size: u64) -> Option<(u64, u64)>;
 
-    /// The allocation that holds the address.
+    /// The allocation that contains the address.
     fn lookup(&self, address: u64) -> Option<Allocation>;
 
-    /// Why an access is refused.
+    /// The reason why an access is refused.
     fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind;
 }
 
-/// Base of the LDS aperture in flat addresses; its low 32 bits are zero, and so are the low 16 bits of its high half, as
-/// `HW_REG_SH_MEM_BASES` requires.
+/// Base of the LDS aperture in flat addresses. Its low 32 bits are zero, and so are the low 16 bits of its
+/// high half, as `HW_REG_SH_MEM_BASES` requires.
 pub const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
 /// Base of the scratch aperture in flat addresses.
 pub const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
 /// The value of `HW_REG_SH_MEM_BASES`: bits 63..48 of the private and shared aperture.
 pub(crate) const SH_MEM_BASES: u32 = ((SHARED_APERTURE >> 48) << 16 | PRIVATE_APERTURE >> 48) as u32;
 
-/// How many ranges a wave remembers.
+/// The number of ranges that a wave remembers.
 const WAYS: usize = 4;
 
 /// A verified range of global memory.
@@ -46,7 +47,7 @@ struct Verified {
     writable: bool,
 }
 
-/// Where a kernel's arguments are.
+/// The location of a kernel's arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arguments {
     /// Their address.
@@ -56,7 +57,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// What is left of the last page behind them. Compilers load whole pieces of 16 bytes, which is the segment's alignment.
+    /// The rest of their last page. Compilers load whole pieces of 16 bytes, the alignment of the segment.
     fn rest(self) -> Range<u64> {
         let end = self.start.saturating_add(u64::from(self.size).next_multiple_of(16));
         end..end.checked_next_multiple_of(4096).unwrap_or(end)
@@ -65,35 +66,36 @@ impl Arguments {
 
 const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
 
-/// A wave's way to memory.
+/// A wave's access to memory.
 #[derive(Debug)]
 pub struct Access {
-    /// Ranges known to be live in `epoch`, the latest first. The wave's own scratch memory is never among them.
+    /// Ranges known to be live in `epoch`, most recent first. The wave's own scratch memory is never among
+    /// them.
     verified: [Verified; WAYS],
     epoch: u64,
     memory: Arc<dyn GlobalMemory>,
-    /// The code object that runs, which may not change its own constants.
+    /// The running code object, which must not change its own constants.
     code: Range<u64>,
-    /// The arguments of the kernel that runs, if they have a limit.
+    /// The running kernel's arguments, if their bounds are checked.
     arguments: Option<Arguments>,
     /// The workgroup's LDS and its size in bytes.
     pub lds: *mut u8,
     /// See `lds`.
     pub lds_size: u32,
-    /// Whether an access beyond the end of LDS is a fault. On hardware it reads zero and writes nothing.
+    /// Whether an access beyond the end of LDS is a fault. On hardware, it reads zero and writes nothing.
     pub strict_lds: bool,
-    /// Where accesses go that hardware drops.
+    /// The target of accesses that hardware drops.
     nowhere: [u64; 2],
     /// The wave's scratch memory: dword `d` of lane `l` at dword `d * lanes + l`. 64-byte aligned.
     pub scratch: *mut u8,
     /// Bytes of scratch memory each lane has.
     pub scratch_size: u32,
-    /// Global wave sync of the wave's dispatch.
+    /// The global wave sync of the wave's dispatch.
     pub sync: *const WaveSync,
 }
 
 impl Access {
-    /// A wave's access to `memory`; LDS and scratch are set for each workgroup.
+    /// Creates a wave's access to `memory`. LDS and scratch are set for each workgroup.
     pub fn new<M: GlobalMemory + 'static>(memory: Arc<M>) -> Self {
         Access {
             verified: [NOTHING; WAYS],
@@ -111,7 +113,7 @@ impl Access {
         }
     }
 
-    /// Says where the code object lies whose kernel the wave runs from now on.
+    /// Sets the range of the code object whose kernel the wave runs from now on.
     pub fn set_code(&mut self, code: Range<u64>) {
         if self.code != code {
             self.code = code;
@@ -119,7 +121,7 @@ impl Access {
         }
     }
 
-    /// Says where the arguments of the kernel are that the wave runs from now on, if it must not go beyond them.
+    /// Sets the arguments of the kernel that the wave runs from now on, if their bounds are checked.
     pub fn set_arguments(&mut self, arguments: Option<Arguments>) {
         if self.arguments != arguments {
             self.arguments = arguments;
@@ -127,8 +129,8 @@ impl Access {
         }
     }
 
-    /// Begins a time slice of the wave: forgets ranges that may have been freed since they were verified, if the memory is in another
-    /// epoch than it was.
+    /// Begins a time slice of the wave. If the memory's epoch has changed, forgets all ranges, because they
+    /// may have been freed since they were verified.
     #[inline]
     pub fn begin_slice(&mut self, epoch: u64) {
         if epoch != self.epoch {
@@ -137,7 +139,7 @@ impl Access {
         }
     }
 
-    /// Whether `[address, address + size)` lies in one live allocation that permits the access.
+    /// Whether a single live allocation contains `[address, address + size)` and permits the access.
     #[inline(always)]
     pub fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
         let end = address.wrapping_add(size);
@@ -150,7 +152,7 @@ impl Access {
         self.look_up(access, address, size)
     }
 
-    /// The live allocation that `[address, address + size)` lies in, if it permits the access.
+    /// The live allocation that contains `[address, address + size)`, if it permits the access.
     #[inline(always)]
     pub(crate) fn range(&mut self, access: AccessKind, address: u64, size: u64) -> Option<(u64, u64)> {
         let end = address.wrapping_add(size);
@@ -210,8 +212,8 @@ impl Access {
         Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
     }
 
-    /// Where `bytes` bytes of LDS are, at most 16: in the workgroup's LDS, or, beyond its end, where an access reads zero and
-    /// what it writes is lost. A fault, if accesses are strict.
+    /// Returns a pointer to `bytes` bytes of LDS (at most 16). Beyond the end of the workgroup's LDS, it
+    /// points to a place that reads as zero and loses writes, or it is a fault if accesses are strict.
     #[inline]
     pub(crate) fn lds_place(
         &mut self,
@@ -229,7 +231,7 @@ impl Access {
         Ok(self.nowhere())
     }
 
-    /// Sixteen bytes that are zero, and that nobody reads later.
+    /// Sixteen zero bytes for dropped accesses; nobody reads what is written there.
     pub(crate) fn nowhere(&mut self) -> *mut u8 {
         self.nowhere = [0; 2];
         self.nowhere.as_mut_ptr().cast()

@@ -1,23 +1,23 @@
 //! The barrier of a workgroup.
 
-/// How far the waves of a workgroup have come at its barrier. Waves signal and wait separately; `s_barrier` does both.
+/// The state of a workgroup's barrier. Waves signal and wait separately; `s_barrier` does both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Barrier {
     /// Waves that have not ended.
     members: u32,
-    /// How many signals there were since the barrier was last complete.
+    /// The number of signals since the barrier was last complete.
     signals: u32,
     /// How often it was complete.
     completed: u64,
 }
 
 impl Barrier {
-    /// The barrier of a workgroup of that many waves.
+    /// The barrier of a workgroup with this many waves.
     pub fn new(members: u32) -> Self {
         Barrier { members, ..Barrier::default() }
     }
 
-    /// A wave signals. Says whether it is the first one since the barrier was last complete.
+    /// A wave signals. Returns whether it is the first since the barrier was last complete.
     pub fn signal(&mut self) -> bool {
         let first = self.signals == 0;
         self.signals += 1;
@@ -25,7 +25,7 @@ impl Barrier {
         first
     }
 
-    /// A wave ends: the others do not wait for it any more.
+    /// A wave ends; the others no longer wait for it.
     pub fn leave(&mut self) {
         self.members = self.members.saturating_sub(1);
         self.check();
@@ -48,7 +48,8 @@ impl Barrier {
         self.completed
     }
 
-    /// As `s_get_barrier_state` shows it: valid in bit 0, members from bit 4 on, signals from bit 16 on.
+    /// The value of `s_get_barrier_state`: the valid flag in bit 0, members from bit 4 on, signals from bit
+    /// 16 on.
     pub fn state(&self) -> u32 {
         1 | (self.members & 0x7f) << 4 | (self.signals & 0x7f) << 16
     }

@@ -2,7 +2,7 @@
 
 use gpu_report::FaultKind;
 
-/// Another instruction that has a part in a fault.
+/// Another instruction that is involved in a fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Elsewhere {
     /// What it did.
@@ -11,18 +11,18 @@ pub struct Elsewhere {
     pub address: u64,
     /// The wave in its workgroup.
     pub wave: u32,
-    /// The lane, where one is to blame.
+    /// The lane, if a single one is to blame.
     pub lane: Option<u8>,
 }
 
-/// What a wave reports when an instruction fails; the dispatch adds where that was.
+/// What a wave reports when an instruction fails; the dispatch adds the position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveFault {
     /// What went wrong.
     pub kind: FaultKind,
-    /// The lane, where one lane is to blame.
+    /// The lane, if a single one is to blame.
     pub lane: Option<u8>,
-    /// The other instruction, where two are to blame.
+    /// The other instruction, if two are to blame.
     pub other: Option<Elsewhere>,
 }
 

@@ -1,4 +1,5 @@
-//! Floating-point arithmetic, one number at a time: what the host has no instruction for, or not with these rules.
+//! Floating-point arithmetic, one number at a time, for operations that the host has no instruction for, or
+//! not with these rules.
 
 pub(super) mod convert;
 pub(super) mod dot;

@@ -1,12 +1,12 @@
-//! Interrupts: how a kernel tells the host that it has changed something.
+//! Interrupts: how a kernel signals a change to the host.
 
 use std::sync::OnceLock;
 
 static HANDLER: OnceLock<fn(u32)> = OnceLock::new();
 
-/// Has `handler` called with the event's number whenever a kernel sends an interrupt (`s_sendmsg MSG_INTERRUPT`, the number in
-/// M0), from the thread that runs the kernel's wave. Only the first handler of the process counts; without one, interrupts are
-/// for nobody.
+/// Sets the handler of interrupts. When a kernel sends one (`s_sendmsg MSG_INTERRUPT`, with the event's
+/// number in M0), the thread that runs the wave calls the handler with that number. Only the first handler of
+/// the process counts; without a handler, interrupts are ignored.
 pub fn on_interrupt(handler: fn(u32)) {
     HANDLER.get_or_init(|| handler);
 }

@@ -1,4 +1,4 @@
-//! The CPU's vector extensions, and how one body becomes a handler for each of them.
+//! The CPU's vector extensions, and how one body is compiled to a handler for each of them.
 
 use std::sync::OnceLock;
 
@@ -7,10 +7,10 @@ use super::simd::{Avx2, Avx512};
 use super::simd::{Baseline, Simd};
 use super::{Code, Flow, Handler, Wave};
 
-/// Which vector extensions handlers are compiled for.
+/// The vector extensions that handlers are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// What every CPU of the architecture has.
+    /// The baseline of the architecture.
     Baseline,
     /// x86 with AVX2, FMA and F16C.
     Avx2,
@@ -19,17 +19,18 @@ pub enum Level {
 }
 
 impl Level {
-    /// The environment variable that chooses a level.
+    /// The environment variable that selects a level.
     pub const VARIABLE: &str = "FERROCM_VGPU_VECTORS";
 
-    /// All levels: the name in [`Level::VARIABLE`], and the name for people.
+    /// All levels: their names in [`Level::VARIABLE`], and their display names.
     const NAMES: [(Level, &str, &str); 3] = [
         (Level::Baseline, "baseline", "baseline"),
         (Level::Avx2, "avx2", "AVX2"),
         (Level::Avx512, "avx512", "AVX-512"),
     ];
 
-    /// The level that [`Level::VARIABLE`] names, else the best one of this CPU. No device starts where the variable names none.
+    /// The level that [`Level::VARIABLE`] selects, or else the best one of this CPU. No device starts if the
+    /// variable's value is invalid.
     pub fn detect() -> Level {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
@@ -38,25 +39,25 @@ impl Level {
         })
     }
 
-    /// The level with a name in [`Level::VARIABLE`], if the CPU has it.
+    /// The level with this name in [`Level::VARIABLE`], if the CPU supports it.
     pub fn named(name: &str) -> Option<Level> {
         let named = Level::NAMES.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name.trim()));
         named.map(|(level, ..)| *level).filter(|level| Level::available().contains(level))
     }
 
-    /// The names in [`Level::VARIABLE`] of the CPU's levels.
+    /// The names, as in [`Level::VARIABLE`], of the levels that the CPU supports.
     pub fn names() -> String {
         let has = |level: &Level| Level::available().contains(level);
         let names: Vec<_> = Level::NAMES.iter().filter(|row| has(&row.0)).map(|row| row.1).collect();
         names.join(", ")
     }
 
-    /// What it is called.
+    /// Its display name.
     pub fn name(self) -> &'static str {
         Level::NAMES.iter().find(|(level, ..)| *level == self).map_or("", |(.., name)| *name)
     }
 
-    /// The levels of this CPU, the best last.
+    /// The levels that this CPU supports, best last.
     pub fn available() -> &'static [Level] {
         #[cfg(target_arch = "x86_64")]
         {
@@ -75,7 +76,7 @@ impl Level {
     }
 }
 
-/// What an instruction does to a wave of `W` lanes.
+/// The effect of an instruction on a wave of `W` lanes.
 pub(crate) trait Body {
     /// Executes it.
     ///
@@ -86,8 +87,8 @@ pub(crate) trait Body {
 
 /// A body compiled for each level.
 ///
-/// These are methods of the body, because the compiler puts methods beside their type: so the handlers of each file are a unit
-/// of their own for code generation, and not all of them one.
+/// These are methods of the body because the compiler places methods next to their type. So the handlers of
+/// each file form their own unit of code generation, instead of one large unit for all.
 trait Compiled: Body {
     /// # Safety
     /// As for [`Handler`].
@@ -103,7 +104,8 @@ trait Compiled: Body {
 }
 
 impl<B: Body> Compiled for B {
-    // Whoever calls one of the lowest level, rather than taking its address, must not get a copy of it.
+    // Calling a handler of the lowest level directly, instead of taking its address, must not inline a copy
+    // of it.
     #[inline(never)]
     unsafe fn baseline<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
@@ -142,12 +144,13 @@ pub(crate) fn handler<B: Body>(lanes: usize, level: Level) -> Handler {
     }
 }
 
-/// The body compiled for a wave size only: what does nothing to lanes needs no vector extensions.
+/// The body compiled for a wave size only: an instruction that does not touch lanes needs no vector
+/// extensions.
 pub(crate) fn scalar_handler<B: Body>(lanes: usize) -> Handler {
     if lanes == 64 { B::baseline::<64> } else { B::baseline::<32> }
 }
 
-/// What an instruction does to a wave of any size, in terms of a level's vectors.
+/// The effect of an instruction on a wave of any size, in terms of a level's vectors.
 pub(super) trait SimdBody {
     /// Executes it.
     ///
@@ -156,9 +159,9 @@ pub(super) trait SimdBody {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow;
 }
 
-/// A level, which calls other handlers of its own.
+/// A level, which can call other handlers of the same level.
 pub(super) trait Call: Sized {
-    /// Calls the handler of a body, which is not inlined: what is rare then costs what is frequent nothing.
+    /// Calls the handler of a body without inlining it, so that rare cases do not slow down frequent ones.
     ///
     /// # Safety
     /// As for [`Handler`]; the CPU must have the level.
@@ -191,8 +194,8 @@ impl Call for Avx512 {
     }
 }
 
-/// A [`SimdBody`] at a level. Sixteen lanes at a time, nothing depends on the wave's size but how often; code for each size
-/// would be twice as much for no gain.
+/// A [`SimdBody`] at a level. It processes sixteen lanes at a time, so the wave's size only determines the
+/// number of steps. Code for each size would be twice as large for no gain.
 impl<B: SimdBody, S: Simd> Body for (B, S) {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
@@ -201,8 +204,8 @@ impl<B: SimdBody, S: Simd> Body for (B, S) {
     }
 }
 
-/// The body compiled for a level; `general` is one that does the same for more cases, and stands for it at the lowest level,
-/// where speed is not the point.
+/// The body compiled for a level. `general` does the same for more cases and replaces it at the lowest level,
+/// where speed does not matter.
 pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -213,7 +216,7 @@ pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Hand
     }
 }
 
-/// Leaves an instruction to the lowest level, which can do what others cannot.
+/// Delegates an instruction to the lowest level, which can do what the others cannot.
 ///
 /// # Safety
 /// As for [`Handler`].

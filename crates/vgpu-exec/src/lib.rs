@@ -1,27 +1,28 @@
-//! The executor of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all generations.
+//! The executor of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all
+//! generations.
 //!
-//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu), apart so that an edit of the machine or of its HSA does not compile the
-//! executor again. Its API is that of a part: it changes with `vgpu`, and most of it is `unsafe`, since a wave follows any pointer that it is
-//! given.
+//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu). It is separate so that changes to the
+//! machine or to its HSA do not recompile the executor. Its API changes with `vgpu`, and most of it is
+//! `unsafe`, because a wave follows any pointer that it is given.
 //!
-//! Decoded instructions are lowered once into [`Code`]: a handler chosen for the operation, the wave size and the CPU's vector
-//! extensions, with operands resolved to offsets. Running a wave is a loop over handlers.
+//! Each decoded instruction is lowered once into [`Code`]: a handler, chosen for the operation, the wave size
+//! and the CPU's vector extensions, and operands resolved to offsets. Running a wave is a loop over handlers.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `access` | what a wave can reach besides its registers |
+//! | `access` | what a wave can access besides its registers |
 //! | `fault` | what a wave reports when an instruction fails |
-//! | `interrupt` | how a kernel tells the host that it has changed something |
+//! | `interrupt` | how a kernel signals a change to the host |
 //! | `wave_sync` | global wave sync: how the waves of a dispatch wait for each other |
 //! | `barrier` | the barrier of a workgroup |
 //! | `wave` | the state of a wave, the lowered form of an instruction |
-//! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
-//! | `watch` | what the run loop tells whoever watches a wave |
+//! | `program` | finding reachable code, lowering it when a wave first reaches it, the run loop |
+//! | `watch` | what the run loop tells observers of a wave |
 //! | `stillness` | which waves only wait for others |
-//! | `settle` | where waves stop after a barrier, so that all have read LDS before one overwrites it |
+//! | `settle` | where waves stop after a barrier, so that all read LDS before one overwrites it |
 //! | `lower` | operands and modifiers; the choice of a handler |
-//! | `level` | one body compiled for each CPU level |
-//! | `rows` | making arrays of lanes |
+//! | `level` | compiling one body for each CPU level |
+//! | `rows` | building arrays of lanes |
 //! | `simd` | sixteen lanes at a time, for each CPU level |
 //! | `float` | exact floating-point arithmetic and conversions, one number at a time |
 //! | `salu` | scalar instructions |
@@ -30,8 +31,8 @@
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
-/// The optimisation level (`opt-level` of Cargo's profile) that the executor was compiled with: `3`, or `0`, with which it is about a
-/// hundred times slower.
+/// The optimisation level (`opt-level` of Cargo's profile) that the executor was compiled with: `3`, or `0`,
+/// which is about a hundred times slower.
 pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
 
 mod access;

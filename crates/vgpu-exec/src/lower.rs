@@ -1,4 +1,5 @@
-//! From decoded instructions to handlers: operands resolved, modifiers taken apart, a handler chosen.
+//! Lowering: from decoded instructions to handlers. It resolves operands, splits modifiers and chooses a
+//! handler.
 
 use gpu_report::FaultKind;
 use vgpu_isa::{
@@ -11,7 +12,7 @@ use super::wave::Row;
 use super::{Code, Flow, Handler, Level, Src, Wave, matrix, memory, salu, valu};
 use crate::{PRIVATE_APERTURE, SHARED_APERTURE};
 
-/// What an instruction is lowered for.
+/// The context that an instruction is lowered in.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     pub generation: Generation,
@@ -20,13 +21,14 @@ pub struct Context {
     pub lanes: usize,
 }
 
-/// The instruction that `bytes` begin with. What only waves of 64 have fails in others when it is lowered.
+/// Decodes the instruction at the start of `bytes`. Instructions that only waves of 64 lanes have are
+/// rejected later, when they are lowered for other waves.
 pub(super) fn decode(isa: Isa, bytes: &[u8]) -> Option<Inst> {
     let inst = decode_bits(isa, bytes).or_else(|_| decode_wave64(isa, bytes)).ok()?;
     (inst.op != Op::VIllegal).then_some(inst)
 }
 
-/// The text of an instruction for reports.
+/// The text of an instruction, for reports.
 pub fn text(inst: &Inst, isa: Isa, lanes: u8) -> String {
     if inst.op == Op::SCodeEnd {
         return String::new();
@@ -35,7 +37,7 @@ pub fn text(inst: &Inst, isa: Isa, lanes: u8) -> String {
     if lanes == 64 { text.wave64().to_string() } else { text.to_string() }
 }
 
-/// Stands for bytes that are no instruction.
+/// A placeholder for bytes that are not an instruction.
 pub fn no_inst() -> Inst {
     Inst {
         op: Op::SCodeEnd,
@@ -53,7 +55,7 @@ pub fn no_inst() -> Inst {
     }
 }
 
-/// Lowered code without operands.
+/// A code without operands.
 pub(super) fn bare(run: Handler, imm: i64, inst: u32) -> Code {
     Code {
         run,
@@ -65,13 +67,13 @@ pub(super) fn bare(run: Handler, imm: i64, inst: u32) -> Code {
         sdst: 0,
         more: 0,
         plain: false,
-        // `try_lower` says which, to whoever asks.
+        // `try_lower` sets it for handlers that need it.
         generation: Generation::Gfx9,
         rows: [Row::NONE; 3],
     }
 }
 
-/// Goes on elsewhere in the unit.
+/// Continues elsewhere in the unit.
 pub(super) fn goto(inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         wave.next = code.imm as u32;
@@ -80,7 +82,7 @@ pub(super) fn goto(inst: u32) -> Code {
     bare(run, 0, inst)
 }
 
-/// Goes on at an address.
+/// Continues at an address.
 pub(super) fn leave(pc: u64, inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         wave.target = code.imm as u64;
@@ -89,7 +91,7 @@ pub(super) fn leave(pc: u64, inst: u32) -> Code {
     bare(run, pc as i64, inst)
 }
 
-/// Bytes that are no instruction.
+/// Bytes that are not an instruction.
 pub(super) fn illegal(bytes: &[u8], inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         let bytes = code.imm.to_le_bytes()[..usize::from(code.sdst)].to_vec();
@@ -101,7 +103,7 @@ pub(super) fn illegal(bytes: &[u8], inst: u32) -> Code {
     Code { sdst: count as u8, ..bare(run, i64::from_le_bytes(head), inst) }
 }
 
-/// An address where there is no code.
+/// An address without code.
 pub(super) fn outside(pc: u64, inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         wave.fail(FaultKind::BadJump { target: code.imm as u64 })
@@ -109,7 +111,7 @@ pub(super) fn outside(pc: u64, inst: u32) -> Code {
     bare(run, pc as i64, inst)
 }
 
-/// A hint or a wait that somebody watches: all others lower to nothing.
+/// A hint or wait that an observer sees. Without observers, hints and waits lower to nothing.
 pub(super) fn hint(inst: u32) -> Code {
     unsafe fn run(_: &mut Wave, _: &Code) -> Flow {
         Flow::Next
@@ -117,7 +119,7 @@ pub(super) fn hint(inst: u32) -> Code {
     bare(run, 0, inst)
 }
 
-/// An instruction that is not executed; it faults when a wave comes there.
+/// An instruction that is not executed; it faults when a wave reaches it.
 unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
     let what = wave.inst(code).map_or_else(String::new, |inst| {
         let form = match (&inst.dpp, &inst.sdwa) {
@@ -130,7 +132,7 @@ unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
     wave.fail(FaultKind::Unsupported { what })
 }
 
-/// Lowers one instruction to any number of codes; hints and waits lower to none.
+/// Lowers one instruction to any number of codes. Hints and waits lower to none.
 pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) {
     let start = codes.len();
     if try_lower(inst, pc, number, context, pool, codes).is_none() {
@@ -139,19 +141,20 @@ pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Po
     }
 }
 
-/// A vector instruction of gfx9 whose registers are relative to M0: it finds them when it is executed.
+/// A vector instruction of gfx9 whose registers are relative to M0. The registers are determined when it is
+/// executed.
 pub(super) fn indexed(context: &Context, inst: u32) -> Code {
     Code { generation: context.generation, ..bare(run_indexed, 0, inst) }
 }
 
-/// An instruction on the registers that M0 chooses; none if there are no such.
+/// The instruction with the registers that M0 selects; none if these registers do not exist.
 fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
     let mut inst = *inst;
     let shift = |operand: &mut Operand, place: u32, width: u8| {
         if let Operand::Vgpr(register) = operand
             && m0 >> (12 + place) & 1 != 0
         {
-            // The last one of a wide operand is there too.
+            // The last register of a wide operand must exist too.
             let first = u32::from(*register) + (m0 & 0xff);
             u8::try_from(first + u32::from(width.max(1)) - 1).ok()?;
             *register = first as u8;
@@ -159,7 +162,7 @@ fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
         Some(())
     };
     for place in 0..3 {
-        // Only gfx9 has this, whose waves have 64 lanes.
+        // Only gfx9 has this, and its waves have 64 lanes.
         let width = inst.source_registers(place as usize, 64);
         shift(&mut inst.src[place as usize], place, width)?;
     }
@@ -171,8 +174,8 @@ fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
     Some(inst)
 }
 
-/// What an instruction is that M0 chooses registers for: a move between these registers, or the same on others. None where
-/// there are no such registers, or where MODE chooses them.
+/// Resolves an instruction whose registers M0 selects: to a move between these registers, or to the same
+/// instruction on other registers. None if these registers do not exist, or if MODE selects them.
 pub fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let (op, from, to) = match inst.op {
@@ -205,14 +208,14 @@ pub fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
     Some(inst)
 }
 
-/// Executes a vector instruction on registers whose numbers are greater by the low byte of M0: those of source 0, 1, 2 and of
-/// the destination if bit 12, 13, 14 and 15 of M0 say so.
+/// Executes a vector instruction with the low byte of M0 added to register numbers: those of sources 0, 1 and
+/// 2 and of the destination, if bits 12, 13, 14 and 15 of M0 are set.
 unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
     let Some(inst) = wave.inst(code) else { return Flow::Next };
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let Some(inst) = shifted(&inst, m0) else {
         return wave.fail(FaultKind::Unsupported {
-            what: format!("vector register relative to {} is none", m0 & 0xff),
+            what: format!("vector register at offset {}, which does not exist", m0 & 0xff),
         });
     };
     let context =
@@ -236,7 +239,7 @@ unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
     flow
 }
 
-/// Lowers one instruction, if it is executed.
+/// Lowers one instruction, if it can be executed.
 pub fn try_lower(
     inst: &Inst,
     pc: u64,
@@ -279,8 +282,8 @@ fn lower_parts(
     }
 }
 
-/// The code of an instruction with all operands resolved and no handler yet. Special sources get a code of their own that
-/// reads them.
+/// The code of an instruction with all operands resolved and no handler yet. Special sources get an extra
+/// code that reads them.
 pub(super) fn operands(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Code> {
     let signature = inst.op.signature();
     let mut code = bare(unsupported, 0, number);
@@ -299,7 +302,7 @@ pub(super) fn operands(inst: &Inst, number: u32, context: &Context, codes: &mut 
     Some(code)
 }
 
-/// The register of a lane mask: in waves of 64 it is a pair, and the low bit of its number does not count.
+/// The register of a lane mask. In waves of 64 lanes it is a pair, and the low bit of its number is ignored.
 fn pair(operand: Operand, context: &Context) -> Operand {
     match operand {
         Operand::Sgpr(slot) if context.lanes == 64 && slot < vgpu_isa::scalar::M0 => Operand::Sgpr(slot & !1),
@@ -307,7 +310,7 @@ fn pair(operand: Operand, context: &Context) -> Operand {
     }
 }
 
-/// Where a result goes: an index into the register file, or a scalar slot.
+/// The position of a result: an index into the register file, or a scalar slot.
 pub(super) fn destination(operand: Operand, context: &Context) -> Option<u32> {
     let lanes = context.lanes as u32;
     match operand {
@@ -319,7 +322,8 @@ pub(super) fn destination(operand: Operand, context: &Context) -> Option<u32> {
     }
 }
 
-/// Resolves a source of the given type. `place` is its number, which names the temporary row a special value goes to.
+/// Resolves a source of the given type. `place` is its number, which selects the temporary row for a special
+/// value.
 pub(super) fn source(
     operand: Operand,
     ty: Type,
@@ -374,8 +378,8 @@ pub(super) fn source(
     })
 }
 
-/// The bits of a floating-point inline constant, source code 240..=248. A pair of 16-bit integers reads an f32, a pair of halves one
-/// f16 with zeros above it.
+/// The bits of a floating-point inline constant, source code 240..=248. A pair of 16-bit integers reads an
+/// f32; a pair of halves reads one f16 with zeros above it.
 pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
     const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
     let elem = match ty.elem {

@@ -1,41 +1,44 @@
 //! Matrix instructions: MFMA and SMFMAC of CDNA, WMMA and SWMMAC of RDNA.
 //!
-//! One row of [`table`] per instruction says its shape and types. [`layout`] makes a plan of it: where each sixteen lanes of
-//! each register go. A handler follows the plan: operands are gathered into panels of f32 or f64, rows of columns are
-//! multiplied and accumulated sixteen columns at a time, results are scattered. All operands are read before anything is
-//! written, so registers may overlap.
+//! Each instruction has one row of [`table`], with its shape and types. [`layout`] turns it into a plan: the
+//! position of each chunk of sixteen lanes of each register. A handler follows the plan. It gathers operands
+//! into panels of f32 or f64, multiplies and accumulates rows, sixteen columns at a time, and scatters the
+//! results. It reads all operands before it writes anything, so registers may overlap.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `table` | the instructions |
-//! | `layout` | which element is in which lane of which register |
+//! | `layout` | the register and the lane of each element |
 //! | `eight` | 8-bit floating-point formats |
 //! | `operand` | registers to panels, results to registers |
 //! | `multiply` | the arithmetic |
 //! | `body` | the handlers |
 //!
 //! # What is exact and what is not
-//! Vendors do not document the order of summation. Here:
-//! * f32, xf32 and f64: a chain of fused multiply-adds in the order of K, beginning with C. This is what measurements of
-//!   gfx90a and gfx942 found for f32 and f64. xf32 operands are cut to ten digits after the point.
-//! * f16 and bf16 on gfx90a: subnormal operands count as zero, products of each four (two for the old bf16 instructions) are
-//!   added pairwise, then to the accumulator; every sum is rounded, subnormal sums become zero. So do measurements of gfx90a.
-//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after the other in the order
-//!   of K, each with the rules and NaNs of `float::dot`; 16-bit results are rounded after each.
-//! * f16 and bf16 of gfx942 and gfx950, in sparse instructions, and floats of 8 and fewer bits: the same chain of f32 fused multiply-adds; products are
-//!   exact. The result differs from the exact sum by at most `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round
-//!   differently, within about that. 16-bit results are rounded once, at the end, to nearest even.
-//! * Scales of gfx950 multiply the elements of A and B, as f32, before the products are added: what is too large or too small for
-//!   f32 then is infinite or loses digits, which devices may not do.
+//! Vendors do not document the order of summation. Here it is:
+//! * f32, xf32 and f64: a chain of fused multiply-adds in the order of K, starting with C. Measurements of
+//!   gfx90a and gfx942 show this for f32 and f64. xf32 operands are truncated to ten digits after the point.
+//! * f16 and bf16 on gfx90a: subnormal operands count as zero. The products of each four columns (two for the
+//!   old bf16 instructions) are added pairwise, then to the accumulator. Every sum is rounded, and subnormal
+//!   sums become zero. This matches measurements of gfx90a.
+//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after
+//!   another in the order of K, each with the rules and NaNs of `float::dot`. 16-bit results are rounded
+//!   after each.
+//! * f16 and bf16 on gfx942 and gfx950 and in sparse instructions, and floats of 8 or fewer bits: the same
+//!   chain of f32 fused multiply-adds, with exact products. The result differs from the exact sum by at most
+//!   `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round differently, within about the same bound.
+//!   16-bit results are rounded once, at the end, to nearest even.
+//! * Scales of gfx950 multiply the elements of A and B, as f32, before the products are added. Values that
+//!   are then too large or too small for f32 become infinite or lose digits, which may not happen on devices.
 //! * Integers: exact. Sums wrap, or saturate with `clamp`.
 //!
-//! MODE is ignored but for FP16_OVFL, and for its rule about subnormal f32 sources, which A and B of MFMA obey; C and D do not.
-//! Rounding is to nearest even, subnormals are kept but for the cases above. NaN results are the default quiet NaN elsewhere.
-//! EXEC is ignored: MFMA reads and writes all lanes whatever it is, as CDNA specifies; WMMA wants it to be all ones, and is
-//! executed as if it were.
+//! MODE is ignored, except for FP16_OVFL and for its rule about subnormal f32 sources, which applies to A and
+//! B of MFMA but not to C and D. Rounding is to nearest even, and subnormals are kept, except in the cases
+//! above. Other NaN results are the default quiet NaN. EXEC is ignored: MFMA reads and writes all lanes in
+//! any case, as CDNA specifies. WMMA requires EXEC to be all ones, and is executed as if it were.
 //!
-//! What an instruction does not define is defined here: fields that choose a block that is not there wrap around; lanes of
-//! gfx11's A and B above the first sixteen, which must repeat those, are not read.
+//! Undefined behaviour of instructions is defined here as follows. Fields that select a nonexistent block
+//! wrap around. Lanes of gfx11's A and B above the first sixteen, which must repeat those, are not read.
 
 mod body;
 mod eight;
@@ -53,12 +56,12 @@ use super::lower::{Context, bare, source};
 use super::{Code, Src};
 use table::{Family, Sum};
 
-/// In what generations differ though their instructions are the same.
+/// Differences between generations that have the same instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// f16 and bf16 products are added pairwise, without subnormal numbers.
+    /// Whether f16 and bf16 products are added pairwise, without subnormal numbers.
     pub pairwise: bool,
-    /// `blgp` of f64 instructions negates operands.
+    /// Whether `blgp` of f64 instructions negates operands.
     pub negates: bool,
 }
 
@@ -85,13 +88,14 @@ pub(super) fn lower(inst: &Inst, number: u32, context: &Context, codes: &mut Vec
     Some(())
 }
 
-/// Bits of an element of A and B.
+/// The number of bits of an element of A and B.
 pub fn source_bits(op: Op) -> Option<u32> {
     let row = table::INSTRUCTIONS.iter().find(|row| row.op == op)?;
     Some(row.a.bits() as u32)
 }
 
-/// Lowers one under rules of any generation; what has to run before it goes to `codes`.
+/// Lowers an instruction under the rules of any generation. Codes that must run before it are added to
+/// `codes`.
 pub fn lower_with(
     inst: &Inst,
     number: u32,
@@ -147,7 +151,7 @@ pub fn lower_with(
     })
 }
 
-/// The first lane's index of a tuple of registers that lies in one register file.
+/// The index of the first lane of a tuple of registers that lies within one register file.
 fn registers(operand: Operand, count: u32, lanes: usize) -> Option<u32> {
     let (base, first) = match operand {
         Operand::Vgpr(first) => (0, u32::from(first)),
@@ -157,7 +161,8 @@ fn registers(operand: Operand, count: u32, lanes: usize) -> Option<u32> {
     (first + count <= 256).then_some((base + first) * lanes as u32)
 }
 
-/// What stands for all elements of C where that is in no registers: a constant, or a special value, which `codes` read.
+/// The value of all elements of C if it is not in registers: a constant, or a special value, which `codes`
+/// read.
 fn scalar(operand: Operand, sum: Sum, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Src> {
     let elem = match sum {
         Sum::F32 => Elem::F32,

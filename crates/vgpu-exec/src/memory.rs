@@ -2,17 +2,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `table` | which body executes which operation |
-//! | `lanes` | what the addresses of a wave's lanes have in common |
-//! | `moves`, `atomic` | what is moved between memory and registers |
+//! | `table` | the body that executes each operation |
+//! | `lanes` | patterns in the addresses of a wave's lanes |
+//! | `moves`, `atomic` | moves between memory and registers |
 //! | `chunks` | whole registers, sixteen lanes at a time |
-//! | `single` | accesses that other threads see whole |
+//! | `single` | accesses that are atomic for other threads |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
 //! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
 //! | `to_lds` | loads from memory directly to LDS |
 //!
-//! A handler copies the address registers, finds the lowest and highest enabled lane's address, checks that range once
-//! against what the wave verified before, and then moves the data in the widest pieces that the addresses permit.
+//! A handler copies the address registers and finds the lowest and the highest address of the enabled lanes.
+//! It checks that range once against those that the wave has verified, and then moves the data in the widest
+//! pieces that the addresses permit.
 
 mod atomic;
 mod block;
@@ -44,16 +45,17 @@ use self::moves::splat;
 use super::level::{Body, scalar_handler};
 use super::{Code, Flow, Handler, Level, Wave};
 
-/// What executes a memory instruction, and the value of [`Code::imm`] that it expects. Operands are lowered as for any
-/// other instruction; those that do not exist as `Src::Const(0)`.
+/// The handler of a memory instruction, and the value of [`Code::imm`] that it expects. Operands are lowered
+/// as for other instructions; missing ones are `Src::Const(0)`.
 pub(crate) struct Lowered {
     pub run: Handler,
     pub imm: i64,
-    /// Registers of the result, if a status register follows them, which [`clear_status`] writes afterwards.
+    /// The number of result registers, if a status register follows them. [`clear_status`] writes it
+    /// afterwards.
     pub status: Option<u32>,
 }
 
-/// Chooses the handler of a memory instruction; none if it is not a memory instruction or not supported.
+/// Chooses the handler of a memory instruction; none if it is not one, or is not supported.
 pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generation) -> Option<Lowered> {
     let memory = &inst.mem;
     if let Some(run) = sync::handler(inst.op) {
@@ -88,7 +90,7 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
     Some(Lowered { run, imm, status: status.then(|| inst.op.signature().dst.dwords()) })
 }
 
-/// What a read-modify-write is on a generation that differs from the others.
+/// The variant of a read-modify-write on a generation that differs from the others.
 fn variant(rmw: Rmw, generation: Generation) -> Rmw {
     match (rmw, generation) {
         (Rmw::MinFloat, Generation::Gfx12) => Rmw::MinNumber,
@@ -97,13 +99,13 @@ fn variant(rmw: Rmw, generation: Generation) -> Rmw {
     }
 }
 
-/// Which subnormal numbers a read-modify-write takes for zero.
+/// The subnormal numbers that a read-modify-write treats as zero.
 fn subnormals(rmw: Rmw, inst: &Inst, generation: Generation) -> Subnormals {
     let (gfx12, wide) = (generation == Generation::Gfx12, is_wide(inst.op));
-    // What FLAT finds in LDS is not flushed since gfx12.
+    // Since gfx12, FLAT does not flush numbers in LDS.
     let lds = !gfx12 || inst.format == Format::Ds;
     match rmw {
-        // The memory of gfx90a has no subnormal numbers of 32 bits.
+        // On gfx90a, memory operations flush subnormal f32.
         Rmw::AddFloat if !wide => {
             Subnormals { lds, memory: false, never_in_memory: generation == Generation::Gfx9 }
         }
@@ -116,7 +118,8 @@ fn subnormals(rmw: Rmw, inst: &Inst, generation: Generation) -> Subnormals {
     }
 }
 
-/// The status register after the data of an access with `tfe`: no page was missing, else there was a fault.
+/// Clears the status register after the data of an access with `tfe`: no page was missing, otherwise there
+/// was a fault.
 pub(crate) fn clear_status(lanes: usize) -> Handler {
     struct Clear;
 
@@ -133,7 +136,7 @@ pub(crate) fn clear_status(lanes: usize) -> Handler {
     scalar_handler::<Clear>(lanes)
 }
 
-/// Whether scalar operands end inside the slots, and do not run over NULL, which always reads zero.
+/// Whether scalar operands end within the slots and do not run over NULL, which always reads zero.
 fn operands_fit(inst: &Inst) -> bool {
     let signature = inst.op.signature();
     let fits = |operand: Operand, count: u32| match operand {
@@ -157,7 +160,7 @@ fn is_buffer(op: Op) -> bool {
     op.has(Fact::BUFFER) && op.class() != Class::Smem
 }
 
-/// What [`View::through`] wants to know of an instruction.
+/// The flags of an instruction for [`View::through`].
 pub fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
     let set = |on: bool, bits: i64| if on { bits } else { 0 };
     set(inst.mem.offen, buffer::OFFEN)
@@ -170,7 +173,7 @@ pub fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
         | set(generation >= Generation::Gfx12, buffer::SCALED_STRIDE)
 }
 
-/// Bits of [`Code::imm`] above the read-modify-write fields.
+/// The bits of [`Code::imm`] above the read-modify-write fields.
 fn extra(inst: &Inst, generation: Generation) -> i64 {
     let set = |on: bool, bits: i64| if on { bits } else { 0 };
     let first = 1 << EXTRA_SHIFT;

@@ -1,4 +1,4 @@
-//! Lowered code: units of reachable instructions, found and lowered when a wave first comes there.
+//! Lowered code: units of reachable instructions, which are found and lowered when a wave first reaches them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -14,69 +14,69 @@ use super::wave::Row;
 use super::{Code, Flow, Level, Unwatched, Watch, Wave, valu};
 use crate::WaveFault;
 
-/// No function is longer than this many instructions; what is, goes on in another unit.
+/// The maximum number of instructions of a function in one unit. A longer one continues in another unit.
 const LONGEST: usize = 1 << 20;
 
-/// What is at an address.
+/// The contents of an address.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fetched {
     /// An instruction.
     Inst(Inst),
-    /// Bytes that are no instruction of the generation.
+    /// Bytes that are not an instruction of the generation.
     Illegal(Vec<u8>),
-    /// The address is not in the code.
+    /// The address is outside the code.
     Outside,
 }
 
 type Fetch = Box<dyn Fn(u64) -> Fetched + Send + Sync>;
 
-/// Everything that is reachable from one address by direct jumps, lowered for one wave size.
+/// Everything that is reachable from one address through direct jumps, lowered for one wave size.
 #[derive(Debug)]
 pub struct Unit {
-    /// Lowered instructions. Every path ends in one that does not go on to the next.
+    /// Lowered instructions. Every path ends in one that does not continue with the next.
     pub codes: Vec<Code>,
-    /// The decoded instructions they came from.
+    /// The decoded instructions that they came from.
     pub insts: Vec<Inst>,
     /// The address of each decoded instruction.
     pub pcs: Vec<u64>,
     /// The registers of each decoded instruction, in code for observers.
     pub registers: Vec<Registers>,
-    /// Constants of vector instructions, sixteen times each.
+    /// Constants of vector instructions, each repeated sixteen times.
     pub pool: Pool,
     /// The index in `codes` of each address.
     index: HashMap<u64, u32>,
     form: Form,
-    /// There is no code where it was to begin.
+    /// There is no code at its start address.
     outside: bool,
 }
 
-/// Bits of MODE in gfx9: vector registers are relative to M0; vector instructions are skipped.
+/// MODE bits of gfx9: vector registers are relative to M0; vector instructions are skipped.
 pub(super) const INDEXED: u32 = 1 << 27;
 pub(super) const SKIP: u32 = 1 << 28;
-/// The bits of MODE that [`Form`] goes by.
+/// The MODE bits that determine the [`Form`].
 pub const FORM_MODES: u32 = INDEXED | SKIP;
 
-/// Which form of lowered code: for what MODE changes about all vector instructions, waves run other code, which costs the rest
-/// nothing.
+/// The form of lowered code. Some MODE bits change all vector instructions; waves then run different code, so
+/// the normal case costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Form {
     /// Lanes of the wave, 32 or 64.
     pub lanes: u8,
-    /// Every instruction has a place of its own, hints included, so that observers hear of it.
+    /// Every instruction has a code of its own, including hints, so that observers see it.
     pub watched: bool,
-    /// gfx9: vector instructions find their registers when they are executed.
+    /// gfx9: vector instructions determine their registers when they are executed.
     pub indexed: bool,
     /// gfx9: vector instructions do nothing.
     pub skips: bool,
 }
 
 impl Form {
-    /// The code of waves of that many lanes that begin.
+    /// The initial form of code for waves with this many lanes.
     pub fn new(lanes: u8, watched: bool) -> Form {
         Form { lanes, watched, indexed: false, skips: false }
     }
 
-    /// The code that a wave is to run.
+    /// The form of code that a wave must run.
     fn of(wave: &Wave, program: &Program, watched: bool) -> Form {
         let asks = |bit| program.generation.is_cdna() && wave.mode & bit != 0;
         Form { indexed: asks(INDEXED), skips: asks(SKIP), ..Form::new(wave.lanes, watched) }
@@ -91,7 +91,7 @@ pub type Place = (Arc<Unit>, u32);
 #[repr(C, align(64))]
 struct Chunk([u32; 16]);
 
-/// Constants, each as a row of its low half and one of its high half.
+/// Constants; each has a row for its low half and one for its high half.
 #[derive(Debug)]
 pub struct Pool {
     rows: Vec<[Chunk; 2]>,
@@ -113,7 +113,7 @@ impl Pool {
         self.rows.as_ptr().cast()
     }
 
-    /// Where a constant is.
+    /// The row of a constant.
     pub fn row(&mut self, value: u64) -> Row {
         let next = self.rows.len() as u32;
         let index = *self.index.entry(value).or_insert(next);
@@ -124,7 +124,7 @@ impl Pool {
     }
 }
 
-/// The code of a code object, lowered piece by piece as waves reach it.
+/// The code of a code object. It is lowered piece by piece as waves reach it.
 pub struct Program {
     isa: Isa,
     generation: Generation,
@@ -148,7 +148,7 @@ impl Program {
     /// The program in memory at the given addresses.
     ///
     /// # Safety
-    /// The memory must stay mapped, and unchanged, as long as the program lives.
+    /// The memory must stay mapped and unchanged while the program exists.
     pub unsafe fn in_memory(isa: Isa, text: Vec<Range<u64>>) -> Program {
         let fetch = move |pc: u64| {
             let Some(range) = text.iter().find(|range| range.contains(&pc)) else { return Fetched::Outside };
@@ -177,7 +177,7 @@ impl Program {
         }
     }
 
-    /// Where an address is in lowered code, which is made if it is not there yet.
+    /// The position of an address in lowered code, which is built if needed.
     pub fn place(&self, pc: u64, form: Form) -> Place {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = places.get(&(pc, form)) {
@@ -186,7 +186,7 @@ impl Program {
         drop(places);
         let unit = Arc::new(self.build(pc, form));
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        // Calls come back to the instruction after them.
+        // Calls return to the instruction after them.
         for (inst, pc) in unit.insts.iter().zip(&unit.pcs) {
             if matches!(inst.op, Op::SSwappcB64 | Op::SCallB64) {
                 let back = pc + u64::from(inst.size);
@@ -199,7 +199,7 @@ impl Program {
         places.entry((pc, form)).or_insert((unit, index)).clone()
     }
 
-    /// The instruction at an address. Skipped ones are `s_nop`, for observers too.
+    /// The instruction at an address. Skipped ones become `s_nop`, for observers too.
     fn fetch(&self, pc: u64, form: Form) -> Fetched {
         match (self.fetch)(pc) {
             Fetched::Inst(inst) if form.skips && inst.format.is_vector() => Fetched::Inst(Inst {
@@ -212,7 +212,7 @@ impl Program {
         }
     }
 
-    /// What is reachable from `entry` by direct jumps, in the order in which it is lowered.
+    /// Everything that is reachable from `entry` through direct jumps, in the order in which it is lowered.
     fn reach(&self, entry: u64, form: Form) -> Reached {
         let mut reached = Reached { steps: Vec::new(), targets: HashSet::from([entry]) };
         let (mut seen, mut insts) = (HashSet::new(), 0);
@@ -252,7 +252,7 @@ impl Program {
         reached
     }
 
-    /// Lowers everything that is reachable from `entry` by direct jumps.
+    /// Lowers everything that is reachable from `entry` through direct jumps.
     fn build(&self, entry: u64, form: Form) -> Unit {
         let lanes = usize::from(form.lanes);
         let context = Context { generation: self.generation, level: self.level, lanes };
@@ -331,27 +331,27 @@ impl Program {
 /// Code before it is lowered.
 struct Reached {
     steps: Vec<(u64, Next)>,
-    /// Where waves come to from elsewhere than from the instruction before.
+    /// Addresses that waves reach other than from the preceding instruction.
     targets: HashSet<u64>,
 }
 
-/// What is lowered next.
+/// What to lower next.
 enum Next {
-    /// What is at the address.
+    /// The contents of the address.
     Here(Fetched),
-    /// Nothing: what is at the address was lowered before.
+    /// Nothing: the contents of the address have already been lowered.
     Seen,
-    /// The way to another unit: this one is long enough.
+    /// A jump to another unit, because this one is long enough.
     TooLong,
 }
 
-/// The address of the instruction after another one.
+/// The address after an instruction.
 fn after(pc: u64, inst: &Inst) -> u64 {
     pc.wrapping_add(u64::from(inst.size.max(4)))
 }
 
 impl Unit {
-    /// The index of one of its codes.
+    /// The index of one of the unit's codes.
     fn index_of(&self, code: &Code) -> usize {
         (std::ptr::from_ref(code) as usize - self.codes.as_ptr() as usize) / size_of::<Code>()
     }
@@ -365,7 +365,7 @@ impl Unit {
     }
 }
 
-/// Counts for each code those of the same kind that follow.
+/// Counts, for each code, the following codes of the same kind.
 fn find_runs(codes: &mut [Code]) {
     for at in (1..codes.len()).rev() {
         if std::ptr::fn_addr_eq(codes[at - 1].run, codes[at].run) && codes[at - 1].plain == codes[at].plain {
@@ -374,7 +374,8 @@ fn find_runs(codes: &mut [Code]) {
     }
 }
 
-/// Has the two halves of 64-bit additions executed in one call. The second one stays, for whoever jumps there.
+/// Makes a single call execute both halves of a 64-bit addition. The second half stays in place for jumps to
+/// it.
 fn find_wide_additions(codes: &mut [Code], context: &Context) {
     for at in 1..codes.len() {
         if let Some(run) = valu::wide_add::handler(&codes[at - 1], &codes[at], context) {
@@ -384,7 +385,7 @@ fn find_wide_additions(codes: &mut [Code], context: &Context) {
     }
 }
 
-/// Where a direct jump goes, if `inst` is one.
+/// The target of a direct jump, if `inst` is one.
 fn direct_target(inst: &Inst, next: u64) -> Option<u64> {
     let jumps = matches!(
         inst.op,
@@ -409,7 +410,7 @@ fn direct_target(inst: &Inst, next: u64) -> Option<u64> {
     jumps.then(|| next.wrapping_add_signed(offset * 4))
 }
 
-/// Whether execution never goes on to the next instruction.
+/// Whether execution never continues with the next instruction.
 fn ends(inst: &Inst) -> bool {
     matches!(
         inst.op,
@@ -423,7 +424,7 @@ fn ends(inst: &Inst) -> bool {
     )
 }
 
-/// Puts a wave at an address; false if no code is there, and the wave stays where it is.
+/// Moves a wave to an address. Returns false, and does not move it, if there is no code.
 pub fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
     let (unit, index) = program.place(pc, Form::of(wave, program, wave.watched));
     let found = !unit.outside;
@@ -434,7 +435,8 @@ pub fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
     found
 }
 
-/// The address of the instruction a wave is at: the one that failed, the one it `waits` at, or else the next one.
+/// The address of a wave's current instruction: the one that failed, the one at which it `waits`, or
+/// otherwise the next one.
 pub fn location(wave: &Wave, waits: bool) -> u64 {
     let index = wave.next.wrapping_sub(u32::from(waits));
     let place = wave.unit.as_ref().and_then(|unit| {
@@ -444,7 +446,8 @@ pub fn location(wave: &Wave, waits: bool) -> u64 {
     place.unwrap_or(0)
 }
 
-/// [`run`] with nobody who watches. Unlike that, it is compiled in this crate, with the settings of the executor, not of whoever calls it.
+/// [`run`] without observers. Unlike `run`, it is compiled in this crate, with the executor's settings
+/// instead of the caller's.
 ///
 /// # Safety
 /// See [`run`].
@@ -453,12 +456,13 @@ pub unsafe fn run_unwatched(wave: &mut Wave, program: &Program) -> Flow {
     unsafe { run(wave, program, &mut Unwatched) }
 }
 
-/// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` hears of every instruction, once each, however
-/// many codes it became.
+/// Runs a wave until it ends, faults, waits or has used up its time slice. `watch` is called once for every
+/// instruction, however many codes it became.
 ///
 /// # Safety
-/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers, and 256
-/// more where the generation has ACC registers, and slack for tuples that begin at the last one.
+/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256
+/// registers, another 256 if the generation has ACC registers, and slack for tuples that start at the last
+/// register.
 pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
     let mut budget = wave.slice;
     loop {
@@ -466,8 +470,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
-        // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
-        // Counting references here would have all threads write to one cache line.
+        // SAFETY: the wave keeps the unit alive. No handler changes `wave.unit`; only `enter` below does,
+        // after the last use. Counting references here would make all threads write to one cache line.
         let unit = unsafe { &*unit };
         let codes = unit.codes.as_slice();
         wave.set_bases(&unit.pool);
@@ -477,13 +481,13 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         }
         // SAFETY: in range, as has just been seen.
         let mut code = unsafe { codes.as_ptr().add(next) };
-        // Whether the code before belongs to the same instruction.
+        // Whether the previous code belongs to the same instruction.
         let mut inside = false;
         loop {
-            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not return `Next`, and
-            // jumps were resolved to indices in range.
+            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not
+            // return `Next`, and jumps were resolved to indices in range.
             let this = unsafe { &*code };
-            // What belongs to no instruction is nobody's to hear of.
+            // Observers do not see codes that belong to no instruction.
             let heard = W::ON && this.sdst != Code::ASIDE;
             if heard
                 && !inside
@@ -504,8 +508,9 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                     return stop(wave, next, fault);
                 }
             }
-            // Nearly all go on behind the instruction. That is a branch that is foreseen, so that the next handler is found without
-            // waiting for this one's result; with the others in one `match`, it would be a table of jumps.
+            // Nearly all instructions continue with the next one. As a separate branch, this is predicted,
+            // and the next handler is found without waiting for this one's result. Together with the others
+            // in one `match`, it would be a jump table.
             if flow == Flow::Next {
                 // SAFETY: as above.
                 code = unsafe { code.add(1) };
@@ -558,7 +563,7 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
     }
 }
 
-/// Stops a wave at an instruction that an observer found fault with.
+/// Stops a wave at an instruction that an observer rejected.
 #[cold]
 fn stop(wave: &mut Wave, at: usize, fault: Box<WaveFault>) -> Flow {
     wave.next = at as u32;

@@ -1,7 +1,8 @@
-//! Making arrays of lanes, inlined wherever it is done.
+//! Functions that build arrays of lanes and are always inlined.
 //!
-//! `std::array::from_fn` and the `map` of arrays do the same, but are generic code of another crate: the compiler puts what they are made
-//! of beside the standard library's types, apart from the handlers, where the call for each lane is neither inlined nor made a vector.
+//! `std::array::from_fn` and the arrays' `map` do the same, but they are generic code of another crate. The
+//! compiler places their instances with the standard library's types, apart from the handlers. There, the
+//! call for each lane is neither inlined nor vectorised.
 
 use std::mem::MaybeUninit;
 
@@ -18,7 +19,7 @@ pub(crate) fn from_fn<T: Copy, const N: usize>(mut f: impl FnMut(usize) -> T) ->
     unsafe { row.assume_init() }
 }
 
-/// The array of `f` of each element.
+/// The array of `f` applied to each element.
 #[inline(always)]
 pub(crate) fn map<T: Copy, U: Copy, const N: usize>(row: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
     from_fn(|i| f(row[i]))

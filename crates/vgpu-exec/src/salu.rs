@@ -15,7 +15,7 @@ use vgpu_isa::{Generation, Inst, Op, Operand, Special};
 use super::lower::{Context, operands};
 use super::{Code, Flow, Src, Wave};
 
-// NEW-OP: scalar ones, in the file of their kind.
+// NEW-OP: scalar operations, in the file of their kind.
 /// Lowers a scalar instruction.
 pub(super) fn lower(
     inst: &Inst,
@@ -44,8 +44,8 @@ pub(super) fn lower(
     Some(())
 }
 
-/// Whether the wave goes on only when others see all that it stored: the wait is for no outstanding store. gfx9 counts loads and
-/// stores together.
+/// Whether the wave must wait until others see everything that it stored: it waits until no store is
+/// outstanding. gfx9 counts loads and stores together.
 fn waits_for_stores(inst: &Inst, generation: Generation) -> bool {
     let count = match (inst.op, inst.src) {
         (Op::SWaitcntVscnt, [_, Operand::Imm(count), ..]) => count,
@@ -59,7 +59,8 @@ fn waits_for_stores(inst: &Inst, generation: Generation) -> bool {
     count == 0
 }
 
-/// Lets other threads of the host see what the wave stored, before it loads anything: the host would let the loads go first.
+/// Makes the wave's stores visible to other host threads before its next load. The host could otherwise
+/// reorder the loads before the stores.
 unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
     if wave.stored {
         wave.stored = false;
@@ -68,7 +69,8 @@ unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
     Flow::Next
 }
 
-/// Hints, other waits and cache control: memory is coherent and every instruction is done before the next.
+/// Whether an instruction does nothing here: hints, other waits, and cache control. Memory is coherent, and
+/// every instruction completes before the next.
 fn vanishes(op: Op) -> bool {
     matches!(
         op,
@@ -128,7 +130,7 @@ fn read64(wave: &Wave, src: Src) -> u64 {
     }
 }
 
-/// The code that reads a status bit into a temporary row, ahead of the instruction that has it as a source.
+/// The code that reads a status bit into a temporary row, before the instruction that uses it as a source.
 pub(super) fn read_special(special: Special, place: usize, inst: u32, lanes: usize) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         let zero = |slot: u8| u32::from(wave.lane_mask(slot) == 0);

@@ -1,14 +1,15 @@
-//! After a barrier, the waves of a workgroup come about equally far.
+//! Keeps the waves of a workgroup roughly in step after a barrier.
 //!
-//! On hardware, the waves leave a barrier together and go on at about the same rate. Kernels rely on that by accident: they read LDS in
-//! all waves, and let one of them overwrite what was read without another barrier between. rocPRIM's `adjacent_find` does it after a
-//! load from memory; rocSOLVER's small factorisations do it at the head of a loop whose last round ended in a barrier, and after sums
-//! over a row of LDS. If a wave ran on alone here, the others would read the new value. So a wave that has read LDS since it was last
-//! together with the others stops before it writes LDS, until they have come to a write, a barrier or the end of their time slice. The
-//! check for data races reports such kernels all the same.
+//! On hardware, the waves leave a barrier together and continue at about the same rate. Some kernels
+//! accidentally rely on that: all waves read LDS, and then one of them overwrites it without another barrier.
+//! rocPRIM's `adjacent_find` does this after a load from memory. rocSOLVER's small factorisations do it at
+//! the head of a loop whose last round ended in a barrier, and after sums over a row of LDS. If one wave ran
+//! ahead here, the others would read the new value. So a wave that has read LDS since it was last together
+//! with the others stops before it writes LDS, until they have reached a write, a barrier or the end of their
+//! time slice. The check for data races still reports such kernels.
 //!
-//! What a wave has read is known when it runs, however it came there: reads are noted, and writes ask. Code in which neither can
-//! change anything, because there was the same just before, does without.
+//! Whether a wave has read LDS is tracked at run time, on any path: reads record it, and writes check it.
+//! Both are omitted where they cannot change anything, because the same was done just before.
 
 use vgpu_isa::{Fact, Footprint, Format, Inst, Op, Operand};
 
@@ -22,19 +23,19 @@ use super::wave::{Code, Flow, Wave};
 pub struct Since(u8);
 
 impl Since {
-    /// It has been through a barrier that others were at; before, nobody knows how far they are.
+    /// It has passed a barrier together with others. Before that, their progress is unknown.
     const TOGETHER: u8 = 1;
     /// It has read LDS.
     const READ: u8 = 2;
-    /// An atomic operation has told it what LDS held.
+    /// It has learned the contents of LDS from an atomic operation.
     const EXCHANGED: u8 = 4;
 
-    /// The wave goes through a barrier, with others or alone.
+    /// The wave passes a barrier, with others or alone.
     pub(super) fn barrier(&mut self, others: bool) {
         self.0 = if others { Since::TOGETHER } else { 0 };
     }
 
-    /// Whether the wave stops before it overwrites what it has read; then it starts anew.
+    /// Whether the wave stops before it overwrites what it has read; if so, its state is reset.
     fn stops(&mut self, spoils: u8) -> bool {
         let stops = self.0 & Since::TOGETHER != 0 && self.0 & spoils != 0;
         if stops {
@@ -44,12 +45,12 @@ impl Since {
     }
 }
 
-/// What an instruction does to LDS.
+/// The effect of an instruction on LDS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Effect {
-    /// What it leaves behind, in bits of [`Since`].
+    /// The bits of [`Since`] that it sets.
     notes: u8,
-    /// What must not have been before, in such bits, if other waves may not have come as far.
+    /// The bits of [`Since`] that must not be set before it, if other waves may be behind.
     spoils: u8,
 }
 
@@ -60,7 +61,7 @@ impl Effect {
         if inst.op.has(Fact::TO_LDS) || inst.mem.lds {
             return Effect { notes: 0, spoils: Since::READ | Since::EXCHANGED };
         }
-        // FLAT instructions reach LDS, too.
+        // FLAT instructions can access LDS, too.
         if !matches!(inst.format, Format::Ds | Format::LdsDir | Format::Flat) {
             return Effect::NONE;
         }
@@ -74,7 +75,8 @@ impl Effect {
         match kind {
             AccessKind::Read => Effect { notes: Since::READ, spoils: 0 },
             AccessKind::Write => Effect { notes: 0, spoils: Since::READ | Since::EXCHANGED },
-            // The order of atomic operations is nobody's to rely on, but who has read the value before them may.
+            // Programs must not rely on the order of atomic operations, but a wave that has read the value
+            // before them may.
             AccessKind::Atomic => {
                 let returns = inst.dst != Operand::None;
                 Effect { notes: if returns { Since::EXCHANGED } else { 0 }, spoils: Since::READ }
@@ -83,26 +85,27 @@ impl Effect {
     }
 }
 
-/// What is known of [`Since`] at an instruction, before any wave comes there.
+/// What is known about [`Since`] at an instruction, before any wave reaches it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Settling {
-    /// Bits that are set.
+    /// Bits that are known to be set.
     set: u8,
-    /// Bits that are not.
+    /// Bits that are known not to be set.
     unset: u8,
 }
 
-/// What stands around an instruction.
+/// The checks around an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Around {
-    /// Before it, waves stop that have done one of these.
+    /// Waves that have done any of these stop before it.
     pub(super) stop: u8,
-    /// After it, waves have done these.
+    /// Waves are recorded to have done these after it.
     pub(super) note: u8,
 }
 
 impl Settling {
-    /// Goes on behind an instruction, and says what has to stand around it. `joins`: waves come there from elsewhere, too.
+    /// Advances past an instruction and returns the checks needed around it. `joins`: waves can also reach it
+    /// by a jump.
     pub(super) fn pass(&mut self, inst: &Inst, joins: bool) -> Around {
         if joins {
             *self = Settling::default();
@@ -110,7 +113,7 @@ impl Settling {
         let effect = Effect::of(inst);
         let stop = effect.spoils & !self.unset;
         if stop != 0 {
-            // Waves that do not stop have done none of it; who stops starts anew.
+            // Waves that do not stop have done none of it; the state of those that stop is reset.
             self.set = 0;
             self.unset |= effect.spoils;
         }
@@ -121,7 +124,7 @@ impl Settling {
             Op::SBarrier | Op::SBarrierWait => {
                 *self = Settling { set: 0, unset: Since::READ | Since::EXCHANGED };
             }
-            // Who knows what the functions do that are called.
+            // The effects of called functions are unknown.
             Op::SSwappcB64 | Op::SCallB64 => *self = Settling::default(),
             _ => {}
         }
@@ -129,7 +132,8 @@ impl Settling {
     }
 }
 
-/// Where a wave stops that has done one of `spoils`. It belongs to no instruction: observers do not hear of it.
+/// A code at which a wave stops if it has done any of `spoils`. It belongs to no instruction, so observers do
+/// not see it.
 pub(super) fn stop(spoils: u8, inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         if wave.since.stops(code.imm as u8) { Flow::Settle } else { Flow::Next }
@@ -137,7 +141,7 @@ pub(super) fn stop(spoils: u8, inst: u32) -> Code {
     Code { sdst: Code::ASIDE, ..bare(run, spoils.into(), inst) }
 }
 
-/// Where it is noted what a wave has done.
+/// A code that records what a wave has done.
 pub(super) fn note(notes: u8, inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         wave.since.0 |= code.imm as u8;
@@ -164,15 +168,15 @@ mod tests {
         Inst { op, format, dst, ..no_inst() }
     }
 
-    /// After which of some instructions a wave stops that has the others with it, if all of them are looked at in a row, but for those
-    /// that `joins` says waves come to from elsewhere.
+    /// The instructions after which a wave with other waves beside it stops, if all of them run in a row.
+    /// `joins` marks those that waves can also reach by a jump.
     fn stops(ops: &[Op], joins: &[usize]) -> Vec<usize> {
         let mut settling = Settling::default();
         let (mut wave, mut stops) = (Since::default(), Vec::new());
         let (mut plain, mut expected) = (Since::default(), Vec::new());
         for (at, &op) in ops.iter().enumerate() {
             let (around, effect) = (settling.pass(&inst(op), joins.contains(&at)), Effect::of(&inst(op)));
-            // With the codes that stand there, and as if they stood everywhere.
+            // With the checks as placed, and with all possible checks.
             for (since, before, after, found) in [
                 (&mut wave, around.stop, around.note, &mut stops),
                 (&mut plain, effect.spoils, effect.notes, &mut expected),
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn waves_stop_before_they_overwrite_what_they_have_read_since_a_barrier() {
         let none: [usize; 0] = [];
-        assert_eq!(stops(&[DsLoadB32, DsStoreB32], &[]), none, "nobody knows where the others are");
+        assert_eq!(stops(&[DsLoadB32, DsStoreB32], &[]), none, "the progress of the others is unknown");
         assert_eq!(stops(&[SBarrier, DsLoadB32, SWaitcnt, DsStoreB32], &[]), [3]);
         assert_eq!(stops(&[SBarrier, DsStoreB32, DsLoadB32, SWaitcnt, DsStoreB32, DsStoreB32], &[]), [4]);
         assert_eq!(stops(&[SBarrier, DsLoadB32, SBarrier, DsStoreB32], &[]), none);
@@ -213,15 +217,15 @@ mod tests {
         let mut settling = Settling::default();
         settling.pass(&inst(SBarrier), false);
         assert_eq!(settling.pass(&inst(DsStoreB32), false).stop, 0, "nothing was read");
-        assert_ne!(settling.pass(&inst(DsStoreB32), true).stop, 0, "a loop's end may have read");
+        assert_ne!(settling.pass(&inst(DsStoreB32), true).stop, 0, "the end of a loop may have read");
         assert_ne!(settling.pass(&inst(DsLoadB32), false).note, 0);
         assert_eq!(settling.pass(&inst(DsLoadB32), false).note, 0, "it is known");
-        assert_ne!(settling.pass(&inst(DsLoadB32), true).note, 0, "a loop's end may have stopped");
+        assert_ne!(settling.pass(&inst(DsLoadB32), true).note, 0, "the end of a loop may have stopped");
         settling.pass(&inst(SSwappcB64), false);
         assert_ne!(settling.pass(&inst(DsLoadB32), false).note, 0, "a function may have stopped");
     }
 
-    /// Random instructions, some of which waves come to from elsewhere: what is left out changes nothing.
+    /// Random instructions, some of which are jump targets: the omitted checks change nothing.
     #[test]
     fn codes_that_are_left_out_change_nothing() {
         let mut seed = 1u64;

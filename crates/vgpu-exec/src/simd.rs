@@ -1,8 +1,8 @@
 //! Sixteen lanes at a time, for each CPU level.
 //!
-//! [`Simd`] has what instructions are made of. Everything has a lane-by-lane default, which says what it means; levels replace
-//! what they have instructions for. Results are the same bits on every level, except which NaN an arithmetic operation gives,
-//! which instructions settle themselves.
+//! [`Simd`] has the building blocks of instructions. Each operation has a lane-by-lane default, which defines
+//! its meaning; levels override those for which they have instructions. Results are bit-identical on every
+//! level, except for which NaN an arithmetic operation returns; instructions settle that themselves.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -30,7 +30,8 @@ use super::level::Call;
 /// Lanes of a chunk.
 pub(super) const LANES: usize = 16;
 
-/// `n`, which the compiler takes for unknown: loops over lanes are then vectorised rather than unrolled.
+/// Returns `n` and hides its value from the compiler, so that loops over lanes are vectorised instead of
+/// unrolled.
 #[inline(always)]
 pub(super) fn opaque(n: usize) -> usize {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -44,13 +45,14 @@ pub(super) fn opaque(n: usize) -> usize {
     std::hint::black_box(n)
 }
 
-/// `value`, got where it is asked for: what few need is then not prepared for all.
+/// Returns `value`, evaluated at this point, so that what few cases need is not prepared for all.
 #[inline(always)]
 pub(super) fn here(value: u32) -> u32 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut value = u64::from(value);
-        // SAFETY: the assembly is empty. It is not said to be pure, so that it is not moved out of branches and loops.
+        // SAFETY: the assembly is empty. It is not declared pure, so the compiler does not move it out of
+        // branches and loops.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
         value as u32
     }
@@ -58,7 +60,7 @@ pub(super) fn here(value: u32) -> u32 {
     value
 }
 
-/// Applies a function lane by lane. On a level with [`Simd::OUTLINE`] that is a function of its own, called.
+/// Applies a function lane by lane. On a level with [`Simd::OUTLINE`], this is a call of a separate function.
 #[inline(always)]
 pub(super) fn lanewise<S: Simd, A: Copy, R: Copy + Default>(
     a: &[A; LANES],
@@ -112,7 +114,8 @@ pub(super) fn lanewise3<S: Simd, A: Copy, B: Copy, C: Copy, R: Copy + Default>(
     result
 }
 
-/// Loops over lanes that are not inlined: a level without vector registers would have one per operation otherwise.
+/// Loops over lanes that are not inlined. Otherwise, a level without vector registers would have one per
+/// operation.
 mod outlined {
     use super::LANES;
 
@@ -240,7 +243,7 @@ fn g(bits: u64) -> f64 {
 /// Operations on sixteen lanes of 32 bits (`V`), of 64 bits (`D`) and of one bit (`M`).
 ///
 /// # Safety
-/// All functions: the CPU must have the level's extensions. Pointers must be good for sixteen lanes.
+/// All functions: the CPU must have the level's extensions. Pointers must be valid for sixteen lanes.
 pub(super) trait Simd: Call + Copy + 'static {
     /// Sixteen lanes of 32 bits.
     type V: Copy;
@@ -249,16 +252,17 @@ pub(super) trait Simd: Call + Copy + 'static {
     /// Sixteen lanes of one bit.
     type M: Copy;
 
-    /// How many values of sixteen 32-bit lanes the CPU's vector registers hold.
+    /// The number of values of sixteen 32-bit lanes that fit in the CPU's vector registers.
     const REGISTERS: usize = 8;
 
-    /// Whether operations on lanes are functions that are called, to keep handlers small.
+    /// Whether operations on lanes are called functions, to keep handlers small.
     const OUTLINE: bool = false;
 
     /// Whether its code has VEX encodings, as with AVX.
     const VEX: bool = false;
 
-    /// Whether handlers round in other modes than to nearest even; others leave that to the lowest level.
+    /// Whether handlers support rounding modes other than to nearest even; otherwise the lowest level handles
+    /// them.
     const ROUNDS: bool = false;
 
     /// Lanes as an array.
@@ -282,9 +286,9 @@ pub(super) trait Simd: Call + Copy + 'static {
     /// Not.
     unsafe fn mnot(a: Self::M) -> Self::M;
 
-    /// `a` where the mask is set, else `b`.
+    /// `a` where the mask is set, otherwise `b`.
     unsafe fn select(m: Self::M, a: Self::V, b: Self::V) -> Self::V;
-    /// `a` where the mask is set, else `b`.
+    /// `a` where the mask is set, otherwise `b`.
     unsafe fn select64(m: Self::M, a: Self::D, b: Self::D) -> Self::D;
 
     /// The same bits.
@@ -366,7 +370,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         }
     }
 
-    /// Takes 64-bit lanes apart into low and high halves.
+    /// Splits 64-bit lanes into low and high halves.
     #[inline(always)]
     unsafe fn split(a: Self::D) -> (Self::V, Self::V) {
         // SAFETY: the caller's promise.
@@ -379,7 +383,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         }
     }
 
-    /// The 64-bit lanes that `a` and then `b` are in memory.
+    /// The 64-bit lanes formed by `a` followed by `b` in memory.
     #[inline(always)]
     unsafe fn before(a: Self::V, b: Self::V) -> Self::D {
         let pair = |of: &[u32; LANES], i: usize| {
@@ -392,7 +396,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         }
     }
 
-    /// The opposite of [`Simd::before`].
+    /// The inverse of [`Simd::before`].
     #[inline(always)]
     unsafe fn halves(a: Self::D) -> (Self::V, Self::V) {
         // SAFETY: the caller's promise.
@@ -403,7 +407,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         }
     }
 
-    /// Reads each lane at its own offset from `memory`, in bytes, unsigned.
+    /// Reads each lane at its own unsigned byte offset from `memory`.
     #[inline(always)]
     unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
         // SAFETY: the caller's promise.
@@ -415,7 +419,7 @@ pub(super) trait Simd: Call + Copy + 'static {
         }
     }
 
-    /// The sixteen lanes in the order that `index` names, taken modulo 16.
+    /// The sixteen lanes in the order given by `index`, taken modulo 16.
     #[inline(always)]
     unsafe fn permute(a: Self::V, index: Self::V) -> Self::V {
         // SAFETY: the caller's promise.

@@ -1,32 +1,33 @@
-//! Tells waves that wait for others, by looking at memory again and again, from waves that work.
+//! Distinguishes waves that poll memory, waiting for others, from waves that do work.
 
 use std::sync::Arc;
 
 use super::Wave;
 
-/// Loops end a wave's time slice after this many jumps backward. Loops of which each round has few of them are at the same one
-/// whenever a slice ends.
+/// A wave's time slice ends after this many backward jumps. A loop with few backward jumps per round is then
+/// at the same jump whenever a slice ends.
 const SLICE: u32 = 2520;
-/// The same for a wave that has been standing still.
+/// The limit for a wave that stands still.
 const SHORT: u32 = 12;
-/// The same for a wave of which it is not known yet: that it waits from its beginning shows before it has spent much time on it.
+/// The limit for a wave that is not yet classified, so that a wave that waits from its start is recognised
+/// before it has wasted much time.
 pub(super) const FIRST: u32 = 120;
 
-/// What a wave's registers were when its last time slice ended.
+/// The state of a wave's registers at the end of its last time slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stillness {
     scalars: u64,
-    /// Not known if the scalar ones had changed.
+    /// Unknown if the scalar registers had changed.
     vectors: Option<u64>,
 }
 
-/// A number that is most likely another one for other words.
+/// A hash that most likely differs for different words.
 fn digest(words: &[u32], seed: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut sums = [seed, 1, 2, 3];
     let (chunks, rest) = words.as_chunks::<8>();
     for chunk in chunks {
-        // Adaptors of iterators are functions that may be compiled apart from this one, and then are called.
+        // Iterator adaptors are functions that may be compiled separately from this one and then called.
         for i in 0..4 {
             let pair = u64::from(chunk[2 * i]) | u64::from(chunk[2 * i + 1]) << 32;
             sums[i] = (sums[i].rotate_left(23) ^ pair).wrapping_mul(FACTOR);
@@ -38,10 +39,11 @@ fn digest(words: &[u32], seed: u64) -> u64 {
 }
 
 impl Wave {
-    /// Says at the end of a time slice whether the wave is where it was at the end of the one before, with all registers the
-    /// same: then it goes round a loop until others change memory. Such a wave gets short slices until it goes on.
+    /// Determines, at the end of a time slice, whether the wave is at the same place as at the end of the
+    /// previous one, with identical registers. Then it loops until others change memory. Such a wave gets
+    /// short slices until it moves on.
     ///
-    /// `vectors` are its vector registers. Being wrong, which is next to impossible, costs time and nothing else.
+    /// `vectors` are its vector registers. A hash collision is extremely unlikely and only costs time.
     pub fn stands_still(&mut self, vectors: [&[u32]; 2]) -> bool {
         let unit = self.unit.as_ref().map_or(0, |unit| Arc::as_ptr(unit) as u64);
         let place = unit ^ u64::from(self.next) << 1 ^ u64::from(self.scc) ^ self.round << 40;
@@ -63,7 +65,7 @@ impl Wave {
         self.slice == SHORT
     }
 
-    /// Forgets what it was, for another wave to begin.
+    /// Resets the state for a new wave.
     pub fn begin_moving(&mut self) {
         self.stillness = None;
         self.slice = FIRST;
@@ -83,7 +85,7 @@ mod tests {
         let mut vectors = vec![7u32; 96];
         assert_eq!(wave.slice, FIRST);
         let step = |wave: &mut Wave, vectors: &[u32]| (wave.stands_still([vectors, &[]]), wave.slice);
-        // Nothing is known, then nothing of the vector registers.
+        // First nothing is known, then nothing about the vector registers.
         for _ in 0..2 {
             assert_eq!(step(&mut wave, &vectors), (false, FIRST));
         }

@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | `lanewise` | the one body of all instructions that work lane by lane |
-//! | `operand`, `result` | types of sources and results: where their lanes are, modifiers |
-//! | `settle` | which NaN an operation gives, rounding modes |
+//! | `operand`, `result` | types of sources and results: the location of their lanes, modifiers |
+//! | `settle` | the NaN that an operation returns, rounding modes |
 //! | `integer`, `half`, `single`, `double`, `eight`, `convert`, `compare`, `dot` | the operations |
-//! | `function`, `minmax` | what several types of operations share |
+//! | `function`, `minmax` | code shared by several types of operations |
 //! | `scaled` | conversions with a scale |
 //! | `cross` | operations across lanes |
 //! | `parts` | DPP and SDWA |
@@ -43,7 +43,8 @@ use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
 use vgpu_isa::Generation;
 use vgpu_isa::{Elem, Fact, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};
 
-// NEW-OP: vector ones, in the table of their type: `integer`, `half`, `single`, `double`, `convert`, `compare`, `dot`….
+// NEW-OP: vector operations, in the table of their type: `integer`, `half`, `single`, `double`, `convert`,
+// `compare`, `dot`….
 /// Lowers a vector instruction.
 pub(super) fn lower(
     inst: &Inst,
@@ -79,14 +80,14 @@ pub(super) fn lower(
         let whole = sdwa.dst_sel == 6 || signature.dst.elem == Elem::Mask;
         let [before, after] = parts::around_sdwa(sdwa, &code, context);
         codes.extend((!whole).then_some(before));
-        // The result is what the operation gives, not merged with what was there.
+        // The result is exactly what the operation returns, not merged with the old value.
         plain.run = choose(inst.op, &mut plain, context, true)?;
         arrange(&mut plain, signature, context, pool);
         codes.push(plain);
         codes.extend((!whole).then_some(after));
         return Some(());
     }
-    // Nothing but registers holds a source of more than 64 bits.
+    // A source of more than 64 bits must be in registers.
     if (0..4).any(|i| {
         signature.src[i].dwords() > 2
             && signature.src[i].elem != Elem::Mask
@@ -130,7 +131,8 @@ fn with_dpp(
     code.run = choose(inst.op, &mut code, context, false)?;
     arrange(&mut code, signature, context, pool);
     codes.push(code);
-    // What writes EXEC gives disabled lanes zero, which is what the narrowed EXEC says of them.
+    // An instruction that writes EXEC gives disabled lanes zero, and that is correct for the lanes removed
+    // from the narrowed EXEC.
     let exec = Operand::Sgpr(scalar::EXEC);
     if inst.dst != exec && inst.sdst != exec {
         codes.push(after);
@@ -138,7 +140,8 @@ fn with_dpp(
     Some(())
 }
 
-/// A VOPD pair. Both halves read before either writes: where the second reads what the first writes, it reads a copy.
+/// A VOPD pair. Both halves read before either writes: if the second reads what the first writes, it reads a
+/// copy.
 fn dual(inst: &Inst, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) -> Option<()> {
     let (op, dst, [a, b, c]) = inst.dual?;
     let first = Inst { dual: None, format: Format::Vop2, ..*inst };
@@ -187,9 +190,9 @@ fn resolve(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -
     Some(code)
 }
 
-/// Inline constants that the type of the source does not tell. Those of `v_fma_mix` have the format that the source is read in.
-/// From gfx11 on, `v_pk_fmac_f16` and dot products have one of 16 bits in both halves, while constants of other VOP3P, and of
-/// `v_dot2_f32_f16`, stay in the lower half.
+/// Inline constants whose format does not follow from the type of the source. Those of `v_fma_mix` have the
+/// format in which the source is read. From gfx11 on, `v_pk_fmac_f16` and dot products have a 16-bit constant
+/// in both halves. Constants of other VOP3P instructions, and of `v_dot2_f32_f16`, stay in the lower half.
 fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
     let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
     let dot = matches!(
@@ -204,7 +207,7 @@ fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
         let bits = match *operand {
             Operand::Float(number) if twice => inline_float(number, ty),
             Operand::Float(number) if mix && inst.mods.op_sel_hi >> i & 1 != 0 => inline_float(number, HALF),
-            // gfx11 takes the upper half of 32 bits there, of integers as of floats.
+            // gfx11 uses the upper half of 32 bits there, for integers as well as floats.
             Operand::Int(value)
                 if twice && inst.op == Op::VDot2F32Bf16 && generation == Generation::Gfx11 =>
             {
@@ -222,7 +225,8 @@ fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
 /// The type of one f16.
 const HALF: Type = Type { elem: Elem::F16, count: 1 };
 
-/// The handler of an operation; sets what it expects in `Code::imm`. `whole` results of 16 bits come with zeros above.
+/// The handler of an operation; sets what it expects in `Code::imm`. With `whole`, 16-bit results have zeros
+/// above.
 fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<super::Handler> {
     let signature = op.signature();
     let mods = &mut code.mods;
@@ -249,7 +253,7 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
             | Op::VDot2F16F16
             | Op::VDot2Bf16Bf16
     ) {
-        // In these encodings each half feeds its own result, and signs are those of both.
+        // In these encodings, each half feeds its own result, and the signs apply to both.
         mods.op_sel_hi = 7;
         mods.neg_hi = mods.neg;
     }
@@ -282,14 +286,14 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
         return Some(run);
     }
     if op.has(Fact::FLOAT8) {
-        // In this encoding the negation of the high half means the absolute value.
+        // In this encoding, negation of the high half means the absolute value.
         mods.abs = mods.neg_hi & 4;
     }
     if let Some(run) = eight::handler(op, context) {
         return Some(run);
     }
     if signature.dst.elem == Elem::Mask {
-        // Output modifiers of comparisons only concern exceptions.
+        // Output modifiers of comparisons only affect exceptions.
         mods.clamp = false;
         mods.omod = 0;
     }
@@ -308,13 +312,13 @@ fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<sup
         .or_else(|| double::handler(op, context, modified))
 }
 
-/// How a result of 16 bits is written: alone with zeros above, to the low half, to the high half.
+/// How a 16-bit result is written: with zeros above, to the low half, or to the high half.
 const WHOLE: u8 = 0;
 const LOW: u8 = 1;
 const HIGH: u8 = 2;
 
-/// Whether a 16-bit result leaves the other half of its register alone: since gfx10 always, in gfx9 where the operation was
-/// redefined then.
+/// Whether a 16-bit result leaves the other half of its register unchanged: always since gfx10; in gfx9 if
+/// the operation was redefined there.
 fn keeps_high_half(op: Op, generation: Generation) -> bool {
     !generation.is_cdna()
         || matches!(
@@ -334,7 +338,7 @@ fn keeps_high_half(op: Op, generation: Generation) -> bool {
         )
 }
 
-/// Finds the rows of the sources.
+/// Determines the rows of the sources.
 fn arrange(code: &mut Code, signature: &Signature, context: &Context, pool: &mut Pool) {
     let lanes = context.lanes as u32;
     code.plain = true;

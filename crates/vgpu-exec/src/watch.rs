@@ -1,22 +1,22 @@
-//! What the run loop tells while a wave runs: nothing, unless somebody watches.
+//! What the run loop reports while a wave runs: nothing, unless there are observers.
 
 use super::program::Unit;
 use super::{Code, Wave};
 use crate::WaveFault;
 
-/// Hears of every instruction that a wave executes.
+/// Observes every instruction that a wave executes.
 pub trait Watch {
-    /// Whether anybody listens; the run loop that nobody watches has none of the calls.
+    /// Whether there is an observer; without one, the run loop has no calls to it.
     const ON: bool;
 
-    /// The wave comes to the instruction that `code` belongs to.
+    /// The wave reaches the instruction that `code` belongs to.
     fn before(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Result<(), Box<WaveFault>>;
 
-    /// The wave executed it.
+    /// The wave has executed it.
     fn after(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Result<(), Box<WaveFault>>;
 }
 
-/// Nobody watches.
+/// No observer.
 pub struct Unwatched;
 
 impl Watch for Unwatched {

@@ -16,21 +16,21 @@ use crate::{Access, WaveFault};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Flow {
-    /// Go on with the next instruction.
+    /// Continue with the next instruction.
     Next,
-    /// Go on after the instruction and the [`Code::more`] like it that follow: all are done.
+    /// Continue after the instruction and the following [`Code::more`] ones of the same kind: all are done.
     Run,
-    /// `wave.next` was set to another instruction of the same unit.
+    /// Continue at `wave.next`, another instruction of the same unit.
     Jump,
-    /// `wave.target` was set to an address that may lie anywhere.
+    /// Continue at the address `wave.target`, which may be anywhere.
     Leave,
     /// The wave waits at a workgroup barrier.
     Barrier,
-    /// The wave gives other waves a chance (`s_sleep`, a long loop).
+    /// The wave yields to other waves (`s_sleep`, a long loop).
     Yield,
-    /// The wave is about to overwrite LDS that it has read since a barrier, and lets the others come as far.
+    /// The wave is about to overwrite LDS that it has read since a barrier, and lets the others catch up.
     Settle,
-    /// The wave gives other waves a chance, then executes the instruction again.
+    /// The wave yields to other waves and then executes the instruction again.
     Retry,
     /// The wave is done.
     End,
@@ -41,8 +41,8 @@ pub enum Flow {
 /// Executes one instruction on a wave.
 ///
 /// # Safety
-/// The CPU must have the vector extensions the handler was compiled for, and `Code` must have been lowered for this
-/// wave's size and register counts: handlers index the register file unchecked.
+/// The CPU must have the vector extensions that the handler was compiled for, and `Code` must have been
+/// lowered for this wave's size and register counts: handlers index the register file unchecked.
 pub type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
 
 /// A source operand, resolved.
@@ -54,36 +54,37 @@ pub enum Src {
     Scalar(u8),
     /// A constant, already converted to the operand's type and width.
     Const(u64),
-    /// A row of `wave.temp`, written by the instruction that was lowered before this one (DPP, SDWA).
+    /// A row of `wave.temp`, written by an earlier code of the same instruction (DPP, SDWA).
     Temp(u8),
 }
 
-/// Where the lanes of a vector operand are, whatever it is: a register, a row of `wave.temp` or of the unit's constants, a scalar.
+/// The location of the lanes of any vector operand: a register, a row of `wave.temp` or of the unit's
+/// constants, or a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Row {
     /// Byte offset of the first lane from `wave.bases[base]`.
     pub offset: u32,
-    /// From the low to the high half of a 64-bit operand, in bytes.
+    /// The distance from the low to the high half of a 64-bit operand, in bytes.
     pub high: u16,
-    /// Which base. With [`Row::SCALAR`], one dword there stands for all lanes.
+    /// The number of the base. With [`Row::SCALAR`], one dword there serves all lanes.
     pub base: u8,
-    /// From one chunk of sixteen lanes to the next, in bytes; 0 where one chunk stands for all.
+    /// The distance between chunks of sixteen lanes, in bytes; 0 if one chunk serves all.
     pub stride: u8,
 }
 
 impl Row {
-    /// No operand: the first constant.
+    /// No operand: it points to the first constant.
     pub const NONE: Row = Row { offset: 0, high: 0, base: 2, stride: 0 };
     /// The base of scalars: the scalar slots.
     pub const SCALAR: u8 = 3;
 }
 
-/// One lowered instruction. What vector instructions need is in its first cache line.
+/// One lowered instruction. Everything that vector instructions need is in its first cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Code {
-    /// What executes it.
+    /// The handler.
     pub run: Handler,
     /// Free for the handler: offsets, jump targets, immediates.
     pub imm: i64,
@@ -91,92 +92,98 @@ pub struct Code {
     pub dst: u32,
     /// Index of the decoded instruction, for faults, traces and rare handlers.
     pub inst: u32,
-    /// Sources of vector instructions, where their lanes are; the fourth is a lane mask, which has none.
+    /// The lanes of the sources of vector instructions. The fourth source is a lane mask, which has no row.
     pub rows: [Row; 3],
     /// Input and output modifiers.
     pub mods: Modifiers,
-    /// Second, scalar destination slot; `Code::ASIDE` in what belongs to no instruction.
+    /// The second, scalar destination slot; `Code::ASIDE` in codes that belong to no instruction.
     pub sdst: u8,
-    /// How many codes with the same handler, [`Code::plain`] all or none, follow, which the handler may execute in the same call; it returns [`Flow::Run`]
-    /// then.
+    /// The number of following codes with the same handler, all or none of them [`Code::plain`]. The handler
+    /// may execute them in the same call and then returns [`Flow::Run`].
     pub more: u8,
-    /// Whether all sources of a vector instruction are vector registers, but for lane masks.
+    /// Whether all sources of a vector instruction are vector registers, apart from lane masks.
     pub plain: bool,
     /// The generation that it was lowered for.
     pub generation: Generation,
-    /// Sources. Operands that do not exist are `Const(0)`.
+    /// The sources. Missing operands are `Const(0)`.
     pub src: [Src; 4],
 }
 
 const _: () = assert!(std::mem::offset_of!(Code, src) <= 64);
 
 impl Code {
-    /// [`Code::sdst`] of what stands between instructions, of which observers do not hear.
+    /// The [`Code::sdst`] of codes between instructions, which observers do not see.
     pub(crate) const ASIDE: u8 = u8::MAX;
 }
 
-/// How many rows [`Wave::temp`] has: two per source operand.
+/// The number of rows of [`Wave::temp`]: two per source operand.
 pub(crate) const TEMPS: usize = 8;
 
 /// The architectural state of one wave.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Wave {
-    /// Scalar slots, see [`scalar`]: SGPRs, VCC, M0 and EXEC. Slot NULL always holds zero.
+    /// Scalar slots, see [`scalar`]: SGPRs, VCC, M0 and EXEC. The slot of NULL always holds zero.
     pub sgpr: [u32; scalar::COUNT],
     /// Rows that belong to no register: permuted or extracted sources, broadcast scalars.
     pub temp: [[u32; 64]; TEMPS],
-    /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
+    /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers
+    /// after `v255`.
     pub vgpr: *mut u32,
-    /// What rows are relative to: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
+    /// The bases of rows: the register file, `temp`, the unit's constants, the scalar slots. The run loop
+    /// sets them.
     pub bases: [*const u8; 4],
     /// Scalar condition code.
     pub scc: bool,
-    /// Whether it stored to global memory since it last waited for stores: the host may still hold them back from others.
+    /// Whether it stored to global memory since it last waited for stores: the host may not have made them
+    /// visible to others yet.
     pub stored: bool,
     /// 32 or 64.
     pub lanes: u8,
-    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23); of gfx9, whether
-    /// vector registers are relative to M0 (27) and vector instructions are skipped (28). [`Form`](super::Form) goes by those two.
+    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23);
+    /// on gfx9 also whether vector registers are relative to M0 (27) and vector instructions are skipped
+    /// (28). [`Form`](super::Form) follows these two.
     pub mode: u32,
-    /// The address that [`Flow::Leave`] goes to.
+    /// The target address of [`Flow::Leave`].
     pub target: u64,
-    /// The first lane that a vector instruction has not yet done.
+    /// The first lane that a vector instruction has not done yet.
     pub done: u8,
-    /// EXEC as it was before a DPP instruction narrowed it.
+    /// EXEC before a DPP instruction narrowed it.
     pub saved_exec: u64,
-    /// Index of the next instruction in `unit`; on faults, of the instruction that failed.
+    /// The index of the next instruction in `unit`; after a fault, of the instruction that failed.
     pub next: u32,
-    /// Whether it runs code in which every instruction has a place, for observers.
+    /// Whether it runs code in which every instruction has a code of its own, for observers.
     pub watched: bool,
-    /// The lowered code the wave is in.
+    /// The unit of lowered code that the wave is in.
     pub unit: Option<Arc<Unit>>,
-    /// The workgroup's barrier, which outlives the wave's time slices; null where the wave is in no workgroup.
+    /// The workgroup's barrier, which outlives the wave's time slices; null if the wave is in no workgroup.
     pub barrier: *mut Barrier,
-    /// How often the barrier had been complete when the wave last went through it.
+    /// How often the barrier had been complete when the wave last passed it.
     pub passed: u64,
-    /// What it has done since it was last together with the others of its workgroup: whether it stops for them ([`Flow::Settle`]).
+    /// What it has done since it was last together with the others of its workgroup, which decides whether it
+    /// stops for them ([`Flow::Settle`]).
     pub since: Since,
-    /// The round of global wave sync that the wave waits for, 0 while it waits for none.
+    /// The round of global wave sync that the wave waits for; 0 if none.
     pub round: u64,
-    /// After how many jumps backward its next time slice ends.
+    /// The number of backward jumps after which its next time slice ends.
     pub slice: u32,
-    /// What it was at the end of its last time slice, to know whether it waits for others; none in its first.
+    /// Its state at the end of its last time slice, which shows whether it waits for others; none in the
+    /// first slice.
     pub stillness: Option<Stillness>,
     /// Memory, LDS and scratch memory.
     pub access: Access,
     /// Registers that only `s_getreg` and `s_setreg` access.
     pub hardware: Hardware,
-    /// Why the wave stopped.
+    /// The reason why the wave stopped.
     pub fault: Option<Box<WaveFault>>,
 }
 
 impl Wave {
-    /// A wave without registers, which are set for each workgroup.
+    /// A wave without registers; they are set for each workgroup.
     ///
     /// # Safety
-    /// The pointers that are set later, [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`], point to what their
-    /// documentation says, or nowhere, whenever a function of the wave is called.
+    /// Some pointers are set later: [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`]. Whenever
+    /// a function of the wave is called, they must be as documented, or null.
     pub unsafe fn new(access: Access) -> Self {
         Wave {
             sgpr: [0; scalar::COUNT],
@@ -205,8 +212,8 @@ impl Wave {
         }
     }
 
-    /// Points the bases of rows at the register file, `temp`, the constants of the unit that runs next and the scalar slots. The
-    /// wave must not move until then.
+    /// Sets the bases of rows to the register file, `temp`, the constants of the unit that runs next, and the
+    /// scalar slots. The wave must not move until then.
     #[inline]
     pub fn set_bases(&mut self, pool: &Pool) {
         self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start(), self.sgpr.as_ptr().cast()];
@@ -220,7 +227,7 @@ impl Wave {
         Flow::Fault
     }
 
-    /// Goes through the workgroup's barrier if it was complete since the last time.
+    /// Passes the workgroup's barrier if it was complete since the last time.
     pub fn pass_barrier(&mut self) -> bool {
         let (completed, members) =
             self.barrier_mut().map_or((0, 0), |barrier| (barrier.completed(), barrier.members()));
@@ -241,8 +248,8 @@ impl Wave {
 
     /// The workgroup's barrier.
     pub fn barrier_mut(&mut self) -> Option<&mut Barrier> {
-        // SAFETY: null, or the barrier of the workgroup, whose waves and barrier one thread has; nobody else refers to it while
-        // a wave runs.
+        // SAFETY: null, or the barrier of the workgroup. A single thread runs the workgroup, and nothing else
+        // accesses the barrier while a wave runs.
         unsafe { self.barrier.as_mut() }
     }
 
@@ -251,8 +258,8 @@ impl Wave {
     pub fn scalar64(&self, slot: u8) -> u64 {
         let (low, high) = pair(slot);
         let (low, high) = (&raw const self.sgpr[low], &raw const self.sgpr[high]);
-        // One read of both would wait until writes of one half, or of each, have reached the cache. Volatile reads stay apart.
-        // SAFETY: both are slots.
+        // A single read of both would wait until separate writes of the halves have reached the cache.
+        // Volatile reads stay separate. SAFETY: both are slots.
         unsafe { u64::from(low.read_volatile()) | u64::from(high.read_volatile()) << 32 }
     }
 
@@ -323,14 +330,17 @@ impl Wave {
         }
     }
 
-    /// The lanes of a vector register, zeros beyond the wave's size; 256 and on are ACC registers.
+    /// The lanes of a vector register, with zeros beyond the wave's size; from 256 on, they are ACC
+    /// registers.
     ///
     /// # Safety
-    /// The wave must be set up for a program, and an instruction of it must name the register, or one shortly before it.
+    /// The wave must be set up for a program, and an instruction of the program must use the register, or one
+    /// shortly before it.
     pub unsafe fn vector(&self, register: u16) -> [u32; 64] {
         let lanes = usize::from(self.lanes);
         let mut values = [0; 64];
-        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
+        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last
+        // one.
         unsafe {
             let from = self.vgpr.add(usize::from(register) * lanes);
             std::ptr::copy_nonoverlapping(from, values.as_mut_ptr(), lanes);
@@ -344,14 +354,14 @@ impl Wave {
     }
 }
 
-/// The slots of a pair. Both halves of NULL are NULL: the slot after it is EXEC.
+/// The slots of a pair. Both halves of NULL are NULL, because the slot after it is EXEC.
 #[inline(always)]
 fn pair(slot: u8) -> (usize, usize) {
     let low = usize::from(slot & 127);
     (low, if low == usize::from(scalar::NULL) { low } else { (low + 1) & 127 })
 }
 
-/// Every lane of a wave of `W`.
+/// All lanes of a wave of `W` lanes.
 #[inline(always)]
 pub(crate) const fn all<const W: usize>() -> u64 {
     if W == 64 { u64::MAX } else { (1 << W) - 1 }

@@ -12,7 +12,8 @@ impl Op {
         self.has(Fact::COMPARE) && self.has(Fact::WRITES_EXEC)
     }
 
-    /// Whether a matrix instruction of gfx11 or gfx12 has a sparse matrix: its source 2 is the index, and source 3 the accumulator.
+    /// Whether a matrix instruction of gfx11 or gfx12 has a sparse matrix: its source 2 is the index, and
+    /// source 3 the accumulator.
     pub(super) fn is_sparse_wmma(self) -> bool {
         self.has(Fact::WMMA) && self.has(Fact::SPARSE)
     }
@@ -21,8 +22,8 @@ impl Op {
         matches!(self.footprint(), Footprint::Tile(_))
     }
 
-    /// Whether results take half as many registers in a wave of 64 as in one of 32. CDNA, which transposes what it reads from
-    /// LDS, has waves of 64 only.
+    /// Whether results take half as many registers in a wave of 64 as in one of 32. CDNA, which transposes
+    /// what it reads from LDS, has waves of 64 only.
     pub(super) fn has_half_results(self) -> bool {
         self.has(Fact::WMMA) || self.is_transposing_load() && self.class() != Class::Lds
     }

@@ -79,8 +79,8 @@ type Result<T> = std::result::Result<T, DecodeErrorKind>;
 
 /// Decodes the instruction that `bytes` start with. `Inst::size` says how long it is.
 ///
-/// Branch offsets are `Imm` in `src[0]`, in words of four bytes relative to the instruction that follows. Waves have 64 lanes
-/// on gfx9, else 32; [`decode_wave64`] is for the others.
+/// Branch offsets are `Imm` in `src[0]`, in words of four bytes relative to the instruction that follows.
+/// Waves have 64 lanes on gfx9, else 32; [`decode_wave64`] is for the others.
 pub fn decode(isa: Isa, bytes: &[u8]) -> std::result::Result<Inst, DecodeError> {
     decode_for(isa, isa.is_gfx9(), bytes)
 }
@@ -260,8 +260,8 @@ impl Decoder<'_> {
         if of.elem == Elem::Mask && !self.wave64 { 1 } else { of.dwords() }
     }
 
-    /// A scalar register by its 7-bit code. Pairs start at even numbers and longer ranges at multiples of four: the low bits
-    /// of the code do not count.
+    /// A scalar register by its 7-bit code. Pairs start at even numbers and longer ranges at multiples of
+    /// four: the low bits of the code do not count.
     fn scalar(&self, code: u32, of: Type) -> Result<Operand> {
         use super::scalar::{M0, NULL, TTMP0, VCC};
         let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });

@@ -58,7 +58,8 @@ facts! {
     READS_EXEC
     /// Writes EXEC, without naming it.
     WRITES_EXEC
-    /// Combines its source with EXEC in EXEC (`s_and_saveexec_b64`, `s_andn1_wrexec_b64`), as wide as its operands are.
+    /// Combines its source with EXEC in EXEC (`s_and_saveexec_b64`, `s_andn1_wrexec_b64`), as wide as its
+    /// operands are.
     MASKS_EXEC
     /// EXEC's old value is lost: the result is the new one (`s_andn1_wrexec_b64`).
     RETURNS_EXEC

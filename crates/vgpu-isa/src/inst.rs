@@ -122,12 +122,14 @@ pub enum Operand {
     Sgpr(u8),
     /// A special value.
     Special(Special),
-    /// An integer inline constant, -16..=64: sign-extended to the operand's width, and to float operands its bits.
+    /// An integer inline constant, -16..=64: sign-extended to the operand's width, and to float operands its
+    /// bits.
     Int(i8),
-    /// A floating-point inline constant by its source code 240..=248 (0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/2π); its bits
-    /// depend on the operand's type (f16, f32, f64).
+    /// A floating-point inline constant by its source code 240..=248 (0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/2π);
+    /// its bits depend on the operand's type (f16, f32, f64).
     Float(u8),
-    /// A 32-bit literal that follows the instruction (for 64-bit operands: the high half of an f64, or extended for integers).
+    /// A 32-bit literal that follows the instruction (for 64-bit operands: the high half of an f64, or
+    /// extended for integers).
     Literal(u32),
     /// A signed 16-bit or wider immediate that is part of the instruction (branch offset, `simm16`, hwreg…).
     Imm(i32),
@@ -180,11 +182,12 @@ pub struct Modifiers {
     pub neg_hi: u8,
     /// Absolute value, applied before `neg`.
     pub abs: u8,
-    /// Which half of each 16-bit source is read; bit 3: which half of the destination is written. Also set by the decoder for
-    /// the `.h` registers of true16 VOP1/VOP2/VOPC encodings, and for VOP3P the half that feeds the low result. SWMMAC: bits 0
-    /// and 1 are which index set.
+    /// Which half of each 16-bit source is read; bit 3: which half of the destination is written. Also set by
+    /// the decoder for the `.h` registers of true16 VOP1/VOP2/VOPC encodings, and for VOP3P the half that
+    /// feeds the low result. SWMMAC: bits 0 and 1 are which index set.
     pub op_sel: u8,
-    /// gfx11: bits of `op_sel` that the instruction lacks are set, so that LLVM prints registers without their halves.
+    /// gfx11: bits of `op_sel` that the instruction lacks are set, so that LLVM prints registers without
+    /// their halves.
     pub whole: bool,
     /// VOP3P: the half that feeds the high result.
     pub op_sel_hi: u8,
@@ -196,8 +199,8 @@ pub struct Modifiers {
     pub cbsz: u8,
     /// MFMA: the block of A that is broadcast; SMFMAC: which index set.
     pub abid: u8,
-    /// MFMA: permutation of the lanes of B, for f64 instead: negate source `i` if bit `i` is set. Where the formats of A and B
-    /// are chosen, `cbsz` and `blgp` are those: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4.
+    /// MFMA: permutation of the lanes of B, for f64 instead: negate source `i` if bit `i` is set. Where the
+    /// formats of A and B are chosen, `cbsz` and `blgp` are those: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4.
     pub blgp: u8,
     /// `v_bitop3`: bit `4 a + 2 b + c` is the result for bits a, b and c of the sources.
     pub truth_table: u8,
@@ -206,10 +209,11 @@ pub struct Modifiers {
 /// Address and cache control of memory instructions (SMEM, DS, FLAT, MUBUF, MTBUF).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Memory {
-    /// Byte offset, sign-extended where the encoding is signed. DS: `offset0` in bits 0..=7 and `offset1` in bits 8..=15 for
-    /// two-address forms, else 16 bits.
+    /// Byte offset, sign-extended where the encoding is signed. DS: `offset0` in bits 0..=7 and `offset1` in
+    /// bits 8..=15 for two-address forms, else 16 bits.
     pub offset: i32,
-    /// SMEM of gfx9 with an offset register: there is an immediate offset as well, which LLVM prints even if it is 0.
+    /// SMEM of gfx9 with an offset register: there is an immediate offset as well, which LLVM prints even if
+    /// it is 0.
     pub both_offsets: bool,
     /// `glc`/`sc0`: on atomics, return the value before the operation.
     pub glc: bool,
@@ -229,8 +233,8 @@ pub struct Memory {
     pub lds: bool,
     /// MUBUF/MIMG: texture fail enable.
     pub tfe: bool,
-    /// MTBUF: the combined data and number format code of the generation. FLAT up to gfx11: the highest bit of the offset
-    /// field, which hardware ignores.
+    /// MTBUF: the combined data and number format code of the generation. FLAT up to gfx11: the highest bit
+    /// of the offset field, which hardware ignores.
     pub format: u8,
     /// gfx12: `nv`, a cache hint that is printed.
     pub non_volatile: bool,
@@ -238,7 +242,8 @@ pub struct Memory {
     pub scale_offset: bool,
     /// gfx12: cache scope (0 CU, 1 SE, 2 device, 3 system).
     pub scope: u8,
-    /// gfx12: temporal hint as encoded. On atomics, bit 0 is also shown as `glc`: return the value before the operation.
+    /// gfx12: temporal hint as encoded. On atomics, bit 0 is also shown as `glc`: return the value before the
+    /// operation.
     pub temporal: u8,
 }
 
@@ -251,18 +256,19 @@ pub struct Graphics {
 
 /// A decoded instruction.
 ///
-/// Operand order: `dst` is the first result, `sdst` a second, scalar result (VOP3 carry-out, `v_div_scale`'s flag; VOPC writes
-/// its mask to `dst`). Implicit operands are explicit here: VCC of `v_add_co_u32_e32` is `sdst`, VCC of `v_cndmask_b32_e32`
-/// is `src[2]`, the destination that `v_fmac_f32` accumulates into is `src[2]` too, `v_fmamk`'s constant is `src[1]` and
-/// `v_fmaak`'s is `src[2]`.
-/// `v_div_fmas`, which reads VCC, has it in `src[3]`; `v_smfmac` and `v_swmmac`, which accumulate into their destination, have
-/// that in `src[3]`. `v_swap` exchanges `dst` and `src[0]`. `v_cmpx` writes its mask to EXEC, and on gfx9 to `dst` too; from
-/// gfx10 on `dst` is EXEC.
-/// SOPK: the 16-bit immediate is `Imm` in `src[0]`, or in `src[1]` where a register is read too (`s_addk_i32`: the destination;
-/// `s_cmpk`, `s_setreg`, `s_waitcnt_vscnt`: the register), sign-extended except where it is unsigned or bit fields. SOPP: `Imm`
-/// in `src[0]`; branches, and `s_call_b64`: signed words relative to the next instruction.
-/// Memory: `dst` loaded or returned data (absent for atomics that return nothing); `src[0]` the vector address, `src[1]` the stored data, `src[2]` the scalar base
-/// (FLAT `saddr`, SMEM `sbase`, MUBUF `srsrc`), `src[3]` the second data (DS `data1`) or scalar offset (SMEM/MUBUF `soffset`).
+/// Operand order: `dst` is the first result, `sdst` a second, scalar result (VOP3 carry-out, `v_div_scale`'s
+/// flag; VOPC writes its mask to `dst`). Implicit operands are explicit here: VCC of `v_add_co_u32_e32` is
+/// `sdst`, VCC of `v_cndmask_b32_e32` is `src[2]`, the destination that `v_fmac_f32` accumulates into is
+/// `src[2]` too, `v_fmamk`'s constant is `src[1]` and `v_fmaak`'s is `src[2]`. `v_div_fmas`, which reads VCC,
+/// has it in `src[3]`; `v_smfmac` and `v_swmmac`, which accumulate into their destination, have that in
+/// `src[3]`. `v_swap` exchanges `dst` and `src[0]`. `v_cmpx` writes its mask to EXEC, and on gfx9 to `dst`
+/// too; from gfx10 on `dst` is EXEC. SOPK: the 16-bit immediate is `Imm` in `src[0]`, or in `src[1]` where a
+/// register is read too (`s_addk_i32`: the destination; `s_cmpk`, `s_setreg`, `s_waitcnt_vscnt`: the
+/// register), sign-extended except where it is unsigned or bit fields. SOPP: `Imm` in `src[0]`; branches, and
+/// `s_call_b64`: signed words relative to the next instruction. Memory: `dst` loaded or returned data (absent
+/// for atomics that return nothing); `src[0]` the vector address, `src[1]` the stored data, `src[2]` the
+/// scalar base (FLAT `saddr`, SMEM `sbase`, MUBUF `srsrc`), `src[3]` the second data (DS `data1`) or scalar
+/// offset (SMEM/MUBUF `soffset`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inst {
     /// What it does.
@@ -287,8 +293,9 @@ pub struct Inst {
     pub mem: Memory,
     /// The encoding of an image, export or interpolation instruction.
     pub graphics: Option<Graphics>,
-    /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either writes. Of a scaled
-    /// matrix instruction: the load of its two scales, whose `op_sel` and `op_sel_hi` are those of the modifiers.
+    /// The second half of a VOPD pair: its operation, destination and sources. Both halves read before either
+    /// writes. Of a scaled matrix instruction: the load of its two scales, whose `op_sel` and `op_sel_hi` are
+    /// those of the modifiers.
     pub dual: Option<(Op, Operand, [Operand; 3])>,
 }
 

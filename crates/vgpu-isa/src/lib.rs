@@ -1,4 +1,5 @@
-//! AMD GPU machine code: decodes every generation into [`Inst`]s over one set of [`Op`]s, and prints them as LLVM does.
+//! AMD GPU machine code: decodes every generation into [`Inst`]s over one set of [`Op`]s, and prints them as
+//! LLVM does.
 //!
 //! It also has the list of [targets](TARGETS) that ferrocm's virtual GPU can be. This crate is a part of
 //! [`vgpu`](https://docs.rs/ferrocm-vgpu), where it is the module `isa`; its API changes with that crate.

@@ -84,8 +84,8 @@ macro_rules! ops {
         /// have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two data operands in the other order than
         /// `ds_cmpstore_b32`; the operands of `v_wmma_*` are laid out differently in gfx12).
         ///
-        /// One difference between generations is not in the operation: up to gfx9, 16-bit results clear the upper half
-        /// of their register, from gfx10 on they keep it.
+        /// One difference between generations is not in the operation: up to gfx9, 16-bit results clear the
+        /// upper half of their register, from gfx10 on they keep it.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]
         pub enum Op {

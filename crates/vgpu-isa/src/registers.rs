@@ -75,7 +75,8 @@ pub struct Registers {
 }
 
 impl Inst {
-    /// The registers it reads and writes in a wave of 32 or 64 lanes. MODE and the program counter are not among them.
+    /// The registers it reads and writes in a wave of 32 or 64 lanes. MODE and the program counter are not
+    /// among them.
     pub fn registers(&self, lanes: u8) -> Registers {
         let mut found = Registers::default();
         let signature = self.op.signature();

@@ -13,8 +13,8 @@ use super::{Format, Isa, Op};
 /// One instruction of a generation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// Its number within the format. VOPD: operations of the first half; those of the second half are at 0x20 and up. VOP3P: matrix
-    /// instructions that come after the load of their scales are at 0x80 and up.
+    /// Its number within the format. VOPD: operations of the first half; those of the second half are at 0x20
+    /// and up. VOP3P: matrix instructions that come after the load of their scales are at 0x80 and up.
     pub(crate) opcode: u16,
     /// What it does.
     pub(crate) op: Op,
@@ -71,10 +71,11 @@ impl Form {
         optional_halves: false,
     };
 
-    /// Reads the last column of the tables. Source modifiers: `1`, `2`, `3` sources, `a` only source 2 (an addend), `i` the
-    /// low halves of two sources. `c`: clamp. `o`: output multiplier. `=`: `op_sel_hi` is all ones. `/`: of `op_sel` it has
-    /// only the bits that follow, `d` for the destination. `+`: DPP. `~`: DPP that ignores the other bits of `op_sel`. `s`:
-    /// SDWA. `!`: halves of registers only. `?`: halves or whole registers, with bits of `op_sel` that are ignored.
+    /// Reads the last column of the tables. Source modifiers: `1`, `2`, `3` sources, `a` only source 2 (an
+    /// addend), `i` the low halves of two sources. `c`: clamp. `o`: output multiplier. `=`: `op_sel_hi` is
+    /// all ones. `/`: of `op_sel` it has only the bits that follow, `d` for the destination. `+`: DPP. `~`:
+    /// DPP that ignores the other bits of `op_sel`. `s`: SDWA. `!`: halves of registers only. `?`: halves or
+    /// whole registers, with bits of `op_sel` that are ignored.
     const fn new(text: &str) -> Form {
         let mut form = Form::NONE;
         let mut index = 0;
@@ -214,7 +215,8 @@ impl Table {
         *self.by_opcode[shared(format) as usize].get(opcode as usize)?
     }
 
-    /// Whether an operation has a short vector encoding (VOP1, VOP2, VOPC) and a long one (VOP3), which LLVM tells apart by a suffix.
+    /// Whether an operation has a short vector encoding (VOP1, VOP2, VOPC) and a long one (VOP3), which LLVM
+    /// tells apart by a suffix.
     pub(crate) fn is_short_and_long(&self, op: Op) -> bool {
         self.short_and_long[op as usize]
     }

@@ -38,8 +38,8 @@ impl Elem {
     }
 }
 
-/// The type of an operand: elements of a kind, packed into consecutive registers. Two 16-bit elements share a register; a
-/// single 16-bit element is the lower or upper half of one.
+/// The type of an operand: elements of a kind, packed into consecutive registers. Two 16-bit elements share a
+/// register; a single 16-bit element is the lower or upper half of one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Type {
     /// What an element is.
@@ -66,7 +66,8 @@ impl Type {
         self.elem.bits() * self.count as u32
     }
 
-    /// How many consecutive registers it takes; a mask counts two (in a wave of 32 lanes only the first is used).
+    /// How many consecutive registers it takes; a mask counts two (in a wave of 32 lanes only the first is
+    /// used).
     pub const fn dwords(self) -> u32 {
         self.bits().div_ceil(32)
     }
@@ -77,7 +78,8 @@ impl Type {
     }
 }
 
-/// The operand types of an operation, in the order that [`Inst`](super::Inst) documents, implicit operands included.
+/// The operand types of an operation, in the order that [`Inst`](super::Inst) documents, implicit operands
+/// included.
 ///
 /// If the encoding decides a width, the signature has the widest: `src[0]` of `flat`, `global` is 64 bits, but 32 when
 /// `src[2]` (the scalar base) is present; `src[0]` of `buffer` is 64 bits when both `idxen` and `offen` are set. Matrix

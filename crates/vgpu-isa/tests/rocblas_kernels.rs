@@ -1,4 +1,5 @@
-//! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata is read.
+//! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata
+//! is read.
 //!
 //! `cargo xtask test rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
 //! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. If llvm-objdump 22 is installed, each listing is compared with

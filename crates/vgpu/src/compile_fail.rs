@@ -1,8 +1,8 @@
-//! What safe code must not be able to do, as documentation tests: each comes with the same text in `unsafe`, which compiles, so
-//! that nothing but the missing `unsafe` keeps it from compiling.
+//! What safe code must not be able to do, as documentation tests. Each test is paired with the same code
+//! inside `unsafe`, which compiles: so the missing `unsafe` is the only reason that the safe version fails.
 #![allow(dead_code, reason = "they are there for their documentation")]
 
-/// The HSA table takes any pointer.
+/// The HSA table accepts any pointer.
 ///
 /// ```compile_fail,E0133
 /// (vgpu::hsa::table().hsa_init)();
@@ -19,7 +19,8 @@
 /// ```
 struct HsaFunctions;
 
-/// A kernel writes any memory that the machine knows, also what another part of the program has a reference to.
+/// A kernel can write any memory that the machine knows, even if another part of the program holds a
+/// reference to it.
 ///
 /// ```compile_fail,E0133
 /// # use vgpu::machine::{Dispatch, Machine};
@@ -33,7 +34,7 @@ struct HsaFunctions;
 /// ```
 struct Kernels;
 
-/// Whoever uses memory that somebody else frees would be left with an address where nothing is.
+/// Freeing memory that someone else uses would leave a dangling address.
 ///
 /// ```compile_fail,E0133
 /// vgpu::machine::Machine::global().memory().free(0x1000).unwrap();
@@ -43,7 +44,7 @@ struct Kernels;
 /// ```
 struct MemoryOfOthers;
 
-/// Kernels write registered memory while the program has references to it.
+/// Kernels write registered memory while the program holds references to it.
 ///
 /// ```compile_fail,E0133
 /// vgpu::machine::Machine::global().memory().register(0x1000, 64).unwrap();

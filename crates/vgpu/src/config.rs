@@ -1,4 +1,4 @@
-//! What a virtual device is like, and its text form `gfx1100?cus=4&memory=2GiB&count=2`.
+//! The properties of a virtual device, and their text form `gfx1100?cus=4&memory=2GiB&count=2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use gpu_report::{Checks, CounterFormat};
 
 use crate::isa::Target;
 
-/// The target of a device that is configured without one.
+/// The default target.
 pub const DEFAULT_TARGET: &str = "gfx1100";
 /// Compute units of a device that is configured without a number.
 const DEFAULT_COMPUTE_UNITS: u32 = 8;
@@ -16,10 +16,10 @@ const DEFAULT_COMPUTE_UNITS: u32 = 8;
 const DEFAULT_MEMORY: u64 = 16 << 30;
 /// The most devices one configuration can ask for.
 pub const MAX_COUNT: u32 = 64;
-/// The most compute units a device can have.
+/// The maximum number of compute units of a device.
 pub const MAX_COMPUTE_UNITS: u32 = 1024;
 
-/// One kind of virtual device, and how many of it.
+/// One kind of virtual device, and how many of them there are.
 ///
 /// ```
 /// use vgpu::DeviceConfig;
@@ -33,22 +33,22 @@ pub const MAX_COMPUTE_UNITS: u32 = 1024;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceConfig {
-    /// The processor; features that are stated must be those of the device.
+    /// The processor. Features, if given, must match those of the device.
     pub target: TargetId,
-    /// Compute units the device reports. How many threads work is up to the host.
+    /// The number of compute units that the device reports. The host decides how many threads do the work.
     pub compute_units: u32,
-    /// Bytes of memory the device has.
+    /// Bytes of memory.
     pub memory: u64,
-    /// How many such devices.
+    /// The number of identical devices.
     pub count: u32,
-    /// Which checks their dispatches run with, unless these say otherwise; none stands for
+    /// The checks of their dispatches, unless a dispatch overrides them. None means
     /// [`Machine::checks`](crate::machine::Machine::checks).
     pub checks: Option<Checks>,
-    /// How the counters of each dispatch are written to stderr, if at all.
+    /// The format in which the counters of each dispatch are written to stderr, if any.
     pub counters: Option<CounterFormat>,
 }
 
-/// Why a configuration is not usable.
+/// Why a configuration is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -58,38 +58,38 @@ pub enum ConfigError {
     /// No virtual device exists for the target.
     #[error("no virtual GPU for target `{target}`; supported are {supported}")]
     Unsupported {
-        /// What was asked for.
+        /// The requested target.
         target: String,
-        /// What would be right.
+        /// The supported targets.
         supported: String,
     },
-    /// An option that does not exist.
+    /// An unknown option.
     #[error(
         "unknown option `{0}`; options are cus, memory, count, check and counters, as in \
          gfx1100?cus=4&memory=2GiB&count=2&check=races"
     )]
     UnknownOption(String),
-    /// An option is given twice.
+    /// An option that is given twice.
     #[error("option `{0}` is given twice")]
     Repeated(String),
-    /// The value of an option is not right.
+    /// An invalid value of an option.
     #[error("bad value `{value}` of option `{option}`: must be {expected}")]
     BadValue {
         /// The option.
         option: &'static str,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// The expected values.
         expected: String,
     },
-    /// An environment variable that the machine reads when it starts.
+    /// An invalid value of an environment variable that the machine reads when it starts.
     #[error("bad value `{value}` of the environment variable {variable}: {why}")]
     Variable {
         /// Its name.
         variable: &'static str,
-        /// What is wrong.
+        /// Its value.
         value: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -104,7 +104,7 @@ impl DeviceConfig {
     /// The default device for a target: `gfx1100`, or with features `gfx90a:sramecc+:xnack-`.
     ///
     /// # Errors
-    /// The text is no target id, or no virtual device exists for it.
+    /// The text is not a target id, or no virtual device exists for it.
     pub fn new(target: &str) -> Result<Self, ConfigError> {
         let target: TargetId = target.parse()?;
         Self::row(&target)?;
@@ -118,15 +118,15 @@ impl DeviceConfig {
         })
     }
 
-    /// The same devices by their shortest name: the features are those of the processor, whether they are stated or not. `gfx90a` is the
-    /// same device with them.
+    /// The same devices under their shortest name, without features. A device has the processor's features,
+    /// stated or not, so `gfx90a` without them is the same device.
     #[must_use]
     pub fn without_features(mut self) -> Self {
         (self.target.sramecc, self.target.xnack) = Default::default();
         self
     }
 
-    /// The row of the target table, once everything is checked.
+    /// Checks everything and returns the row of the target table.
     pub(crate) fn validated(&self) -> Result<&'static Target, ConfigError> {
         let row = Self::row(&self.target)?;
         let bad =
@@ -212,7 +212,7 @@ fn parse_number(text: &str) -> Option<u32> {
 impl FromStr for DeviceConfig {
     type Err = ConfigError;
 
-    /// Reads `target?option=value&…`; an empty target is the default one.
+    /// Reads `target?option=value&…`. If the target is empty, the default target is used.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let (target, options) = text.split_once('?').unwrap_or((text, ""));
         let mut config = DeviceConfig::new(if target.is_empty() { DEFAULT_TARGET } else { target })?;

@@ -1,23 +1,23 @@
-//! Which virtual GPUs the environment asks for, where the virtual GPU takes the place of AMD's libraries.
+//! Which virtual GPUs the environment asks for, where the virtual GPU replaces AMD's libraries.
 
 use variables::{DEVICE, HSA_DEVICE, Variable};
 
 use crate::DeviceConfig;
 
-/// The devices that `FERROCM_HSA_DEVICE` names, or else `FERROCM_DEVICE` where that names virtual GPUs; without either, the default
-/// one.
+/// The devices named by `FERROCM_HSA_DEVICE`, or otherwise by `FERROCM_DEVICE` if that names virtual GPUs. If
+/// neither is set, the default device.
 ///
 /// # Errors
-/// What is wrong with the variable, as a text.
+/// What is wrong with the variable, as text.
 pub fn devices() -> Result<DeviceConfig, String> {
-    // Where both are set, the first one holds.
+    // If both are set, the first one wins.
     let text = |variable: &Variable| variable.text().map_err(|error| error.to_string());
     let [own, shared] = [text(&HSA_DEVICE)?.unwrap_or_default(), text(&DEVICE)?.unwrap_or_default()];
     let parameters = parameters([(HSA_DEVICE.name, own.as_str()), (DEVICE.name, shared.as_str())])?;
     parameters.parse().map_err(|error: crate::ConfigError| format!("`{parameters}`: {error}"))
 }
 
-/// The parameters of the virtual GPUs that the variables ask for, the first of them first.
+/// The parameters of the virtual GPUs in the variables, in order of precedence.
 fn parameters<'a>([own, shared]: [(&str, &'a str); 2]) -> Result<&'a str, String> {
     let of_virtual = |uri: &'a str| match uri.strip_prefix("vgpu") {
         Some("") => Some(""),
@@ -27,10 +27,11 @@ fn parameters<'a>([own, shared]: [(&str, &'a str); 2]) -> Result<&'a str, String
     };
     match (own, of_virtual(shared.1)) {
         ((_, ""), Some(shared)) => Ok(shared),
-        // What the program runs on is for others to read.
+        // Other values of the shared variable are meant for other code.
         ((_, ""), None) => Ok(""),
-        ((name, uri), _) => of_virtual(uri)
-            .ok_or_else(|| format!("{name}=`{uri}` names no virtual GPUs; expected `vgpu` or `vgpu:gfx90a`")),
+        ((name, uri), _) => of_virtual(uri).ok_or_else(|| {
+            format!("{name}=`{uri}` does not name a virtual GPU; expected `vgpu` or `vgpu:gfx90a`")
+        }),
     }
 }
 

@@ -2,22 +2,22 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `system` | start and end, system attributes, status texts, extension tables |
+//! | `system` | initialisation and shutdown, system attributes, status texts, extension tables |
 //! | `agent` | agents and instruction sets |
 //! | `pool` | memory pools, allocations, locked host memory |
-//! | `pointer` | what is known of an address, callbacks for the end of its memory |
-//! | `vmem`, `ipc`, `dmabuf`, `mesa` | virtual memory management; memory shared among processes and APIs |
+//! | `pointer` | information about an address, callbacks when its memory is freed |
+//! | `vmem`, `ipc`, `dmabuf`, `mesa` | virtual memory management; memory shared between processes and APIs |
 //! | `copy` | copies and fills |
-//! | `fatal` | faults that no queue's creator is told of |
+//! | `fatal` | faults that cannot be reported through a queue's callback |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
-//! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
-//! | `image` | images that are buffers |
-//! | `timeline` | what all of these write into the timeline |
+//! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run concurrently |
+//! | `image` | images backed by buffers |
+//! | `timeline` | timeline events of all of these |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
-//! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
-//! allows: an address that is in no allocation of the machine is taken for the caller's own memory. A defect in here that
-//! panics becomes `HSA_STATUS_ERROR`.
+//! Invalid handles, null pointers and wrong sizes are errors, not crashes, as far as a C interface allows: an
+//! address outside the machine's allocations is assumed to be the caller's own memory. A panic in this code,
+//! which is a bug, becomes `HSA_STATUS_ERROR`.
 
 mod agent;
 mod beside;
@@ -50,14 +50,14 @@ use crate::machine::Machine;
 
 use hsa_sys::hsa_status_t as S;
 
-/// What an entry point does: nothing to say, or the status that the caller gets.
+/// The result of an entry point: success, or the status that the caller gets.
 type Status = Result<(), S>;
 
 fn machine() -> &'static Machine {
     Machine::global()
 }
 
-/// The HSA functions of the virtual GPU. Devices are what [`attach`](crate::attach) has added.
+/// The HSA functions of the virtual GPU. The devices are those that [`attach`](crate::attach) added.
 pub fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -97,20 +97,20 @@ pub fn table() -> &'static Table {
     })
 }
 
-/// Has each call of these functions be a slice of the timeline, if one is written: for programs that call HSA themselves, or through
-/// a library that writes nothing.
+/// Makes each call of these functions a slice of the timeline, if one is written. This is for programs that
+/// call HSA directly or through a library that writes no timeline.
 pub fn show_calls() {
     timeline::show_calls();
 }
 
-/// Whether a virtual GPU is behind a table of HSA functions, such as that of the drop-in library, as its build version says.
-/// HSA must have been initialised.
+/// Whether a table of HSA functions, such as the drop-in library's, belongs to a virtual GPU. The build
+/// version tells. HSA must be initialised.
 pub fn is_behind(hsa: &Table) -> bool {
     let mut version: *const std::ffi::c_char = std::ptr::null();
     let attribute = hsa_sys::hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
-    // SAFETY: the attribute is a pointer to a string, for which there is room.
+    // SAFETY: the attribute is a pointer to a string, and there is room for it.
     let status = unsafe { (hsa.hsa_system_get_info)(attribute, (&raw mut version).cast()) };
-    // SAFETY: the string that the runtime gives is static.
+    // SAFETY: the runtime returns a static string.
     status == S::HSA_STATUS_SUCCESS
         && unsafe { read_text(version) }.is_ok_and(|text| text.starts_with(system::BUILD))
 }
@@ -121,19 +121,19 @@ fn call_always<F: FnOnce() -> Status>(body: F) -> S {
     answer(body)
 }
 
-/// The status that a body stands for.
+/// The status of a body's result.
 fn answer(body: impl FnOnce() -> Status) -> S {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => S::HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
         Err(_) => {
-            tracing::error!("a function of the virtual GPU's HSA panicked");
+            tracing::error!("an HSA function of the virtual GPU panicked");
             S::HSA_STATUS_ERROR
         }
     }
 }
 
-/// Runs an entry point that needs `hsa_init` first.
+/// Runs an entry point that requires `hsa_init`.
 fn call<F: FnOnce() -> Status>(body: F) -> S {
     let _span = timeline::call::<F>();
     answer(|| {
@@ -144,7 +144,7 @@ fn call<F: FnOnce() -> Status>(body: F) -> S {
     })
 }
 
-/// Stores an answer where the caller wants it.
+/// Stores a result where the caller wants it.
 ///
 /// # Safety
 /// `place` is null or valid for a write of `T`; it need not be aligned.
@@ -157,7 +157,7 @@ unsafe fn write<T>(place: *mut T, value: T) -> Status {
     Ok(())
 }
 
-/// Stores text and a NUL where the caller wants it, in a field of `N` bytes whose rest becomes NUL.
+/// Stores text and a NUL in the caller's field of `N` bytes; the rest of the field is filled with NUL.
 ///
 /// # Safety
 /// `place` is null or valid for a write of `N` bytes.
@@ -169,7 +169,7 @@ unsafe fn write_text<const N: usize>(place: *mut std::ffi::c_void, text: &str) -
     unsafe { write(place.cast(), field) }
 }
 
-/// Text that the caller gave.
+/// Text from the caller.
 ///
 /// # Safety
 /// `text` is null or a NUL-terminated string that outlives the result.
@@ -181,7 +181,7 @@ unsafe fn read_text<'a>(text: *const std::ffi::c_char) -> Result<&'a str, S> {
     unsafe { std::ffi::CStr::from_ptr(text) }.to_str().map_err(|_| S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
 }
 
-/// Nanoseconds of the monotonic clock: the system's time stamps, and those of dispatches.
+/// Nanoseconds of the monotonic clock. The system timestamp and the timestamps of dispatches use it.
 fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live `timespec`.

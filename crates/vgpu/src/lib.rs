@@ -8,8 +8,9 @@
 //! | [`hsa`] | the HSA function table on top |
 #![warn(missing_docs)]
 
-/// The optimisation level (`opt-level` of Cargo's profile) that the virtual GPU was compiled with: `3`, or `0`, with which it is about a
-/// hundred times slower. Of its machine and its executor, that of the slower one.
+/// The optimisation level (`opt-level` of Cargo's profile) that the virtual GPU was compiled with: `3`, or
+/// `0`, which is about a hundred times slower. If the machine and the executor differ, this is the slower
+/// level.
 pub const OPT_LEVEL: &str = match env!("FERROCM_VGPU_OPT_LEVEL").as_bytes() {
     b"2" | b"3" => vgpu_exec::OPT_LEVEL,
     _ => env!("FERROCM_VGPU_OPT_LEVEL"),

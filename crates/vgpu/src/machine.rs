@@ -1,11 +1,12 @@
 //! The machine behind the HSA API: devices, memory, code objects, dispatches, workgroups and waves.
 //!
-//! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all memory, kernels come
-//! from [`Device::load`], and [`Device::dispatch`] runs one and returns when it is done. A kernel that does something wrong
-//! ends its dispatch with a [`Fault`]; the process and other dispatches go on.
+//! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all
+//! memory, [`Device::load`] loads kernels, and [`Device::dispatch`] runs one and returns when it is done. A
+//! faulty kernel ends its dispatch with a [`Fault`]; the process and other dispatches continue.
 //!
-//! This is the machine itself, without owners of memory: its addresses are the host's, and any kernel may write any memory that the
-//! machine knows. So dispatching and freeing are `unsafe`. Programs use `hip` or `hsa`, which keep track of who uses what.
+//! This layer does not track who owns memory. Its addresses are host addresses, and any kernel may write any
+//! memory that the machine knows. That is why dispatching and freeing are `unsafe`. Programs use `hip` or
+//! `hsa`, which track ownership.
 
 #[doc(hidden)]
 pub mod check;
@@ -55,11 +56,11 @@ pub use vgpu_exec::Access;
 pub use vgpu_exec::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault, on_interrupt};
 pub use vgpu_isa::{Generation, TARGETS, Target};
 
-/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents. An equal
-/// configuration attached again returns the same index.
+/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents.
+/// Attaching an equal configuration again returns the same index.
 ///
 /// # Errors
-/// The configuration is not usable.
+/// The configuration is invalid.
 pub fn attach(config: &DeviceConfig) -> Result<usize, ConfigError> {
     Machine::global().attach(config)
 }
@@ -85,7 +86,7 @@ pub struct Device {
     machine: Arc<Shared>,
 }
 
-/// What devices need of the machine.
+/// What devices share with the machine.
 #[derive(Debug)]
 struct Shared {
     memory: Arc<Memory>,
@@ -94,7 +95,7 @@ struct Shared {
     timeout: RwLock<Option<Duration>>,
     executed: Arc<count::Counter>,
     profiler: Arc<profile::Profiler>,
-    /// What is wrong with the environment; no device starts then.
+    /// The error in the environment, if any. Then no device starts.
     environment: Result<(), ConfigError>,
     checker: Arc<check::Checker>,
 }
@@ -120,7 +121,7 @@ impl Codes {
         codes.insert(code.base(), Arc::downgrade(code));
     }
 
-    /// The code object whose image holds the address.
+    /// The code object whose image contains the address.
     fn find(&self, address: u64) -> Option<Arc<LoadedCode>> {
         let codes = self.read();
         let (_, code) = codes.range(..=address).next_back()?;
@@ -169,11 +170,13 @@ impl Machine {
         self.devices.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds devices and returns the index of the first. An equal configuration attached again returns the same index.
+    /// Adds devices and returns the index of the first. Attaching an equal configuration again returns the
+    /// same index.
     ///
     /// # Errors
-    /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`,
-    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`, `FERROCM_VGPU_VECTORS`, `FERROCM_TRACE`.
+    /// The configuration is invalid, or one of these environment variables is: `FERROCM_VGPU_TRACE`,
+    /// `FERROCM_VGPU_COUNTERS`, `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`,
+    /// `FERROCM_VGPU_VECTORS`, `FERROCM_TRACE`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
         self.shared.environment.clone()?;
         let target = config.validated()?;
@@ -202,7 +205,7 @@ impl Machine {
         Ok(first)
     }
 
-    /// The devices in the order they were attached.
+    /// The devices in the order in which they were attached.
     pub fn devices(&self) -> Vec<Arc<Device>> {
         self.devices.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -217,20 +220,20 @@ impl Machine {
         &self.shared.memory
     }
 
-    /// The code object whose memory holds the address, such as a kernel object's.
+    /// The code object whose memory contains the address, such as that of a kernel object.
     pub fn code_at(&self, address: u64) -> Option<Arc<LoadedCode>> {
         self.shared.codes.find(address)
     }
 
-    /// Ends dispatches that run longer, from now on; none lets them run for ever. The environment variable
-    /// `FERROCM_VGPU_TIMEOUT` (`30`, `1.5s`, `500ms`) sets the value the process starts with.
+    /// Sets the time limit of dispatches; none lets them run for ever. The environment variable
+    /// `FERROCM_VGPU_TIMEOUT` (`30`, `1.5s`, `500ms`) sets the initial value of the process.
     pub fn set_timeout(&self, limit: Option<Duration>) {
         *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
     }
 
-    /// How many threads run the workgroups of a dispatch that begins from now on: at least 1, at most 1024. The thread that
-    /// dispatches is one of them. The environment variable `FERROCM_VGPU_THREADS` sets the value the process starts with;
-    /// without it, there are as many as the host has cores for this process.
+    /// Sets how many threads run the workgroups of each dispatch that begins from now on: 1 to 1024,
+    /// including the thread that dispatches. The environment variable `FERROCM_VGPU_THREADS` sets the initial
+    /// value of the process; without it, there is one thread for each core that the process may use.
     pub fn set_threads(&self, count: usize) {
         self.shared.pool.set_threads(count);
     }
@@ -240,16 +243,16 @@ impl Machine {
         self.shared.pool.threads()
     }
 
-    /// Which of the host's vector extensions execute kernels: `AVX-512`, `AVX2` or `baseline`. That is the best that the CPU
-    /// has, unless the environment variable `FERROCM_VGPU_VECTORS` names another: `avx512`, `avx2`, `baseline`. No device
-    /// starts while it names any that the CPU does not have.
+    /// The vector extensions of the host that execute kernels: `AVX-512`, `AVX2` or `baseline`. The default
+    /// is the best that the CPU has; the environment variable `FERROCM_VGPU_VECTORS` selects another:
+    /// `avx512`, `avx2`, `baseline`. No device starts if the CPU lacks the selected one.
     pub fn vectors(&self) -> &'static str {
         Level::detect().name()
     }
 
-    /// Runs dispatches that begin from now on with these checks, unless they [say](Dispatch::checks) otherwise. Reads of device
-    /// memory are checked if it was allocated while `uninitialised` was on. The environment variable
-    /// `FERROCM_VGPU_CHECK` sets the value the process starts with.
+    /// Sets the checks of dispatches that begin from now on, unless a dispatch [overrides](Dispatch::checks)
+    /// them. Reads of device memory are checked if it was allocated while `uninitialised` was on. The
+    /// environment variable `FERROCM_VGPU_CHECK` sets the initial value of the process.
     pub fn set_checks(&self, checks: Checks) {
         self.shared.checker.set(checks);
     }
@@ -259,20 +262,21 @@ impl Machine {
         self.shared.checker.checks()
     }
 
-    /// Counts the instructions of dispatches that begin from now on, or no longer does. Nothing is slower for it while it
-    /// is off, as it is at first.
+    /// Switches the counting of instructions on or off, for dispatches that begin from now on. It is off at
+    /// first and then costs nothing.
     pub fn count_instructions(&self, on: bool) {
         self.shared.executed.switch(on);
     }
 
-    /// Has dispatches that begin from now on count what they do, or no longer: see [`DispatchStats::counters`]. Nothing is
-    /// slower for it while it is off, as it is at first.
+    /// Switches counters on or off, for dispatches that begin from now on: see [`DispatchStats::counters`].
+    /// They are off at first and then cost nothing.
     pub fn set_counters(&self, on: bool) {
         self.shared.profiler.switch(on);
     }
 
-    /// What all dispatches that ended executed while [`count_instructions`](Machine::count_instructions) was on. A dispatch
-    /// through the HSA API is counted before its completion signal says that it is done.
+    /// The instructions of all dispatches that ended while
+    /// [`count_instructions`](Machine::count_instructions) was on. A dispatch through the HSA API is counted
+    /// before its completion signal is set.
     pub fn executed(&self) -> Executed {
         self.shared.executed.total()
     }
@@ -283,12 +287,12 @@ impl Machine {
     }
 }
 
-/// Whether the CPU has the vector extensions that the environment names, if it names any.
+/// Checks that the CPU has the vector extensions that the environment selects, if any.
 fn vectors() -> Result<(), ConfigError> {
     let variable = variables::VGPU_VECTORS;
     match variable.word()? {
         Some(name) if Level::named(name).is_none() => {
-            Err(variable.error(name, format!("this CPU has not got it; it has {}", Level::names())).into())
+            Err(variable.error(name, format!("this CPU lacks it; it has {}", Level::names())).into())
         }
         _ => Ok(()),
     }
@@ -300,12 +304,12 @@ impl Device {
         self.index
     }
 
-    /// What kind of GPU it is.
+    /// The kind of GPU.
     pub fn target(&self) -> &'static Target {
         self.target
     }
 
-    /// Its target id, features included.
+    /// Its target id, including features.
     pub fn target_id(&self) -> &TargetId {
         &self.target_id
     }
@@ -325,12 +329,12 @@ impl Device {
         &self.machine.memory
     }
 
-    /// Loads a code object. `resolve` gives the addresses of symbols that it uses but does not define, such as agent-global
-    /// variables defined by the program.
+    /// Loads a code object. `resolve` returns the addresses of symbols that it uses but does not define, such
+    /// as agent-global variables defined by the program.
     ///
     /// # Errors
-    /// The bytes are no sound code object, it is for another target, a symbol or relocation cannot be resolved, or there is
-    /// no memory.
+    /// The code object is malformed or built for another target, a symbol or relocation cannot be resolved,
+    /// or memory is exhausted.
     pub fn load(
         &self,
         bytes: &[u8],
@@ -345,23 +349,24 @@ impl Device {
     /// Runs a kernel and returns when all its workgroups are done or one of them faulted.
     ///
     /// # Errors
-    /// A dispatch that cannot be started, before anything runs, or the first fault.
+    /// The dispatch cannot be started (then nothing has run), or its first fault.
     ///
     /// # Safety
-    /// The kernel can read and write all memory that the [machine](Machine::memory) knows, whoever allocated or registered it. What
-    /// it writes must be free of references on the host until this returns, and what it reads free of exclusive ones; its
-    /// arguments must be what the kernel takes them for.
+    /// The kernel can read and write all memory that the [machine](Machine::memory) knows, whoever allocated
+    /// or registered it. Until this returns, the host must hold no references to memory that the kernel
+    /// writes, and no exclusive references to memory that it reads. The arguments must have the types that
+    /// the kernel expects.
     pub unsafe fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
         dispatch::run(self, dispatch, None)
     }
 
-    /// As [`dispatch`](Self::dispatch), until somebody sets `stop`: then the kernel ends where it is, soon.
+    /// Like [`dispatch`](Self::dispatch), but the kernel is stopped soon after `stop` is set.
     ///
     /// # Errors
-    /// As [`dispatch`](Self::dispatch), and [`DispatchError::Stopped`] where `stop` was set by the end.
+    /// As for [`dispatch`](Self::dispatch), and [`DispatchError::Stopped`] if `stop` was set before the end.
     ///
     /// # Safety
-    /// As [`dispatch`](Self::dispatch).
+    /// As for [`dispatch`](Self::dispatch).
     pub unsafe fn dispatch_until(
         &self,
         dispatch: &Dispatch,

@@ -1,4 +1,5 @@
-//! Work for the graphics pipeline: a triangle that covers an image, coloured by what a buffer holds, and copied to another buffer.
+//! Work for the graphics pipeline: a triangle that covers an image. It is coloured from one buffer, and the
+//! image is copied to another.
 
 use std::sync::Arc;
 
@@ -9,9 +10,10 @@ use crate::{Buffer, Named, Result, Vulkan, shaders};
 
 const FORMAT: vk::Format = vk::Format::R32_UINT;
 
-/// Draws `3 * from[i] + 1` as the pixels of an image of 32-bit numbers, row by row, and copies these to a buffer.
+/// Draws `3 * from[i] + 1` as the pixels of an image of 32-bit numbers, row by row, and copies them to a
+/// buffer.
 pub struct Drawing {
-    // The commands go first.
+    // The commands are dropped first.
     recorded: Recorded,
     _pipeline: Pipeline,
     _target: Target,
@@ -19,7 +21,7 @@ pub struct Drawing {
     _buffers: [Arc<Buffer>; 2],
 }
 
-/// An image and what drawing to it takes.
+/// An image and the objects needed to draw to it.
 struct Target {
     vulkan: Arc<Vulkan>,
     image: vk::Image,
@@ -49,7 +51,7 @@ impl Target {
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
             .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
-        // SAFETY: the structures are valid; what was made is destroyed with `target`.
+        // SAFETY: the structs are valid; the created objects are destroyed with `target`.
         unsafe {
             target.image = device.create_image(&create, None).named("vkCreateImage")?;
             let requirements = device.get_image_memory_requirements(target.image);
@@ -87,7 +89,7 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         let device = &self.vulkan.device;
-        // SAFETY: the commands that use these have been destroyed; null handles are left alone.
+        // SAFETY: the commands that use these have been destroyed; null handles are ignored.
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.pass, None);
@@ -98,7 +100,7 @@ impl Drop for Target {
     }
 }
 
-/// A pass that clears one image, and leaves it to be copied.
+/// A pass that clears one image and leaves it ready to be copied.
 ///
 /// # Safety
 /// The device is valid.
@@ -122,7 +124,7 @@ unsafe fn render_pass(device: &ash::Device) -> Result<vk::RenderPass> {
         .attachments(&attachments)
         .subpasses(&passes)
         .dependencies(&before_copies);
-    // SAFETY: as this function's contract; the structures are valid.
+    // SAFETY: this function's contract; the structs are valid.
     unsafe { device.create_render_pass(&create, None) }.named("vkCreateRenderPass")
 }
 
@@ -179,7 +181,7 @@ impl Drawing {
     /// Records the work. Both buffers have an element for each pixel.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn new(
         vulkan: &Arc<Vulkan>,
         from: &Arc<Buffer>,
@@ -205,7 +207,7 @@ impl Drawing {
                         .layer_count(1),
                 )
                 .image_extent(vk::Extent3D { width, height, depth: 1 });
-            // SAFETY: the commands are being recorded, and everything lives as long as they.
+            // SAFETY: the commands are being recorded, and everything lives as long as they do.
             unsafe {
                 device.cmd_begin_render_pass(commands, &begin, vk::SubpassContents::INLINE);
                 device.cmd_bind_pipeline(commands, point, pipeline.raw);
@@ -220,10 +222,10 @@ impl Drawing {
         Ok(Self { recorded, _pipeline: pipeline, _target: target, _bindings: bindings, _buffers })
     }
 
-    /// Runs it now, and blocks until a fence says that it has ended.
+    /// Runs the work and blocks until its fence is signalled.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn run(&self) -> Result<()> {
         self.recorded.run()
     }

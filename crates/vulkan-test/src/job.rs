@@ -1,4 +1,4 @@
-//! Work for Vulkan's queue: a compute shader over two buffers; and timelines, by which it waits and is waited for.
+//! Work for Vulkan's queue: a compute shader over two buffers, and timelines to synchronise with.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use ash::vk;
 use crate::shaders::{self, GROUP};
 use crate::{Buffer, Named, Result, Vulkan};
 
-/// A counter that the host, Vulkan's queue, and through the host HIP's streams, wait for and raise.
+/// A counter that the host, Vulkan's queue and, through the host, HIP's streams raise and wait for.
 pub struct Timeline {
     vulkan: Arc<Vulkan>,
     raw: vk::Semaphore,
 }
 
-/// Longer than any test may take, nanoseconds.
+/// Longer than any test may take, in nanoseconds.
 const PATIENCE: u64 = 60_000_000_000;
 
 impl Timeline {
     /// A timeline at 0.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn new(vulkan: &Arc<Vulkan>) -> Result<Self> {
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let create = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
@@ -29,30 +29,30 @@ impl Timeline {
         Ok(Self { vulkan: vulkan.clone(), raw })
     }
 
-    /// Where it is.
+    /// The current value.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn value(&self) -> Result<u64> {
         // SAFETY: the semaphore is a timeline.
         unsafe { self.vulkan.device.get_semaphore_counter_value(self.raw) }
             .named("vkGetSemaphoreCounterValue")
     }
 
-    /// Raises it.
+    /// Raises the value.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn signal(&self, value: u64) -> Result<()> {
         let signal = vk::SemaphoreSignalInfo::default().semaphore(self.raw).value(value);
         // SAFETY: the semaphore is a timeline, which may be signalled by any thread.
         unsafe { self.vulkan.device.signal_semaphore(&signal) }.named("vkSignalSemaphore")
     }
 
-    /// Blocks until it has been raised so far.
+    /// Blocks until the timeline reaches a value.
     ///
     /// # Errors
-    /// What Vulkan refuses, a minute that was not enough included.
+    /// Vulkan refuses, or the wait takes more than a minute.
     pub fn wait(&self, value: u64) -> Result<()> {
         let (semaphores, values) = ([self.raw], [value]);
         let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
@@ -63,7 +63,7 @@ impl Timeline {
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        // SAFETY: the queue is idle, so that nothing waits for it or raises it.
+        // SAFETY: the queue is idle, so nothing waits for it or raises it.
         unsafe {
             let _queue = self.vulkan.queue();
             let _ = self.vulkan.device.device_wait_idle();
@@ -72,7 +72,7 @@ impl Drop for Timeline {
     }
 }
 
-/// Commands that were recorded once, and what they need.
+/// Recorded commands, and the objects that they need.
 pub(crate) struct Recorded {
     pub(crate) vulkan: Arc<Vulkan>,
     pool: vk::CommandPool,
@@ -80,7 +80,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Records commands between taking the buffers over from other drivers and giving them back.
+    /// Records commands. They run between acquiring the buffers from other drivers and releasing them.
     pub(crate) fn new(
         vulkan: &Arc<Vulkan>,
         buffers: &[&Buffer],
@@ -88,7 +88,8 @@ impl Recorded {
     ) -> Result<Self> {
         let device = &vulkan.device;
         let create = vk::CommandPoolCreateInfo::default().queue_family_index(vulkan.family);
-        // SAFETY: the structures are valid, and commands are recorded by this thread alone. What was made is destroyed with `recorded`.
+        // SAFETY: the structs are valid, and only this thread records commands. The created objects are
+        // destroyed with `recorded`.
         unsafe {
             let pool = device.create_command_pool(&create, None).named("vkCreateCommandPool")?;
             let mut recorded = Self { vulkan: vulkan.clone(), pool, commands: vk::CommandBuffer::null() };
@@ -108,7 +109,7 @@ impl Recorded {
         }
     }
 
-    /// Has the queue run the commands once a timeline is at a value, and raise another one behind them.
+    /// Makes the queue run the commands once a timeline reaches a value, and then raise another timeline.
     pub(crate) fn submit(
         &self,
         after: Option<(&Timeline, u64)>,
@@ -135,7 +136,7 @@ impl Recorded {
             .named("vkQueueSubmit")
     }
 
-    /// Runs the commands now, and blocks until a fence says that they have ended.
+    /// Runs the commands and blocks until their fence is signalled.
     pub(crate) fn run(&self) -> Result<()> {
         let device = &self.vulkan.device;
         // SAFETY: the structures are valid; the fence is destroyed once the work that signals it has ended.
@@ -161,7 +162,7 @@ impl Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        // SAFETY: the queue is idle, so that the commands do not run.
+        // SAFETY: the queue is idle, so the commands do not run.
         unsafe {
             let _queue = self.vulkan.queue();
             let _ = self.vulkan.device.device_wait_idle();
@@ -170,7 +171,7 @@ impl Drop for Recorded {
     }
 }
 
-/// Passes buffers between this queue and other drivers, with what they have written.
+/// Transfers buffers, with their contents, between this queue and other drivers.
 ///
 /// # Safety
 /// The commands are being recorded.
@@ -242,7 +243,7 @@ impl Bindings {
             pool: vk::DescriptorPool::null(),
             set: vk::DescriptorSet::null(),
         };
-        // SAFETY: the structures are valid; what was made is destroyed with `bindings`.
+        // SAFETY: the structs are valid; the created objects are destroyed with `bindings`.
         unsafe {
             let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&entries);
             bindings.set_layout =
@@ -274,7 +275,7 @@ impl Bindings {
 impl Drop for Bindings {
     fn drop(&mut self) {
         let device = &self.vulkan.device;
-        // SAFETY: the commands that use these have been destroyed; null handles are left alone.
+        // SAFETY: the commands that use these have been destroyed; null handles are ignored.
         unsafe {
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_pipeline_layout(self.layout, None);
@@ -319,9 +320,10 @@ impl Drop for Pipeline {
     }
 }
 
-/// A compute shader that writes `3 * from[i] + 1` to `to[i]`, for as many 32-bit elements as both buffers have.
+/// A compute shader that writes `3 * from[i] + 1` to `to[i]`, for as many 32-bit elements as both buffers
+/// have.
 pub struct Compute {
-    // The commands go first.
+    // The commands are dropped first.
     recorded: Recorded,
     _pipeline: Pipeline,
     _bindings: Bindings,
@@ -332,7 +334,7 @@ impl Compute {
     /// Records the work.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn new(vulkan: &Arc<Vulkan>, from: &Arc<Buffer>, to: &Arc<Buffer>, elements: u32) -> Result<Self> {
         let bindings = Bindings::new(vulkan, vk::ShaderStageFlags::COMPUTE, &[from, to])?;
         let shader = Shader::new(vulkan, &shaders::compute())?;
@@ -348,7 +350,7 @@ impl Compute {
         let pipeline = Pipeline { vulkan: vulkan.clone(), raw: made[0] };
         let recorded = Recorded::new(vulkan, &[from, to], |device, commands| {
             let point = vk::PipelineBindPoint::COMPUTE;
-            // SAFETY: the commands are being recorded, and everything lives as long as they.
+            // SAFETY: the commands are being recorded, and everything lives as long as they do.
             unsafe {
                 device.cmd_bind_pipeline(commands, point, pipeline.raw);
                 device.cmd_bind_descriptor_sets(commands, point, bindings.layout, 0, &[bindings.set], &[]);
@@ -359,18 +361,19 @@ impl Compute {
         Ok(Self { recorded, _pipeline: pipeline, _bindings: bindings, _buffers })
     }
 
-    /// Runs it now, and blocks until a fence says that it has ended.
+    /// Runs the work and blocks until its fence is signalled.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn run(&self) -> Result<()> {
         self.recorded.run()
     }
 
-    /// Has the queue run it once a timeline is at a value, and raise another one behind it. Does not wait for either.
+    /// Makes the queue run it once a timeline reaches a value, and then raise another timeline. Does not wait
+    /// for either.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn submit(&self, after: (&Timeline, u64), then: (&Timeline, u64)) -> Result<()> {
         self.recorded.submit(Some(after), Some(then))
     }

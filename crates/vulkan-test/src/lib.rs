@@ -1,7 +1,7 @@
-//! Vulkan as far as tests of memory that it shares with HIP need it: a device, buffers that are exported or lie in the host's memory,
-//! timelines, and two programs, one of compute shaders and one that draws.
+//! The parts of Vulkan that tests of memory shared with HIP need: a device, buffers that are exported or in
+//! host memory, timelines, and two programs, one with a compute shader and one that draws.
 //!
-//! The loader is opened when a test runs. Where there is none, or no device that will do, [`Vulkan::open`] says so.
+//! The loader is opened when a test runs. [`Vulkan::open`] fails if there is no loader or no suitable device.
 
 mod draw;
 mod job;
@@ -18,30 +18,30 @@ pub use draw::Drawing;
 pub use job::{Compute, Timeline};
 pub use memory::Buffer;
 
-/// Why Vulkan cannot be used, or what it refused.
+/// Why Vulkan cannot be used, or what failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no Vulkan loader.
     #[error("there is no Vulkan loader: {0}")]
     NoLoader(#[from] ash::LoadingError),
-    /// No driver has a device that was asked for.
-    #[error("Vulkan has no {wanted}; it has {found:?}")]
+    /// No driver has a requested device.
+    #[error("Vulkan has no {wanted}; available devices: {found:?}")]
     NoDevice {
-        /// What was looked for.
+        /// The requested device.
         wanted: String,
-        /// The devices that there are.
+        /// The available devices.
         found: Vec<String>,
     },
     /// A call failed.
     #[error("{operation} failed: {result:?}")]
     Call {
-        /// The function.
+        /// Its function.
         operation: &'static str,
-        /// What it returned.
+        /// Its result.
         result: vk::Result,
     },
-    /// No kind of memory is what was asked for.
+    /// No memory type has the requested properties.
     #[error("the device has no memory that is {0}")]
     NoMemory(&'static str),
 }
@@ -49,7 +49,7 @@ pub enum Error {
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Names the function that failed.
+/// Adds the name of the failed function to an error.
 trait Named<T> {
     fn named(self, operation: &'static str) -> Result<T>;
 }
@@ -60,7 +60,7 @@ impl<T> Named<T> for Result<T, vk::Result> {
     }
 }
 
-/// Which of the machine's Vulkan devices a test wants.
+/// The Vulkan device that a test wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// One that computes on the CPU, as lavapipe does.
@@ -79,11 +79,11 @@ pub struct Vulkan {
     on_host: Option<OnHost>,
     name: String,
     instance: ash::Instance,
-    // The library goes last.
+    // The library is dropped last.
     _entry: ash::Entry,
 }
 
-/// What imports host memory, and what its addresses and sizes are multiples of.
+/// The functions that import host memory, and the required alignment of its addresses and sizes.
 struct OnHost {
     functions: ext::external_memory_host::Device,
     alignment: usize,
@@ -93,15 +93,15 @@ impl Vulkan {
     /// Opens the loader and a device.
     ///
     /// # Errors
-    /// [`Error::NoLoader`], [`Error::NoDevice`] and whatever Vulkan refuses.
+    /// [`Error::NoLoader`], [`Error::NoDevice`], or another error of Vulkan.
     pub fn open(choice: Choice) -> Result<Arc<Self>> {
         // SAFETY: the library is the system's Vulkan loader, whose initialisers may run.
         let entry = unsafe { ash::Entry::load()? };
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
         let create = vk::InstanceCreateInfo::default().application_info(&application);
-        // SAFETY: the structure is valid; the instance is destroyed with what is made here.
+        // SAFETY: the struct is valid; the instance is destroyed with the object made here.
         let instance = unsafe { entry.create_instance(&create, None) };
-        // A loader without any driver says this.
+        // This is the result of a loader without drivers.
         let instance = instance.map_err(|result| match result {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => {
                 Error::NoDevice { wanted: "driver".to_owned(), found: Vec::new() }
@@ -111,7 +111,7 @@ impl Vulkan {
         let opened = open_device(&instance, choice);
         match opened {
             Ok((found, device)) => {
-                // SAFETY: the device has a queue of that family, and the structures are those of the version asked for.
+                // SAFETY: the device has a queue of this family, and the structs match the requested version.
                 let (queue, memory) = unsafe {
                     let queue = device.get_device_queue(found.family, 0);
                     (queue, instance.get_physical_device_memory_properties(found.physical))
@@ -134,7 +134,7 @@ impl Vulkan {
                 }))
             }
             Err(error) => {
-                // SAFETY: nothing was made of the instance.
+                // SAFETY: nothing was created from the instance.
                 unsafe { instance.destroy_instance(None) };
                 Err(error)
             }
@@ -146,7 +146,7 @@ impl Vulkan {
         &self.name
     }
 
-    /// What addresses and sizes of host memory have to be multiples of to be imported; none where it cannot be.
+    /// The required alignment of the address and size of imported host memory; none if it cannot be imported.
     pub fn host_alignment(&self) -> Option<usize> {
         self.on_host.as_ref().map(|on_host| on_host.alignment)
     }
@@ -155,7 +155,7 @@ impl Vulkan {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first kind of memory among some that has all properties.
+    /// The first of some memory types that has all properties.
     fn memory_type(
         &self,
         among: u32,
@@ -171,7 +171,7 @@ impl Vulkan {
 
 impl Drop for Vulkan {
     fn drop(&mut self) {
-        // SAFETY: what was made of the device holds it, so there is nothing left, and its work has ended.
+        // SAFETY: objects created from the device hold it, so none are left, and its work has ended.
         unsafe {
             let _ = self.device.device_wait_idle();
             self.device.destroy_device(None);
@@ -180,7 +180,7 @@ impl Drop for Vulkan {
     }
 }
 
-/// A device that will do.
+/// A suitable device.
 struct Found {
     physical: vk::PhysicalDevice,
     family: u32,
@@ -210,7 +210,7 @@ fn open_device(instance: &ash::Instance, choice: Choice) -> Result<(Found, ash::
         if !extensions.iter().any(|extension| extension == khr::external_memory_fd::NAME) {
             continue;
         }
-        // SAFETY: the device is one of the instance's.
+        // SAFETY: the device belongs to the instance.
         let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
         let all_work = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
         let Some(family) = families.iter().position(|family| family.queue_flags.contains(all_work)) else {
@@ -232,11 +232,11 @@ fn open_device(instance: &ash::Instance, choice: Choice) -> Result<(Found, ash::
         Choice::Cpu => "device on the CPU".to_owned(),
         Choice::Pci(domain, bus, device) => format!("device at {domain:04x}:{bus:02x}:{device:02x}"),
     };
-    Err(Error::NoDevice { wanted: format!("{wanted} that exports memory"), found: names })
+    Err(Error::NoDevice { wanted: format!("{wanted} that can export memory"), found: names })
 }
 
 fn extensions(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<Vec<std::ffi::CString>> {
-    // SAFETY: the device is one of the instance's.
+    // SAFETY: the device belongs to the instance.
     let found = unsafe { instance.enumerate_device_extension_properties(physical) };
     let found = found.named("vkEnumerateDeviceExtensionProperties")?;
     Ok(found.iter().filter_map(|one| one.extension_name_as_c_str().ok().map(CStr::to_owned)).collect())

@@ -1,4 +1,4 @@
-//! Buffers whose memory is exported, or is the host's.
+//! Buffers whose memory is exported or belongs to the host.
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use ash::vk;
 
 use crate::{Error, Named, Result, Vulkan};
 
-/// A buffer that shaders reach, with memory of its own.
+/// A buffer that shaders can access, with its own memory.
 pub struct Buffer {
     vulkan: Arc<Vulkan>,
     pub(crate) raw: vk::Buffer,
@@ -23,10 +23,10 @@ const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 );
 
 impl Buffer {
-    /// A buffer of at least so many bytes whose memory can be [exported](Self::export).
+    /// A buffer of at least this many bytes, whose memory can be [exported](Self::export).
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn exportable(vulkan: &Arc<Vulkan>, bytes: usize) -> Result<Self> {
         let kind = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(kind);
@@ -34,7 +34,7 @@ impl Buffer {
             let device_local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
             let index =
                 vulkan.memory_type(requirements.memory_type_bits, device_local, "the device's own")?;
-            // What is exported has to be for one buffer alone where the driver says so; that is always allowed.
+            // Some drivers require that exported memory is dedicated to one buffer, and all allow it.
             let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(raw);
             let allocate = vk::MemoryAllocateInfo::default()
                 .allocation_size(requirements.size)
@@ -50,11 +50,12 @@ impl Buffer {
     /// A buffer in the program's memory.
     ///
     /// # Errors
-    /// What Vulkan refuses, and [`Error::NoMemory`] where it imports no host memory.
+    /// Vulkan refuses; [`Error::NoMemory`] if it cannot import host memory.
     ///
     /// # Safety
-    /// There are so many bytes at the address until the buffer is gone; address and number are multiples of
-    /// [`Vulkan::host_alignment`]. The host and HIP leave the memory alone while work of Vulkan uses it.
+    /// The memory must hold this many bytes until the buffer is dropped; address and size must be multiples
+    /// of [`Vulkan::host_alignment`]. The host and HIP must not access the memory while Vulkan's work uses
+    /// it.
     pub unsafe fn on_host(vulkan: &Arc<Vulkan>, address: *mut c_void, bytes: usize) -> Result<Self> {
         let kind = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
         let on_host = vulkan.on_host.as_ref().ok_or(Error::NoMemory("the host's"))?;
@@ -92,7 +93,7 @@ impl Buffer {
     ) -> Result<Self> {
         let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
         let create = vk::BufferCreateInfo::default().size(bytes as u64).usage(USAGE).push_next(&mut external);
-        // SAFETY: the structures are valid. What was made is destroyed below if something fails.
+        // SAFETY: the structs are valid. If something fails, the created objects are destroyed below.
         unsafe {
             let raw = vulkan.device.create_buffer(&create, None).named("vkCreateBuffer")?;
             let requirements = vulkan.device.get_buffer_memory_requirements(raw);
@@ -104,20 +105,20 @@ impl Buffer {
         }
     }
 
-    /// Bytes of its memory, which may be more than were asked for.
+    /// The size of its memory in bytes, which may be larger than requested.
     pub fn allocated(&self) -> usize {
         self.allocated
     }
 
-    /// A descriptor of the memory.
+    /// A file descriptor of the memory.
     ///
     /// # Errors
-    /// What Vulkan refuses.
+    /// Vulkan refuses.
     pub fn export(&self) -> Result<OwnedFd> {
         let get = vk::MemoryGetFdInfoKHR::default()
             .memory(self.memory)
             .handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
-        // SAFETY: the memory was allocated to be exported so; the descriptor belongs to who asks.
+        // SAFETY: the memory was allocated to be exported this way; the caller owns the descriptor.
         unsafe {
             let descriptor = self.vulkan.by_descriptor.get_memory_fd(&get).named("vkGetMemoryFdKHR")?;
             Ok(OwnedFd::from_raw_fd(descriptor))

@@ -1,4 +1,4 @@
-//! The shaders: what a buffer holds, times 3 plus 1, by compute shaders and by drawing.
+//! The shaders. Both compute 3 times the contents of a buffer plus 1, one by compute and one by drawing.
 
 use crate::spirv::{Id, Module, Op, number};
 
@@ -27,7 +27,7 @@ fn affine(module: &mut Module, uint: Id, value: Id, [three, one]: [Id; 2]) -> Id
     module.value(Op::IAdd, uint, &[product, one])
 }
 
-/// Writes `3 * from[i] + 1` to `to[i]`, for as many elements as both have.
+/// Writes `3 * from[i] + 1` to `to[i]`, for as many elements as both buffers have.
 pub(crate) fn compute() -> Vec<u32> {
     let mut module = Module::default();
     let Types { uint, element, block } = types(&mut module);
@@ -57,7 +57,7 @@ pub(crate) fn compute() -> Vec<u32> {
     })
 }
 
-/// Makes three vertices a triangle that covers everything.
+/// Turns three vertices into a triangle that covers everything.
 pub(crate) fn vertex() -> Vec<u32> {
     let mut module = Module::default();
     let uint = module.declare(Op::TypeInt, &[], &[32, 0]);
@@ -121,7 +121,8 @@ mod tests {
 
     use super::*;
 
-    /// The lengths that instructions say lead from the header to the end, and every identifier that is made is made once.
+    /// Following the lengths of instructions leads from the header to the end, and each identifier is defined
+    /// once.
     #[test]
     fn modules_are_whole() {
         for words in [compute(), vertex(), fragment(64)] {
@@ -136,7 +137,7 @@ mod tests {
         }
     }
 
-    /// The judge is Khronos's validator, where the machine has it (Debian's `spirv-tools`).
+    /// Validates the shaders with Khronos's validator, if the machine has it (Debian's `spirv-tools`).
     #[test]
     fn modules_are_valid() {
         for (name, words) in [("compute", compute()), ("vertex", vertex()), ("fragment", fragment(64))] {
@@ -150,7 +151,7 @@ mod tests {
             let output = match checked {
                 Ok(output) => output,
                 Err(error) => {
-                    skip(Lack::Tool, format_args!("there is no spirv-val here: {error}"));
+                    skip(Lack::Tool, format_args!("spirv-val is not available: {error}"));
                     return;
                 }
             };

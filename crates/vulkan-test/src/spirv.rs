@@ -1,10 +1,10 @@
-//! SPIR-V, word by word: as much of it as the shaders of these tests are made of.
+//! SPIR-V, word by word: the parts that the shaders of these tests need.
 
 /// An identifier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Id(u32);
 
-/// The opcodes, as the specification numbers them.
+/// Opcodes, with the specification's numbers.
 #[derive(Clone, Copy)]
 #[repr(u16)]
 pub(crate) enum Op {
@@ -49,7 +49,7 @@ pub(crate) enum Op {
     Return = 253,
 }
 
-/// Numbers of the specification that are no opcodes.
+/// Other numbers of the specification.
 pub(crate) mod number {
     pub(crate) const VERTEX: u32 = 0;
     pub(crate) const FRAGMENT: u32 = 4;
@@ -73,7 +73,7 @@ pub(crate) mod number {
     pub(crate) const LOCAL_SIZE: u32 = 17;
 }
 
-/// A module with one function, in the sections that the specification orders.
+/// A module with one function, in the section order that the specification requires.
 #[derive(Default)]
 pub(crate) struct Module {
     head: Vec<u32>,
@@ -94,7 +94,7 @@ impl Module {
         Id(self.ids)
     }
 
-    /// A type, constant or variable: what comes before its own identifier, and behind it.
+    /// A type, constant or variable. The operands are those before and after its own identifier.
     pub(crate) fn declare(&mut self, op: Op, before: &[Id], operands: &[u32]) -> Id {
         let id = self.id();
         let mut words: Vec<u32> = before.iter().map(|id| id.0).collect();
@@ -116,7 +116,7 @@ impl Module {
         self.declare(Op::Constant, &[of], &[bits])
     }
 
-    /// A variable of a class, by the type of pointers to it.
+    /// A variable of a storage class, by its pointer type.
     pub(crate) fn variable(&mut self, pointer: Id, class: u32) -> Id {
         self.declare(Op::Variable, &[pointer], &[class])
     }
@@ -126,7 +126,7 @@ impl Module {
         put(&mut self.decorations, Op::Decorate, &words);
     }
 
-    /// The type of a structure whose only member is an array of unknown length.
+    /// A structure type whose only member is an array of unknown length.
     pub(crate) fn array_block(&mut self, element: Id, stride: u32) -> Id {
         let array = self.declare(Op::TypeRuntimeArray, &[], &[element.0]);
         let block = self.declare(Op::TypeStruct, &[], &[array.0]);
@@ -150,7 +150,7 @@ impl Module {
         self.value_of(op, result, &operands)
     }
 
-    /// An instruction with a result, of operands that are not all identifiers.
+    /// An instruction with a result, whose operands are not all identifiers.
     fn value_of(&mut self, op: Op, result: Id, operands: &[u32]) -> Id {
         let id = self.id();
         let words = [&[result.0, id.0], operands].concat();
@@ -173,7 +173,7 @@ impl Module {
         put(&mut self.code, op, &operands);
     }
 
-    /// Runs what `then` writes where the condition holds.
+    /// Emits a branch that runs what `then` emits if the condition holds.
     pub(crate) fn when(&mut self, condition: Id, then: impl FnOnce(&mut Self)) {
         let (yes, end) = (self.id(), self.id());
         put(&mut self.code, Op::SelectionMerge, &[end.0, 0]);
@@ -184,7 +184,8 @@ impl Module {
         self.step(Op::Label, &[end]);
     }
 
-    /// The words of the module, whose function `main` is of an execution model, with a mode if it has one, and reads and writes variables.
+    /// The words of the module. Its function `main` has an execution model, optionally a mode, and the
+    /// variables that it accesses.
     pub(crate) fn finish(
         mut self,
         model: u32,
@@ -201,7 +202,7 @@ impl Module {
         self.step(Op::Return, &[]);
         self.step(Op::FunctionEnd, &[]);
 
-        // Of shaders, with logical addresses and GLSL's memory.
+        // A module of shaders, with logical addressing and GLSL's memory model.
         put(&mut self.head, Op::Capability, &[1]);
         put(&mut self.head, Op::MemoryModel, &[0, 1]);
         let mut entry = vec![model, main.0, u32::from_le_bytes(*b"main"), 0];
@@ -210,7 +211,7 @@ impl Module {
         if !mode.is_empty() {
             put(&mut self.head, Op::ExecutionMode, &[&[main.0], mode].concat());
         }
-        // Version 1.3, which Vulkan 1.1 takes; no generator; all identifiers are below the bound.
+        // Version 1.3, which Vulkan 1.1 accepts; no generator; the bound on identifiers.
         let mut words = vec![0x0723_0203, 0x0001_0300, 0, self.ids + 1, 0];
         for section in [self.head, self.decorations, self.types, self.code] {
             words.extend(section);

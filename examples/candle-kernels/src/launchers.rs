@@ -5,16 +5,17 @@ use std::ffi::c_void;
 // What the library calls.
 use hip_host as _;
 
-/// Quantises rows of activations to Q8_1 blocks: rows, blocks, columns, padded columns, number of rows, stream.
+/// Quantises rows of activations to Q8_1 blocks: rows, blocks, columns, padded columns, number of rows,
+/// stream.
 pub type QuantizeRows = unsafe extern "C" fn(*const c_void, *mut c_void, i32, i32, i32, *mut c_void);
 
-/// Multiplies a quantised matrix with up to eight quantised vectors: matrix, vectors, products, columns, rows, blocks of a vector, elements of a
-/// product, vectors, stream.
+/// Multiplies a quantised matrix with up to eight quantised vectors: matrix, vectors, products, columns,
+/// rows, blocks of a vector, elements of a product, vectors, stream.
 pub type MatrixVector =
     unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void, i32, i32, i32, i32, i32, *mut c_void);
 
-/// Quantises rows of activations to the blocks of `mmq_gguf`: rows, ids, blocks, type, columns, strides of rows, channels and samples, padded
-/// columns, rows, channels, samples, stream.
+/// Quantises rows of activations to the blocks of `mmq_gguf`: rows, ids, blocks, type, columns, strides of
+/// rows, channels and samples, padded columns, rows, channels, samples, stream.
 pub type QuantizeTiles = unsafe extern "C" fn(
     *const c_void,
     *const i32,
@@ -31,8 +32,9 @@ pub type QuantizeTiles = unsafe extern "C" fn(
     *mut c_void,
 );
 
-/// Multiplies a quantised matrix with such rows: memory for sums of partial tiles, matrix, rows, products, columns, rows of the matrix, rows of
-/// activations, blocks of a row, elements of a product, compute capability, multiprocessors, shared memory of a block, lanes of a warp, stream.
+/// Multiplies a quantised matrix with such rows: memory for sums of partial tiles, matrix, rows, products,
+/// columns, rows of the matrix, rows of activations, blocks of a row, elements of a product, compute
+/// capability, multiprocessors, shared memory of a block, lanes of a warp, stream.
 #[cfg(mmq)]
 pub type MatrixMatrix = unsafe extern "C" fn(
     *mut c_void,
@@ -165,7 +167,8 @@ declare!(MatrixMatrix, launch_mmq_gguf_q5_k);
 declare!(MatrixMatrix, launch_mmq_gguf_q6_k);
 
 unsafe extern "C" {
-    /// Products of rows with the matrices of their experts, of halves (`dtype` 0) or bfloat16 (1). All addresses are the device's.
+    /// Products of rows with the matrices of their experts, of halves (`dtype` 0) or bfloat16 (1). All
+    /// addresses are the device's.
     pub fn moe_gemm_wmma(
         input: *const c_void,
         weights: *const c_void,

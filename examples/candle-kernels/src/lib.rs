@@ -1,4 +1,5 @@
-//! The kernels of `candle-kernels`, compiled from its sources as they are: the modules that candle loads, and the launchers that it links.
+//! The kernels of `candle-kernels`, compiled from its sources as they are: the modules that candle loads, and
+//! the launchers that it links.
 
 #[cfg(not(own_kernels))]
 pub mod launchers;

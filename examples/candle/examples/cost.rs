@@ -1,7 +1,8 @@
-//! What it costs that an engine reaches a kernel by way of CUDA's API: candle's operations beside launches of the same kernels by `hip`.
+//! What it costs that an engine reaches a kernel by way of CUDA's API: candle's operations beside launches of
+//! the same kernels by `hip`.
 //!
-//! Both allocate their result, launch one kernel of one code object on a stream of their own, and free it. They take turns, so that what
-//! else the machine does slows both. `cargo xtask bench engines` runs this.
+//! Both allocate their result, launch one kernel of one code object on a stream of their own, and free it.
+//! They take turns, so that what else the machine does slows both. `cargo xtask bench engines` runs this.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Models that [candle](candle_core) runs, on any of its devices.
 //!
-//! Nothing here knows of AMD GPUs: two lines of `Cargo.toml` put ferrocm's `cudarc` and `cudaforge` in the place of the usual ones, and
-//! [`Device::new_cuda`] is then a GPU of `FERROCM_DEVICE`.
+//! Nothing here knows of AMD GPUs: two lines of `Cargo.toml` put ferrocm's `cudarc` and `cudaforge` in the
+//! place of the usual ones, and [`Device::new_cuda`] is then a GPU of `FERROCM_DEVICE`.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,7 +14,8 @@ use candle_transformers::models::bert::{BertModel, Config, DTYPE};
 use candle_transformers::models::quantized_llama::ModelWeights;
 use tokenizers::{PaddingParams, Tokenizer};
 
-/// The tokens that a quantised Llama in a GGUF file adds to a prompt, each the likeliest, up to `count` of them; and their text.
+/// The tokens that a quantised Llama in a GGUF file adds to a prompt, each the likeliest, up to `count` of
+/// them; and their text.
 ///
 /// # Errors
 /// What candle says, or that the file has no tokenizer.
@@ -39,7 +40,8 @@ pub fn generate(gguf: &Path, prompt: &str, count: usize, device: &Device) -> Res
     Ok((tokens, text))
 }
 
-/// The embeddings of sentences by a BERT in the folder of a model of sentence-transformers: a row of length 1 for each.
+/// The embeddings of sentences by a BERT in the folder of a model of sentence-transformers: a row of length 1
+/// for each.
 ///
 /// # Errors
 /// What candle says, or that a file is missing or is none of the kind.

@@ -6,8 +6,9 @@ use candle_core::{Device, Result};
 use candle_on_amd::embed;
 use common::{agreed, asked, file};
 
-// candle rounds activations to 8 bits on both, but on CUDA it adds them up before, on the CPU after: logits differ by 0.4 in the mean. Where
-// two tokens are nearly as likely, the two may choose differently; here, every choice is clear by 2.6.
+// candle rounds activations to 8 bits on both, but on CUDA it adds them up before, on the CPU after: logits
+// differ by 0.4 in the mean. Where two tokens are nearly as likely, the two may choose differently; here,
+// every choice is clear by 2.6.
 #[test]
 fn a_quantised_llama_counts_as_on_the_cpu() -> Result<()> {
     let text = agreed(&asked("Count from 1 to 40.", "1, 2, 3, 4, 5,"))?;

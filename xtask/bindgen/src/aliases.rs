@@ -1,4 +1,5 @@
-//! Other names that people look for: CUDA's, as hipify knows them, and those that the headers' own macros give.
+//! Other names that people search for: CUDA's, according to hipify, and those defined by macros in the
+//! headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use syn::Attribute;
 
-/// From a name of ours to the names it is also known by.
+/// Maps our names to their other names.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases(BTreeMap<String, BTreeSet<String>>);
 
@@ -27,7 +28,7 @@ impl Aliases {
         }
     }
 
-    /// Adds the macros of the headers below `include` that only stand for another name.
+    /// Adds the macros of the headers below `include` that only rename something.
     pub(crate) fn add_macros(&mut self, include: &Path, folder: &str) -> Result<()> {
         let folder = include.join(folder);
         let entries = std::fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;
@@ -69,7 +70,7 @@ fn substitution(line: &str) -> Option<(&str, &str)> {
     Some((cuda, ours))
 }
 
-/// `a` and `b` of `#define a b`, where both begin like names of the library.
+/// `a` and `b` of `#define a b`, if both look like names of the library.
 fn renaming_macro(line: &str) -> Option<(&str, &str)> {
     let mut words = line.strip_prefix("#define ")?.split_whitespace();
     let (alias, name) = (words.next()?, words.next()?);

@@ -1,4 +1,4 @@
-//! What one version's headers declare, taken from bindgen's output.
+//! The declarations of one version's headers, from bindgen's output.
 
 use anyhow::{Context, Result, anyhow, bail};
 use indexmap::IndexMap;
@@ -25,7 +25,7 @@ pub(crate) struct Constant {
 pub(crate) struct Record {
     /// The `struct` or `union`.
     pub(crate) item: Item,
-    /// Implementations that belong to it, and the assertions of its layout.
+    /// Its implementations and layout assertions.
     pub(crate) with: Vec<Item>,
     /// Size and alignment in bytes; `None` for types that C leaves incomplete.
     pub(crate) layout: Option<(usize, usize)>,
@@ -45,13 +45,13 @@ pub(crate) struct Field {
 #[derive(Clone)]
 pub(crate) enum Kind {
     Record(Box<Record>),
-    /// A C enum: the integer type behind it and its constants.
+    /// A C enum: the underlying integer type and its constants.
     Enum {
         repr: String,
         docs: Vec<Attribute>,
         constants: IndexMap<String, Constant>,
     },
-    /// A `type` or `pub use` item, and the name or type that it stands for.
+    /// A `type` or `pub use` item, and the name or type that it refers to.
     Alias {
         item: Box<Item>,
         target: String,
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 /// Everything that one version's headers declare.
 pub(crate) struct Api {
     pub(crate) types: IndexMap<String, Kind>,
-    /// Macros with a number or a text as value: the item and its text.
+    /// Macros with a number or text as value: the item and its text.
     pub(crate) constants: IndexMap<String, (syn::ItemConst, String)>,
     pub(crate) functions: IndexMap<String, ForeignItemFn>,
     /// Enums that come from another module.
@@ -71,7 +71,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Sorts what bindgen wrote.
+    /// Sorts bindgen's output.
     pub(crate) fn parse(text: &str, library: &Library) -> Result<Self> {
         let file = syn::parse_file(text).context("parsing what bindgen wrote")?;
         let mut api = Api {
@@ -140,7 +140,7 @@ impl Api {
         Ok(api)
     }
 
-    /// Adds an implementation, a constant of an enum or a layout assertion to the type it is about.
+    /// Adds an implementation, an enum constant or a layout assertion to its type.
     fn attach(&mut self, item: Item) -> Result<()> {
         match &item {
             Item::Impl(block) => {
@@ -155,7 +155,7 @@ impl Api {
                 }
                 match self.types.get_mut(&owner) {
                     Some(Kind::Record(record)) => record.with.push(item),
-                    // The operators that bindgen gives to bit fields of enums are not asked for; constants are.
+                    // Only constants are needed, not the operators that bindgen adds to bit-field enums.
                     Some(Kind::Enum { constants, .. }) => {
                         for item in &block.items {
                             let ImplItem::Const(constant) = item else { continue };
@@ -200,7 +200,7 @@ impl Api {
     }
 }
 
-/// The text of some syntax, without the spaces between tokens that do not need one.
+/// The text of some syntax, without unnecessary spaces between tokens.
 pub(crate) fn tokens(syntax: &impl ToTokens) -> String {
     normalised(&quote!(#syntax))
 }
@@ -266,7 +266,7 @@ fn newtype_value(expression: &Expr) -> Result<i128> {
     number(&tokens(argument)).with_context(|| format!("not a number: {}", tokens(argument)))
 }
 
-/// A number as Rust or C writes it.
+/// Parses a number in Rust or C syntax.
 pub(crate) fn number(text: &str) -> Option<i128> {
     let text = text.replace([' ', '_'], "");
     text.trim_end_matches("usize").parse().ok()
@@ -274,7 +274,7 @@ pub(crate) fn number(text: &str) -> Option<i128> {
 
 type Layout = (usize, usize);
 
-/// What bindgen asserts of one type: its name, size and alignment, and the offsets of its fields.
+/// bindgen's assertions about one type: its name, size and alignment, and the offsets of its fields.
 fn assertions(expression: &Expr) -> Result<(String, Layout, IndexMap<String, usize>)> {
     let Expr::Block(block) = expression else { bail!("assertions of an unknown form") };
     let (mut owner, mut size, mut align) = (String::new(), 0, 0);

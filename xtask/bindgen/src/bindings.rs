@@ -87,11 +87,7 @@ fn check_flags(merged: &Merged) -> Result<()> {
     let macros = merged.library.flag_groups.iter().flat_map(|group| group.constants);
     let macros = macros.filter(|name| !merged.constants.contains_key(**name));
     let unknown: Vec<_> = enums.chain(macros).copied().collect();
-    ensure!(
-        unknown.is_empty(),
-        "library.rs lists flags that the headers do not have: {}",
-        unknown.join(", ")
-    );
+    ensure!(unknown.is_empty(), "library.rs lists flags that are not in the headers: {}", unknown.join(", "));
     Ok(())
 }
 
@@ -105,7 +101,7 @@ pub(crate) fn origin(library: &Library) -> String {
     )
 }
 
-/// Adds to the documentation of `name` which versions have it and by what other names it is known.
+/// Adds the versions of `name` and its other names to its documentation.
 fn add_docs<'a>(
     attributes: &mut Vec<Attribute>,
     library: &Library,
@@ -129,7 +125,7 @@ fn values(library: &Library, ty: &MergedType, aliases: &Aliases) -> Vec<(String,
     let document = |(name, constant): (&String, &Constant)| {
         let mut constant = constant.clone();
         let (versions, former) = ty.constants.get(name).cloned().unwrap_or_default();
-        // A constant that is as old as its type needs no word of its own.
+        // A constant as old as its type needs no version note.
         let versions = if versions == ty.versions { Versions::all(library) } else { versions };
         let former = former.iter().map(String::as_str);
         add_docs(&mut constant.docs, library, versions, aliases, name, former);
@@ -149,7 +145,7 @@ fn group_values(merged: &Merged, group: &FlagGroup) -> Vec<(String, Constant)> {
     group.constants.iter().filter_map(value).collect()
 }
 
-/// A newtype with the constants of an enum, which tells their names.
+/// A newtype with the constants of an enum and their names.
 pub(crate) fn enumeration(
     name: &str,
     repr: &str,
@@ -196,7 +192,7 @@ pub(crate) fn enumeration(
     })
 }
 
-/// A newtype whose values are or-ed together; [`flag_values`] gives it its constants.
+/// A newtype whose values are or-ed together; [`flag_values`] adds its constants.
 fn flag_type(name: &str, repr: &str, attributes: &[Attribute]) -> Vec<Item> {
     let ident = format_ident!("{name}");
     let repr: syn::Type = parse(repr);
@@ -213,7 +209,8 @@ fn flag_type(name: &str, repr: &str, attributes: &[Attribute]) -> Vec<Item> {
     })
 }
 
-/// The constants and operators of a flag type. A macro call, which the pretty printer would leave on one line.
+/// The constants and operators of a flag type. This is a macro call, which the pretty printer would leave on
+/// one line.
 fn flag_values(name: &str, repr: &str, values: &[(String, Constant)]) -> String {
     let mut text = format!("sys_load::bitflags::bitflags! {{\n    impl {name}: {repr} {{\n");
     for (name, constant) in values {

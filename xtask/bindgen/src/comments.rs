@@ -1,11 +1,11 @@
-//! Turns the Doxygen comments of C headers into Markdown that rustdoc shows and never runs.
+//! Converts the Doxygen comments of C headers to Markdown that rustdoc shows but never runs.
 
 /// Rewrites one Doxygen comment as Markdown.
 pub(crate) fn to_markdown(comment: &str) -> String {
     let mut lines = Vec::new();
     let mut fenced = false;
     for raw in comment.lines() {
-        // Four spaces of indentation would be a doctest; some comments keep the asterisks of their left edge.
+        // An indentation of four spaces would be a doctest; some comments keep asterisks at the left edge.
         let line = raw.trim().trim_start_matches('<').trim_start();
         let line = line.strip_prefix("* ").map_or(line, str::trim_start);
         if line.starts_with("@code") || line.starts_with("\\code") {
@@ -86,7 +86,7 @@ fn paragraph_start(line: &str) -> String {
     }
 }
 
-/// Handles `@p name`, `::NAME`, `#NAME` and everything that Markdown would take for markup.
+/// Handles `@p name`, `::NAME`, `#NAME` and everything that would be Markdown markup.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     let mut quote_next = false;

@@ -1,4 +1,4 @@
-//! How a declaration changed from one version of the headers to another.
+//! Changes of a declaration between two versions of the headers.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -43,7 +43,7 @@ pub(crate) enum Change {
         constant: String,
         value: i128,
     },
-    /// The value has another name now.
+    /// The value was renamed.
     ConstantRenamed {
         old: String,
         new: String,
@@ -56,7 +56,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Whether a program made for one version misunderstands a library of the other.
+    /// Whether a program for one version would misinterpret a library of the other.
     pub(crate) fn breaks(&self) -> bool {
         match self {
             Self::Renumbered { constant, .. } => !is_sentinel(constant),
@@ -87,19 +87,19 @@ impl fmt::Display for Change {
     }
 }
 
-/// Whether a constant only says where the others of its enum end, which says nothing of what any of them means.
+/// Whether a constant only marks the end of its enum, so that its value does not matter.
 fn is_sentinel(constant: &str) -> bool {
     const ENDS: [&str; 6] =
         ["Count", "NumOptions", "NumResults", "NumTypes", "LimitRange", "_LAST_EXTENSION"];
     ENDS.iter().any(|end| constant.ends_with(end)) || constant.contains("RESERVED")
 }
 
-/// Whether two values are the same 32 bits: the compiler chooses an enum's sign by its other constants.
+/// Whether two values are the same 32 bits: the compiler derives an enum's sign from its other constants.
 pub(crate) fn same_bits(a: i128, b: i128) -> bool {
     (a ^ b) & 0xffff_ffff == 0
 }
 
-/// What happened to one type.
+/// The changes of one type.
 pub(crate) fn types(old_api: &Api, old: &Kind, new_api: &Api, new: &Kind) -> Vec<Change> {
     match (old, new) {
         (Kind::Enum { repr: a, constants: old, .. }, Kind::Enum { repr: b, constants: new, .. }) => {
@@ -209,7 +209,7 @@ fn records(old: &Record, new: &Record) -> Vec<Change> {
     changes
 }
 
-/// How a value of the type `text` is passed: what a caller and a callee must agree on.
+/// How a value of the type `text` is passed, as caller and callee must agree.
 pub(crate) fn class(text: &str, api: &Api) -> String {
     let text = text.trim();
     if text.starts_with('*') || text.starts_with("::std::option::Option") {
@@ -249,7 +249,8 @@ pub(crate) fn signature(function: &ForeignItemFn) -> (Vec<String>, String) {
     (arguments.collect(), result)
 }
 
-/// Whether calls of the two functions pass their arguments differently, or point them to differently laid out structures.
+/// Whether calls of the two functions pass arguments differently, or point to structures with different
+/// layouts.
 pub(crate) fn called_differently(old: (&ForeignItemFn, &Api), new: (&ForeignItemFn, &Api)) -> bool {
     let classes = |(function, api): (&ForeignItemFn, &Api)| {
         let (arguments, result) = signature(function);

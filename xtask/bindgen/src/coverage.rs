@@ -1,12 +1,13 @@
-//! Writes `docs/generated/coverage.md`: every C function, who implements it, and the safe API that calls it or why there is none.
+//! Writes `docs/generated/coverage.md`: every C function, its implementations, and the safe API that calls it
+//! or why there is none.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `table` | the functions of a checked-in `table.rs`, and the versions that have them |
-//! | `provided` | the functions that an implementation inside the process fills a table with |
-//! | `source`, `names` | a crate's modules; what a path means in them and how the public reaches an item |
+//! | `provided` | the functions that an implementation inside the process provides |
+//! | `source`, `names` | a crate's modules; the meaning of paths in them, and the public paths of items |
 //! | `calls`, `body` | which function of a crate calls which, and which C functions |
-//! | `wrappers` | the public items that a C function is called by |
+//! | `wrappers` | the public items that call a C function |
 //! | `reasons` | why a function has no wrapper |
 //! | `report` | the page |
 
@@ -34,20 +35,20 @@ type Wrappers = BTreeMap<String, Items>;
 /// Public items that call one C function.
 #[derive(Clone, Debug, Default)]
 struct Items {
-    /// Those whose documentation names it.
+    /// Those with documentation that names it.
     documented: BTreeSet<String>,
     others: BTreeSet<String>,
 }
 
-/// One library, and the crates that stand for it.
+/// One library and its crates.
 struct Library {
-    /// Its name, which `reasons` uses too.
+    /// Its name, also in `reasons`.
     name: &'static str,
     /// Folder of the raw crate.
     raw: &'static str,
     /// Its table, from that folder.
     table: &'static str,
-    /// Name of the implementation inside the process, and the sources that fill the table.
+    /// Name of the implementation inside the process, and its sources.
     implementation: Option<(&'static str, &'static str)>,
     /// Name of the safe crate.
     safe: &'static str,
@@ -91,7 +92,7 @@ const LIBRARIES: &[Library] = &[
     },
 ];
 
-/// What is known about one function.
+/// The facts about one function.
 struct Row {
     name: String,
     versions: String,
@@ -99,9 +100,9 @@ struct Row {
     coverage: Coverage,
 }
 
-/// How safe code gets at a function.
+/// How safe code uses a function.
 enum Coverage {
-    /// Through these items; none if the crate calls it on its own account.
+    /// Through these items; empty if the crate only uses it internally.
     Wrapped(Items),
     /// Not at all.
     Unwrapped(&'static Topic),
@@ -112,7 +113,7 @@ struct Covered {
     library: &'static Library,
     /// Whether the safe crate exists.
     has_safe: bool,
-    /// The versions whose headers the table was made from.
+    /// The versions whose headers the table was generated from.
     versions: Vec<String>,
     rows: Vec<Row>,
 }
@@ -122,7 +123,7 @@ struct Covered {
 /// A library whose raw crate does not exist is left out.
 ///
 /// # Errors
-/// Sources that cannot be read; functions with neither a wrapper nor a reason; reasons for nothing.
+/// Unreadable sources, functions with neither a wrapper nor a reason, unused reasons.
 pub(crate) fn generate(root: &Path) -> Result<String> {
     let present = || LIBRARIES.iter().filter(|library| root.join(library.raw).is_dir());
     let mut tables = Vec::new();
@@ -183,7 +184,7 @@ pub(crate) fn generate(root: &Path) -> Result<String> {
     Ok(report::write(&covered))
 }
 
-/// What is to be said about each function of a library, or what is wrong with the reasons.
+/// The rows of a library's functions, or what is wrong with the reasons.
 fn explain<'a>(
     library: &str,
     names: impl Iterator<Item = &'a str>,

@@ -1,4 +1,5 @@
-//! Writes the functions that a drop-in for a vendor's library exports: a row for each, and a macro that has it call the table's entry.
+//! Writes the exported functions of a drop-in for a vendor's library: a row for each, and a macro that makes
+//! it call the table's entry.
 
 use std::fmt::Write as _;
 
@@ -10,15 +11,15 @@ use crate::bindings::origin;
 use crate::library::{Calls, DropIn, Library};
 use crate::merge::Merged;
 
-/// What a crate exports.
+/// The exports of a crate.
 pub(crate) struct Exports {
-    /// A function for each one that the versions that the drop-in stands for export.
+    /// A function for each export of the versions that the drop-in replaces.
     pub(crate) functions: String,
     /// The same functions under their other names, if the library has some.
     pub(crate) other_names: Option<String>,
 }
 
-/// How a function calls the table's.
+/// How an exported function calls the table's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
     Direct,
@@ -29,7 +30,7 @@ enum Call {
 impl Call {
     const ALL: [Self; 3] = [Self::Direct, Self::Observed, Self::Optional];
 
-    /// Of a function whose name is `text`.
+    /// The way for a function with the name `text`.
     fn of(calls: Calls, text: &str, output: &ReturnType, library: &Library) -> Self {
         match calls {
             Calls::Observed => Self::Observed,
@@ -47,7 +48,7 @@ impl Call {
         }
     }
 
-    /// What a function does, in the macro.
+    /// The function body in the macro.
     fn body(self) -> &'static str {
         match self {
             Self::Direct => "unsafe { (crate::table().$name)($($argument),*) }",
@@ -59,10 +60,10 @@ impl Call {
     }
 }
 
-/// A function that is exported.
+/// An exported function.
 struct Row<'a> {
     call: Call,
-    /// Under this name, if that is not its own.
+    /// The exported name, if it differs.
     symbol: Option<&'a str>,
     signature: &'a Signature,
 }
@@ -126,7 +127,7 @@ impl Row<'_> {
         let Signature { ident, inputs, output, .. } = self.signature;
         let file = syn::parse2(quote! { unsafe extern "C" { fn #ident(#inputs) #output; } })?;
         let printed = prettyplease::unparse(&file);
-        // Between the braces, in one line.
+        // The text between the braces, in one line.
         let lines: Vec<&str> = printed.lines().map(str::trim).collect();
         let line = lines[1..lines.len() - 1].join(" ").replace("( ", "(").replace(", )", ")");
         Ok(match self.symbol {

@@ -1,4 +1,4 @@
-//! Writes the tables that tests compare with what a C compiler makes of the headers.
+//! Writes the tables of layouts that tests compare with a C compiler's.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub(crate) fn generate(merged: &Merged, headers: &Path) -> Result<String> {
             let mut fields = Vec::new();
             let ours =
                 if module(name) == library.module { merged_record(merged, name) } else { Some(&**record) };
-            // A structure that is complete in older headers only is used through pointers.
+            // A structure that is complete only in older headers is used through pointers.
             let Some(ours) = ours.filter(|ours| ours.layout.is_some()) else { continue };
             flatten(merged, api, record, ours, "", "", &mut fields);
             let _ = write!(
@@ -73,7 +73,7 @@ pub(crate) fn generate(merged: &Merged, headers: &Path) -> Result<String> {
             let Kind::Enum { constants, .. } = kind else { continue };
             let module = module(name);
             for (constant, value) in constants {
-                // Constants that only count the others are those of the newest version.
+                // Constants that only count the others have the newest version's values.
                 let known = match &merged.types[name].kind {
                     _ if module != library.module => true,
                     Kind::Enum { constants, .. } => constants
@@ -114,7 +114,8 @@ fn merged_record<'a>(merged: &'a Merged, name: &str) -> Option<&'a Record> {
     }
 }
 
-/// Lists the fields that `theirs` (a version's) and `ours` (the Rust type's) both have, those of nested unnamed types too.
+/// Lists the fields that both `theirs` (a version's) and `ours` (the Rust type's) have, including those of
+/// nested unnamed types.
 fn flatten(
     merged: &Merged,
     api: &Api,
@@ -154,7 +155,8 @@ fn c_field(field: &Field) -> &str {
     }
 }
 
-/// How C names a type: by the name after its body, else by its tag if it has one of this name, also where bindgen put the enclosing type's name before it.
+/// The C name of a type: the name after its body, else its tag, even if bindgen prefixed the enclosing type's
+/// name.
 fn c_name(name: &str, sources: &str, api: &Api) -> String {
     let is_named_after_its_body = sources.match_indices(name).any(|(at, _)| {
         sources[..at].trim_end().ends_with('}') && sources[at + name.len()..].trim_start().starts_with(';')
@@ -173,7 +175,7 @@ fn c_name(name: &str, sources: &str, api: &Api) -> String {
     inner.unwrap_or_else(|| name.to_owned())
 }
 
-/// `struct name`, if the headers define that, possibly with attributes between the two words.
+/// `struct name`, if the headers define it, possibly with attributes between the two words.
 fn tag(name: &str, sources: &str) -> Option<String> {
     sources.match_indices(name).find_map(|(at, _)| {
         let line = sources[..at].rfind('\n').map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Writes `legacy.rs`: what older versions lay out, number or call otherwise than the superset says.
+//! Writes `legacy.rs`: layouts, numbers and calls of older versions that differ from the superset.
 
 use std::fmt::Write as _;
 

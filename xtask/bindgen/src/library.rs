@@ -1,22 +1,22 @@
-//! What is generated for each library, and from which versions of its headers.
+//! What to generate for each library, and from which versions of its headers.
 
 /// One version of a library whose headers are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Version {
     /// The library's own version.
     pub(crate) version: &'static str,
-    /// The ROCm release that it came with here: the folder of the headers.
+    /// Its ROCm release, which names the folder of the headers.
     pub(crate) release: &'static str,
     /// Further arguments for clang.
     pub(crate) clang: &'static [&'static str],
 }
 
-/// C's unsigned constants that are flags of one kind.
+/// Unsigned C constants that are flags of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlagGroup {
-    /// Name of the type made for them.
+    /// Name of the generated type.
     pub(crate) name: &'static str,
-    /// What they are for, as a sentence.
+    /// Their purpose, as a sentence.
     pub(crate) doc: &'static str,
     /// The macros.
     pub(crate) constants: &'static [&'static str],
@@ -27,21 +27,22 @@ pub(crate) struct FlagGroup {
 pub(crate) struct DropIn {
     /// Its folder.
     pub(crate) crate_folder: &'static str,
-    /// Whether one file takes the place of every version, because all have one `SONAME`; else only of the newest.
+    /// Whether one file replaces every version, because all have the same `SONAME`; otherwise only the
+    /// newest.
     pub(crate) every_version: bool,
-    /// What an exported function does.
+    /// How an exported function calls the table.
     pub(crate) calls: Calls,
 }
 
-/// How the functions of a crate that exports them call those of a table.
+/// How a crate's exported functions call those of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Calls {
-    /// Those of the crate's `table`.
+    /// Through the crate's `table`.
     Direct,
-    /// So, and the crate's `observe` is shown the name of each function that is called, and what it returns.
+    /// The same, and the crate's `observe` gets the name and the result of each called function.
     Observed,
-    /// The crate's `call` has the table, or no table and says what status is returned then; other functions, and these, are those of its
-    /// `table`.
+    /// Through the crate's `call`, which provides the table, or chooses the status if there is none.
+    /// Functions that return no status, and these, use its `table`.
     Optional(&'static [&'static str]),
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Library {
     pub(crate) folder: &'static str,
     /// The crates that export its functions.
     pub(crate) drop_ins: &'static [DropIn],
-    /// Further symbols that they export, and the functions that these stand for: names as C++ has them, and those that say a layout.
+    /// Further exported symbols and their functions: C++ names, and names with a layout version.
     pub(crate) other_names: &'static [(&'static str, &'static str)],
     /// Versions, oldest first; at most eight.
     pub(crate) versions: &'static [Version],
@@ -72,15 +73,15 @@ pub(crate) struct Library {
     pub(crate) files: &'static str,
     /// Regular expression of functions that `headers` itself declares.
     pub(crate) declared_here: &'static str,
-    /// Items that come from another of our modules instead.
+    /// Items imported from another of our modules instead.
     pub(crate) imported: &'static [&'static str],
-    /// Of those, the enums that functions take.
+    /// The enums among them that functions take.
     pub(crate) imported_enums: &'static [&'static str],
-    /// `use` line that brings them in.
+    /// The `use` line that imports them.
     pub(crate) imports: &'static str,
-    /// Regular expressions of constants that only say which headers were read, and of macros that are no values.
+    /// Regular expressions of constants that only describe the headers, and of macros that are not values.
     pub(crate) ignored_constants: &'static str,
-    /// The type that functions return to say how they went.
+    /// The status type that functions return.
     pub(crate) status: &'static str,
     /// Its constant for "not supported", which stubs return.
     pub(crate) unsupported: &'static str,
@@ -98,7 +99,7 @@ const fn version(version: &'static str, release: &'static str) -> Version {
     Version { version, release, clang: &[] }
 }
 
-/// HIP 5's headers call the device properties' old layout by the name that stands for the new one since HIP 6.
+/// HIP 5's headers use the name of the old layout of device properties that means the new one since HIP 6.
 const HIP_5: &[&str] = &["-DhipDeviceProp_t=hipDeviceProp_tR0000"];
 
 const HIP_VERSIONS: &[Version] = &[
@@ -192,7 +193,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
             ("hipChooseDeviceR0000", "hipChooseDevice"),
         ],
         versions: HIP_VERSIONS,
-        // The last lines repeat what hip_ext.h declares for C++ only, in C.
+        // The last lines repeat declarations in C that hip_ext.h has only for C++.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
                   #if __has_include(<hip/hip_gl_interop.h>)\n#include <hip/hip_gl_interop.h>\n#endif\n\
                   hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,\n\
@@ -224,7 +225,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
             "hipUserObjectRetainFlags",
         ],
         flag_groups: HIP_FLAGS,
-        // The plain names go on filling the layout of HIP 5; the headers since 6 rename their callers' calls.
+        // The plain names still fill HIP 5's layout; headers since 6 rename the calls.
         also_exported: &[
             ("hipGetDeviceProperties", &["6.4.3", "7.2.4"]),
             ("hipChooseDevice", &["6.4.3", "7.2.4"]),
@@ -288,7 +289,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         drop_ins: &[DropIn { crate_folder: "crates/librccl", every_version: false, calls: Calls::Direct }],
         other_names: &[],
         versions: &[version("5.4.3", "5.7"), version("7.2.4", "7.2")],
-        // The runtime's C++ headers have nothing that a C program could use here.
+        // The runtime's C++ headers contain nothing for a C program here.
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <hip/hip_runtime_api.h>\n\
                   #define HIP_INCLUDE_HIP_HIP_RUNTIME_H\n#define HIP_INCLUDE_HIP_HIP_FP16_H\n\
                   #include <rccl/rccl.h>\n",

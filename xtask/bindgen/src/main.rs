@@ -1,4 +1,5 @@
-//! Generates the checked-in files of the `-sys` crates, and the reports on them, from the headers of several versions.
+//! Generates the checked-in files of the `-sys` crates, and their reports, from the headers of several
+//! versions.
 
 mod aliases;
 mod api;
@@ -34,10 +35,11 @@ use crate::output::Output;
 #[derive(Parser)]
 #[command(name = "cargo xtask bindgen")]
 struct Arguments {
-    /// Folder with a folder per ROCm release (`5.2`, `5.7`, `6.4`, `7.2`), each with the headers in `usr/include`.
+    /// Folder with a folder per ROCm release (`5.2`, `5.7`, `6.4`, `7.2`), each with the headers in
+    /// `usr/include`.
     #[arg(long, value_name = "DIR")]
     headers: PathBuf,
-    /// Change nothing; fail if a checked-in file differs from what would be generated.
+    /// Change nothing; fail if a checked-in file is out of date.
     #[arg(long)]
     check: bool,
 }
@@ -62,7 +64,8 @@ fn main() -> Result<()> {
         output.write("docs/generated/coverage.md", &coverage::generate(root)?)?;
         return Ok(());
     }
-    // The report reads the tables: with others than those checked in, it would only repeat their difference.
+    // The report reads the tables; if these differ from the checked-in ones, it would only repeat the
+    // difference.
     if output.differs() {
         return output.finish();
     }
@@ -70,8 +73,8 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, HIP's above all, so each
-/// version has a thread.
+/// bindgen's output for each version of each library, in order. Reading headers takes most of the time, above
+/// all HIP's, so each version has a thread.
 fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
     let read = |library: &'static Library, version: &'static Version| {
         run::bindgen(library, version, &headers.join(version.release).join("usr/include"))

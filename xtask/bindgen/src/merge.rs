@@ -1,4 +1,5 @@
-//! One superset of what all versions of a library's headers declare, and what each older version has otherwise.
+//! Merges the declarations of all versions of a library's headers into a superset, and records the
+//! differences of each older version.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -28,7 +29,7 @@ impl Versions {
         self.0 >> index & 1 == 1
     }
 
-    /// Says which versions these are, unless it is all of them.
+    /// Describes these versions, unless they are all.
     pub(crate) fn describe(self, library: &Library) -> Option<String> {
         let count = library.versions.len();
         let what = library.what;
@@ -51,11 +52,11 @@ impl Versions {
     }
 }
 
-/// A type of the superset, as the newest version that has it declares it.
+/// A type of the superset, as declared by the newest version that has it.
 pub(crate) struct MergedType {
     pub(crate) kind: Kind,
     pub(crate) versions: Versions,
-    /// Of an enum: the versions of each constant, and names that its value had before.
+    /// For an enum: the versions of each constant, and former names of its value.
     pub(crate) constants: IndexMap<String, (Versions, BTreeSet<String>)>,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct MergedConstant {
     pub(crate) versions: Versions,
 }
 
-/// A function of the superset, as the newest version that has it declares it.
+/// A function of the superset, as declared by the newest version that has it.
 pub(crate) struct MergedFunction {
     pub(crate) item: ForeignItemFn,
     /// The versions whose headers declare it.
@@ -74,15 +75,15 @@ pub(crate) struct MergedFunction {
     pub(crate) exported: Versions,
 }
 
-/// What is not as in the superset in one older version.
+/// The differences of one older version from the superset.
 pub(crate) struct Legacy {
-    /// Types that have another layout or other values, or refer to such types.
+    /// Types with another layout or other values, or that refer to such types.
     pub(crate) types: IndexSet<String>,
-    /// Of those, the ones that are the same as in the version before.
+    /// Those among them that are the same as in the previous version.
     pub(crate) as_before: HashSet<String>,
     /// Constants with another value.
     pub(crate) constants: Vec<String>,
-    /// Functions that are called otherwise or pass such types.
+    /// Functions that are called differently or pass such types.
     pub(crate) functions: Vec<String>,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Merged {
     pub(crate) types: IndexMap<String, MergedType>,
     pub(crate) constants: IndexMap<String, MergedConstant>,
     pub(crate) functions: IndexMap<String, MergedFunction>,
-    /// Functions that the table leaves out: with a variable number of arguments, or that never return.
+    /// Functions left out of the table: variadic ones, and those that never return.
     pub(crate) left_out: IndexSet<String>,
     /// One per version but the newest.
     pub(crate) legacy: Vec<Legacy>,
@@ -134,7 +135,7 @@ impl Merged {
         &self.apis[usize::try_from(7 - versions.0.leading_zeros()).unwrap_or(0)]
     }
 
-    /// Adds what version `index` has to what newer versions have.
+    /// Adds version `index` to the newer versions.
     fn add(&mut self, index: usize) {
         let api = &self.apis[index];
         for (name, kind) in &api.types {
@@ -155,7 +156,7 @@ impl Merged {
                         .find(|(_, now)| now.value == value.value)
                         .map(|(name, _)| name.clone());
                     if let Some(now) = successor {
-                        // Its number has another name now, by which it is found.
+                        // Its value has a new name, under which it is found.
                         merged.constants.entry(now).or_default().1.insert(constant.clone());
                         continue;
                     }
@@ -173,7 +174,7 @@ impl Merged {
         }
         let version = self.library.versions[index].version;
         for (name, function) in &api.functions {
-            // Rust cannot define a stub with a variable number of arguments, nor one that returns no error.
+            // Rust cannot define a variadic stub, and a stub that never returns cannot report an error.
             let is_endless =
                 matches!(&function.sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)));
             if function.sig.variadic.is_some() || is_endless {
@@ -213,7 +214,7 @@ impl Merged {
         for (name, kind) in &api.types {
             let merged = &self.types[name];
             let changes = compare::types(api, kind, self.api_of(merged.versions), &merged.kind);
-            // bindgen numbers the unnamed types of a structure anew in each version: they follow the structure.
+            // bindgen renumbers the unnamed types of a structure in each version: they follow the structure.
             if !name.contains("__bindgen_ty_") && changes.iter().any(compare::Change::breaks) {
                 types.insert(name.clone());
             }
@@ -250,7 +251,7 @@ impl Merged {
         }
     }
 
-    /// The legacy types of version `index` that version `index - 1` has in the same way.
+    /// The legacy types of version `index` that are the same in version `index - 1`.
     fn same_as_before(&self, index: usize) -> HashSet<String> {
         let (before, now) = (&self.legacy[index - 1], &self.legacy[index]);
         let mut same: HashSet<String> = now
@@ -283,7 +284,7 @@ impl Merged {
     }
 }
 
-/// The types that a type is made of or points to.
+/// The types that a type contains or points to.
 fn references(kind: &Kind) -> Vec<String> {
     match kind {
         Kind::Record(record) => {
@@ -305,7 +306,7 @@ fn references(kind: &Kind) -> Vec<String> {
     }
 }
 
-/// Everything that makes two declarations of a type the same for a program.
+/// Everything in a type's declaration that matters to a program.
 fn shape(kind: &Kind) -> String {
     match kind {
         Kind::Record(record) => {

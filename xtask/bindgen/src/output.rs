@@ -1,11 +1,11 @@
-//! Writes generated files, or compares them with those that are checked in.
+//! Writes generated files, or compares them with the checked-in ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// Where generated text goes.
+/// The destination of generated text.
 #[derive(Debug)]
 pub(crate) struct Output {
     root: PathBuf,
@@ -29,7 +29,7 @@ impl Output {
             }
             return Ok(());
         }
-        // What depends on a file is built anew when that has been written.
+        // Rewriting an unchanged file would trigger rebuilds.
         if fs::read_to_string(&path).is_ok_and(|current| current == text) {
             return Ok(());
         }
@@ -40,14 +40,14 @@ impl Output {
         Ok(())
     }
 
-    /// Sees to it that a file which is no longer generated is not there.
+    /// Removes a file that is no longer generated.
     pub(crate) fn remove(&mut self, name: &str) -> Result<()> {
         let path = self.root.join(name);
         if !path.exists() {
             return Ok(());
         }
         if self.check {
-            self.differing.push(format!("{name}: is there, though nothing is to be in it"));
+            self.differing.push(format!("{name}: is no longer generated, but exists"));
             return Ok(());
         }
         println!("{name}: removed");
@@ -63,7 +63,7 @@ impl Output {
     pub(crate) fn finish(self) -> Result<()> {
         if self.differs() {
             bail!(
-                "checked-in files are not what the headers give; run `cargo xtask bindgen`:\n{}",
+                "checked-in files differ from the headers; run `cargo xtask bindgen`:\n{}",
                 self.differing.join("\n")
             );
         }
@@ -71,7 +71,7 @@ impl Output {
     }
 }
 
-/// Says where `new` first departs from `old`, if it does.
+/// The first difference of `new` from `old`, if any.
 fn first_difference(old: &str, new: &str) -> Option<String> {
     if old == new {
         return None;

@@ -1,4 +1,4 @@
-//! Writes `docs/generated/abi/<library>.md`: what each version declares, and what changed between them.
+//! Writes `docs/generated/abi/<library>.md`: the declarations of each version, and the changes between them.
 
 use std::fmt::Write as _;
 
@@ -296,7 +296,7 @@ fn constants(text: &mut String, merged: &Merged) {
     }
     for (owner, ty) in &merged.types {
         let Kind::Enum { .. } = &ty.kind else { continue };
-        // A constant whose number has another name now is part of the older versions only.
+        // A constant that was renamed is part of the older versions only.
         let mut names: Vec<&String> = Vec::new();
         for api in merged.apis.iter().rev() {
             if let Some(Kind::Enum { constants, .. }) = api.types.get(owner) {

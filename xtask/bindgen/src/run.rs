@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::library::{Library, Version};
 
-/// What bindgen writes for `version`, whose headers are in `include`.
+/// bindgen's output for `version`, whose headers are in `include`.
 pub(crate) fn bindgen(library: &Library, version: &Version, include: &Path) -> Result<String> {
     ensure!(include.is_dir(), "{} does not exist", include.display());
     let target = bindgen::RustTarget::stable(89, 0).map_err(|error| anyhow!("Rust 1.89: {error}"))?;
@@ -15,7 +15,7 @@ pub(crate) fn bindgen(library: &Library, version: &Version, include: &Path) -> R
         .clang_arg(format!("-I{}", include.display()))
         .clang_args(["-x", "c", "-std=c11", "--target=x86_64-linux-gnu", "-D__HIP_PLATFORM_AMD__=1"])
         .clang_args(["-fparse-all-comments", "-DLITTLEENDIAN_CPU=1"])
-        // The folder may be one that clang takes for a system's (/usr/include), or hold C headers besides.
+        // The folder may be one that clang treats as a system's (/usr/include), or also contain C headers.
         .clang_args(["-fretain-comments-from-system-headers", "-Wno-macro-redefined"])
         .clang_args(version.clang)
         .allowlist_file(library.files)

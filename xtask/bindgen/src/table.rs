@@ -121,7 +121,7 @@ pub(crate) fn generate(merged: &Merged, aliases: &Aliases) -> Result<String> {
     Ok(format!("{}{}", origin(library), prettyplease::unparse(&file)))
 }
 
-/// What a stub of this return type gives back.
+/// The return value of a stub with this return type.
 fn unsupported_value(library: &Library, output: &ReturnType, name: &str) -> Result<TokenStream> {
     let ReturnType::Type(_, ty) = output else { return Ok(TokenStream::new()) };
     Ok(match &**ty {
@@ -148,7 +148,7 @@ fn unsupported_value(library: &Library, output: &ReturnType, name: &str) -> Resu
                         quote!(0)
                     }
                     "bool" => quote!(false),
-                    // What a host pointer would give: the mode every handle starts in.
+                    // The mode that every handle starts in, for host pointers.
                     "rocblas_pointer_mode" => quote!(rocblas_pointer_mode::rocblas_pointer_mode_host),
                     "hipChannelFormatDesc" => quote!(hipChannelFormatDesc::default()),
                     _ => bail!("{name} returns {text}: say in table.rs what its stub returns"),

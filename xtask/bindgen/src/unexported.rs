@@ -1,11 +1,11 @@
-//! Functions that a version's headers declare and its library does not export.
+//! Functions that a version's headers declare but its library does not export.
 //!
-//! Found by comparing the headers with the symbols of the libraries of Debian's packages; `cargo xtask test rocm`
-//! checks every row against those libraries, and that there are no others.
+//! Found by comparing the headers with the symbols of the libraries in Debian's packages. `cargo xtask test
+//! rocm` checks every row against those libraries, and that there are no others.
 
 /// Library (as its report is named), versions, symbol; one row per symbol.
 pub(crate) static UNEXPORTED: &[(&str, &[&str], &str)] = &[
-    // Entries of the table that `hsa_system_get_major_extension_table` fills, never symbols.
+    // Entries of the table that `hsa_system_get_major_extension_table` fills; they are never symbols.
     (
         "hsa",
         &["5.2.3", "6.1.2", "6.4.3", "7.2.4"],
@@ -22,7 +22,7 @@ pub(crate) static UNEXPORTED: &[(&str, &[&str], &str)] = &[
     ("hsa", &["5.2.3", "6.1.2", "6.4.3", "7.2.4"], "hsa_ven_amd_loader_query_host_address"),
     ("hsa", &["5.2.3", "6.1.2", "6.4.3", "7.2.4"], "hsa_ven_amd_loader_query_segment_descriptors"),
     ("hip", &["6.4.3"], "hipDeviceGetTexture1DLinearMaxWidth"),
-    // HIP 5 exports this one and `hipHccModuleLaunchKernel` under their C++ names only.
+    // HIP 5 exports this one and `hipHccModuleLaunchKernel` only under their C++ names.
     ("hip", &["5.2.3", "5.7.1"], "hipExtModuleLaunchKernel"),
     ("hip", &["6.4.3", "7.2.4"], "hipExternalMemoryGetMappedMipmappedArray"),
     ("hip", &["5.7.1", "6.4.3"], "hipGraphAddExternalSemaphoresSignalNode"),
@@ -38,7 +38,7 @@ pub(crate) static UNEXPORTED: &[(&str, &[&str], &str)] = &[
     ("hip", &["5.2.3", "5.7.1"], "hipHccModuleLaunchKernel"),
     ("hip", &["5.2.3"], "hipLaunchHostFunc"),
     ("hip", &["5.2.3", "5.7.1"], "hipTexRefGetMipMappedArray"),
-    // Names for profilers, which the library has only if it is built with PROFAPI.
+    // Names for profilers, present only in builds with PROFAPI.
     ("rccl", &["7.2.4"], "pmscclLoadAlgo"),
     ("rccl", &["7.2.4"], "pmscclRunAlgo"),
     ("rccl", &["7.2.4"], "pmscclUnloadAlgo"),

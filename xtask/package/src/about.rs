@@ -1,4 +1,4 @@
-//! What all packages of a release have in common.
+//! Data shared by all packages of a release.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,9 +10,9 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 /// The name of the packages.
 pub(crate) const NAME: &str = "ferrocm";
-/// What they are, in a line.
+/// Their description in one line.
 pub(crate) const SYNOPSIS: &str = "ROCm for Rust and HIP programs, with a virtual AMD GPU included";
-/// The same, in some more.
+/// A longer description.
 pub(crate) const DESCRIPTION: [&str; 3] = [
     "Runs HIP programs on the AMD GPU of this machine or, without one, on a virtual AMD GPU inside the process, which executes the same \
      machine code on the CPU.",
@@ -20,9 +20,9 @@ pub(crate) const DESCRIPTION: [&str; 3] = [
      a device compiler.",
     "The libraries are in a folder of their own and take the place of ROCm's only for programs that are started so.",
 ];
-/// Who is said to maintain the packages where nobody else is named: an address that nobody has.
+/// The default maintainer, with an invalid address.
 pub(crate) const MAINTAINER: &str = "The ferrocm authors <maintainers@ferrocm.invalid>";
-/// The licences, as SPDX has them, and their texts in the workspace's folder.
+/// The licences, as an SPDX expression.
 pub(crate) const LICENSE: &str = "MIT OR Apache-2.0";
 /// The files of [`LICENSE`].
 pub(crate) const LICENSE_FILES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -32,31 +32,31 @@ pub(crate) const LICENSE_FILES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 pub(crate) struct About {
     /// The version of all packages.
     pub(crate) version: String,
-    /// Where the project's pages are.
+    /// The project's website.
     pub(crate) homepage: String,
     /// Name and address.
     pub(crate) maintainer: String,
-    /// The time that everything in the packages has.
+    /// The time stamp of everything in the packages.
     pub(crate) seconds: u64,
 }
 
-/// What a bill of materials or a signature is of: a release, or a build of a fleet's component.
+/// The subject of a bill of materials or a signature: a release, or a build of a fleet's component.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     /// Its name.
     pub(crate) name: String,
-    /// Its version; of a build, the commit.
+    /// Its version; for a build, the commit.
     pub(crate) version: String,
-    /// What it is, in a line.
+    /// A description in one line.
     pub(crate) description: Option<String>,
-    /// The licence of the whole, as SPDX has it.
+    /// The licence of the whole, as an SPDX expression.
     pub(crate) license: Option<String>,
     /// Its time.
     pub(crate) seconds: u64,
 }
 
 impl Subject {
-    /// A build of a component, of the time that `SOURCE_DATE_EPOCH` says.
+    /// A build of a component, with the time in `SOURCE_DATE_EPOCH`.
     pub(crate) fn build(name: String, version: String) -> Result<Self> {
         Ok(Self { name, version, description: None, license: None, seconds: seconds()? })
     }
@@ -67,14 +67,14 @@ impl Subject {
     }
 }
 
-/// Seconds for calendars.
+/// Seconds as a calendar date.
 fn time(seconds: u64) -> Result<OffsetDateTime> {
     let seconds = i64::try_from(seconds).context("the time of the packages")?;
     OffsetDateTime::from_unix_timestamp(seconds).context("the time of the packages")
 }
 
 impl About {
-    /// What the bill of materials and the signatures are of.
+    /// The subject of the bill of materials and the signatures.
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             name: NAME.to_owned(),
@@ -85,7 +85,8 @@ impl About {
         }
     }
 
-    /// Reads version and address from the workspace, and the time from `SOURCE_DATE_EPOCH`, else from the last commit.
+    /// Reads version and homepage from the workspace, and the time from `SOURCE_DATE_EPOCH`, else from the
+    /// last commit.
     pub(crate) fn of_workspace(maintainer: Option<String>) -> Result<Self> {
         let manifest = workspace().join("Cargo.toml");
         let field = |name: &str| {
@@ -99,7 +100,7 @@ impl About {
         };
         let maintainer = maintainer.unwrap_or_else(|| MAINTAINER.to_owned());
         if !maintainer.ends_with('>') || !maintainer.contains(" <") || maintainer.contains('\n') {
-            bail!("`{maintainer}` is no maintainer: expected `Name <address>`");
+            bail!("`{maintainer}` is not a maintainer: expected `Name <address>`");
         }
         Ok(Self {
             version: field("version")?,
@@ -109,7 +110,7 @@ impl About {
         })
     }
 
-    /// The time, for calendars.
+    /// The time as a calendar date.
     pub(crate) fn time(&self) -> Result<OffsetDateTime> {
         time(self.seconds)
     }
@@ -120,13 +121,15 @@ impl About {
     }
 }
 
-/// Says when packages were made, for builds that are to be repeated.
+/// The time of packages, for reproducible builds.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 fn seconds() -> Result<u64> {
     if let Some(given) = std::env::var_os(EPOCH).filter(|value| !value.is_empty()) {
         let text = given.to_string_lossy();
-        return text.parse().with_context(|| format!("{EPOCH} is `{text}`, which is no number of seconds"));
+        return text
+            .parse()
+            .with_context(|| format!("{EPOCH} is `{text}`, which is not a number of seconds"));
     }
     let text = run::capture(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(workspace()))
         .with_context(|| {

@@ -1,4 +1,4 @@
-//! Tar archives that depend on nothing but their contents: sorted, of one time, owned by root.
+//! Reproducible tar archives: sorted, with a single time stamp, owned by root.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use tar::{Builder, EntryType, Header};
 
 use crate::tree::{Entry, Tree};
 
-/// A tar archive of a tree. `prefix` is put before each path: `./` in Debian's packages, nothing elsewhere.
+/// A tar archive of a tree. `prefix` precedes each path: `./` in Debian's packages, empty elsewhere.
 pub(crate) fn tar(tree: &Tree, prefix: &str, seconds: u64) -> Result<Vec<u8>> {
     let mut builder = Builder::new(Vec::new());
     let header = |kind, mode, size| {
@@ -26,7 +26,7 @@ pub(crate) fn tar(tree: &Tree, prefix: &str, seconds: u64) -> Result<Vec<u8>> {
     if !prefix.is_empty() {
         append(&mut builder, header(EntryType::Directory, 0o755, 0), prefix, &[])?;
     }
-    // A folder comes before what is in it, since a path sorts before those that it begins.
+    // A folder comes before its contents, because a path sorts before its extensions.
     let mut all: Vec<(&str, Option<&Entry>)> = tree.folders().into_iter().map(|path| (path, None)).collect();
     all.extend(tree.iter().map(|(path, entry)| (path, Some(entry))));
     all.sort_by_key(|(path, _)| *path);
@@ -55,7 +55,7 @@ pub(crate) fn tar(tree: &Tree, prefix: &str, seconds: u64) -> Result<Vec<u8>> {
 }
 
 fn append(builder: &mut Builder<Vec<u8>>, mut header: Header, path: &str, bytes: &[u8]) -> Result<()> {
-    // `append_data` drops the `.` that Debian's packages begin paths with.
+    // `append_data` drops the leading `.` of paths in Debian's packages.
     match header.as_gnu_mut() {
         Some(gnu) if path.len() < gnu.name.len() => {
             gnu.name[..path.len()].copy_from_slice(path.as_bytes());
@@ -67,7 +67,7 @@ fn append(builder: &mut Builder<Vec<u8>>, mut header: Header, path: &str, bytes:
     .with_context(|| format!("`{path}` in an archive"))
 }
 
-/// Gzip without a name, with this time.
+/// Compresses with gzip, without a name, with this time.
 pub(crate) fn gzip(bytes: &[u8], seconds: u64) -> Result<Vec<u8>> {
     // The field has 32 bits.
     let time = u32::try_from(seconds).unwrap_or(0);

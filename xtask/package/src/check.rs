@@ -1,4 +1,5 @@
-//! Installs packages as people do, and runs what is in them: in a bare Debian 12, in a fresh virtual environment, in fresh folders.
+//! Installs packages as users do and runs their programs: in a bare Debian 12, in a fresh virtual
+//! environment, in fresh folders.
 
 mod consumer;
 mod debian;
@@ -16,16 +17,16 @@ use crate::{Kind, archive_name, deb};
 
 /// The device that everything runs on.
 pub(crate) const DEVICE: &str = "vgpu:gfx1100";
-/// The HIP program that is run, one of the drop-in library's own tests.
+/// The HIP program to run, one of the drop-in library's own tests.
 const SOURCE: &str = "crates/libamdhip64/tests/programs/saxpy.hip";
 
-/// What was seen of a package, or why it could not be looked at.
+/// Observations about a package, or why it could not be checked.
 type Seen = Result<Vec<String>>;
 
-/// Checks each kind of package, and tells what was seen of each.
+/// Checks each kind of package, and reports the observations.
 ///
 /// # Errors
-/// A package that is missing or does not work, and a check that this machine cannot make.
+/// A package is missing or does not work, or this machine cannot run a check.
 pub(crate) fn check(out: &Path, what: &[Kind]) -> Result<()> {
     let about = About::of_workspace(None)?;
     let out = out.canonicalize().with_context(|| format!("there are no packages in {}", out.display()))?;
@@ -66,7 +67,7 @@ pub(crate) fn check(out: &Path, what: &[Kind]) -> Result<()> {
     Ok(())
 }
 
-/// The kinds that a HIP program can run on, and how it is done.
+/// The kinds of packages that can run a HIP program, and how.
 // NEW-PACKAGE: a row, if a program can run from it.
 type Run = (Kind, &'static str, fn(&Checks, &Path) -> Seen);
 static RUNS: [Run; 4] = [
@@ -76,14 +77,14 @@ static RUNS: [Run; 4] = [
     (Kind::Container, "container", Checks::container),
 ];
 
-/// Where the packages are, and where they are unpacked.
+/// The folder of the packages, and the folder for unpacking.
 pub(crate) struct Checks {
     pub(crate) about: About,
     pub(crate) out: PathBuf,
     pub(crate) scratch: PathBuf,
 }
 
-/// Runs a command that has to succeed; gives what it wrote.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn succeeds(command: &mut Command) -> Result<String> {
     let output = output(command)?;
     match output.status.success() {
@@ -99,7 +100,7 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<String> {
 }
 
 fn output(command: &mut Command) -> Result<Output> {
-    // What the caller's environment says of devices and libraries is not meant here.
+    // The caller's settings for devices and libraries do not apply here.
     for name in
         ["FERROCM_DEVICE", "FERROCM_LIBRARIES", "LD_LIBRARY_PATH", "PYTHONPATH", "FERROCM_HIP_LIBRARY"]
     {
@@ -110,7 +111,7 @@ fn output(command: &mut Command) -> Result<Output> {
 }
 
 impl Checks {
-    /// A folder with nothing in it.
+    /// An empty folder.
     pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf> {
         let folder = self.scratch.join(name);
         if folder.exists() {
@@ -150,7 +151,8 @@ impl Checks {
         Ok(folder.join(archive_name(&self.about)))
     }
 
-    /// A HIP program in C++, compiled by the device compiler and linked with the library of the archive, else of Debian's package.
+    /// A HIP program in C++, compiled by the device compiler and linked with the library of the archive, else
+    /// of Debian's package.
     fn program(&self) -> Result<Program> {
         device_compiler::toolchain::find()?;
         let root = match self.out.join(format!("{}.tar.gz", archive_name(&self.about))).is_file() {
@@ -170,7 +172,7 @@ impl Checks {
         Ok(Program::link(&source, place, &["gfx1100"], &[], &library, library.clone()))
     }
 
-    /// Runs the program by itself, which must not work, and by `ferrocm run`, which must.
+    /// Runs the program directly, which must fail, and with `ferrocm run`, which must succeed.
     fn runs(&self, mut command: impl FnMut(&[&str]) -> Command, program: &str) -> Seen {
         let devices = succeeds(&mut command(&[NAME, "devices"]))?;
         if !devices.contains(DEVICE) {
@@ -182,7 +184,7 @@ impl Checks {
         let text =
             String::from_utf8_lossy(&doctor.stdout).into_owned() + &String::from_utf8_lossy(&doctor.stderr);
         let table = text.lines().any(|line| line.contains("default device") && line.contains("gfx"));
-        // Without a device compiler it says so, and how to get one.
+        // Without a device compiler, it reports that, and how to get one.
         let is_sane =
             doctor.status.success() || (doctor.status.code() == Some(1) && text.contains("ferrocm setup"));
         if !table || !is_sane {
@@ -232,7 +234,7 @@ impl Checks {
             }
             Ok(seen)
         });
-        // Whatever came of it, the next run begins with the bare system.
+        // Whatever the result, the next run begins with the bare system.
         succeeds(&mut system.command(&["dpkg", "--purge", NAME]))?;
         if system.path(&format!("usr/lib/{NAME}")).exists() {
             bail!("dpkg --purge leaves /usr/lib/{NAME}");
@@ -254,7 +256,7 @@ impl Checks {
         )?;
         let bin = folder.join("bin").join(NAME);
         let mut seen = self.runs(|arguments| in_place_of(NAME, &bin, arguments), path_text(program)?)?;
-        // What Python programs do: load HIP by the name without a version, and ask it.
+        // Like Python programs: load HIP by its unversioned name, and call it.
         let script = "import ctypes; hip = ctypes.CDLL('libamdhip64.so'); n = ctypes.c_int(); \
                       assert hip.hipGetDeviceCount(ctypes.byref(n)) == 0 and n.value == 2, n.value";
         let device = "vgpu:gfx1100?count=2";
@@ -307,10 +309,10 @@ impl Checks {
 }
 
 fn path_text(path: &Path) -> Result<&str> {
-    path.to_str().with_context(|| format!("{} is no UTF-8", path.display()))
+    path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
-/// The command, with this program where it names ours.
+/// The command, with its program replaced by this one if it is ours.
 fn in_place_of(name: &str, program: &Path, arguments: &[&str]) -> Command {
     let (first, rest) = arguments.split_first().unwrap_or((&"", &[]));
     let mut command = match *first == name {

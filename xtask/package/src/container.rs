@@ -1,4 +1,4 @@
-//! An image for containers, as the Open Container Initiative lays it out, and the recipe by which others build one.
+//! A container image in the OCI layout, and a recipe for building one.
 
 use std::fmt::Write as _;
 
@@ -13,9 +13,10 @@ use crate::deb;
 use crate::sign::sha256;
 use crate::tree::{Entry, Tree};
 
-/// The packages of Debian 12 that the image's first layer is unpacked of: what programs for C and C++ need, and no shell.
+/// The Debian 12 packages of the image's first layer: the dependencies of C and C++ programs, without a
+/// shell.
 const BASE: [&str; 6] = ["base-files", "gcc-12-base", "libc6", "libgcc-s1", "libstdc++6", "netbase"];
-/// What of them is left out.
+/// Their left-out files.
 const LEFT_OUT: [&str; 3] = ["./usr/share/man/*", "./usr/share/locale/*", "./usr/share/lintian/*"];
 
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -23,7 +24,7 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
-/// The recipe for those who build the image themselves, with everything of Debian's in it, so that `ferrocm setup` works there.
+/// The recipe for building the image yourself, on a complete Debian, so that `ferrocm setup` works there.
 pub(crate) fn containerfile(about: &About) -> String {
     let file = deb::file_name(about);
     let mut text = format!(
@@ -32,7 +33,7 @@ pub(crate) fn containerfile(about: &About) -> String {
     for (key, value) in labels(about) {
         let _ = writeln!(text, "LABEL {key}=\"{value}\"");
     }
-    // hadolint wants versions of packages, which a file has by itself.
+    // hadolint requires versions of packages, but a package file already is one version.
     let _ = write!(
         text,
         "RUN --mount=type=bind,source={file},target=/tmp/{file} \\\n    apt-get update \\\n    && apt-get install --yes --no-install-recommends \
@@ -51,7 +52,7 @@ fn labels(about: &About) -> [(&'static str, String); 5] {
     ]
 }
 
-/// The first layer: a few packages of Debian 12, from the mirror that this machine's apt uses, checked by its key.
+/// The first layer: a few packages of Debian 12, from this machine's mirror, verified with its key.
 pub(crate) fn base() -> Result<Tree> {
     let mirrors = debian::mirrors()?;
     let state = apt::temporary_folder()?;
@@ -64,7 +65,7 @@ pub(crate) fn base() -> Result<Tree> {
     let candidates = apt.candidates(&BASE)?;
     let mut chosen = Vec::new();
     for name in BASE {
-        // The first one is what apt prefers.
+        // The first one is apt's preference.
         let candidate = candidates.iter().find(|one| one.name == name);
         chosen.push(candidate.with_context(|| format!("the mirror has no package {name}"))?.clone());
     }
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(config["rootfs"]["diff_ids"].as_array().expect("layers").len(), 2);
         blob(&manifest["layers"][1]);
 
-        // The judge is a tool of others, where there is one.
+        // Checked by a foreign tool, if available.
         let folder = tempfile::tempdir().expect("folder");
         for (path, entry) in image.iter() {
             let file = folder.path().join("image").join(path);

@@ -1,4 +1,4 @@
-//! The packages for the registry: in the order in which they are published, with the kernels' code in the place of their sources.
+//! The packages for the registry, in the order of publishing, with compiled kernels instead of their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,24 +12,24 @@ use setup::run;
 use crate::about::{LICENSE_FILES, cargo, target_folder, workspace};
 use crate::metadata::{Metadata, Package};
 
-/// The packages that bring code for GPUs along, by folder, and where they have it.
+/// The packages with compiled kernels, by folder, and their place in it.
 pub(crate) const WITH_KERNELS: [&str; 2] = ["kernels", "blas-on-kernels"];
 const PREBUILT: &str = "prebuilt";
-/// What the registry takes, compressed.
+/// The registry's size limit, compressed.
 const LARGEST: u64 = 10 << 20;
-/// Where the workspace is copied to and packed, below the target folder.
+/// The folder for packing a copy of the workspace, below the target folder.
 const STAGE: &str = "package-crates";
 /// The file with the packages' names, in the order of publishing.
 pub(crate) const ORDER: &str = "order.txt";
 
-/// Packs all packages that are published into a folder; returns their files in the order of publishing.
+/// Packs all published packages into a folder; returns their files in the order of publishing.
 pub(crate) fn crates(prebuilt: &Path, out: &Path) -> Result<Vec<PathBuf>> {
     let stage = stage(prebuilt)?;
     let metadata = Metadata::of_members(&stage)?;
     let order = order(&metadata.packages)?;
     let target = target_folder().join(STAGE).join("target");
-    // All at once: Cargo then takes each other's packages for those that the registry does not have yet, in the right order.
-    // They are built from their packed form by the check, which has no compiler for GPUs.
+    // All at once, so that Cargo substitutes the other packages for those not yet in the registry, in the
+    // right order. The check builds them from their packed form, without a GPU compiler.
     let mut publish = cargo();
     publish.args(["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
     publish.current_dir(&stage).env("CARGO_TARGET_DIR", &target);
@@ -59,14 +59,14 @@ pub(crate) fn crates(prebuilt: &Path, out: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Where Cargo has put a package: which folder that is depends on its version.
+/// The file of a package: its folder depends on Cargo's version.
 fn packed(target: &Path, name: &str) -> Result<PathBuf> {
     let folders = ["package", "package/tmp-crate", "package/tmp-registry"];
     let found = folders.iter().map(|folder| target.join(folder).join(name)).find(|path| path.is_file());
     found.with_context(|| format!("Cargo has packed no {name} into {}", target.join("package").display()))
 }
 
-/// A copy of the workspace with all that packages need: licences, and code for GPUs.
+/// A copy of the workspace with everything that packages need: licences and compiled kernels.
 fn stage(prebuilt: &Path) -> Result<PathBuf> {
     let stage = target_folder().join(STAGE).join("workspace");
     if stage.exists() {
@@ -75,7 +75,7 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(workspace());
     for path in run::capture(&mut list)?.split('\0').filter(|path| !path.is_empty()) {
-        // What was deleted and not committed is listed, too.
+        // Deleted but uncommitted files are listed, too.
         let from = workspace().join(path);
         if from.symlink_metadata().is_ok() {
             copy(&from, &stage.join(path))?;
@@ -118,10 +118,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// The packages that are published, each after all that it depends on.
+/// The published packages, each after its dependencies.
 ///
 /// # Errors
-/// A circle, or a dependency on a package that is not published.
+/// A cycle, or a dependency on an unpublished package.
 pub(crate) fn order(packages: &[Package]) -> Result<Vec<&Package>> {
     let published: BTreeMap<&str, &Package> =
         packages.iter().filter(|one| one.is_published()).map(|one| (one.name.as_str(), one)).collect();
@@ -129,7 +129,7 @@ pub(crate) fn order(packages: &[Package]) -> Result<Vec<&Package>> {
     for (name, package) in &published {
         let mut before = BTreeSet::new();
         for dependency in package.dependencies.iter().filter(|one| one.path.is_some()) {
-            // Cargo leaves those out that have no version, and takes them only for tests.
+            // Cargo leaves out dependencies without a version, which are only for tests.
             let is_left_out = dependency.kind.as_deref() == Some("dev") && dependency.req == "*";
             if is_left_out {
                 continue;

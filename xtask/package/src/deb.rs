@@ -1,4 +1,4 @@
-//! Debian's package format: an archive of `ar` with two of tar, one about the package and one of its files.
+//! Debian's package format: an `ar` archive with two tar archives, one of metadata and one of files.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use crate::archive::{gzip, tar};
 use crate::needs::SystemNeeds;
 use crate::tree::{Entry, Tree};
 
-/// The revision of the packaging, which Debian's versions end with.
+/// The packaging revision at the end of Debian versions.
 const REVISION: &str = "1";
 /// Debian's name of x86-64.
 const ARCHITECTURE: &str = "amd64";
-/// Where the completions of zsh are in Debian, unlike elsewhere.
+/// Debian's folder for zsh completions, which differs from other systems.
 const ZSH: (&str, &str) = ("share/zsh/site-functions/", "share/zsh/vendor-completions/");
 
 /// The file's name.
@@ -21,12 +21,12 @@ pub(crate) fn file_name(about: &About) -> String {
     format!("{NAME}_{}-{REVISION}_{ARCHITECTURE}.deb", version(about))
 }
 
-/// In Debian's order of versions, `~` comes before the end: 1.0~rc1 is before 1.0.
+/// In Debian's order of versions, `~` sorts before the end: 1.0~rc1 precedes 1.0.
 fn version(about: &About) -> String {
     about.version.replacen('-', "~", 1)
 }
 
-/// The package with the files of a tree, which is laid out as below `/usr`.
+/// The package with the files of a tree that is laid out like `/usr`.
 pub(crate) fn deb(tree: &Tree, about: &About) -> Result<Vec<u8>> {
     let mut files = Tree::default();
     for (path, entry) in tree.iter() {
@@ -55,7 +55,7 @@ pub(crate) fn deb(tree: &Tree, about: &About) -> Result<Vec<u8>> {
     ar(&parts, about.seconds)
 }
 
-/// An archive of `ar`: a header of 60 characters for each part, and parts of even length.
+/// An `ar` archive: a header of 60 characters for each part, and parts of even length.
 fn ar(parts: &[(&str, Vec<u8>)], seconds: u64) -> Result<Vec<u8>> {
     let mut out = b"!<arch>\n".to_vec();
     for (name, bytes) in parts {
@@ -99,7 +99,7 @@ fn control(files: &Tree, about: &About) -> Result<String> {
     Ok(text)
 }
 
-/// The words in lines of at most so many characters.
+/// The words in lines of at most this many characters.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -114,7 +114,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `copyright` in the form that programs read, with the licences' texts.
+/// `copyright` in machine-readable form, with the licences' texts.
 fn copyright(tree: &Tree, about: &About) -> Result<String> {
     let mut text = format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: {NAME}\nSource: {}\n\n\
@@ -126,7 +126,7 @@ fn copyright(tree: &Tree, about: &About) -> Result<String> {
         let path = format!("share/doc/{NAME}/{file}");
         let bytes = tree.get(&path).with_context(|| format!("the package lacks {path}"))?.bytes();
         let _ = writeln!(text, "\nLicense: {name}");
-        for line in std::str::from_utf8(bytes).with_context(|| format!("{file} is no UTF-8"))?.lines() {
+        for line in std::str::from_utf8(bytes).with_context(|| format!("{file} is not UTF-8"))?.lines() {
             // An empty line would end the paragraph.
             let _ = writeln!(text, " {}", if line.trim().is_empty() { "." } else { line.trim_end() });
         }
@@ -166,7 +166,7 @@ mod tests {
         tree
     }
 
-    /// What Debian's own tool says.
+    /// The output of Debian's own tool.
     fn dpkg_deb(arguments: &[&str], file: &std::path::Path) -> Option<String> {
         let done = Command::new("dpkg-deb").args(arguments).arg(file).output();
         let Ok(done) = done else {
@@ -213,7 +213,7 @@ mod tests {
             assert!(files.contains(part), "{part} in {files}");
         }
         assert!(!files.contains("LICENSE") && !files.contains("site-functions"), "{files}");
-        // What Debian's own tool packs again has the same control file.
+        // Repacking with Debian's own tool gives the same control file.
         let out = folder.path().join("unpacked");
         let done =
             Command::new("dpkg-deb").arg("--raw-extract").arg(&file).arg(&out).status().expect("dpkg-deb");

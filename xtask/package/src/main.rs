@@ -1,6 +1,6 @@
-//! Makes the packages of a release of what `cargo xtask package` has built, and checks them.
+//! Makes the packages of a release from the output of `cargo xtask package`, and checks them.
 //!
-//! It is a program of its own because of what it needs beside xtask, which is compiled before everything else.
+//! It is a separate program because of its extra dependencies: xtask is compiled before everything else.
 
 mod about;
 mod archive;
@@ -40,7 +40,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Makes packages of what was built
+    /// Makes packages from the build output
     Make {
         /// Folder with `bin`, `lib`, `kernels` and `prebuilt`
         #[arg(long)]
@@ -58,7 +58,7 @@ enum Task {
         #[arg(required = true)]
         what: Vec<Kind>,
     },
-    /// Installs the packages as people do, and runs what is in them
+    /// Installs the packages as users do, and runs their programs
     Check {
         /// Folder with the packages
         #[arg(long)]
@@ -67,7 +67,8 @@ enum Task {
         #[arg(required = true)]
         what: Vec<Kind>,
     },
-    /// Checksums of the files of a fleet's component, its bill of materials, and signatures if FERROCM_SIGNING_KEY has a key
+    /// Checksums of the files of a fleet's component, its bill of materials, and signatures if
+    /// FERROCM_SIGNING_KEY has a key
     Component {
         /// Folder of the files
         #[arg(long)]
@@ -78,11 +79,11 @@ enum Task {
         /// The commit
         #[arg(long)]
         version: String,
-        /// Its workspace, if it is one of Cargo's, for the bill of materials
+        /// Its Cargo workspace, if it has one, for the bill of materials
         #[arg(long)]
         workspace: Option<PathBuf>,
     },
-    /// Checks whether everything is ready for a release, and writes its notes
+    /// Checks whether everything is ready for a release, and writes the notes
     Release {
         /// Folder for the notes
         #[arg(long)]
@@ -96,7 +97,7 @@ enum Task {
 enum Kind {
     /// For the registry
     Crates,
-    /// An archive to be unpacked anywhere
+    /// An archive to unpack anywhere
     Tar,
     /// For Debian 12 and later
     Deb,
@@ -141,7 +142,7 @@ fn make(
     what: &[Kind],
 ) -> Result<()> {
     let about = About::of_workspace(maintainer)?;
-    // Before anything takes time.
+    // Before anything slow.
     let key = Key::find(key)?;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     if what.contains(&Kind::Crates) {
@@ -156,8 +157,8 @@ fn make(
     sign::seal(out, key.as_ref(), &about.subject())
 }
 
-/// Writes the bill of materials of a component that is a workspace of Cargo's, unless one of its name is there already, then the checksums, and
-/// the signatures if the environment has a key.
+/// Writes the bill of materials of a component that is a Cargo workspace, unless it exists, then the
+/// checksums, and the signatures if the environment has a key.
 fn component(name: &str, version: &str, workspace: Option<&Path>, out: &Path) -> Result<()> {
     let subject = Subject::build(name.to_owned(), version.to_owned())?;
     let key = Key::find(None)?;

@@ -1,4 +1,4 @@
-//! What Cargo says of the workspace and of what it is linked with.
+//! Cargo's metadata about the workspace and its dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use setup::run;
 
 use crate::about::cargo;
 
-/// The packages whose programs and libraries are in the packages of a release.
+/// The packages whose programs and libraries are part of a release.
 pub(crate) const LINKED: [&str; 7] = [
     "ferrocm",
     "ferrocm-libamdhip64",
@@ -19,19 +19,19 @@ pub(crate) const LINKED: [&str; 7] = [
     "ferrocm-librocblas",
     "ferrocm-librocm-smi",
 ];
-/// What the program `ferrocm` is built with.
+/// The features of the program `ferrocm`.
 pub(crate) const FEATURES: &str = "ferrocm/measure";
-/// What everything is built for.
+/// The Cargo target.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// What `cargo metadata` prints, as far as it matters here.
+/// The relevant output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     /// All packages.
     pub(crate) packages: Vec<Package>,
     /// Cargo's names of the packages of the workspace.
     workspace_members: Vec<String>,
-    /// Who needs whom.
+    /// The dependency graph.
     resolve: Option<Resolve>,
 }
 
@@ -46,31 +46,31 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// Its licence.
     pub(crate) license: Option<String>,
-    /// What it says of itself.
+    /// Its description.
     pub(crate) description: Option<String>,
-    /// Where its sources are.
+    /// Its repository.
     pub(crate) repository: Option<String>,
-    /// Nothing for one of this workspace.
+    /// `None` for members of this workspace.
     pub(crate) source: Option<String>,
     /// Its manifest.
     pub(crate) manifest_path: PathBuf,
-    /// Empty for one that is not published.
+    /// Empty if it is not published.
     publish: Option<Vec<String>>,
-    /// What it depends on.
+    /// Its dependencies.
     pub(crate) dependencies: Vec<Dependency>,
     targets: Vec<Target>,
 }
 
-/// A dependency, as a manifest has it.
+/// A dependency in a manifest.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Dependency {
     /// The package.
     pub(crate) name: String,
     /// Its versions.
     pub(crate) req: String,
-    /// Nothing, `dev` or `build`.
+    /// `None`, `dev` or `build`.
     pub(crate) kind: Option<String>,
-    /// The folder of one of this workspace.
+    /// The folder, for members of this workspace.
     pub(crate) path: Option<PathBuf>,
 }
 
@@ -102,12 +102,12 @@ struct Kind {
 }
 
 impl Package {
-    /// Whether it goes to the registry.
+    /// Whether it is published to the registry.
     pub(crate) fn is_published(&self) -> bool {
         self.source.is_none() && self.publish.as_ref() != Some(&Vec::new())
     }
 
-    /// Whether it is code for the compiler, which is not linked.
+    /// Whether it is a procedural macro, which is not linked.
     fn is_macro(&self) -> bool {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
     }
@@ -119,17 +119,17 @@ impl Package {
 }
 
 impl Metadata {
-    /// Asks Cargo about the workspace in a folder, with everything that the lock file has.
+    /// Queries Cargo about the workspace in a folder, with everything in the lock file.
     pub(crate) fn of(workspace: &Path) -> Result<Self> {
         Self::read(workspace, &["--locked", "--features", FEATURES, "--filter-platform", TARGET])
     }
 
-    /// Asks Cargo about a workspace that is a component of a fleet, with everything that its lock file has.
+    /// Queries Cargo about a fleet component's workspace, with everything in its lock file.
     pub(crate) fn of_component(workspace: &Path) -> Result<Self> {
         Self::read(workspace, &["--locked", "--filter-platform", TARGET])
     }
 
-    /// Asks Cargo about the members alone.
+    /// Queries Cargo about the members only.
     pub(crate) fn of_members(workspace: &Path) -> Result<Self> {
         Self::read(workspace, &["--no-deps"])
     }
@@ -141,7 +141,7 @@ impl Metadata {
         serde_json::from_str(&text).context("what `cargo metadata` prints")
     }
 
-    /// The packages whose programs and libraries a release has.
+    /// The packages whose programs and libraries are released.
     pub(crate) fn released(&self) -> Result<Vec<&Package>> {
         let own = |name| self.packages.iter().find(|one| one.source.is_none() && one.name == name);
         let found =
@@ -154,7 +154,8 @@ impl Metadata {
         self.packages.iter().filter(|one| self.workspace_members.contains(&one.id)).collect()
     }
 
-    /// What is linked into programs and libraries of some packages, by name and version, each with what it uses of the others.
+    /// The packages linked into programs and libraries of some packages, by name and version, each with its
+    /// dependencies.
     pub(crate) fn linked<'a>(
         &'a self,
         roots: &[&'a Package],

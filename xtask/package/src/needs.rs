@@ -1,4 +1,4 @@
-//! What programs and shared libraries need of the system: libraries, and versions of their symbols.
+//! System requirements of programs and shared libraries: libraries and symbol versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use object::read::elf::{Dyn, FileHeader, SectionHeader};
 
 use crate::tree::Tree;
 
-/// The newest glibc that a package may need: that of Debian 12, the oldest system that is supported.
+/// The newest glibc that a package may need: that of Debian 12, the oldest supported system.
 pub(crate) const NEWEST_GLIBC: Version = Version([2, 36, 0]);
 
-/// A version of symbols, such as `GLIBC_2.34`.
+/// A symbol version, such as `GLIBC_2.34`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(pub(crate) [u32; 3]);
 
@@ -41,14 +41,15 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// A library of the system, the package of Debian that has it, and how its versions are called.
+/// A system library, its Debian package, and the prefix of its symbol versions.
 struct System {
     library: &'static str,
     package: &'static str,
     prefix: &'static str,
 }
 
-/// The libraries that a package may need: those of glibc, and what unwinds stacks. All of them are in what the `manylinux` policies allow.
+/// The libraries that a package may need: those of glibc, and the unwinder. The `manylinux` policies allow
+/// all of them.
 static SYSTEM: [System; 8] = [
     System { library: "ld-linux-x86-64.so.2", package: "libc6", prefix: "GLIBC_" },
     System { library: "libc.so.6", package: "libc6", prefix: "GLIBC_" },
@@ -60,7 +61,7 @@ static SYSTEM: [System; 8] = [
     System { library: "libgcc_s.so.1", package: "libgcc-s1", prefix: "GCC_" },
 ];
 
-/// What an ELF file needs.
+/// The requirements of an ELF file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// Its own name, if it is a library.
@@ -121,20 +122,20 @@ impl Needs {
     }
 }
 
-/// What all programs and libraries of a package need of the system.
+/// The system requirements of all programs and libraries of a package.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SystemNeeds {
-    /// Debian's packages with the oldest version that will do, if symbols name one.
+    /// Debian packages with the oldest sufficient version, if symbols name one.
     pub(crate) packages: BTreeMap<&'static str, Option<Version>>,
-    /// The oldest glibc that will do.
+    /// The oldest sufficient glibc.
     pub(crate) glibc: Option<Version>,
 }
 
 impl SystemNeeds {
-    /// Reads all ELF files of a tree but code for GPUs.
+    /// Reads all ELF files of a tree except GPU code.
     ///
     /// # Errors
-    /// A library that is neither the system's nor in the tree, and a glibc newer than [`NEWEST_GLIBC`].
+    /// A library is neither in the system nor in the tree, or a glibc newer than [`NEWEST_GLIBC`] is needed.
     pub(crate) fn of(tree: &Tree) -> Result<Self> {
         let files = tree.iter().filter(|(_, entry)| is_elf(entry.bytes()));
         let mut all = Vec::new();
@@ -146,9 +147,7 @@ impl SystemNeeds {
         for (path, needs) in &all {
             for library in needs.libraries.iter().filter(|library| !own.contains(library.as_str())) {
                 let Some(system) = SYSTEM.iter().find(|system| system.library == *library) else {
-                    bail!(
-                        "{path} needs {library}, which is neither in the package nor among what every system has"
-                    );
+                    bail!("{path} needs {library}, which is neither in the package nor on every system");
                 };
                 found.packages.entry(system.package).or_default();
             }
@@ -170,17 +169,18 @@ impl SystemNeeds {
                 false => bail!("{path} needs {name} of {library}, which is not in the package"),
             }
         };
-        // `GLIBC_ABI_DT_RELR` and the like are of the loader's abilities; each came with a version of glibc.
+        // `GLIBC_ABI_DT_RELR` and the like stand for features of the loader; each came with a version of
+        // glibc.
         let version = match name {
             "GLIBC_ABI_DT_RELR" => Some(Version([2, 36, 0])),
             _ => name.strip_prefix(system.prefix).and_then(Version::parse),
         };
         let version =
-            version.with_context(|| format!("{path} needs {name} of {library}, which says no version"))?;
+            version.with_context(|| format!("{path} needs {name} of {library}, which is not a version"))?;
         if system.package == "libc6" {
             if version > NEWEST_GLIBC {
                 bail!(
-                    "{path} needs {name} of {library}, but packages have to run with glibc {NEWEST_GLIBC} (Debian 12): build them there"
+                    "{path} needs {name} of {library}, but packages must run with glibc {NEWEST_GLIBC} (Debian 12): build them there"
                 );
             }
             self.glibc = self.glibc.max(Some(version));
@@ -190,7 +190,7 @@ impl SystemNeeds {
         Ok(())
     }
 
-    /// The field `Depends` of a package of Debian's.
+    /// The field `Depends` of a Debian package.
     pub(crate) fn depends(&self) -> String {
         let one = |(package, version): (&&str, &Option<Version>)| match version {
             Some(version) => format!("{package} (>= {version})"),

@@ -1,4 +1,5 @@
-//! `cargo xtask release --dry-run`: whether everything is ready, and the notes of the release, made of the reports in `docs`.
+//! `cargo xtask release --dry-run`: checks whether everything is ready, and writes the release notes from the
+//! reports in `docs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,12 +14,12 @@ use crate::about::{About, NAME, workspace};
 use crate::crates;
 use crate::metadata::Metadata;
 
-/// A report that notes tell of.
+/// A report for the notes.
 struct Source {
     title: &'static str,
     /// The page.
     path: &'static str,
-    /// Whether the first table of the page is shown as it is.
+    /// Whether the page's first table is copied.
     shown: bool,
 }
 
@@ -34,10 +35,10 @@ static REPORTS: [Source; 9] = [
     Source { title: "Benchmarks", path: "docs/contribute/benchmarks.md", shown: false },
 ];
 
-/// Rows of a kind that notes list at most; the others are counted.
+/// The maximum number of rows listed per kind; the others are counted.
 const LISTED: usize = 12;
 
-/// Checks, writes the notes, and says what a person does next.
+/// Checks, writes the notes, and prints the next manual steps.
 pub(crate) fn release(out: &Path) -> Result<()> {
     let about = About::of_workspace(None)?;
     let metadata = Metadata::of_members(workspace())?;
@@ -96,13 +97,13 @@ fn git(arguments: &[&str]) -> Result<String> {
     Ok(run::capture(Command::new("git").args(arguments).current_dir(workspace()))?)
 }
 
-/// The notes: what the reports say, and what is otherwise than at the tag.
+/// The notes: the reports, and their changes since the tag.
 fn notes(about: &About, previous: Option<&str>) -> Result<String> {
     let mut text = format!("# {NAME} {}\n", about.version);
     for Source { title, path, shown } in &REPORTS {
         let file = workspace().join(path);
         let now = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        // A page that is new has nothing before.
+        // A new page has no earlier version.
         let before = previous.map(|tag| git(&["show", &format!("{tag}:{path}")]).unwrap_or_default());
         let section = section(&now, before.as_deref(), *shown);
         if !section.is_empty() {
@@ -121,7 +122,7 @@ fn notes(about: &About, previous: Option<&str>) -> Result<String> {
 /// A row's place: the headings above it, and its first cell.
 type Place = (String, String);
 
-/// What a report says now, or in what it differs.
+/// A report's current state, or its changes.
 fn section(now: &str, before: Option<&str>, shown: bool) -> String {
     let mut text = String::new();
     if shown {
@@ -174,7 +175,7 @@ fn told((heading, key): &Place) -> String {
     }
 }
 
-/// Links inside a page lead nowhere in the notes.
+/// Links inside a page would be dead in the notes.
 fn without_anchors(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -206,7 +207,7 @@ fn rows(text: &str) -> BTreeMap<Place, Vec<String>> {
         }
         let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
         let Some(key) = cells.next() else { continue };
-        // The page's own title says nothing.
+        // The page's own title is left out.
         let below = headings.iter().filter(|(depth, _)| *depth > 1).map(|(_, heading)| *heading);
         rows.insert((below.collect::<Vec<_>>().join(", "), key), cells.collect());
     }

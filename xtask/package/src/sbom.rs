@@ -1,4 +1,4 @@
-//! The bill of materials: what is linked into the packages, as CycloneDX has it.
+//! The bill of materials of everything linked into the packages, in CycloneDX format.
 
 use anyhow::{Context, Result, bail};
 use cyclonedx_bom::external_models::date_time::DateTime;
@@ -27,7 +27,8 @@ pub(crate) fn file_name(subject: &str) -> String {
     format!("{subject}.cdx.json")
 }
 
-/// The bill for all that is linked into some packages, as JSON. Equal workspaces of the same time give equal texts.
+/// The bill for everything linked into some packages, as JSON. Equal workspaces with the same time give equal
+/// texts.
 pub(crate) fn sbom(metadata: &Metadata, roots: &[&Package], subject: &Subject) -> Result<Vec<u8>> {
     let linked = metadata.linked(roots)?;
     let root_reference = format!("{}-release", subject.name);
@@ -59,14 +60,14 @@ pub(crate) fn sbom(metadata: &Metadata, roots: &[&Package], subject: &Subject) -
         spec_version: VERSION,
         ..Bom::default()
     };
-    // A number that only this content has.
+    // A serial number derived from the content.
     let hash = Sha256::digest(text(&bom)?);
     bom.serial_number = Some(
         UrnUuid::new(uuid(&hash)).map_err(|error| anyhow::anyhow!("the number of the bill: {error:?}"))?,
     );
     let result = bom.validate_version(VERSION);
     if !result.passed() {
-        bail!("the bill of materials is not as CycloneDX has it: {result:?}");
+        bail!("the bill of materials is not valid CycloneDX: {result:?}");
     }
     text(&bom)
 }
@@ -78,7 +79,7 @@ fn text(bom: &Bom) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A UUID of version 8, which is free to be made of anything.
+/// A UUID of version 8, which may be derived from anything.
 fn uuid(hash: &[u8]) -> String {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash[..16]);
@@ -102,12 +103,12 @@ fn component(package: &Package) -> Result<Component> {
     Ok(component)
 }
 
-/// How entries name a package. Cargo's own name may hold a path of this machine.
+/// The reference of a package in entries. Cargo's own id may contain a path of this machine.
 fn reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
 
-/// An expression of SPDX's, or a name that is none of it.
+/// An SPDX expression, or another licence name.
 fn license(text: &str) -> Licenses {
     Licenses(vec![match SpdxExpression::parse_lax(text.to_owned()) {
         Ok(expression) => LicenseChoice::Expression(expression),
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use crate::about::{example, workspace};
 
-    /// Judges by the schema that CycloneDX's own library for Python carries.
+    /// Checks against the schema in CycloneDX's own Python library.
     const JUDGE: &str = "\
 import sys
 try:
@@ -149,7 +150,8 @@ sys.exit(found is not None)
         assert!(!text.contains(&*workspace().to_string_lossy()), "a folder of this machine");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let components = json["components"].as_array().expect("components");
-        let executor = components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the executor");
+        let executor =
+            components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the executor");
         let version = executor["version"].as_str().expect("a version");
         assert_eq!(executor["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{version}"));
         assert!(components.len() > 40, "{}", components.len());
@@ -207,7 +209,7 @@ sys.exit(found is not None)
         judge(&json);
     }
 
-    /// Every reference of a bill leads somewhere, none is there twice, and the bill is as the schema says.
+    /// Every reference of a bill resolves, none appears twice, and the bill matches the schema.
     fn judge(json: &serde_json::Value) {
         let components = json["components"].as_array().expect("components");
         let names: Vec<&str> =
@@ -228,7 +230,7 @@ sys.exit(found is not None)
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stdout);
                 println!("{said}");
-                // The script's own code for a judge that cannot be imported.
+                // The script's exit code if the library cannot be imported.
                 if done.status.code() == Some(77) {
                     return skip(Lack::Judge, said);
                 }

@@ -11,26 +11,26 @@ use setup::debian::package::{hex, sha256_of};
 
 use crate::about::Subject;
 
-/// The file with the checksums, as `sha256sum --check` reads it.
+/// The file with the checksums, for `sha256sum --check`.
 pub(crate) const SUMS: &str = "SHA256SUMS";
-/// A secret key's text, where no file is named.
+/// A secret key's text, if no file is named.
 const KEY: &str = "FERROCM_SIGNING_KEY";
-/// The password of an encrypted one.
+/// The password of an encrypted key.
 const PASSWORD: &str = "FERROCM_SIGNING_PASSWORD";
-/// What signatures end with.
+/// The extension of signatures.
 const EXTENSION: &str = "minisig";
 
-/// A key, and what it belongs to.
+/// A key pair.
 pub(crate) struct Key {
     secret: SecretKey,
     public: PublicKey,
 }
 
 impl Key {
-    /// The key in a file, else in the environment; nothing if there is neither.
+    /// The key in a file, else in the environment; `None` if there is neither.
     ///
     /// # Errors
-    /// A file that cannot be read, what is no key, and a password that is missing or wrong.
+    /// The file cannot be read, the key is invalid, or the password is missing or wrong.
     pub(crate) fn find(file: Option<&Path>) -> Result<Option<Self>> {
         let text = match file {
             Some(file) => {
@@ -38,7 +38,7 @@ impl Key {
             }
             None => match std::env::var(KEY) {
                 Ok(text) if !text.trim().is_empty() => text,
-                // The error has no value in it: it is a secret.
+                // The error must not contain the value, which is a secret.
                 Err(std::env::VarError::NotUnicode(_)) => anyhow::bail!("{KEY} is not UTF-8"),
                 _ => return Ok(None),
             },
@@ -53,11 +53,11 @@ impl Key {
     fn parse(text: &str, password: Option<String>) -> Result<Self> {
         let key = || {
             SecretKeyBox::from_string(text)
-                .map_err(|error| anyhow::anyhow!("this is no secret key of minisign: {error}"))
+                .map_err(|error| anyhow::anyhow!("this is not a minisign secret key: {error}"))
         };
         let secret = match password {
             Some(password) => key()?.into_secret_key(Some(password)),
-            // Asking for a password would wait for a person.
+            // A password prompt would wait for a user.
             None => key()?.into_unencrypted_secret_key(),
         };
         let secret = secret.map_err(|error| {
@@ -70,12 +70,13 @@ impl Key {
         Ok(Self { secret, public })
     }
 
-    /// The public key's text, by which others verify.
+    /// The public key's text, for verification.
     pub(crate) fn public(&self) -> String {
         self.public.to_base64()
     }
 
-    /// Signs bytes; the comment is signed with them. A signature has random parts: two of the same bytes differ.
+    /// Signs bytes along with the comment. Signatures have random parts: two signatures of the same bytes
+    /// differ.
     fn sign(&self, bytes: &[u8], name: &str, of: &Subject) -> Result<String> {
         let comment = format!("{} {} {name} timestamp:{}", of.name, of.version, of.seconds);
         let untrusted = format!("signature of {}", of.name);
@@ -91,13 +92,14 @@ impl Key {
     }
 }
 
-/// Writes the checksums of all files in a folder and below, and signs that list and each file directly in the folder.
+/// Writes the checksums of all files in a folder and below, and signs that list and every file directly in
+/// the folder.
 pub(crate) fn seal(folder: &Path, key: Option<&Key>, of: &Subject) -> Result<()> {
     let mut paths = Vec::new();
     files(folder, String::new(), &mut paths)?;
     let is_own = |path: &String| *path == SUMS || path.ends_with(&format!(".{EXTENSION}"));
     for path in paths.iter().filter(|path| is_own(path)) {
-        // Of what was here before.
+        // Remove earlier files.
         let path = folder.join(path);
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
@@ -171,7 +173,7 @@ mod tests {
         std::fs::write(folder.path().join("a.txt"), "a").expect("write");
         std::fs::write(folder.path().join("sub/b.txt"), "b").expect("write");
         seal(folder.path(), Some(&key), &example().subject()).expect("sealed");
-        // Signatures of an earlier run are made anew, and are in no list.
+        // Earlier signatures are replaced and not listed.
         seal(folder.path(), Some(&key), &example().subject()).expect("sealed again");
         let sums = std::fs::read_to_string(folder.path().join(SUMS)).expect("checksums");
         assert_eq!(sums.lines().count(), 2, "{sums}");
@@ -193,7 +195,7 @@ mod tests {
         std::fs::write(folder.path().join("a.txt"), "A").expect("write");
         assert!(!check());
         assert_ne!(verify("a.txt"), Some(true));
-        // Without a key, no signature of former files stays.
+        // Without a key, earlier signatures are removed.
         seal(folder.path(), None, &example().subject()).expect("sealed");
         assert!(check() && !folder.path().join("a.txt.minisig").exists());
     }
@@ -203,7 +205,7 @@ mod tests {
         assert!(Key::parse("no key", None).is_err());
         let pair =
             KeyPair::generate_encrypted_keypair(Some("secret".to_owned())).expect("a key of this test alone");
-        // `to_box` writes it as it is encrypted.
+        // `to_box` writes it encrypted.
         let text = pair.sk.to_box(None).expect("a key's text").into_string();
         let Err(error) = Key::parse(&text, None) else { panic!("no password was given") };
         assert!(error.to_string().contains(PASSWORD), "{error}");

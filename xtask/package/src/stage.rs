@@ -1,4 +1,4 @@
-//! The tree of files that archives, Debian's package and the wheel are made of, laid out as below `/usr`.
+//! The tree of files for archives, Debian's package and the wheel, laid out like `/usr`.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::needs::{Needs, SystemNeeds, is_elf};
 use crate::tree::{Entry, Tree};
 use crate::{sbom, third_party};
 
-/// Where `cargo xtask package` puts what it has built.
+/// The output folder of `cargo xtask package`.
 #[derive(Debug)]
 pub(crate) struct Inputs<'a>(pub(crate) &'a Path);
 
@@ -34,31 +34,31 @@ impl Inputs<'_> {
         self.0.join("kernels")
     }
 
-    /// Code objects as packages for the registry have them, a folder for each package.
+    /// Code objects for registry packages, a folder for each package.
     pub(crate) fn prebuilt(&self) -> std::path::PathBuf {
         self.0.join("prebuilt")
     }
 }
 
-/// What all packages have but the crates.
+/// The contents of all packages except the crates.
 #[derive(Debug)]
 pub(crate) struct Stage {
     /// Programs, libraries, kernels, pages.
     pub(crate) tree: Tree,
-    /// Libraries in the place of the links, which wheels cannot have.
+    /// Libraries that replace links, which wheels do not support.
     pub(crate) stubs: Tree,
     /// The bill of materials.
     pub(crate) sbom: Vec<u8>,
 }
 
-/// Where shells look for completions, by the name that the program has for them.
+/// The completion folders of shells, by the program's name for the shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/ferrocm"),
     ("fish", "share/fish/vendor_completions.d/ferrocm.fish"),
     ("zsh", "share/zsh/site-functions/_ferrocm"),
 ];
 
-/// What must be in the folder of the libraries.
+/// The required files in the library folder.
 const LIBRARIES: [&str; 8] = [
     "libamdhip64.so.7",
     "hiprtc/libhiprtc.so.7",
@@ -71,7 +71,7 @@ const LIBRARIES: [&str; 8] = [
 ];
 
 impl Stage {
-    /// Takes all that was built, and makes what is made of it.
+    /// Collects the build output, and generates the derived files.
     pub(crate) fn new(inputs: &Inputs<'_>, about: &About) -> Result<Self> {
         let mut tree = Tree::default();
         tree.add(format!("bin/{NAME}"), Entry::program(read(&inputs.program())?))?;
@@ -99,7 +99,7 @@ impl Stage {
         let metadata = Metadata::of(workspace())?;
         let sbom = sbom::sbom(&metadata, &metadata.released()?, &about.subject())?;
         add_documents(&mut tree, &metadata, &sbom)?;
-        // Whether all of it runs where it has to.
+        // Checks that everything runs on the supported systems.
         SystemNeeds::of(&tree)?;
         let stubs = stubs(&tree)?;
         Ok(Self { tree, stubs, sbom })
@@ -110,7 +110,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Manual pages and completions, which the program itself writes.
+/// Manual pages and completions, written by the program itself.
 fn add_pages(tree: &mut Tree, program: &Path) -> Result<()> {
     let folder = tempfile::tempdir().context("a temporary folder")?;
     run::run(Command::new(program).arg("man").arg(folder.path()))?;
@@ -126,7 +126,7 @@ fn add_pages(tree: &mut Tree, program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `share/doc` has.
+/// The contents of `share/doc`.
 fn add_documents(tree: &mut Tree, metadata: &Metadata, sbom: &[u8]) -> Result<()> {
     let folder = format!("share/doc/{NAME}");
     for file in LICENSE_FILES {
@@ -138,8 +138,8 @@ fn add_documents(tree: &mut Tree, metadata: &Metadata, sbom: &[u8]) -> Result<()
     tree.add(format!("{folder}/{}", sbom::file_name(NAME)), Entry::data(sbom))
 }
 
-/// A library for each link among the libraries, which has nothing but a need of what the link leads to: what loads `libamdhip64.so` gets
-/// `libamdhip64.so.7`, and finds its functions.
+/// For each link among the libraries, an empty library that depends on the link's target. A program that
+/// loads `libamdhip64.so` thus gets `libamdhip64.so.7` and finds its functions.
 fn stubs(tree: &Tree) -> Result<Tree> {
     let mut stubs = Tree::default();
     let folder = tempfile::tempdir().context("a temporary folder")?;
@@ -147,14 +147,14 @@ fn stubs(tree: &Tree) -> Result<Tree> {
         let Entry::Link(to) = entry else { continue };
         let target = path.rsplit_once('/').map_or_else(|| to.clone(), |(folder, _)| format!("{folder}/{to}"));
         let library =
-            tree.get(&target).with_context(|| format!("{path} leads to {target}, which is not there"))?;
+            tree.get(&target).with_context(|| format!("{path} leads to {target}, which is missing"))?;
         if !is_elf(library.bytes()) {
-            bail!("{path} leads to what is no library");
+            bail!("{path} does not lead to a library");
         }
         let (file, stub) = (folder.path().join(to), folder.path().join("stub.so"));
         fs::write(&file, library.bytes()).with_context(|| format!("cannot write {}", file.display()))?;
         let mut link = Command::new("cc");
-        // Nothing of the compiler's, and no name that differs from build to build.
+        // Without the compiler's own files, and without names that differ between builds.
         link.args([
             "-shared",
             "-nostdlib",

@@ -1,4 +1,4 @@
-//! The licences of the crates that programs and libraries are linked with: most of them ask for their texts.
+//! The licences of the linked crates: most require that their texts are included.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::metadata::{Metadata, Package};
 
-/// A text with each crate, its licence, and the texts that its package has; each text once.
+/// A text with each crate, its licence, and its package's licence texts, each text once.
 pub(crate) fn third_party(metadata: &Metadata) -> Result<String> {
     let mut text = "The programs and libraries of this package are linked with these crates:\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();

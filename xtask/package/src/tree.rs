@@ -1,4 +1,4 @@
-//! The files of a package, sorted, with what all archives need to know of them.
+//! The files of a package, sorted, with the attributes that archives need.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
@@ -8,17 +8,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// What a path of a package is.
+/// An entry of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A file; programs and shared libraries differ from others in that they may be executed.
+    /// A file; programs and shared libraries are executable.
     File { bytes: Vec<u8>, executable: bool },
-    /// A symbolic link, and where it leads.
+    /// A symbolic link, and its target.
     Link(String),
 }
 
 impl Entry {
-    /// A file that is only read.
+    /// A data file.
     pub(crate) fn data(bytes: impl Into<Vec<u8>>) -> Self {
         Self::File { bytes: bytes.into(), executable: false }
     }
@@ -28,7 +28,7 @@ impl Entry {
         Self::File { bytes: bytes.into(), executable: true }
     }
 
-    /// The bytes of a file; none of a link.
+    /// The bytes of a file; empty for a link.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::File { bytes, .. } => bytes,
@@ -36,7 +36,7 @@ impl Entry {
         }
     }
 
-    /// Permissions, as archives have them.
+    /// Permissions for archives.
     pub(crate) fn mode(&self) -> u32 {
         match self {
             Self::File { executable: true, .. } => 0o755,
@@ -54,12 +54,12 @@ impl Tree {
     /// Adds an entry.
     ///
     /// # Errors
-    /// A path that is absolute, leads out of the tree, or is there already.
+    /// The path is absolute, leads out of the tree, or already exists.
     pub(crate) fn add(&mut self, path: impl Into<String>, entry: Entry) -> Result<()> {
         let path = path.into();
         let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !path.split('/').all(is_plain) {
-            bail!("`{path}` is no relative path of a package");
+            bail!("`{path}` is not a relative path in a package");
         }
         match self.0.entry(path) {
             Slot::Occupied(slot) => bail!("`{}` is in the package twice", slot.key()),
@@ -68,7 +68,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds all that is in a folder of the disk and below.
+    /// Adds everything in a folder on disk.
     pub(crate) fn add_folder(&mut self, at: &str, folder: &Path) -> Result<()> {
         let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         for entry in entries {
@@ -80,7 +80,9 @@ impl Tree {
             let metadata = fs::symlink_metadata(&path).with_context(read)?;
             if metadata.is_symlink() {
                 let to = fs::read_link(&path).with_context(read)?;
-                let to = to.to_str().with_context(|| format!("{} leads to no UTF-8", path.display()))?;
+                let to = to
+                    .to_str()
+                    .with_context(|| format!("{} leads to a path that is not UTF-8", path.display()))?;
                 self.add(inside, Entry::Link(to.to_owned()))?;
             } else if metadata.is_dir() {
                 self.add_folder(&inside, &path)?;
@@ -97,12 +99,12 @@ impl Tree {
         self.0.iter().map(|(path, entry)| (path.as_str(), entry))
     }
 
-    /// The entry of a path.
+    /// The entry at a path.
     pub(crate) fn get(&self, path: &str) -> Option<&Entry> {
         self.0.get(path)
     }
 
-    /// The folders that the entries are in, each once and before those below it, without the root.
+    /// The folders of the entries, each once, before its subfolders, without the root.
     pub(crate) fn folders(&self) -> Vec<&str> {
         let mut folders: Vec<&str> =
             self.0.keys().flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end])).collect();

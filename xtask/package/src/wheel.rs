@@ -20,14 +20,14 @@ const MAIN: &str = "from ferrocm import main\n\nmain()\n";
 /// A wheel.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    /// The file's name, which says for what it is.
+    /// The file's name, with the platform.
     pub(crate) name: String,
     /// The file.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Makes the wheel of a tree that is laid out as below `/usr`, without what only systems can use. `stubs` are libraries in the place of
-/// the links, which wheels cannot have.
+/// Makes the wheel from a tree that is laid out like `/usr`, without files for system packages. `stubs` are
+/// libraries that replace links, which wheels do not support.
 pub(crate) fn wheel(tree: &Tree, stubs: &Tree, sbom: &[u8], about: &About) -> Result<Wheel> {
     let mut files = Tree::default();
     for (path, entry) in tree.iter().filter(|(path, _)| path.starts_with("bin/") || path.starts_with("lib/"))
@@ -65,7 +65,7 @@ pub(crate) fn wheel(tree: &Tree, stubs: &Tree, sbom: &[u8], about: &About) -> Re
     Ok(Wheel { name: format!("{NAME}-{}-{tag}.whl", version(about)), bytes: zip(&files, &info, about)? })
 }
 
-/// As PEP 440 has it: 1.0.0-rc.1 is 1.0.0rc1.
+/// The version in the form of PEP 440: 1.0.0-rc.1 is 1.0.0rc1.
 fn version(about: &About) -> String {
     match about.version.split_once('-') {
         Some((release, before)) => {
@@ -94,7 +94,7 @@ fn metadata(about: &About) -> String {
     text
 }
 
-/// Each file with its hash, but for the list itself.
+/// Each file with its hash, except the list itself.
 fn record(files: &Tree, info: &str) -> String {
     let mut text = String::new();
     for (path, entry) in files.iter() {
@@ -105,7 +105,7 @@ fn record(files: &Tree, info: &str) -> String {
     text
 }
 
-/// Base 64 with the alphabet of URLs, without padding.
+/// URL-safe Base64 without padding.
 fn base64_url(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
@@ -119,12 +119,12 @@ fn base64_url(bytes: &[u8]) -> String {
     text
 }
 
-/// The archive, with what tells of the wheel at the end, as the format advises.
+/// The archive, with the wheel's metadata at the end, as the format recommends.
 fn zip(files: &Tree, info: &str, about: &About) -> Result<Vec<u8>> {
     let time = about.time()?;
     let year = u16::try_from(time.year()).context("the time of the wheel")?;
     let time = DateTime::from_date_and_time(
-        // The format begins there.
+        // The format's earliest year.
         year.max(1980),
         time.month().into(),
         time.day(),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn python_installs_the_wheel_and_its_command_starts_the_program() {
         let mut tree = Tree::default();
-        // A program that needs glibc and says how it was started.
+        // A program that needs glibc and prints how it was started.
         let folder = tempfile::tempdir().expect("folder");
         let (source, program) = (folder.path().join("a.c"), folder.path().join("a"));
         std::fs::write(

@@ -1,5 +1,5 @@
-//! `cargo xtask bench blas`: what products of matrices execute on virtual GPUs, by `blas-on-kernels` and by AMD's rocBLAS with its
-//! Tensile kernels, one program for both.
+//! `cargo xtask bench blas`: matrix products on virtual GPUs, by `blas-on-kernels` and by AMD's rocBLAS with
+//! its Tensile kernels, in the same program.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use shared_commands::rocm::run::variables;
 use crate::dropin;
 use crate::rocm::{self, sysroot};
 
-/// The release whose rocBLAS ours takes the place of.
+/// The release whose rocBLAS ours replaces.
 const RELEASE: &str = "7.2";
 
-/// What is compared, and where.
+/// What to compare, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Options {
-    /// The virtual GPUs: a target, with parameters of the device URI behind it if need be
+    /// The virtual GPUs: a target, optionally followed by parameters of the device URI
     #[arg(long = "target", value_name = "TARGET", default_values = ["gfx90a?cus=104", "gfx1100?cus=96"])]
     targets: Vec<String>,
-    /// The products, TYPE:MxNxK, TYPE:MxNxKxBATCH, either with :tn, :nt or :tt for matrices that are stored transposed; those of the table
-    /// below without one
+    /// The products, TYPE:MxNxK or TYPE:MxNxKxBATCH, either with :tn, :nt or :tt for matrices that are stored
+    /// transposed [default: a table of shapes]
     #[arg(long = "shape", value_name = "SHAPE")]
     shapes: Vec<Shape>,
     /// How often each product is timed
@@ -35,8 +35,8 @@ pub(crate) struct Options {
     repeat: u32,
 }
 
-/// The products that are measured: squares; those of a transformer's layers with one token, a few, and a prompt; batches as attention has
-/// them.
+/// The measured products: squares; those of a transformer's layers with one token, a few, and a prompt;
+/// batches as in attention.
 const SHAPES: &[&str] = &[
     "f64:256x256x256",
     "f64:256x256x256:nt",
@@ -145,7 +145,7 @@ impl Shape {
     }
 }
 
-/// What one library did for a product.
+/// One library's figures for a product.
 #[derive(Debug, Clone, PartialEq)]
 struct Measured {
     kernels: Vec<String>,
@@ -178,7 +178,7 @@ impl Measured {
     }
 }
 
-/// Runs every product on every target by both libraries, and prints what they did.
+/// Runs every product on every target with both libraries, and prints the figures.
 pub(crate) fn bench(options: &Options) -> Result<()> {
     let shapes = match options.shapes.is_empty() {
         false => options.shapes.clone(),
@@ -247,7 +247,7 @@ pub(crate) fn bench(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Tensile's names say everything that was tuned.
+/// Shortens Tensile's names, which list every tuned parameter.
 fn short(kernel: &str) -> String {
     const MOST: usize = 40;
     match kernel.char_indices().nth(MOST) {
@@ -265,7 +265,7 @@ fn compile(folder: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// One run is counted, another one timed: counting takes time.
+/// One run is counted, another one timed, because counting takes time.
 fn measure(
     place: &Place,
     own: Own,
@@ -288,7 +288,7 @@ fn measure(
     let counted = Counters::read_all(&format!("[{}]", text.trim().replace('\n', ",")))?;
     let times = run::capture(&mut command(repeat)?)?;
     let times: Result<Vec<f64>, _> = times.lines().map(|line| line.trim().parse()).collect();
-    // What copies and clears matrices is not the product's.
+    // Kernels that copy and clear matrices are not part of the product.
     let counted: Vec<_> =
         counted.into_iter().filter(|kernel| !kernel.kernel.starts_with("__amd_rocclr_")).collect();
     Measured::new(&counted, times.context("the program prints seconds")?)

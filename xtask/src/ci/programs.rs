@@ -1,4 +1,4 @@
-//! From a folder of CUDA or HIP sources to a library, its code objects, and test programs.
+//! Compiles a folder of CUDA or HIP sources to a library, its code objects, and test programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap::Args;
 use kernel_build::Builder;
 use setup::run;
 
-/// What is compiled, and for what.
+/// What to compile, and for which target.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Folder of the sources
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// Compiles and links all of it.
+/// Compiles and links everything.
 pub(crate) fn programs(options: &Options) -> Result<()> {
     let library = options.out.join("lib").join(format!("lib{}.a", options.name));
     let build = options.builder(Builder::new(&options.sources)).build_lib(&library)?;
@@ -88,7 +88,7 @@ pub(crate) fn programs(options: &Options) -> Result<()> {
         }
     }
     for source in sources {
-        let name = source.file_stem().and_then(|name| name.to_str()).context("a test's name is no UTF-8")?;
+        let name = source.file_stem().and_then(|name| name.to_str()).context("a test's name is not UTF-8")?;
         let own = work.path().join(format!("lib{name}.a"));
         options.builder(Builder::of_files([&source])).build_lib(&own)?;
         let program = options.out.join("bin").join(name);
@@ -98,14 +98,14 @@ pub(crate) fn programs(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Links a test with the component's library, those of others, and HIP.
+/// Links a test with the component's library, those of other components, and HIP.
 fn link(program: &Path, own: &Path, libraries: &[PathBuf], hip: &Path) -> Result<()> {
     make_folder_of(program)?;
     let mut command = Command::new("cc");
-    // Code objects are handed to the runtime by constructors, which nothing else refers to.
+    // Constructors register code objects with the runtime; nothing else refers to them.
     command.arg("-o").arg(program).arg("-Wl,--whole-archive").arg(own).args(libraries);
     command.arg("-Wl,--no-whole-archive").arg("-L").arg(hip).arg("-lamdhip64");
-    // What HIP's library itself needs is there where it runs.
+    // The HIP library's own dependencies are available at run time.
     command.args(["-Wl,--unresolved-symbols=ignore-in-shared-libs", "-lstdc++", "-lpthread", "-ldl", "-lm"]);
     run::run(&mut command)?;
     Ok(())

@@ -1,4 +1,5 @@
-//! The sample components from end to end, as they are and with a fault each, which has to be caught in its stage.
+//! Runs the sample components from end to end, unmodified and with one fault each, which must be caught in
+//! its stage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,28 +13,28 @@ use setup::run;
 
 use crate::tools;
 
-/// The folder of what jobs of the sample left, for checks against schemas.
+/// The output folders of the sample's jobs, for checks against schemas.
 pub(crate) struct Left {
-    /// Of the sample as it is.
+    /// The unmodified sample.
     pub(crate) whole: PathBuf,
-    /// Of the sample with a kernel that writes out of bounds.
+    /// The sample with a kernel that writes out of bounds.
     pub(crate) broken: PathBuf,
-    /// Of the sample with a source that does not translate.
+    /// The sample with a source that does not translate.
     pub(crate) untranslatable: PathBuf,
-    /// Of the Rust crate.
+    /// The Rust crate.
     pub(crate) rust: PathBuf,
 }
 
-/// A text of a file and what takes its place; an empty text is a file that is added.
+/// A text in a file and its replacement; with an empty text, the file is added.
 type Edit = (&'static str, &'static str, &'static str);
 
 /// The sample with a fault.
 struct Variant {
     name: &'static str,
     edits: &'static [Edit],
-    /// The stage that has to fail; none if all have to pass.
+    /// The stage that must fail; `None` if all must pass.
     fails: Option<&'static str>,
-    /// What its summary says.
+    /// Texts that its summary must contain.
     told: &'static [&'static str],
 }
 
@@ -77,7 +78,7 @@ const VARIANTS: &[Variant] = &[
     },
     Variant {
         name: "regression",
-        // The baseline has been written by the build of the sample as it is.
+        // The build of the unmodified sample has written the baseline.
         edits: &[
             (
                 "src/scale.cu",
@@ -140,7 +141,7 @@ const VARIANTS: &[Variant] = &[
 
 const TARGET: &str = "gfx1100";
 
-/// Runs all of it in a folder, which is emptied before.
+/// Runs everything in a folder, which is emptied first.
 pub(crate) fn sample(description: &Description, folder: &Path, dropin: Option<&Path>) -> Result<Left> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -198,7 +199,7 @@ impl Pipeline<'_> {
                 .args(["-c", "user.name=fleet", "-c", "user.email=fleet@example.com", "-C"])
                 .arg(&root)
                 .args(arguments);
-            // Equal files then have equal commits.
+            // This gives equal commits for equal files.
             command.env("GIT_AUTHOR_DATE", "1790000000 +0000").env("GIT_COMMITTER_DATE", "1790000000 +0000");
             run::run(&mut command)
         };
@@ -222,7 +223,7 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Runs stages; the stage that failed, and what its summaries say.
+    /// Runs stages. Returns the failed stage and its summaries.
     fn run(
         &self,
         local: &Local,
@@ -244,7 +245,7 @@ impl Pipeline<'_> {
         Ok(Some((first.stage, text)))
     }
 
-    /// The sample passes all stages, and is published.
+    /// The sample passes all stages and is published.
     fn passes(&self, component: &str, repository: &Path, name: &str) -> Result<PathBuf> {
         let local = self.local(component, repository, name);
         if let Some((stage, text)) = self.run(&local, Some("publish"), &[])? {
@@ -261,14 +262,14 @@ impl Pipeline<'_> {
         Ok(local.work)
     }
 
-    /// Equal files give an equal archive, whenever and from wherever they are packed.
+    /// Equal files give an equal archive, regardless of time and folder.
     fn packs_the_same_again(&self, repository: &Path, left: &Path) -> Result<()> {
         let elsewhere = self.folder.join("repositories/elsewhere");
         copy(repository, &elsewhere)?;
         let local = self.local("sample", &elsewhere, "elsewhere");
         ensure!(self.run(&local, Some("package"), &[])?.is_none(), "the sample fails elsewhere");
         let hash = |work: &Path| archive::sha256(&work.join("artifacts/package/files/sample.tar.gz"));
-        // The name of the repository on this machine is part of the manifest.
+        // The repository's name on this machine is part of the manifest.
         let (first, second) = (unpacked(left)?, unpacked(&local.work)?);
         ensure!(first.1 == second.1, "the same sources give other files: {:?}, {:?}", first.1, second.1);
         let again = self.local("sample", repository, "whole-again");
@@ -277,7 +278,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// A component whose dependency was never published says so.
+    /// A component reports a dependency that was never published.
     fn refuses_without_archives(&self, repository: &Path) -> Result<()> {
         let local = self.local("sample-rust", repository, "rust-alone");
         let Some((stage, text)) = self.run(&local, Some("dependencies"), &[])? else {
@@ -290,7 +291,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// The Rust crate is built from the archive of the sample, and its manifest names that.
+    /// The Rust crate is built from the archive of the sample, and its manifest names the archive.
     fn rust(&self, repository: &Path) -> Result<PathBuf> {
         let work = self.passes("sample-rust", repository, "rust")?;
         let artifacts = work.join("artifacts");
@@ -319,7 +320,7 @@ impl Pipeline<'_> {
         Ok(artifacts)
     }
 
-    /// A bill of materials, and what the component's own command makes: its package for the registry.
+    /// A bill of materials, and the output of the component's own command: its package for the registry.
     fn has_the_packages_of_the_rust_crate(&self, files: &Path) -> Result<()> {
         let path = files.join("sample-rust.cdx.json");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -342,7 +343,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// What cargo-nextest says of tests is judged by the rows of the component.
+    /// The component's rows are applied to cargo-nextest's results.
     fn rust_tests_are_judged(&self) -> Result<()> {
         let wrong: Edit = ("../sample-rust/tests/device.rs", "Ok(8_002_000.0)", "Ok(1.0)");
         let settings = |row: &'static str| ("../sample-rust/.ferrocm/fleet.toml", LAST_SETTING, row);
@@ -365,7 +366,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// A fault is caught in its stage, with a text that says what it is.
+    /// A fault is caught in its stage, with a text that describes it.
     fn is_caught(&self, variant: &Variant, repository: &Path) -> Result<()> {
         let Variant { name, fails, told, .. } = variant;
         let local = self.local("sample", repository, name);
@@ -382,14 +383,14 @@ impl Pipeline<'_> {
             ensure!(text.contains(part), "`{name}`: `{part}` is not in its summary:\n{text}");
         }
         println!(
-            "\n`{name}`: as it has to be, {}",
+            "\n`{name}`: as expected, {}",
             fails.map_or("it passes".to_owned(), |stage| format!("caught in {stage}"))
         );
         Ok(())
     }
 }
 
-/// The files of a job's archive with their hashes, as its manifest lists them.
+/// The files of a job's archive with their hashes, from its manifest.
 fn unpacked(work: &Path) -> Result<(PathBuf, Vec<(String, String)>)> {
     let path = work.join("artifacts/package/files/manifest.json");
     let manifest = fleet::manifest::Manifest::read(&path)?;

@@ -1,4 +1,5 @@
-//! Steps as each system calls them: with its events, its way to hand on values, and servers that stand for its interfaces.
+//! Runs steps like each system: with its events, its way to pass on values, and servers that imitate its
+//! interfaces.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +13,7 @@ use setup::run;
 
 use crate::tools;
 
-/// Checks all of it in a folder, which is emptied before.
+/// Checks everything in a folder, which is emptied first.
 pub(crate) fn systems(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -47,14 +48,14 @@ struct Systems {
     folder: PathBuf,
 }
 
-/// What a step did.
+/// The result of a step.
 struct Ran {
     good: bool,
     output: String,
 }
 
 impl Systems {
-    /// Runs a step. What it leaves is in the folder `out`.
+    /// Runs a step. Its output is in the folder `out`.
     fn step(&self, step: &str, variables: &[(&str, &str)]) -> Result<Ran> {
         let mut command = Command::new("bash");
         command.arg(tools::workspace().join(format!("ci/steps/{step}.sh"))).current_dir(&self.repository);
@@ -112,7 +113,8 @@ impl Systems {
             );
             ensure!(pools.is_empty() == (tier == "quick"), "{tier}: {pools:?}");
         }
-        // HEAD changes a source of the component since the second commit, and the second commit changes none since the first.
+        // HEAD changes a source of the component relative to the second commit; the second commit changes
+        // none relative to the first.
         ensure!(
             value(&github("pull_request", "", &commits[1])?, "changed") == "true",
             "a change is not seen"
@@ -191,7 +193,7 @@ impl Systems {
         Ok(())
     }
 
-    /// An archive goes to a server, file by file, what is the latest last.
+    /// An archive is uploaded to a server file by file, the marker of the latest version last.
     fn store(&self, commit: &str) -> Result<()> {
         let package = self.folder.join("in/package/files");
         fs::create_dir_all(package.join("more"))?;
@@ -226,7 +228,7 @@ impl Systems {
         );
         let latest = format!("{commit}\n").into_bytes();
         ensure!(requests[4].body == b"sample.tar.gz" && requests[6].body == latest, "{requests:?}");
-        // What signs is asked for the key; that it signs, its own tests prove.
+        // The signing program gets the key; its own tests show that it signs.
         let with_key: Vec<_> =
             with_token.iter().copied().chain([("FERROCM_SIGNING_KEY", "no key")]).collect();
         let ran = self.step("publish", &with_key)?;
@@ -237,7 +239,7 @@ impl Systems {
         Ok(())
     }
 
-    /// Builds of `sample-rust` start behind those of `sample`.
+    /// Builds of `sample-rust` start after those of `sample`.
     fn dependents(&self) -> Result<()> {
         for (system, path) in [
             ("github", "/repos/ferrocm/ferrocm/dispatches"),
@@ -274,7 +276,7 @@ impl Systems {
     }
 }
 
-/// What a step asked of a server.
+/// A step's request to a server.
 #[derive(Debug, Clone)]
 struct Request {
     method: String,
@@ -298,7 +300,7 @@ impl Server {
         // It ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // What cannot be read is no request, which the checks then miss.
+                // Unreadable input is ignored; the checks then miss the request.
                 let _ = answer(stream, &listed, &kept);
             }
         });
@@ -331,7 +333,7 @@ fn answer(stream: TcpStream, listed: &str, kept: &Mutex<Vec<Request>>) -> Result
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let text = if method == "GET" { listed } else { "{}" };
-    // Before the answer, with which the step may end.
+    // Before the answer, because the step may end with it.
     if let Ok(mut kept) = kept.lock() {
         kept.push(Request { method, path, token, body });
     }

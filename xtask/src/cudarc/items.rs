@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) kind: &'static str,
-    /// Without names of arguments and without space.
+    /// The declaration without argument names and spaces.
     pub(super) declaration: String,
 }
 
-/// Items by their paths without the crate's name; what belongs to a type is below its path.
+/// Items by their paths without the crate's name; members of a type are below its path.
 pub(super) type Items = BTreeMap<String, Item>;
 
 const KINDS: &[&str] = &["struct", "enum", "union", "trait", "fn", "type", "constant", "static", "macro"];
@@ -31,7 +31,7 @@ pub(super) fn read(folder: &Path) -> Result<Items> {
         let file = address.rsplit('/').next().unwrap_or_default();
         let Some(kind) = KINDS.iter().find(|kind| file.starts_with(&format!("{kind}."))) else { continue };
         let page = std::fs::read_to_string(folder.join(address))
-            .with_context(|| format!("{address} is listed, and cannot be read"))?;
+            .with_context(|| format!("{address} is listed but cannot be read"))?;
         read_page(path, kind, &page, &mut items);
     }
     Ok(items)
@@ -41,14 +41,14 @@ fn read_page(path: &str, kind: &'static str, page: &str, items: &mut Items) {
     let declared =
         page.split("<pre class=\"rust item-decl\">").nth(1).and_then(|rest| rest.split("</pre>").next());
     let whole = declared.map(text).unwrap_or_default();
-    // What is inside of types and traits stands below.
+    // Members of types and traits are listed separately.
     let declaration = match kind {
         "fn" | "type" | "constant" | "static" => normal(&whole),
         _ => String::new(),
     };
     items.insert(path.to_owned(), Item { kind, declaration });
     if kind == "type" {
-        // What rustdoc shows there is of the type that it names.
+        // rustdoc shows members of the aliased type there.
         return;
     }
     let own = page.split("id=\"trait-implementations-list\"").next().unwrap_or_default();
@@ -69,12 +69,12 @@ fn read_page(path: &str, kind: &'static str, page: &str, items: &mut Items) {
                 continue;
             }
             let declaration = header.map(|header| normal(&text(header))).unwrap_or_default();
-            // How a value is written says nothing.
+            // The spelling of values does not matter.
             let declaration = match kind {
                 "constant" => declaration.split('=').next().unwrap_or_default().to_owned(),
                 _ => declaration,
             };
-            // A name of two types' methods has a number behind it.
+            // rustdoc appends a number to repeated method names.
             let name = name.split_once('-').map_or(name, |(name, _)| name);
             items.insert(format!("{path}::{name}"), Item { kind, declaration });
         }
@@ -128,13 +128,13 @@ fn text(html: &str) -> String {
     entities.iter().fold(text, |text, (entity, letter)| text.replace(entity, letter))
 }
 
-/// A declaration without names of arguments, without space, and without what says nothing: `unsafe extern "C"` of no other ABI, and `mut` of
+/// A declaration without argument names, spaces and irrelevant parts: `unsafe extern "C"`, and `mut` of
 /// arguments.
 fn normal(declaration: &str) -> String {
     let words: String = declaration.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut result = String::new();
     let mut rest = words.as_str();
-    // A name begins where something else ends, in lower case, and a colon and a space follow.
+    // An argument name follows a non-identifier, is lower case, and is followed by a colon and a space.
     while let Some(letter) = rest.chars().next() {
         let begins = result.chars().last().is_none_or(|last| matches!(last, '(' | ',' | ' '));
         let name: usize =

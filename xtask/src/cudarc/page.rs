@@ -1,4 +1,4 @@
-//! What of cudarc is here, as a page, and as a test that the paths are there.
+//! The coverage of cudarc, as a page, and as a test that the paths exist.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use super::VERSION;
 use super::items::{Item, Items};
 
-/// Modules of cudarc that are features which do not compile here.
+/// Modules of cudarc whose features do not compile here.
 const ABSENT: &str =
     "`cudnn`, `cufft`, `cufile`, `cupti`, `cusolver`, `cusolvermg`, `cusparse`, `cutensor`, `nvtx`";
-/// Modules that are compared here, and are features which do not compile, or of which there is nothing.
+/// Compared modules whose features do not compile, or that are missing entirely.
 const NOTHING: [&str; 2] = ["cudnn", "runtime"];
 
-/// Whether an item is here.
+/// Whether an item exists here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Here,
@@ -27,7 +27,7 @@ pub(super) struct Compared<'a> {
     ours: &'a Items,
 }
 
-/// The module of an item: all but what is in upper case, a function's name, or a type's.
+/// The module of an item: its path without the names of types, functions and constants.
 fn module(path: &str) -> &str {
     let (path, is_item) = path.split_once(' ').map_or((path, true), |(module, _)| (module, false));
     // A macro.
@@ -113,7 +113,7 @@ impl<'a> Compared<'a> {
         page
     }
 
-    /// Uses of all paths that are here.
+    /// Uses of all existing paths.
     pub(super) fn test(&self) -> String {
         let mut test = "//! Uses each path of cudarc that docs/generated/cudarc.md says is here.\n//!\n//! Written by `cargo xtask cudarc`.\n\
             #![allow(unused_imports, reason = \"they are there, which is all\")]\n\n#[rustfmt::skip]\nmod paths {\n"
@@ -140,7 +140,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Names of C, which are many.
+/// C names, of which there are many.
 fn write_names(page: &mut String, module: &str, items: &[(&str, &Item, State)]) {
     for (state, title) in
         [(State::Here, "Here"), (State::Otherwise, "Otherwise"), (State::Missing, "Missing")]
@@ -148,7 +148,7 @@ fn write_names(page: &mut String, module: &str, items: &[(&str, &Item, State)]) 
         let names: Vec<String> = items
             .iter()
             .filter(|(path, item, found)| *found == state && item.kind != "impl" && path.len() > module.len())
-            // What belongs to a type that is missing is missing with it.
+            // Members of a missing type are missing along with it.
             .filter(|(path, ..)| {
                 state != State::Missing || path[module.len() + 2..].matches("::").count() == 0
             })

@@ -1,5 +1,5 @@
-//! The headers of all releases, for the generator of the bindings and the tests that compare with C. They are fetched
-//! once, into the cache; they are inputs, never part of this repository.
+//! The headers of all releases, for the bindings generator and the tests that compare with C. They are
+//! fetched once into the cache and are never part of this repository.
 
 use std::fs;
 use std::io;
@@ -18,17 +18,17 @@ use setup::{progress, toolchain};
 use super::tree::choose;
 use super::{RELEASES, Release};
 
-/// The variable that names the folder of the headers: read here to use a folder that is already there, set for tests.
+/// The variable that names the folder of the headers: read here to use an existing folder, set for tests.
 pub(crate) const FOLDER_VARIABLE: &str = variables::ROCM_HEADERS.name;
-/// Where the headers are in a release's folder.
+/// The place of the headers in a release's folder.
 pub(crate) const INCLUDE: &str = "usr/include";
-/// A folder without these is no folder of headers.
+/// A folder of headers must contain these.
 const PROBES: [&str; 2] = ["hip/hip_runtime_api.h", "hsa/hsa.h"];
 const MANIFEST: &str = "manifest.json";
 /// How much larger the packages are when unpacked (measured: 11).
 const UNPACKED_PER_PACKED: u64 = 12;
 
-/// Why there are no headers.
+/// Why the headers are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(
@@ -49,7 +49,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Why this machine cannot have the headers, or cannot have them now; other errors are faults that somebody has to look at.
+    /// The expected reason for missing headers; other errors are real faults.
     pub(crate) fn reach(&self) -> Option<Reach> {
         match self {
             Self::Fetch { source, .. } => source.reach(),
@@ -61,20 +61,20 @@ impl Error {
 /// The headers of all releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Headers {
-    /// Holds `<release>/usr/include` for each of them.
+    /// Contains `<release>/usr/include` for each release.
     pub(crate) folder: PathBuf,
-    /// One line for each package that is not the one that the checked-in bindings were made from.
+    /// One line for each package that differs from the one that the checked-in bindings were generated from.
     pub(crate) differences: Vec<String>,
 }
 
 impl Headers {
-    /// Says on stderr what to expect of headers that are not those of the checked-in bindings.
+    /// Warns on stderr about headers that differ from those of the checked-in bindings.
     pub(crate) fn tell_differences(&self) {
         if self.differences.is_empty() {
             return;
         }
         eprintln!(
-            "note: these are not the packages that the checked-in bindings were made from, so what is generated may differ:"
+            "note: these packages differ from those that the checked-in bindings were generated from, so the output may differ:"
         );
         for line in &self.differences {
             eprintln!("  {line}");
@@ -92,10 +92,10 @@ impl Headers {
     }
 }
 
-/// What a release's folder consists of; stored in it as `manifest.json`.
+/// The contents of a release's folder; stored in it as `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Manifest {
-    /// Name and version of each package that was to be fetched. The mirror may have had another version.
+    /// Name and version of each requested package. The mirror may have had another version.
     wanted: Vec<(String, String)>,
     packages: Vec<ManifestPackage>,
 }
@@ -120,8 +120,8 @@ fn wanted(release: &Release) -> Vec<(String, String)> {
     release.headers.iter().map(|(name, version, _)| ((*name).to_owned(), (*version).to_owned())).collect()
 }
 
-/// Whether a release's folder holds what this version of the project asks for. Folders are published whole, so that
-/// the manifest answers for the rest.
+/// Whether a release's folder matches what this version of the project requests. Folders are published
+/// atomically, so checking the manifest suffices.
 fn is_complete(folder: &Path, release: &Release) -> bool {
     Manifest::read(&folder.join(release.name)).is_some_and(|manifest| manifest.wanted == wanted(release))
         && folder.join(release.name).join(INCLUDE).is_dir()
@@ -131,12 +131,12 @@ fn incomplete(folder: &Path) -> Vec<&'static Release> {
     RELEASES.iter().filter(|release| !is_complete(folder, release)).collect()
 }
 
-/// The folder of the cache that headers are fetched into.
+/// The cache folder for headers.
 pub(crate) fn cached_folder() -> Result<PathBuf, toolchain::CacheError> {
     Ok(toolchain::cache_folder()?.join("rocm/headers"))
 }
 
-/// Releases whose headers are in a folder.
+/// The releases with headers in a folder.
 pub(crate) fn present(folder: &Path) -> Vec<&'static str> {
     let has_headers = |release: &&Release| {
         PROBES.iter().all(|header| folder.join(release.name).join(INCLUDE).join(header).is_file())
@@ -144,12 +144,12 @@ pub(crate) fn present(folder: &Path) -> Vec<&'static str> {
     RELEASES.iter().filter(has_headers).map(|release| release.name).collect()
 }
 
-/// The folder that the environment names.
+/// The folder named in the environment.
 pub(crate) fn given_folder() -> Option<PathBuf> {
     variables::ROCM_HEADERS.path()
 }
 
-/// The headers: those that the environment names, else those of the cache, which are fetched where they are missing.
+/// The headers: those named in the environment, else those in the cache, fetched if missing.
 pub(crate) fn headers() -> Result<Headers, Error> {
     if let Some(folder) = given_folder() {
         return given(folder);
@@ -188,7 +188,7 @@ fn fetch(folder: &Path) -> Result<(), Error> {
         folder.display()
     );
     let store = Store::lock(folder).map_err(failed)?;
-    // A run that held the lock until now may have fetched them.
+    // Another process that held the lock may have fetched them.
     let missing = incomplete(folder);
     if missing.is_empty() {
         return Ok(());
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// A folder as `fetch` leaves it.
+    /// A folder like `fetch`'s.
     fn publish(folder: &Path, release: &Release) {
         let place = folder.join(release.name);
         for header in PROBES {
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(names(), [""; 0]);
         assert_eq!(present(folder.path()), ["5.2", "5.7", "6.4", "7.2"]);
         assert_eq!(Headers::in_folder(folder.path().to_owned()).differences, [""; 0]);
-        // Another version of the project asked for other packages.
+        // Another version of the project requested other packages.
         let manifest = Manifest { wanted: vec![("a".to_owned(), "1".to_owned())], packages: Vec::new() };
         manifest.write(&folder.path().join("6.4")).expect("write");
         assert_eq!(names(), ["6.4"]);

@@ -1,4 +1,4 @@
-//! rocBLAS's compiled kernels, which sysroots leave packed: for the test that decodes all of them.
+//! rocBLAS's compiled kernels, which sysroots do not unpack, for the test that decodes all of them.
 
 use std::fs;
 use std::io;
@@ -16,20 +16,20 @@ use super::Release;
 use super::sysroot::{self, tested_packages};
 use super::tree::choose;
 
-/// Tells the test the folder of the kernels.
+/// Passes the folder of the kernels to the test.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";
-/// The files that hold machine code.
+/// The files with machine code.
 const PATTERNS: [&str; 2] = ["./usr/lib/*/rocblas/*.co", "./usr/lib/*/rocblas/*.hsaco"];
-/// Bytes that they take when unpacked, at most: 5.5.1, whose objects are not compressed (measured and rounded up).
+/// Maximum unpacked size in bytes: that of 5.5.1, whose objects are not compressed (measured and rounded up).
 const SIZE: u64 = 3_500_000_000;
 const MANIFEST: &str = "packages.txt";
 
-/// Why there are no kernels.
+/// Why the kernels are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("Debian has no rocBLAS of ROCm {release}")]
     None { release: &'static str },
-    #[error("rocBLAS's kernels of ROCm {release} cannot be had: {source}")]
+    #[error("rocBLAS's kernels of ROCm {release} cannot be fetched: {source}")]
     Fetch {
         release: &'static str,
         #[source]
@@ -41,19 +41,19 @@ fn packages(release: &Release) -> Vec<Tested> {
     tested_packages(release).iter().filter(|(name, ..)| name.starts_with("librocblas")).copied().collect()
 }
 
-/// The releases that a command line names; `all` is all of which there is a rocBLAS.
+/// The releases that a command line names; `all` means all with a rocBLAS.
 pub(crate) fn releases(given: &[String]) -> Result<Vec<&'static Release>, sysroot::Error> {
     let is_named = |release: &Release| given.iter().any(|name| name == release.name);
     let wanted = |release: &&Release| is_named(release) || !packages(release).is_empty();
     Ok(sysroot::releases(given)?.into_iter().filter(wanted).collect())
 }
 
-/// The text of the file that says what a folder holds, and thereby that it is complete.
+/// The text of the file that describes a folder's contents and marks it as complete.
 fn manifest(release: &Release) -> String {
     packages(release).iter().map(|(name, version, _)| format!("{name} {version}\n")).collect()
 }
 
-/// The folder of a release's kernels below `folder`, fetched if it is not there.
+/// The folder of a release's kernels below `folder`, fetched if missing.
 pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<PathBuf, Error> {
     if packages(release).is_empty() {
         return Err(Error::None { release: release.name });
@@ -66,7 +66,7 @@ pub(crate) fn make(release: &'static Release, folder: &Path) -> Result<PathBuf, 
         return Ok(place);
     }
     let store = Store::lock(&folder).map_err(failed)?;
-    // A run that held the lock until now may have fetched them.
+    // Another process that held the lock may have fetched them.
     if is_complete() {
         return Ok(place);
     }

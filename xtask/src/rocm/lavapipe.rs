@@ -1,5 +1,5 @@
-//! Mesa's Vulkan on the CPU, lavapipe, and the Vulkan loader, with everything that they need, down to the C library and its loader:
-//! for tests of memory that Vulkan and HIP share.
+//! Lavapipe, Mesa's Vulkan on the CPU, and the Vulkan loader, with all dependencies down to the C library and
+//! its loader, for tests of memory shared by Vulkan and HIP.
 
 use std::fs;
 use std::io;
@@ -13,22 +13,22 @@ use super::sysroot::{Sysroot, forget_the_machine};
 use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
-/// Makes a missing Vulkan an error of the tests.
+/// Makes tests fail if Vulkan is missing.
 pub(crate) const REQUIRED_VARIABLE: &str = "FERROCM_TEST_VULKAN";
 
 /// One version of Mesa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lavapipe {
-    /// What it is called here.
+    /// Its name here.
     pub(crate) mesa: &'static str,
     suite: Suite,
     /// Its packages, as they were tested.
     packages: &'static [Tested],
-    /// Bytes that it takes when unpacked, as measured and rounded up.
+    /// Unpacked size in bytes, as measured and rounded up.
     size: u64,
 }
 
-/// Those that tests run on: how Mesa lays out the files that it exports is nowhere promised.
+/// The versions that tests run on: Mesa does not guarantee the layout of exported files.
 pub(crate) static VERSIONS: [Lavapipe; 2] = [
     Lavapipe {
         mesa: "22.3",
@@ -58,16 +58,16 @@ pub(crate) static VERSIONS: [Lavapipe; 2] = [
     },
 ];
 
-/// Why there is none.
+/// Why it is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("lavapipe of Mesa {mesa} cannot be had: {source}")]
+    #[error("lavapipe of Mesa {mesa} cannot be fetched: {source}")]
     Fetch {
         mesa: &'static str,
         #[source]
         source: debian::Error,
     },
-    #[error("the packages of Mesa {mesa} do not hold {}", missing.display())]
+    #[error("the packages of Mesa {mesa} lack {}", missing.display())]
     Incomplete { mesa: &'static str, missing: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -94,7 +94,7 @@ impl Lavapipe {
         })
     }
 
-    /// Where it is, fetched into `folder` if it is not there.
+    /// Its folder, fetched into `folder` if missing.
     pub(crate) fn fetch(&self, folder: &Path) -> Result<PathBuf, Error> {
         let incomplete = |missing: &Path| Error::Incomplete { mesa: self.mesa, missing: missing.to_owned() };
         let packages = self.packages().ok_or_else(|| incomplete(folder))?;
@@ -102,7 +102,7 @@ impl Lavapipe {
         let made = tree::make(&packages, folder, complete);
         let made = made.map_err(|source| Error::Fetch { mesa: self.mesa, source })?;
         for line in made.unwrap_or_default() {
-            eprintln!("note: not the package that was tried here: {line}");
+            eprintln!("note: not the tested package: {line}");
         }
         let tree = folder.join(&packages.place);
         let needed = [DRIVER, "libvulkan.so.1", LOADER].map(|name| tree.join(LIBRARIES).join(name));
@@ -112,13 +112,15 @@ impl Lavapipe {
         }
     }
 
-    /// Makes a nextest command run test programs on it: by its own loader, with its libraries, and with no other Vulkan driver.
+    /// Makes a nextest command run test programs on it: with its own loader, its libraries, and no other
+    /// Vulkan driver.
     pub(crate) fn apply(&self, command: &mut Command, folder: &Path) -> Result<(), Error> {
         let libraries = self.fetch(folder)?.join(LIBRARIES);
         self.run_with(command, folder, &libraries.join(LOADER), &[&libraries])
     }
 
-    /// The same in a sysroot of ROCm, with the libraries of a folder before that's own, and lavapipe's behind them.
+    /// The same in a ROCm sysroot, with the libraries of a folder before the sysroot's, and lavapipe's after
+    /// them.
     pub(crate) fn apply_in(
         &self,
         command: &mut Command,
@@ -127,7 +129,7 @@ impl Lavapipe {
         before: &Path,
     ) -> Result<(), Error> {
         let libraries = self.fetch(folder)?.join(LIBRARIES);
-        // A kernel from the cache in the user's folder was not compiled by this release.
+        // Kernels cached in the user's folder were not compiled by this release.
         command.env("AMD_COMGR_CACHE", "0");
         let rocm = sysroot.folder().join(LIBRARIES);
         self.run_with(command, folder, &sysroot.loader(), &[before, &rocm, &libraries])
@@ -148,7 +150,7 @@ impl Lavapipe {
         }
         command.arg("--config").arg(configuration);
         forget_the_machine(command);
-        // The second is what loaders before 1.3.207 read.
+        // Loaders before 1.3.207 read the second.
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
             command.env(variable, &driver);
         }
@@ -157,7 +159,7 @@ impl Lavapipe {
     }
 }
 
-/// What tells the Vulkan loader of the driver.
+/// The driver's manifest for the Vulkan loader.
 fn driver_file(tree: &Path) -> String {
     let library = tree.join(LIBRARIES).join(DRIVER);
     let library = serde_json::Value::from(library.to_string_lossy());
@@ -166,7 +168,7 @@ fn driver_file(tree: &Path) -> String {
     )
 }
 
-/// A configuration for cargo that runs programs by a loader, on the libraries of some folders.
+/// A Cargo configuration that runs programs with a loader, on the libraries of some folders.
 fn runner(loader: &Path, libraries: &[&Path]) -> String {
     let text = |text: &str| serde_json::Value::from(text).to_string();
     let libraries: Vec<_> = libraries.iter().map(|folder| folder.to_string_lossy()).collect();

@@ -1,5 +1,5 @@
-//! Debian's Open MPI with everything that it needs, down to the C library and its loader, in a tree of its own: for tests of what
-//! `mpirun` starts.
+//! Debian's Open MPI with all dependencies down to the C library and its loader, in a separate tree, for
+//! tests started by `mpirun`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::scripts::{self, quoted};
 use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
-/// The package that is asked for, as it was tested: the one of the machine's own suite.
+/// The requested package, as it was tested, from the machine's own suite.
 static PACKAGES: [Tested; 1] =
     [("openmpi-bin", "4.1.4-3+b1", "555300f03e3c3b02d13dc1c44ece592728b790b71a0d138ebe695d4e267bf8bb")];
 
-/// Why there is none.
+/// Why it is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("Open MPI cannot be had: {0}")]
+    #[error("Open MPI cannot be fetched: {0}")]
     Fetch(#[source] debian::Error),
-    #[error("the packages of Open MPI do not hold {}", .0.display())]
+    #[error("the packages of Open MPI lack {}", .0.display())]
     Incomplete(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -43,12 +43,12 @@ fn packages() -> Option<Packages> {
     })
 }
 
-/// A program that does what `mpirun` does, fetched into `folder` if it is not there.
+/// A program that works like `mpirun`, fetched into `folder` if missing.
 pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
     let Some(packages) = packages() else { return Err(Error::Incomplete(folder.to_owned())) };
     let complete = || packages.complete(folder);
     for line in tree::make(&packages, folder, complete).map_err(Error::Fetch)?.unwrap_or_default() {
-        eprintln!("note: not the package that was tried here: {line}");
+        eprintln!("note: not the tested package: {line}");
     }
     let tree = folder.join(&packages.place);
     let program = tree.join("usr/bin/orterun");
@@ -63,7 +63,8 @@ pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Runs `orterun`, which is `mpirun`, by its own loader, with its own plugins; what it starts sees nothing of that.
+/// Runs `orterun`, which is `mpirun`, with its own loader and plugins, invisibly to the programs that it
+/// starts.
 fn script(tree: &Path, program: &Path) -> String {
     let libraries = tree.join(LIBRARIES);
     format!(

@@ -1,4 +1,4 @@
-//! Scripts that run programs of a tree of packages.
+//! Scripts that run programs from a tree of packages.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,8 @@ pub(super) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// The last line of a script that runs a program of a tree under a name: by the tree's own loader, on the tree's own libraries.
+/// The last line of a script that runs a program of a tree under a name, with the tree's own loader and
+/// libraries.
 pub(super) fn run_by_own_loader(tree: &Path, program: &Path, name: &str) -> String {
     let libraries = tree.join(LIBRARIES);
     format!(
@@ -23,7 +24,8 @@ pub(super) fn run_by_own_loader(tree: &Path, program: &Path, name: &str) -> Stri
     )
 }
 
-/// Writes a script that can be run, in a folder that is made for it; one that is there and the same is left alone, as it may be running.
+/// Writes an executable script and creates its folder. An identical existing script is not touched, because
+/// it may be running.
 pub(super) fn write_script(path: &Path, text: &str) -> io::Result<()> {
     if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());

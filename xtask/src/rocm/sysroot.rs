@@ -1,4 +1,4 @@
-//! The sysroots of this workspace: where they are, and how tests run in them.
+//! The sysroots of this workspace: their place, and how to run tests in them.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ pub(crate) use shared_commands::rocm::sysroot::{
 use super::tree::LIBRARIES;
 use crate::tools;
 
-/// Tells tests which release's libraries they run on.
+/// Tells tests the release of their libraries.
 pub(crate) const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
 /// Tells tests the folder of that release's sysroot.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_SYSROOT";
@@ -20,7 +20,7 @@ pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_SYSROOT";
 const CONFIGURATION: &str = "cargo.toml";
 const DROP_IN_CONFIGURATION: &str = "cargo-vgpu.toml";
 
-/// Where all sysroots are.
+/// The folder of all sysroots.
 pub(crate) fn folder() -> PathBuf {
     tools::target_folder().join("rocm")
 }
@@ -34,8 +34,8 @@ pub(crate) struct WriteError {
     source: io::Error,
 }
 
-/// A configuration for cargo that runs programs in a sysroot: by its own loader, which is told to look nowhere else, but before that in
-/// the folder of a library that takes another's place; and with what the tests have to know.
+/// A Cargo configuration that runs programs in a sysroot: with its own loader and only its libraries,
+/// preceded by the folder of a drop-in, and with the variables that tests need.
 fn configuration(sysroot: &Sysroot, drop_in: Option<&Path>) -> String {
     let libraries = sysroot.folder().join(LIBRARIES);
     let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
@@ -53,7 +53,7 @@ runner = [{loader}, \"--inhibit-cache\", \"--library-path\", {libraries}]
 [env]
 {RELEASE_VARIABLE} = {{ value = \"{release}\", force = true }}
 {FOLDER_VARIABLE} = {{ value = {folder}, force = true }}
-# A kernel from the cache in the user's folder was not compiled by this release.
+# Kernels cached in the user's folder were not compiled by this release.
 AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
 ",
         release = sysroot.release.name,
@@ -61,7 +61,8 @@ AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
     )
 }
 
-/// Makes a cargo or nextest command run test programs in a sysroot, with the libraries of a folder before its own.
+/// Makes a cargo or nextest command run test programs in a sysroot, with the libraries of a folder before the
+/// sysroot's.
 pub(crate) fn apply(
     sysroot: &Sysroot,
     command: &mut Command,

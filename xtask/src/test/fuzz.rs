@@ -1,4 +1,5 @@
-//! `cargo xtask test fuzz`: whether the fuzz targets compile. They are a workspace of their own, which no other run builds.
+//! `cargo xtask test fuzz`: checks that the fuzz targets compile. They are a separate workspace, which no
+//! other run builds.
 
 use super::shared::execute;
 use super::steps::Step;
@@ -6,7 +7,7 @@ use crate::tools;
 
 /// The workspace of the fuzz targets.
 const MANIFEST: &str = "fuzz/Cargo.toml";
-/// What is checked for it goes below the target folder of the tests.
+/// Its build folder, below the tests' target folder.
 const TARGET: &str = "fuzz";
 
 pub(super) fn steps<'a>() -> Vec<Step<'a>> {

@@ -1,4 +1,5 @@
-//! `cargo xtask test judges`: the tests that are judged by programs that neither set-up nor the steps of a run fetch: debuggers, GnuPG, nvcc.
+//! `cargo xtask test judges`: the tests that need programs that neither set-up nor the steps of a run fetch:
+//! debuggers, GnuPG, nvcc.
 
 use test_skip::Lack;
 
@@ -6,7 +7,7 @@ use super::shared::{Shared, execute};
 use super::skips;
 use super::steps::Step;
 
-/// The tests that skip themselves in other runs where their judge is missing.
+/// The tests that skip themselves in other runs if their program is missing.
 const TESTS: [&str; 4] = [
     "gdb_runs_the_batch_script_and_the_process_goes_on",
     "lldb_runs_its_batch_script_and_the_process_goes_on",
@@ -22,7 +23,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     })]
 }
 
-/// These tests alone, for nextest: with their modules in front.
+/// The nextest filter for only these tests, with module paths.
 fn filter() -> String {
     format!("test(/(^|::)({})$/)", TESTS.join("|"))
 }
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
     use crate::tools;
 
-    /// The last function that begins before each place where a test says that it lacks a judge.
+    /// The enclosing function of each place where a test reports a missing judge.
     fn judged(text: &str) -> Vec<String> {
         let places = text.match_indices("skip(Lack::Judge");
         let name = |(place, _): (usize, &str)| {

@@ -1,4 +1,5 @@
-//! `cargo xtask test kernels`: this project's kernels as candle's tests and their own do, on all targets; and which have run.
+//! `cargo xtask test kernels`: runs candle's tests and their own tests on this project's kernels, on all
+//! targets, and records which kernels have run.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use super::steps::{Outcome, Step};
 use super::{candle, results};
 use crate::test_devices::{VIRTUAL_DEVICES, target_of};
 
-/// Where tests leave what they found of the kernels: a folder, once there is one.
+/// The folder for the tests' results about kernels, once it exists.
 #[derive(Debug, Clone, Default)]
 struct Results(Rc<OnceCell<PathBuf>>);
 
@@ -21,7 +22,8 @@ impl Results {
     }
 }
 
-/// Runs candle's tests on the kernels of the same names, and the device tests of all kernels; writes which have run.
+/// Runs candle's tests on the kernels of the same names, and the device tests of all kernels; writes the page
+/// of executed kernels.
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let found = Results::default();
     let folder = {

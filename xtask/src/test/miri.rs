@@ -1,4 +1,4 @@
-//! `cargo xtask test miri`: the tests that need no foreign code, under Miri.
+//! `cargo xtask test miri`: the tests without foreign code, under Miri.
 
 use std::process::Command;
 
@@ -8,23 +8,23 @@ use setup::run;
 use super::shared::execute;
 use super::steps::{Outcome, Step};
 
-/// The toolchain that Miri comes with.
+/// The toolchain that includes Miri.
 const TOOLCHAIN: &str = "nightly";
 
-/// What installs it.
+/// The command that installs it.
 const INSTALL: &str = "rustup toolchain install nightly --component miri --component rust-src";
 
 /// Some tests of some packages.
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    /// As the step is called.
+    /// The step's name.
     name: &'static str,
     packages: &'static [&'static str],
-    /// Which of their targets.
+    /// Their Cargo targets.
     targets: &'static [&'static str],
 }
 
-/// What runs under Miri, from the bottom up.
+/// The tests under Miri, from the bottom up.
 const GROUPS: [Group; 3] = [
     Group {
         name: "Miri: tables of functions",
@@ -42,14 +42,14 @@ const GROUPS: [Group; 3] = [
     Group { name: "Miri: hip", packages: &["ferrocm-hip"], targets: &["--lib"] },
 ];
 
-/// Looks for Miri, and runs the tests that need no foreign code.
+/// Checks for Miri, and runs the tests without foreign code.
 pub(super) fn steps<'a>() -> Vec<Step<'a>> {
     let installed = Step::new("Miri", || check().map(|()| Outcome::Passed));
     let groups = GROUPS.map(|group| Step::new(group.name, move || execute(command(group))));
     std::iter::once(installed).chain(groups).collect()
 }
 
-/// An error that says what to do, unless Miri is installed.
+/// Fails with advice unless Miri is installed.
 fn check() -> Result<()> {
     if run::find_program("rustup").is_none() {
         bail!("Miri comes with rustup's nightly toolchain, and there is no rustup here (https://rustup.rs)");
@@ -71,12 +71,13 @@ fn command(group: Group) -> Command {
         command.args(["--package", package]);
     });
     command.args(group.targets);
-    // Tables and devices live as long as the process. Tests make files and wait for real time. Device addresses are numbers.
+    // Tables and devices live as long as the process. Tests create files and use real time. Device addresses
+    // are integers.
     command.env("MIRIFLAGS", "-Zmiri-ignore-leaks -Zmiri-disable-isolation -Zmiri-permissive-provenance");
     command
 }
 
-/// Runs a program of the toolchain, whichever the environment says otherwise.
+/// Runs a program of the toolchain, regardless of the environment.
 fn rustup() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", TOOLCHAIN]);

@@ -1,14 +1,14 @@
-//! `cargo xtask test mpi`: ranks that Open MPI's `mpirun` starts.
+//! `cargo xtask test mpi`: tests of ranks started by Open MPI's `mpirun`.
 
 use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::rocm::{openmpi, sysroot};
 
-/// The tests, and what names `mpirun` to them.
+/// The tests, and the variable that names `mpirun` for them.
 const TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
 const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
 
-/// Fetches Open MPI, and runs the tests of ranks that it starts.
+/// Fetches Open MPI, and runs the tests of ranks started by it.
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let fetch = || {
         println!("{}", openmpi::mpirun(&sysroot::folder())?.display());
@@ -16,7 +16,8 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     };
     let test = || {
         let mut command = shared.nextest()?;
-        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+        // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled
+        // again.
         command.args(["run", "--workspace", "--test", "processes", "--filterset", TESTS]);
         command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
         command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");

@@ -1,4 +1,4 @@
-//! `cargo xtask test opencl`: AMD's OpenCL over virtual GPUs, judged by pyopencl's own tests.
+//! `cargo xtask test opencl`: AMD's OpenCL over virtual GPUs, tested with pyopencl's own tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::rocm::{self, additions, sysroot};
 use crate::test_devices::{WAVE_SIZE_DEVICES, target_of};
 use crate::{dropin, tools};
 
-/// The release whose OpenCL this is.
+/// The release of OpenCL.
 const RELEASE: &str = "7.2";
 /// The addition to its sysroot with OpenCL, Python, pyopencl and pytest.
 const ADDITION: &str = "opencl";
@@ -42,7 +42,7 @@ const EXPECTED: [(&str, &str); 8] = [
 ];
 const IMAGES: &str = "makes an image, because OpenCL of ROCm 7.2 says that there are images";
 
-/// Fetches all of it, asks the devices what they are, and runs the tests on each.
+/// Fetches everything, queries the devices, and runs the tests on each.
 pub(super) fn steps<'a>() -> Vec<Step<'a>> {
     let fetch = Step::new("AMD's OpenCL and pyopencl's tests", || {
         println!("{}", tests(&tools::target_folder().join(ADDITION))?.display());
@@ -57,7 +57,7 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
     std::iter::once(fetch).chain(each).collect()
 }
 
-/// The sysroot with the addition, behind the virtual GPU's libraries.
+/// The sysroot with the addition, preceded by the virtual GPU's libraries.
 fn place() -> Result<Place> {
     let release = sysroot::releases(&[RELEASE.to_owned()])?;
     let release = release.first().context("the table of releases has it")?;
@@ -68,15 +68,15 @@ fn place() -> Result<Place> {
     Ok(rocm::place(sysroot, vec![tree], dropin::before_amds(false, Own::NONE)?))
 }
 
-/// A command of the place on a device.
+/// A command in this place, on a device.
 fn command(place: &Place, program: &str, device: &str) -> Result<Command> {
     let mut command = place.command(&place.find(program.as_ref())?)?;
     command.envs(variables(Some(device), Own::NONE));
     Ok(command)
 }
 
-/// The device is there, and kernels get no images. (`CL_DEVICE_IMAGE_SUPPORT` is true nevertheless: OpenCL of ROCm 7.2 asks its compiler for
-/// it, by the target alone.)
+/// Checks that the device exists and that kernels get no images. (`CL_DEVICE_IMAGE_SUPPORT` is still true:
+/// OpenCL of ROCm 7.2 asks its compiler, which knows only the target.)
 fn describe(device: &str) -> Result<Outcome> {
     let text = run::capture(&mut command(&place()?, "clinfo", device)?)?;
     for (name, expected) in [
@@ -93,7 +93,7 @@ fn describe(device: &str) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// What a line of clinfo's says of a name.
+/// The value in a line of clinfo for a name.
 fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = line.trim_start().strip_prefix(name)?;
     rest.starts_with("  ").then(|| rest.trim())
@@ -103,12 +103,12 @@ fn run_tests(device: &str) -> Result<Outcome> {
     let tests = tests(&tools::target_folder().join(ADDITION))?;
     let mut pytest = command(&place()?, "python3", device)?;
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--quiet", "-rfE", "--tb=line", "."]);
-    // Programs that an earlier executor or compiler has made are compiled again.
+    // Without the cache, programs from an earlier executor or compiler are compiled again.
     pytest.env("PYOPENCL_NO_CACHE", "1").current_dir(tests);
     let output = pytest.output().with_context(|| format!("cannot start {}", run::describe(&pytest)))?;
     let text = String::from_utf8_lossy(&output.stdout);
     println!("{text}");
-    // Of the last line, in which pytest sums up.
+    // The last line, pytest's summary.
     if !text.lines().any(|line| line.contains(" passed")) {
         bail!("pytest did not run: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -119,11 +119,11 @@ fn run_tests(device: &str) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// What pytest's summary says otherwise than what is expected.
+/// The differences of pytest's summary from the expectations.
 fn surprises(text: &str, expected: &[(&str, &str)]) -> Vec<String> {
     let failed = |line: &str| {
         let line = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
-        // What follows in brackets names the device.
+        // The text in brackets names the device.
         Some(line.split(['[', ' ']).next().unwrap_or(line).trim_start_matches("./").to_owned())
     };
     let failed: BTreeSet<String> = text.lines().filter_map(failed).collect();
@@ -133,7 +133,7 @@ fn surprises(text: &str, expected: &[(&str, &str)]) -> Vec<String> {
     new.chain(gone.map(|(name, why)| format!("{name} passes, and was expected to fail: {why}"))).collect()
 }
 
-/// The folder of pyopencl's tests, fetched below `folder` if they are not there.
+/// The folder of pyopencl's tests, fetched below `folder` if missing.
 fn tests(folder: &Path) -> Result<PathBuf> {
     let name = format!("pyopencl-{VERSION}");
     let place = folder.join(&name);

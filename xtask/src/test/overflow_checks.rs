@@ -1,15 +1,16 @@
-//! `cargo xtask test overflow-checks`: the device tests with overflow checks in the virtual GPU's executor, too.
+//! `cargo xtask test overflow-checks`: the device tests, with overflow checks also in the virtual GPU's
+//! executor.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;
 use crate::rocm::headers;
 use crate::tools;
 
-/// The virtual device that they run on.
+/// The virtual device for the tests.
 const DEVICE: &str = "vgpu:gfx1100";
-/// What else is checked everywhere in the tests' profile, and not in the executor.
+/// The setting that the tests' profile enables everywhere except in the executor.
 const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
-/// The executor of its own has a target folder of its own, below that of the tests.
+/// The separate executor has a separate target folder, below the tests'.
 const TARGET: &str = "overflow-checks";
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {

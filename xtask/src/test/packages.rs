@@ -1,4 +1,4 @@
-//! `cargo xtask test packages`: the program that makes packages, which is a workspace of its own.
+//! `cargo xtask test packages`: the packaging program, a separate workspace.
 
 use test_skip::Lack;
 

@@ -1,11 +1,12 @@
-//! `cargo xtask test related`: the kernels on the targets that nothing else runs on, and listings of kernels that nothing else compiles.
+//! `cargo xtask test related`: the kernels on targets that no other suite uses, and listings of kernels that
+//! no other suite compiles.
 
 use super::shared::{KERNEL_DEVICE_TESTS, Shared, execute};
 use super::steps::Step;
 use crate::test_devices::{related_devices, targets_of};
 use crate::tools::TARGETS;
 
-/// Compares listings with LLVM's; here also those of kernels that nothing else compiles.
+/// Compares listings with LLVM's, here also for kernels that no other suite compiles.
 const LISTINGS: &str = "package(ferrocm-vgpu-isa) & test(/^listing::/)";
 
 /// Compiles the kernels for these targets, and runs their tests there.

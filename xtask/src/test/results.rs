@@ -1,4 +1,5 @@
-//! `docs/generated/kernels-checked.md`: which kernels have run on which virtual GPUs, and the largest difference of each.
+//! `docs/generated/kernels-checked.md`: the kernels that have run on each virtual GPU, and the largest error
+//! of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,32 +10,32 @@ use anyhow::{Context, Result, bail};
 
 use crate::tools;
 
-/// Tells tests in which folder to leave what they found.
+/// Passes the folder for results to the tests.
 pub(super) const FOLDER_VARIABLE: &str = "FERROCM_KERNEL_RESULTS";
 /// The page, below the workspace.
 const PAGE: &str = "docs/generated/kernels-checked.md";
 /// candle's names, below the workspace: modules in brackets, then their kernels.
 const NAMES: &str = "crates/kernels/tests/candle-0.11.txt";
 
-/// What tests say of a kernel that has run, and whose results nobody has compared.
+/// The tests' word for a kernel that has run without a comparison of its results.
 const NOT_COMPARED: &str = "ran";
-/// How files end that name the kernels there are for a target: a line for each, with module, kernel and target.
+/// The extension of files that list the kernels of a target: one per line, with module, kernel and target.
 const LISTING: &str = "names";
 
-/// What tests found out of a kernel on a target.
+/// The tests' result for a kernel on a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outcome {
     Ran,
-    /// The largest difference.
+    /// The largest error.
     Compared(f64),
 }
 
-/// What tests left.
+/// The tests' results.
 #[derive(Debug, Default)]
 struct Found {
     /// By kernel and target.
     results: BTreeMap<String, BTreeMap<String, Outcome>>,
-    /// The kernels there are, by module and name: the targets that they are compiled for.
+    /// The existing kernels, by module and name, with the targets that they are compiled for.
     kernels: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
@@ -51,7 +52,8 @@ pub(super) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes the page from what the tests have left; an error if a kernel has not run, or has not been compared, on one of the targets.
+/// Writes the page from the tests' results. Fails if a kernel has not run, or has not been compared, on one
+/// of the targets.
 pub(super) fn write_page(folder: &Path, targets: &[&str]) -> Result<PathBuf> {
     let mut found = Found::default();
     for file in fs::read_dir(folder)? {
@@ -122,7 +124,8 @@ fn candle(names: &str) -> Result<BTreeSet<(String, String)>> {
     Ok(all)
 }
 
-/// The page, if all kernels of all modules have run and been compared on all targets that they are compiled for, and candle's are for all.
+/// The page, if all kernels of all modules have run and been compared on all their targets, and candle's are
+/// compiled for all targets.
 fn page(candle: &BTreeSet<(String, String)>, found: &Found, targets: &[&str]) -> Result<String> {
     let mut missing = Vec::new();
     let mut tell = |kernel: &str, what: &str, targets: Vec<&str>| {
@@ -208,7 +211,7 @@ mod tests {
     const NAMES: &str = "# Names\n\n[m]\na_f32\nb_f32\n";
     const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
-    /// Two kernels of candle's and one that is for one target only.
+    /// Two kernels of candle's and one for a single target.
     fn found() -> Found {
         let mut found = Found::default();
         found.read_kernels("m\ta_f32\tgfx1100\nm\tb_f32\tgfx1100\nm\tc_f32\tgfx1100\n").unwrap();

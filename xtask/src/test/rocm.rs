@@ -11,25 +11,25 @@ use crate::dropin;
 use crate::rocm::{Release, headers, lavapipe, sysroot};
 use crate::test_devices::{VIRTUAL_DEVICES, WAVE_SIZE_DEVICES};
 
-/// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
+/// Integration tests in files with this name need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
-/// The releases whose HIP loads the code objects that the device tests compile: of version 6.
+/// The releases whose HIP loads the code objects of the device tests, which have version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
 const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
 const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
-/// The device tests of `rocblas`, the releases whose rocBLAS they run on, too, with the virtual devices that Debian's has kernels for, and
-/// what tells them to.
+/// The device tests of `rocblas`, the releases whose rocBLAS they also run on, with the virtual devices that
+/// Debian's has kernels for, and the variables for this.
 const ROCBLAS_TESTS: &str = "package(ferrocm-rocblas) and binary(/^device/)";
 const ROCBLAS_RELEASES: [(&str, &[&str]); 2] =
     [("6.4", &["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx1030"]), ("7.2", &VIRTUAL_DEVICES)];
 const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
     ("FERROCM_ROCBLAS", "amd"),
-    // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
+    // Kernels of rocBLAS read LDS beyond their allocation, and get 0, as on hardware.
     (CHECK_VARIABLE, ""),
 ];
 
-/// The release whose HIP the tests of memory that Vulkan and HIP share run on, on the first of these devices.
+/// The release of HIP for the tests of memory shared with Vulkan, on the first of these devices.
 const VULKAN_RELEASE: &str = "7.2";
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,8 @@ pub(super) fn steps<'a>(options: &Options, shared: &'a Shared) -> Result<Vec<Ste
     Ok(releases.into_iter().flat_map(|release| of(release, shared)).collect())
 }
 
-/// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the virtual GPU.
+/// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the
+/// virtual GPU.
 fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
     let folder = sysroot::folder();
     let fetch = {
@@ -55,7 +56,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
             let sysroot = sysroot::make(release, &folder)?;
             println!("The libraries of ROCm {} are in {}", release.name, sysroot.folder().display());
             for line in &sysroot.differences {
-                println!("note: not the package that these tests were made with: {line}");
+                println!("note: not the package that these tests were written for: {line}");
             }
             Ok(Outcome::Passed)
         }
@@ -79,11 +80,12 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
             let mut command = shared.nextest()?;
-            // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
+            // For the whole workspace, as in the other steps: for one package, the virtual GPU would be
+            // compiled again.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(variables::HSA_DEVICE.name, device);
             command.envs(variables.iter().copied());
-            // AMD's run-time compilers lack some of HIP's types, which the headers of their release have.
+            // AMD's run-time compilers lack some of HIP's types, which are in the headers of their release.
             command.env(headers::FOLDER_VARIABLE, shared.headers_folder()?);
             sysroot::apply(&sysroot::make(release, &folder)?, &mut command, Some(&hsa))?;
             execute(command)

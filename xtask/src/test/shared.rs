@@ -1,4 +1,4 @@
-//! What steps share: what one of them fetches and others use, and how tests are run.
+//! Shared by steps: things that one step fetches and others use, and how to run tests.
 
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
@@ -17,34 +17,36 @@ use crate::rocm::test_tools;
 use crate::test_devices::for_test_devices;
 use crate::tools::{self, NEXTEST};
 
-/// Integration tests in files named so need a device; nextest runs them once per device.
+/// Integration tests in files with this name need a device; nextest runs them once per device.
 pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
 /// The device tests of the kernels.
 pub(super) const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
-/// What people who install the program may leave out, with whose absence the step without the virtual GPU tests it.
+/// The optional feature of the installed program; the step without the virtual GPU tests the program without
+/// it.
 pub(super) const MEASURE: &str = "ferrocm/measure";
-/// Turns on checks of the virtual GPU, and all of them.
+/// The variable for checks of the virtual GPU, and its value for all checks.
 pub(super) const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
 pub(super) const ALL_CHECKS: &str = "all";
 
-/// What another thread fetches.
+/// A value that another thread fetches.
 type Fetched<T, E> = Cell<Option<JoinHandle<Result<T, E>>>>;
 
-/// What one step finds and others use.
+/// State that steps share.
 pub(super) struct Shared {
     cache: PathBuf,
-    /// What tests say that they skip.
+    /// The tests' reports of skipping.
     pub(super) skips: Skips,
-    /// Fetches the headers while the kernels are compiled. Whole folders are published, so that it may be left at any time.
+    /// Fetches the headers while the kernels are compiled. Folders are published atomically, so it may be
+    /// abandoned at any time.
     fetched_headers: Fetched<Headers, headers::Error>,
     headers: OnceCell<Result<Headers, Missing>>,
-    /// The same for the programs that tests are judged by.
+    /// The same for the programs that check tests' results.
     fetched_tools: Fetched<PathBuf, test_tools::Error>,
     tools: OnceCell<Result<PathBuf, Missing>>,
 }
 
 impl Shared {
-    /// Nothing yet.
+    /// The initial state.
     pub(super) fn new(skips: Skips) -> Result<Self> {
         Ok(Self {
             cache: toolchain::cache_folder()?,
@@ -56,7 +58,7 @@ impl Shared {
         })
     }
 
-    /// Has other threads fetch headers and tools.
+    /// Starts threads that fetch headers and tools.
     pub(super) fn fetch_ahead(&self) {
         self.fetched_headers.set(Some(thread::spawn(headers::headers)));
         self.fetched_tools.set(Some(thread::spawn(test_tools::folder)));
@@ -73,16 +75,16 @@ impl Shared {
         found.map_err(|missing| anyhow!(missing.reason.clone()))
     }
 
-    /// The folder of the programs that tests are judged by.
+    /// The folder of the programs that check tests' results.
     pub(super) fn tools(&self) -> Result<Result<&PathBuf, &Missing>> {
         fetched(&self.tools, &self.fetched_tools, test_tools::folder, test_tools::Error::reach)
     }
 
-    /// nextest, whose tests write what they skip.
+    /// nextest, with the tests recording what they skip.
     pub(super) fn nextest(&self) -> Result<Command> {
         let program = NEXTEST
             .find_or_install(&self.cache)
-            .context("cargo-nextest is needed and could not be installed")?;
+            .context("cargo-nextest is needed but could not be installed")?;
         let mut command = Command::new(program);
         command.arg("nextest");
         self.skips.collect(&mut command);
@@ -98,7 +100,7 @@ impl Shared {
             None => command.env_remove(variables::DEVICE.name),
         };
         let headers = match device {
-            // Not for these: they only take what is there.
+            // Device tests do not wait for them; they only use headers that are already fetched.
             Some(_) => self.headers.get().and_then(|found| found.as_ref().ok()),
             None => self.headers()?.ok(),
         };
@@ -106,7 +108,7 @@ impl Shared {
             Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
             None => command.env_remove(headers::FOLDER_VARIABLE),
         };
-        // Device tests need none of them.
+        // Device tests do not need the tools.
         if device.is_none()
             && let Ok(tools) = self.tools()?
         {
@@ -119,7 +121,7 @@ impl Shared {
     }
 }
 
-/// What another thread fetches, or this one if none was told to; or why the machine does not have it.
+/// The value that another thread fetches, or this one if none was started; or why the machine lacks it.
 fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
     kept: &'a OnceCell<Result<T, Missing>>,
     fetching: &Fetched<T, E>,
@@ -143,7 +145,8 @@ fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
     Ok(kept.get().context("it has been fetched")?.as_ref())
 }
 
-/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else.
+/// Runs a command in the workspace, without the terminal's input and without a device chosen for something
+/// else.
 pub(super) fn execute(mut command: Command) -> Result<Outcome> {
     for_test_devices(&mut command);
     command.current_dir(tools::workspace()).stdin(Stdio::null());

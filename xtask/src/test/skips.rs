@@ -1,4 +1,4 @@
-//! What skipped itself: tests write why into a list, which is summed up at the end of a run.
+//! Skipped tests: tests write their reasons to a list, which is summarised at the end of a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,12 +32,12 @@ impl Skips {
         Ok(Self { list })
     }
 
-    /// Has the tests of a command write into the list.
+    /// Makes the tests of a command write to the list.
     pub(super) fn collect(&self, command: &mut Command) {
         command.env(LIST_VARIABLE, &self.list);
     }
 
-    /// What the tests wrote, as a table by reason; `None` if that is nothing.
+    /// The list as a table by reason; `None` if it is empty.
     pub(super) fn summary(&self) -> Result<Option<String>> {
         let text =
             fs::read_to_string(&self.list).with_context(|| format!("cannot read {}", self.list.display()))?;
@@ -45,7 +45,7 @@ impl Skips {
     }
 }
 
-/// Has tests fail that would skip themselves for want of these.
+/// Makes tests fail that would skip themselves because they lack these.
 pub(super) fn require(command: &mut Command, lacks: &[Lack]) {
     let names: Vec<_> = lacks.iter().map(|lack| lack.name()).collect();
     command.env(REQUIRED_VARIABLE, names.join(","));
@@ -53,7 +53,7 @@ pub(super) fn require(command: &mut Command, lacks: &[Lack]) {
 
 fn summary(list: &str) -> Option<String> {
     let mut counts = BTreeMap::<(Lack, String), usize>::new();
-    // A test that was killed while it wrote leaves a line that is none.
+    // A test that was killed while writing leaves a malformed line.
     for skipped in list.lines().filter_map(Skipped::parse) {
         *counts.entry((skipped.lack, skipped.reason)).or_default() += 1;
     }
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(summary(""), None);
     }
 
-    /// What is only printed is not counted.
+    /// Merely printed messages are not counted.
     #[test]
     fn no_test_skips_itself_in_another_way() {
         let mut files = Vec::new();
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(others, [""; 0], "call `test_skip::skip`");
     }
 
-    /// Programs that say what they pass over, and what this is about.
+    /// Files that may print such messages, and what they are about.
     const MAY_PRINT: [&str; 4] = [
         "crates/hip/examples/devices.rs",
         "crates/test-skip/src/lib.rs",

@@ -1,4 +1,4 @@
-//! The steps of a run: one after the other, up to the first failure, and a table of what became of them.
+//! The steps of a run: executed in order up to the first failure, with a table of their outcomes.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use setup::table::{Align, Table};
 use super::skips::Skips;
 use crate::tools;
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Passed,
     Failed(String),
-    /// Nobody asked for it, or it cannot be here.
+    /// It was not requested, or it is impossible here.
     Skipped(String),
-    /// The machine lacks something that it can have, which continuous integration does not let pass.
+    /// The machine lacks something that it could have; continuous integration treats this as a failure.
     Lacking(String),
     NotReached,
 }
@@ -32,14 +32,14 @@ impl Outcome {
     }
 }
 
-/// What the machine does not have.
+/// Something that the machine lacks.
 #[derive(Debug, Clone)]
 pub(super) struct Missing {
     pub(super) reach: Reach,
     pub(super) reason: String,
 }
 
-/// One step of the test run: its heading, and what it does.
+/// One step of the test run: its heading and its action.
 pub(super) struct Step<'a> {
     pub(super) name: String,
     action: Box<dyn FnOnce() -> Result<Outcome> + 'a>,
@@ -50,7 +50,7 @@ impl<'a> Step<'a> {
         Self { name: name.into(), action: Box::new(action) }
     }
 
-    /// One that only says why it does nothing.
+    /// A step that only reports why it does nothing.
     pub(super) fn skipped(name: impl Into<String>, reason: String) -> Self {
         Self::new(name, || Ok(Outcome::Skipped(reason)))
     }
@@ -59,7 +59,7 @@ impl<'a> Step<'a> {
 /// Which of the steps run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct Only {
-    /// Of the steps, run only those with this in their names
+    /// Run only steps whose names contain this text
     #[arg(long = "only", value_name = "TEXT")]
     text: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Only {
     }
 }
 
-/// Runs the chosen steps up to the first failure and sums up.
+/// Runs the chosen steps up to the first failure and prints a summary.
 pub(super) fn run(steps: Vec<Step<'_>>, only: &Only, skips: &Skips) -> Result<()> {
     let started = Instant::now();
     let results = results(only.of(steps)?, is_continuous_integration());
@@ -95,7 +95,8 @@ pub(super) fn run(steps: Vec<Step<'_>>, only: &Only, skips: &Skips) -> Result<()
     }
 }
 
-/// Whether what is missing fails the run: a person sees what is skipped, and nobody looks at a log that is green.
+/// Whether missing things fail the run. A user sees what is skipped, but nobody reads the log of a green
+/// build.
 fn is_continuous_integration() -> bool {
     tools::variable("CI").is_some_and(|value| value != "false" && value != "0")
 }
@@ -130,7 +131,7 @@ fn results(steps: Vec<Step<'_>>, strict: bool) -> Vec<(String, Outcome, Duration
     results
 }
 
-/// What an error says, and its causes where it does not say them itself.
+/// An error's text, with its causes if not already included.
 fn with_causes(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| match cause.to_string() {
         cause if text.is_empty() => cause,

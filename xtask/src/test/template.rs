@@ -1,7 +1,8 @@
-//! The crate of `docs/use/own-crate.md`, built and run where a stranger has it: outside of this workspace.
+//! The crate of `docs/use/own-crate.md`, built and run as by an outside user: outside this workspace.
 //!
-//! The executor takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
-//! have built ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` leaves nothing out.
+//! The executor takes minutes to compile in any profile. So the steps of every test run make debug builds
+//! that share the tests' build ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` tests
+//! everything.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,26 +16,27 @@ use super::steps::{Outcome, Step};
 use crate::test_devices::for_test_devices;
 use crate::tools;
 
-/// Its name, that of its folder below `examples`.
+/// Its name, also of its folder below `examples`.
 const NAME: &str = "own-crate";
-/// Its files without host launchers, in the page's order. The page shows the first two in that form before it shows what launchers add.
+/// Its files without host launchers, in the page's order. The page shows the first two in this form before
+/// the additions for launchers.
 const SIMPLE: [&str; 4] = ["Cargo.toml", "build.rs", "kernels/vectors.cu", "src/main.rs"];
 /// Further files.
 const LAUNCHERS: [&str; 2] = ["launchers/saxpy.cu", "src/bin/launchers.rs"];
 /// The page, below the workspace.
 const PAGE: &str = "docs/use/own-crate.md";
-/// Where it finds the crates of this workspace.
+/// The path prefix of this workspace's crates in its manifest.
 const CRATES: &str = "path = \"../../crates/";
-/// Its programs, and what they print last.
+/// Its programs, and their last line of output.
 const PROGRAMS: [(&str, &str); 2] = [(NAME, ": 25000"), ("launchers", ": 2500")];
-/// The virtual devices that it runs on: one for each size of waves.
+/// The virtual devices that it runs on, one for each wave size.
 const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
-/// What a program without the virtual GPU says when it is asked for one.
+/// The message of a program without the virtual GPU that is asked for one.
 const WITHOUT: &str = "built without the virtual GPU";
-/// What a virtual GPU says that was compiled without optimisation.
+/// The message of a virtual GPU compiled without optimisation.
 const SLOW: &str = "compiled with opt-level";
 
-/// A profile of Cargo's.
+/// A Cargo profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Profile {
     Debug,
@@ -55,11 +57,12 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
     vec![Step::new("own crate in every way", || whole().map(|()| Outcome::Passed))]
 }
 
-/// The debug build with the virtual GPU, with the executor that the tests have been built with, and its run.
+/// Builds it in debug mode with the virtual GPU, using the tests' executor, and runs it.
 pub(super) fn beside_the_tests() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     let mut build = cargo(copy.folder.path(), &copy.target);
-    // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
+    // For the whole workspace, with a test, as in the other steps: otherwise dependencies would have other
+    // features.
     build.args(["build", "--workspace", "--test", "device"]);
     for_test_devices(&mut build);
     for (program, _) in PROGRAMS {
@@ -69,8 +72,8 @@ pub(super) fn beside_the_tests() -> Result<()> {
     run_with_virtual(&copy.target, Profile::Debug)
 }
 
-/// The debug build without the virtual GPU, with its own features, and its run, which says that there is none; then also without
-/// launchers.
+/// Builds it in debug mode without the virtual GPU, with its own features, and runs it, which reports that
+/// there is none; then the same without launchers.
 pub(super) fn without_virtual() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     succeed(&mut copy.build(Profile::Debug, false))?;
@@ -80,7 +83,7 @@ pub(super) fn without_virtual() -> Result<()> {
     copy.run_without_virtual(Profile::Debug, &PROGRAMS[..1])
 }
 
-/// Debug and release, with and without default features, as people build it: the executor twice.
+/// Debug and release, with and without default features, as built by users. This compiles the executor twice.
 fn whole() -> Result<()> {
     let copy = Copy::alone()?;
     for profile in [Profile::Debug, Profile::Release] {
@@ -98,13 +101,13 @@ struct Copy {
     folder: TempDir,
     /// The crate's own folder.
     root: PathBuf,
-    /// What leads the crate to this workspace's crates.
+    /// The path of this workspace's crates for the crate.
     crates: String,
     target: PathBuf,
 }
 
 impl Copy {
-    /// A workspace of its own.
+    /// A separate workspace.
     fn alone() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the crate")?;
         let crates = tools::workspace().join("crates");
@@ -112,16 +115,16 @@ impl Copy {
         let crates = format!("path = \"{crates}/");
         let root = folder.path().to_owned();
         copy(&root, &crates)?;
-        // The versions that are at hand; what the crate does not need is dropped.
+        // Use the available versions; Cargo drops unneeded ones.
         fs::copy(tools::workspace().join("Cargo.lock"), root.join("Cargo.lock"))
             .context("copy Cargo.lock")?;
         Ok(Self { folder, root, crates, target: tools::target_folder().join(NAME) })
     }
 
-    /// A member of a workspace that is otherwise this one, by links.
+    /// A member of a copy of this workspace, made of links.
     ///
-    /// Cargo tells builds apart by the path of a crate below its workspace, by profile and by features: what the tests have built is
-    /// taken as it is where the features are the same.
+    /// Cargo distinguishes builds by a crate's path below its workspace, by profile and by features. So the
+    /// tests' build is reused where the features are the same.
     fn beside_the_tests() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the workspace")?;
         let (workspace, from) = (folder.path(), tools::workspace());
@@ -137,7 +140,7 @@ impl Copy {
         Ok(Self { folder, root, crates, target: tools::target_folder() })
     }
 
-    /// Makes it the crate that the page begins with.
+    /// Turns it into the crate at the beginning of the page.
     fn leave_out_launchers(&self) -> Result<()> {
         let page = read(&tools::workspace().join(PAGE))?;
         for file in LAUNCHERS {
@@ -177,7 +180,7 @@ impl Copy {
     }
 }
 
-/// Runs the programs on virtual GPUs, where they compute the right sums, and do not say that they are slow.
+/// Runs the programs on virtual GPUs. They must compute the right sums and not warn that they are slow.
 fn run_with_virtual(target: &Path, profile: Profile) -> Result<()> {
     for (name, result) in PROGRAMS {
         for device in DEVICES {
@@ -202,7 +205,7 @@ fn start(target: &Path, profile: Profile, name: &str, device: &str) -> Result<Ou
     command.output().with_context(|| format!("start {}", program.display()))
 }
 
-/// Copies the crate, and leads it to this workspace's crates.
+/// Copies the crate, and points it to this workspace's crates.
 fn copy(to: &Path, crates: &str) -> Result<()> {
     let from = tools::workspace().join("examples").join(NAME);
     for file in SIMPLE.iter().chain(&LAUNCHERS) {
@@ -221,7 +224,7 @@ fn write_file(folder: &Path, file: &str, text: &str, crates: &str) -> Result<()>
     write(&path, text)
 }
 
-/// The blocks of a page before which a paragraph begins with the name of this file.
+/// The code blocks of a page that follow a paragraph starting with the name of this file.
 fn shown<'a>(page: &'a str, file: &'a str) -> impl Iterator<Item = String> + 'a {
     let parts: Vec<&str> = page.split("\n```").collect();
     let mut blocks = Vec::new();
@@ -252,7 +255,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
-/// Cargo in a folder. Everything that it needs has been downloaded by the steps before.
+/// Cargo in a folder. Earlier steps have downloaded everything that it needs.
 fn cargo(folder: &Path, target: &Path) -> Command {
     let mut command = tools::cargo();
     command.current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
@@ -273,7 +276,7 @@ mod tests {
         read(&tools::workspace().join(name)).unwrap()
     }
 
-    /// The blocks with which the page shows a file of the crate, and the file.
+    /// The page's code blocks of a file of the crate, and the file.
     fn of(page: &str, name: &str) -> (Vec<String>, String) {
         (shown(page, name).collect(), file(&format!("examples/{NAME}/{name}")))
     }
@@ -290,7 +293,7 @@ mod tests {
         let order: Vec<usize> = SIMPLE.iter().chain(&LAUNCHERS).map(|name| begin(name)).collect();
         assert!(order.is_sorted(), "{order:?}");
 
-        // First without launchers, then what they add, or all of it.
+        // First without launchers, then their additions, or the whole file.
         let (blocks, text) = of(&page, "build.rs");
         let [simple, whole] = &blocks[..] else { panic!("{blocks:?}") };
         assert_eq!(*whole, text);
@@ -307,7 +310,7 @@ mod tests {
         assert_eq!(*simple, without);
         assert!(added.iter().all(|line| text.lines().any(|other| other == *line)), "{added:?}");
 
-        // The results, which the steps compare with what the programs print.
+        // The results, which the steps compare with the programs' output.
         for (_, result) in PROGRAMS {
             assert!(page.contains(&format!("{result}\n```")), "{result}");
         }

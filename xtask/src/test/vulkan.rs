@@ -1,14 +1,14 @@
-//! `cargo xtask test vulkan`: memory that Vulkan and HIP share, on Mesa's Vulkan on the CPU.
+//! `cargo xtask test vulkan`: tests of memory shared by Vulkan and HIP, with Mesa's Vulkan on the CPU.
 
 use super::shared::{MEASURE, Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::rocm::{lavapipe, sysroot};
 use crate::test_devices::WAVE_SIZE_DEVICES;
 
-/// The test program, which is the only one of that name.
+/// The test program, the only one with that name.
 pub(super) const PROGRAM: &str = "vulkan";
 
-/// Fetches lavapipe, and runs the tests of memory that it shares with virtual GPUs, with waves of 32 and of 64 lanes.
+/// Fetches lavapipe, and runs the tests of memory shared with virtual GPUs, with waves of 32 and of 64 lanes.
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     for version in &lavapipe::VERSIONS {
@@ -18,7 +18,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
         }));
         steps.extend(WAVE_SIZE_DEVICES.map(|device| {
             Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
-                // Of the whole workspace, as in the other steps.
+                // For the whole workspace, as in the other steps.
                 let mut command = shared.nextest()?;
                 command.args(["run", "--workspace", "--features", MEASURE, "--test", PROGRAM]);
                 command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);

@@ -22,7 +22,7 @@ struct Block {
 }
 
 /// # Safety
-/// Both sides are valid for so many elements at such steps.
+/// Both sides must be valid for this many elements with these steps.
 unsafe fn copy<const SLOT: usize>(block: &Block, stream: Option<hipStream_t>) -> Result {
     let &Block { rows, columns, element, from, from_step, to, to_step, kind } = block;
     if rows == 0 || columns == 0 {
@@ -65,7 +65,7 @@ macro_rules! copies {
             n: $int, elem_size: $int, from: *const c_void, incx: $int, to: *mut c_void, incy: $int,
         ) -> rocblas_status {
             let block = vector(n.into(), elem_size.into(), (from, incx.into()), (to, incy.into()), hipMemcpyKind::$kind);
-            // SAFETY: the caller's vectors have so many elements.
+            // SAFETY: the caller's vectors have this many elements.
             entry(|| unsafe { copy::<SLOT>(&block, None) })
         }
 
@@ -73,7 +73,7 @@ macro_rules! copies {
             n: $int, elem_size: $int, from: *const c_void, incx: $int, to: *mut c_void, incy: $int, stream: hipStream_t,
         ) -> rocblas_status {
             let block = vector(n.into(), elem_size.into(), (from, incx.into()), (to, incy.into()), hipMemcpyKind::$kind);
-            // SAFETY: the caller's vectors have so many elements.
+            // SAFETY: the caller's vectors have this many elements.
             entry(|| unsafe { copy::<SLOT>(&block, Some(stream)) })
         }
 
@@ -84,7 +84,7 @@ macro_rules! copies {
                 rows: rows.into(), columns: cols.into(), element: elem_size.into(), from, from_step: lda.into(), to,
                 to_step: ldb.into(), kind: hipMemcpyKind::$kind,
             };
-            // SAFETY: the caller's matrices have so many elements.
+            // SAFETY: the caller's matrices have this many elements.
             entry(|| unsafe { copy::<SLOT>(&block, None) })
         }
 
@@ -96,7 +96,7 @@ macro_rules! copies {
                 rows: rows.into(), columns: cols.into(), element: elem_size.into(), from, from_step: lda.into(), to,
                 to_step: ldb.into(), kind: hipMemcpyKind::$kind,
             };
-            // SAFETY: the caller's matrices have so many elements.
+            // SAFETY: the caller's matrices have this many elements.
             entry(|| unsafe { copy::<SLOT>(&block, Some(stream)) })
         }
     )+};

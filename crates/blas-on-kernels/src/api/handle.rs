@@ -1,4 +1,4 @@
-//! Handles and what is set of them.
+//! Handles and their settings.
 
 use std::ffi::{c_int, c_void};
 
@@ -13,7 +13,7 @@ use crate::call::{INVALID_POINTER, INVALID_VALUE, Result, entry};
 use crate::gpu::{Gpu, check};
 use crate::handle::{self, INVALID_HANDLE, State, create, destroy};
 
-/// Runs `work` on a handle's state. Unlike operations, this needs no device to be current.
+/// Runs `work` on a handle's state. Unlike operations, this does not need a current device.
 fn with(handle: rocblas_handle, work: impl FnOnce(&Gpu, &mut State) -> Result) -> rocblas_status {
     entry(|| {
         let handle = handle::find(handle)?;
@@ -23,7 +23,7 @@ fn with(handle: rocblas_handle, work: impl FnOnce(&Gpu, &mut State) -> Result) -
 }
 
 /// # Safety
-/// `out` is null or valid for writing.
+/// `out` must be null or valid for writing.
 unsafe fn put<T>(out: *mut T, value: T) -> Result {
     if out.is_null() {
         return Err(INVALID_POINTER);
@@ -49,7 +49,7 @@ pub(super) unsafe extern "C" fn rocblas_destroy_handle(handle: rocblas_handle) -
     entry(|| destroy(handle))
 }
 
-/// Modules are loaded with their first use, so there is nothing to do ahead but to look at the device.
+/// Modules are loaded on first use, so this only checks the device.
 pub(super) unsafe extern "C" fn rocblas_initialize<const SLOT: usize>() {
     let _ = entry(|| {
         let hip = hip::<SLOT>()?;
@@ -182,9 +182,9 @@ pub(super) unsafe extern "C" fn rocblas_pointer_to_mode<const SLOT: usize>(
     let mut on_device = false;
     let _ = entry(|| {
         let mut attributes = std::mem::MaybeUninit::<hipPointerAttribute_t>::zeroed();
-        // SAFETY: there is room for the attributes; HIP only looks the address up.
+        // SAFETY: there is room for the attributes; HIP only looks up the address.
         check(unsafe { (hip::<SLOT>()?.hipPointerGetAttributes)(attributes.as_mut_ptr(), pointer) })?;
-        // SAFETY: all of it is plain numbers and addresses, of which zeros are some.
+        // SAFETY: all fields are plain numbers and addresses, for which zeros are valid.
         let attributes = unsafe { attributes.assume_init() };
         on_device = attributes.type_ == hipMemoryType::hipMemoryTypeDevice;
         Ok(())

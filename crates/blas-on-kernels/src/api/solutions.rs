@@ -1,4 +1,4 @@
-//! The solutions of a product of matrices, and products with steps in both directions.
+//! The solutions of a matrix product, and products with steps in both directions.
 
 use std::ffi::c_void;
 
@@ -54,7 +54,8 @@ macro_rules! by_problem {
                         return Err(rocblas_status::rocblas_status_not_implemented);
                     }
                     is_known(Type::from(a_type), Type::from(c_type), Type::from(compute_type))?;
-                    // SAFETY: the caller passes a place for the size, and a list of as many numbers as it says.
+                    // SAFETY: the caller passes a place for the size, and a list of as many numbers as it
+                    // says.
                     unsafe { solutions(list, size) }
                 })
             })
@@ -81,7 +82,8 @@ macro_rules! by_type {
             entry(|| {
                 with(handle, |_| {
                     is_known(Type::from(input_type), Type::from(output_type), Type::from(compute_type))?;
-                    // SAFETY: the caller passes a place for the size, and a list of as many numbers as it says.
+                    // SAFETY: the caller passes a place for the size, and a list of as many numbers as it
+                    // says.
                     unsafe { solutions(list, size) }
                 })
             })

@@ -6,17 +6,17 @@ use rocblas_sys::rocblas_status;
 
 use crate::call::{INVALID_POINTER, INVALID_SIZE, Result, entry};
 
-/// The version of rocBLAS whose headers the table is of, and this crate's.
+/// The version of the rocBLAS whose headers define the table, and this crate's.
 const VERSION: &CStr =
     match CStr::from_bytes_with_nul(concat!("5.2.0.ferrocm-", env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(text) => text,
         Err(_) => c"5.2.0",
     };
-/// There is no commit that a program could know.
+/// A program cannot know a commit, so there is none.
 const COMMIT: &CStr = c"ferrocm";
 
 /// # Safety
-/// `out` is null or has room for `length` bytes.
+/// `out` must be null or have room for `length` bytes.
 unsafe fn copy(out: *mut c_char, length: usize, text: &CStr) -> Result {
     if out.is_null() {
         return Err(INVALID_POINTER);
@@ -31,7 +31,7 @@ unsafe fn copy(out: *mut c_char, length: usize, text: &CStr) -> Result {
 }
 
 /// # Safety
-/// `out` is null or valid for writing.
+/// `out` must be null or valid for writing.
 unsafe fn size(out: *mut usize, text: &CStr) -> Result {
     if out.is_null() {
         return Err(INVALID_POINTER);
@@ -45,7 +45,7 @@ pub(super) unsafe extern "C" fn rocblas_get_version_string(
     out: *mut c_char,
     length: usize,
 ) -> rocblas_status {
-    // SAFETY: the caller passes room for so many bytes.
+    // SAFETY: the caller passes room for this many bytes.
     entry(|| unsafe { copy(out, length, VERSION) })
 }
 
@@ -58,7 +58,7 @@ pub(super) unsafe extern "C" fn rocblas_get_commit_hash_string(
     out: *mut c_char,
     length: usize,
 ) -> rocblas_status {
-    // SAFETY: the caller passes room for so many bytes.
+    // SAFETY: the caller passes room for this many bytes.
     entry(|| unsafe { copy(out, length, COMMIT) })
 }
 
@@ -72,7 +72,7 @@ macro_rules! names {
         pub(super) unsafe extern "C" fn rocblas_status_to_string(status: rocblas_status) -> *const c_char {
             let text: &CStr = match status {
                 $(rocblas_status::$name => {
-                    // The names have no NUL, and end with one.
+                    // The names contain no NUL and end with one.
                     match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                         Ok(text) => text,
                         Err(_) => c"",

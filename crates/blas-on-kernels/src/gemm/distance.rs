@@ -6,7 +6,7 @@ use super::{product, same_place, shapes};
 use crate::args::{Args, Scalar, Type};
 use crate::call::{Call, Factor, INVALID_VALUE, NOT_IMPLEMENTED, Result};
 
-/// What is computed in, of the types that there are.
+/// The supported compute types.
 fn compute(args: &Args) -> Result<Type> {
     let wanted = args.compute.ok_or(INVALID_VALUE)?;
     let operands = [&args.a, &args.b, &args.c, &args.d];
@@ -41,10 +41,10 @@ pub(crate) fn geam_ex(call: &mut Call<'_>, args: &Args) -> Result {
     if m == 0 || n == 0 {
         return Ok(());
     }
-    // The factors are of the type that is computed in.
+    // The factors have the compute type.
     let factor = |call: &Call<'_>, scalar: Scalar| call.factor(Scalar::new(scalar.at, args.compute));
     let beta = factor(call, args.beta)?;
-    // Without a depth there is nothing for a factor: beta * C is left, of which the least is one of none.
+    // Without a depth, there is nothing to multiply by a factor: only beta * C remains.
     let alpha = if k == 0 { Factor::of(1.0) } else { factor(call, args.alpha)? };
     same_place(&c, &d)?;
     call.operands([alpha, beta], |[alpha, beta]| {

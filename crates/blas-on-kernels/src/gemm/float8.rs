@@ -1,4 +1,5 @@
-//! Products of 8-bit floats, by their own matrix instructions where there are some for rocBLAS' formats, and else as bf16.
+//! Products of 8-bit floats, with matrix instructions for rocBLAS' formats if the device has them, otherwise
+//! as bf16.
 
 use std::ffi::c_void;
 
@@ -14,10 +15,10 @@ use crate::vector::{THREADS, grid};
 
 /// 8-bit floats.
 const NARROW: [Type; 2] = [Type::F8, Type::BF8];
-/// What is rounded to them.
+/// The types that are rounded to them.
 const ROUNDED: [Type; 2] = [Type::F16, Type::F32];
 
-/// The 8-bit floats that A and B are multiplied as. That is all that rocBLAS documents, and with each type of C and D.
+/// The 8-bit floats that A and B are multiplied as: all that rocBLAS documents, with each type of C and D.
 fn factors(args: &Args) -> Result<[Type; 2]> {
     let kinds = [args.a.kind, args.b.kind, args.c.kind, args.d.kind];
     let [Some(a), Some(b), Some(c), Some(d)] = kinds else { return Err(INVALID_VALUE) };
@@ -29,12 +30,12 @@ fn factors(args: &Args) -> Result<[Type; 2]> {
         rocblas_computetype::rocblas_compute_type_bf8_bf8_f32 => [Type::BF8, Type::BF8],
         _ => return Err(INVALID_VALUE),
     };
-    // An operand is what it is multiplied as already, or rounded to it.
+    // An operand already has the type that it is multiplied as, or is rounded to it.
     let becomes =
         |kind: Type, factor: Type| NARROW.contains(&factor) && (kind == factor || ROUNDED.contains(&kind));
     let operands = becomes(a, factors[0]) && becomes(b, factors[1]);
     let result = c == d && (NARROW.contains(&c) || ROUNDED.contains(&c));
-    // Rounding is to nearest alone.
+    // Only rounding to nearest is supported.
     let at_random = args.flags & rocblas_gemm_flags_::rocblas_gemm_flags_stochastic_rounding.0 != 0;
     if operands && result && !at_random { Ok(factors) } else { Err(NOT_IMPLEMENTED) }
 }
@@ -56,7 +57,7 @@ struct Prepared {
     batches: u32,
 }
 
-/// Neighbours along the depth of a work-item: `EACH` there.
+/// Neighbours along the depth of a work-item: `EACH` in that file.
 const EACH: i64 = 4;
 
 /// A matrix as products read it: A by its rows, B by its columns.
@@ -74,13 +75,13 @@ impl Side {
         if self.is_b { [column, row] } else { [row, column] }
     }
 
-    /// The kernels read it as it is.
+    /// The kernels read it unchanged.
     fn is_ready(&self, kind: Type) -> bool {
         let [row, deep] = self.steps();
         self.matrix.operand.kind == kind as u32 && deep == 1 && (0..MOST_NEAR).contains(&row)
     }
 
-    /// The matrix at another place, of another type, its rows along the depth.
+    /// The matrix at another place, with another type, and its rows along the depth.
     fn moved(&self, at: *const c_void, pitch: i64, kind: Type) -> Matrix {
         let stored = Matrix::stored(DeviceOperand::dense(at, pitch * self.rows, kind), pitch);
         if self.is_b { stored } else { stored.transposed() }
@@ -90,7 +91,7 @@ impl Side {
         (self.rows as usize).saturating_mul(pitch(product.k) as usize)
     }
 
-    /// How much memory it needs to become ready.
+    /// The memory needed to prepare it.
     fn bytes(&self, product: &Product, kind: Type) -> usize {
         if self.is_ready(kind) {
             return 0;
@@ -98,7 +99,7 @@ impl Side {
         self.elements(product).saturating_mul(product.batches as usize).saturating_mul(kind.size())
     }
 
-    /// Has it made ready there.
+    /// Prepares it in that memory.
     fn prepare(
         &self,
         call: &mut Call<'_>,
@@ -134,7 +135,7 @@ impl Side {
     }
 }
 
-/// Elements from one row to the next of what is prepared.
+/// Elements from one row of a prepared operand to the next.
 fn pitch(depth: i64) -> i64 {
     (depth + EACH - 1) / EACH * EACH
 }
@@ -158,7 +159,8 @@ pub(crate) fn gemm_ex3(call: &mut Call<'_>, args: &Args) -> Result {
     call.product(Type::F32, &product)
 }
 
-/// The types that both sides have as they are multiplied: 8-bit floats if there are instructions for them that take the product, or bf16.
+/// The types that both sides are multiplied as: 8-bit floats if the device has instructions for this product,
+/// otherwise bf16.
 fn multiplied_as(product: &Product, sides: [&Side; 2], instructions: Option<Instructions>) -> [Type; 2] {
     let nowhere = std::ptr::null();
     let [a, b] = sides.map(|side| side.moved(nowhere, pitch(product.k), side.rounded));

@@ -31,7 +31,8 @@ impl Tile {
         }
     }
 
-    /// Rows and columns: those that `kernels/blas/matmul.cu` asks for, or what the target's instructions make of them.
+    /// Rows and columns: those that `kernels/blas/matmul.cu` requests, or what the target's instructions turn
+    /// them into.
     pub(crate) fn sides(self, way: Way, class: Class, kind: Type) -> [u32; 2] {
         match self {
             Self::Tall if class == Class::Mfma && kind != Type::F64 => [64, 32],
@@ -46,7 +47,7 @@ impl Tile {
 /// How the kernels read their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Way {
-    /// Both lie along the depth, and go into registers as they are.
+    /// Both lie along the depth, and are loaded into registers unchanged.
     Direct,
     /// So does B.
     Mixed,
@@ -65,7 +66,7 @@ impl Way {
         }
     }
 
-    /// How operands are read that lie across the depth, or do not.
+    /// How operands are read, depending on which of them lie across the depth.
     fn of(class: Class, kind: Type, [a_across, b_across]: [bool; 2]) -> Self {
         if !class.has_instructions(kind) {
             return Self::Staged;
@@ -77,7 +78,7 @@ impl Way {
         }
     }
 
-    /// The tiles that there are kernels of.
+    /// The tiles that have kernels.
     pub(crate) fn tiles(self, class: Class, kind: Type) -> &'static [Tile] {
         match self {
             Self::Staged if class.has_instructions(kind) => &[Tile::Small],
@@ -86,10 +87,10 @@ impl Way {
     }
 }
 
-/// What happens to each element of D before it is written.
+/// The operations on each element of D before it is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Epilogue {
-    /// As many elements as D has rows, or null.
+    /// The bias, with as many elements as D has rows, or null.
     pub(crate) bias: *const c_void,
     pub(crate) kind: Type,
     pub(crate) activation: Activation,
@@ -113,7 +114,7 @@ pub enum Activation {
     None,
     /// max(x, 0).
     Relu,
-    /// GELU, approximated by way of tanh.
+    /// GELU, approximated with tanh.
     Gelu,
     /// x times the logistic function of x.
     Silu,
@@ -121,10 +122,11 @@ pub enum Activation {
     Sigmoid,
 }
 
-/// The types whose matrices are multiplied so.
+/// The types whose matrices these kernels multiply.
 pub(crate) const TYPES: [Type; 5] = [Type::F64, Type::F32, Type::F16, Type::BF16, Type::I8];
 
-/// The types of A and of B where a device has instructions for them; their kernels are of one way alone.
+/// The 8-bit types of A and of B, for devices that have instructions for them; their kernels read operands in
+/// only one way.
 const FLOATS8: [Type; 2] = [Type::F8, Type::BF8];
 
 /// A kernel's name.
@@ -167,7 +169,8 @@ pub(crate) fn kernel_of_f8([a, b]: [Type; 2], tile: Tile) -> Option<&'static str
     Some(names!(F8 F8 "f8_f8", F8 BF8 "f8_bf8", BF8 F8 "bf8_f8", BF8 BF8 "bf8_bf8"))
 }
 
-/// Rows and the most columns of what a wave computes without matrix instructions: `THIN` of `kernels/blas/matmul.cuh`.
+/// Rows and maximum columns that a wave computes without matrix instructions: `THIN` of
+/// `kernels/blas/matmul.cuh`.
 const THIN: u32 = 4;
 
 /// The kernel for a few columns without matrix instructions.
@@ -200,19 +203,19 @@ struct Shape {
     activation: u32,
 }
 
-/// Sizes and distances that the kernels count in 32 bits.
+/// The limit of sizes and distances, which the kernels count in 32 bits.
 const MOST: i64 = 1 << 31;
 /// `LARGEST_NEAR_STRIDE` of `kernels/staging.cuh`.
 pub(super) const MOST_NEAR: i64 = 1 << 22;
-/// The most workgroups in a grid's second and third dimension.
+/// The maximum number of workgroups in the second and third dimension of a grid.
 const MOST_GRID: u32 = 65_535;
-/// Workgroups share the depth in multiples of this: how deep the deepest kernel's blocks are.
+/// Workgroups share the depth in multiples of this, the largest depth of any kernel's blocks.
 const PART: u32 = 128;
-/// Rows of a work-item that adds what they have: `ADDED` of `kernels/blas/matmul.cuh`.
+/// Rows of a work-item that adds their sums: `ADDED` of `kernels/blas/matmul.cuh`.
 const ADDED: u32 = 4;
-/// Waves for each compute unit, of thin tiles.
+/// Waves for each compute unit with thin tiles.
 const WAVES_EACH: u64 = 8;
-/// The most memory for what waves that share the depth have.
+/// The maximum memory for the sums of waves that share the depth.
 const MOST_PARTIAL: usize = 64 << 20;
 
 /// A product that these kernels compute.
@@ -225,7 +228,7 @@ pub(super) struct Matmul {
 }
 
 impl Matmul {
-    /// Nothing if they do not have it: they know real matrices without structure, of which D lies by columns.
+    /// `None` if they do not support it: they support real matrices without structure, with D by columns.
     pub(super) fn of(
         product: &Product,
         epilogue: &Epilogue,
@@ -287,7 +290,7 @@ impl Matmul {
             return None;
         }
         let matmul = Self { shape, kinds, way, class };
-        // Every tile's grid is within what a device takes.
+        // The grid of every tile is within the limits of a device.
         let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class, kind)[1]).min()?;
         (matmul.shape.sizes[1].div_ceil(fewest) <= MOST_GRID).then_some(matmul)
     }
@@ -302,14 +305,14 @@ impl Matmul {
         }
     }
 
-    /// Between kernels for a few columns there is no choice.
+    /// For a few columns, there is no choice of kernels.
     fn is_thin(&self) -> bool {
         !self.class.has_instructions(self.kinds[0])
             && self.shape.sizes[1] <= THIN
             && self.shape.across == [0, 0]
     }
 
-    /// The kernel, the rows and columns of its tiles, and how many waves should share the depth.
+    /// The kernel, the rows and columns of its tiles, and the preferred number of waves that share the depth.
     fn how(&self, compute_units: u32) -> Option<(&'static str, [u32; 2], u32)> {
         if self.is_thin() {
             let waves = u64::from(self.shape.sizes[0].div_ceil(THIN)) * u64::from(self.shape.batches);
@@ -350,12 +353,12 @@ impl Matmul {
         };
         let grid = [m.div_ceil(THREADS * ADDED), n, self.shape.batches];
         call.launch(&modules::BLAS_MATMUL, add, grid, THREADS, &self.shape)?;
-        // What is enqueued from now on may use the same memory.
+        // Work enqueued from now on may use the same memory.
         call.taken = taken;
         Ok(())
     }
 
-    /// How many waves share the depth, and how much memory that needs.
+    /// The number of waves that share the depth, and the memory needed for that.
     fn parts(&self, call: &Call<'_>, wanted: u32) -> Option<(u32, usize)> {
         let [m, n, k] = self.shape.sizes;
         let parts = wanted.min(k.div_ceil(PART)).min(MOST_GRID / self.shape.batches);

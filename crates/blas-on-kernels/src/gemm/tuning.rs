@@ -1,4 +1,5 @@
-//! Which kernel computes a product, by its sizes: the rows of `tuning.txt`, which `cargo xtask tune` writes.
+//! The choice of the kernel for a product, by its sizes: the rows of `tuning.txt`, which `cargo xtask tune`
+//! writes.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ use crate::gpu::Class;
 /// The table.
 const TEXT: &str = include_str!("../../tuning.txt");
 
-/// What the choice depends on.
+/// The properties that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem {
     pub(crate) class: Class,
@@ -20,7 +21,7 @@ pub(crate) struct Problem {
     pub(crate) batches: u32,
 }
 
-/// A tile, and how many waves share the depth of each.
+/// A tile, and the number of waves that share the depth of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) tile: Tile,
@@ -38,20 +39,21 @@ struct Row {
 }
 
 impl Problem {
-    /// The choice of the first row whose sizes are not less, or else one that has as many waves as the device runs at once.
+    /// The choice of the first row whose sizes are large enough, otherwise one with as many waves as the
+    /// device runs at once.
     pub(crate) fn choice(&self, compute_units: u32) -> Choice {
         if let Some(forced) = crate::tune::forced(self) {
             return forced;
         }
         static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
-        // Instructions for 8-bit floats take as much as those for integers do.
+        // Instructions for 8-bit floats take as long as those for integers.
         let kind = if matches!(self.kind, Type::F8 | Type::BF8) { Type::I8 } else { self.kind };
         let fits = |row: &&Row| {
             (row.class, row.kind, row.way) == (self.class, kind, self.way)
                 && row.most.iter().zip(self.sizes).all(|(most, size)| size <= *most)
         };
         let Some(row) = ROWS.iter().find(fits) else { return self.estimate(compute_units) };
-        // The table is of single products: a batch has more waves.
+        // The table is for single products: a batch has more waves.
         Choice { parts: (row.choice.parts / self.batches).max(1), ..row.choice }
     }
 
@@ -85,13 +87,13 @@ pub(crate) fn type_name(kind: Type) -> Option<&'static str> {
     })
 }
 
-/// Reads the rows; `*` is any size.
+/// Reads the rows; `*` stands for any size.
 ///
 /// # Errors
-/// The first line that is none.
+/// Names the first invalid line.
 fn parse(text: &str) -> Result<Vec<Row>, String> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| row(line).ok_or_else(|| format!("\"{line}\" is no row"))).collect()
+    lines.map(|line| row(line).ok_or_else(|| format!("\"{line}\" is not a row"))).collect()
 }
 
 fn row(line: &str) -> Option<Row> {
@@ -125,7 +127,7 @@ mod tests {
     use crate::gpu::Instructions;
     use crate::modules;
 
-    /// The ways that a class reads operands of a type in.
+    /// The ways in which a class reads operands of a type.
     fn ways(class: Class, kind: Type) -> &'static [Way] {
         match (class.multiplies(kind), class.has_instructions(kind)) {
             (true, true) => &Way::ALL,

@@ -1,4 +1,4 @@
-//! Bad arguments, quick returns, handles, and what is set of them.
+//! Bad arguments, quick returns, handles, and their settings.
 
 use std::ptr::{from_ref, null_mut};
 
@@ -40,7 +40,7 @@ fn bad_arguments_of_gemm_are_refused() {
     for [a, b, c] in [[null, p, p], [p, null, p], [p, p, null]] {
         assert_eq!(gemm(N, N, 2, 2, 2, one, a, 2, b, 2, one, c, 2), INVALID_POINTER);
     }
-    // Nothing to do needs no pointers.
+    // With nothing to do, pointers are not needed.
     for [m, n] in [[0, 2], [2, 0]] {
         assert_eq!(gemm(N, N, m, n, 2, null, null, 2, null, 2, null, null, 2), SUCCESS);
     }
@@ -70,7 +70,7 @@ fn bad_arguments_of_gemm_are_refused() {
     assert_eq!(ex(f32_r, f32_r, standard, 0), SUCCESS);
     assert_eq!(ex(f64_r, f32_r, standard, 0), rocblas_status::rocblas_status_not_implemented);
     assert_eq!(ex(rocblas_datatype_(9999), f32_r, standard, 0), INVALID_VALUE);
-    // D in the place of C has C's columns where C has them.
+    // D in place of C has the columns of C.
     let (p_d, one_d) = (p.cast(), one.cast());
     // SAFETY: as above.
     let status = unsafe {
@@ -95,7 +95,7 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
     let mut result = 5.0_f32;
     // SAFETY: sizes are at most 8 by 8.
     unsafe {
-        // Vectors of no elements are no error.
+        // Empty vectors are not an error.
         for n in [0, -3] {
             assert_eq!((t.rocblas_saxpy)(h, n, null, null, 1, null, 1), SUCCESS);
             assert_eq!((t.rocblas_sdot)(h, n, null, 1, null, 1, &mut result), SUCCESS);
@@ -135,7 +135,7 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
         assert_eq!((t.rocblas_cherk)(h, UPPER, T, 2, 2, &one, c, 2, &one, c, 2), INVALID_VALUE);
         assert_eq!((t.rocblas_sgeam)(h, T, N, 2, 2, &one, p, 2, &one, p.add(8), 2, p, 2), INVALID_SIZE);
         assert_eq!((t.rocblas_sdgmm)(h, LEFT, 2, 2, p, 1, p, 1, p, 2), INVALID_SIZE);
-        // There are products of bf16, of which solving begins with one, but no solving.
+        // bf16 has products, with which solving begins, but no solving.
         let (two, any) = (half::bf16::from_f32(2.0), p.cast());
         let (alpha, bf16_r) = (from_ref(&two).cast(), rocblas_datatype::rocblas_datatype_bf16_r);
         for a in [any, null_mut()] {
@@ -164,7 +164,7 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
         assert_eq!(unsafe { (t.rocblas_set_pointer_mode)(h, mode) }, SUCCESS);
     };
     set(rocblas_pointer_mode::rocblas_pointer_mode_device);
-    // SAFETY: with these factors, nothing is read or written but what is there.
+    // SAFETY: with these factors, only existing memory is read and written.
     unsafe {
         assert_eq!((t.rocblas_saxpy)(h, 2, zero, null, 1, null, 1), SUCCESS);
         assert_eq!((t.rocblas_saxpy_batched)(h, 2, zero, pointers.cast(), 1, pointers.cast(), 1, 3), SUCCESS);
@@ -179,7 +179,7 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
         assert_eq!(trmm(h, LEFT, UPPER, N, NON_UNIT, 2, 1, zero, null, 2, null, 2, y, 2), SUCCESS);
         assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 1, zero, null, 2, y, 2), SUCCESS);
         assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 1, one, null, 2, y, 2), INVALID_POINTER);
-        // Otherwise the operands have to be there, and the factor itself.
+        // Otherwise the operands and the factor itself must exist.
         assert_eq!((t.rocblas_saxpy)(h, 2, one, null, 1, y, 1), INVALID_POINTER);
         assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, null, 1), INVALID_POINTER);
         assert_eq!((t.rocblas_sger)(h, 2, 2, one, null, 1, y, 1, y, 2), INVALID_POINTER);
@@ -189,7 +189,7 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
             INVALID_POINTER
         );
         assert_eq!((t.rocblas_saxpy)(h, 2, null, null, 1, null, 1), INVALID_POINTER);
-        // y = 0 * y, from memory that is there.
+        // y = 0 * y, from existing memory.
         assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, y, 1), SUCCESS);
     }
     assert_eq!(blas.download(&memory), [0.0, 1.0, 0.0, 0.0]);
@@ -198,12 +198,12 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
     // SAFETY: these are refused.
     unsafe {
         assert_eq!((t.rocblas_sger)(h, 2, 2, &host, null, 1, p, 1, p, 2), INVALID_POINTER);
-        // A factor of one leaves x as it is, and x has to be there.
+        // A factor of one leaves x unchanged, but x must exist.
         assert_eq!((t.rocblas_sscal)(h, 2, &host, null, 1), INVALID_POINTER);
         // No memory holds such a matrix.
         let beyond = i64::from(i32::MAX) + 1;
         assert_eq!((t.rocblas_sspr_64)(h, UPPER, beyond, &host, p, 1, p), INVALID_SIZE);
-        // Nothing is copied, whatever else is said.
+        // Nothing is copied, whatever the other arguments are.
         assert_eq!((t.rocblas_set_vector)(0, 0, null_mut(), 0, null_mut(), 0), SUCCESS);
     }
 }
@@ -228,7 +228,7 @@ fn handles_are_checked() {
     let t = blas.table;
     let mut second = null_mut();
     let invented: rocblas_handle = std::ptr::without_provenance_mut(0x7777);
-    // SAFETY: the pointers are valid; what is no handle is looked up, not followed.
+    // SAFETY: the pointers are valid; an invalid handle is looked up, not dereferenced.
     unsafe {
         assert_eq!((t.rocblas_create_handle)(null_mut()), INVALID_HANDLE);
         assert_eq!((t.rocblas_create_handle)(&mut second), SUCCESS);
@@ -416,7 +416,7 @@ fn texts_are_there() {
     let t = blas.table;
     let mut size = 0;
     let mut text = [1_u8; 64];
-    // SAFETY: there is room for as many bytes as is said.
+    // SAFETY: there is room for as many bytes as the arguments say.
     unsafe {
         assert_eq!((t.rocblas_get_version_string_size)(&mut size), SUCCESS);
         assert_eq!((t.rocblas_get_version_string)(text.as_mut_ptr().cast(), size - 1), INVALID_SIZE);

@@ -1,4 +1,4 @@
-//! What the device tests share: a handle on the device under test, operands of all forms, and numbers to try.
+//! Shared by the device tests: a handle on the device under test, operands of all forms, and numbers to try.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -22,18 +22,18 @@ pub(crate) const RIGHT: rocblas_side = rocblas_side::rocblas_side_right;
 pub(crate) const UNIT: rocblas_diagonal = rocblas_diagonal::rocblas_diagonal_unit;
 pub(crate) const NON_UNIT: rocblas_diagonal = rocblas_diagonal::rocblas_diagonal_non_unit;
 
-/// What is where nothing may be written.
+/// The value where nothing may be written.
 pub(crate) const BETWEEN: Z = z(77.0);
-/// What is where nothing may be read.
+/// The value where nothing may be read.
 pub(crate) const NAN: Z = z(f64::NAN);
 
-/// A handle on the device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
+/// A handle on the device under test: `FERROCM_DEVICE`, or a virtual gfx1100.
 pub(crate) struct Blas {
     pub(crate) table: &'static Table,
     pub(crate) handle: rocblas_handle,
     pub(crate) device: Device,
     pub(crate) stream: Stream,
-    /// How many functions have been called that there are of both widths.
+    /// The number of calls so far of functions that exist in both widths.
     calls: Cell<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Form {
     }
 }
 
-/// How the case of this number calls its function: each form with numbers on the host and on the device.
+/// How the case with this number calls its function: each form with numbers on the host and on the device.
 pub(crate) fn form(case: usize) -> (Form, bool) {
     let form = match case % 4 {
         0 | 2 => Form::Plain,
@@ -87,7 +87,8 @@ impl Blas {
         assert_eq!(unsafe { (self.table.rocblas_set_pointer_mode)(self.handle, mode) }, SUCCESS);
     }
 
-    /// Whether the next call is that of the function with sizes of 64 bits: now so, now so, in no period that the forms have.
+    /// Whether the next call uses the function with 64-bit sizes: varies, with a period that differs from
+    /// that of the forms.
     pub(crate) fn next_is_wide(&self) -> bool {
         self.calls.set(self.calls.get() + 1);
         self.was_wide()
@@ -106,7 +107,7 @@ impl Blas {
         buffer.to_vec(&self.stream).unwrap()
     }
 
-    /// A number where the pointer mode says.
+    /// A number where the pointer mode requires it.
     pub(crate) fn scalar<E: Element>(&self, value: Z, on_device: bool) -> Scalar<E> {
         let value = E::of(value);
         Scalar { device: on_device.then(|| self.upload(&[value])), host: Box::new(value) }
@@ -181,14 +182,14 @@ impl<E: Element> Operand<E> {
         self.pointers.as_ref().map_or_else(|| pointer(&self.memory), pointer)
     }
 
-    /// What is there now; nothing behind it has changed.
+    /// The current content; checks that nothing after it has changed.
     pub(crate) fn read(&self, blas: &Blas) -> Vec<Vec<E>> {
         let all = blas.download(&self.memory);
         all.chunks(self.stride as usize)
             .map(|chunk| {
                 assert!(
                     chunk[self.length..].iter().all(|x| *x == E::of(BETWEEN)),
-                    "something behind was written"
+                    "something after it was written"
                 );
                 chunk[..self.length].to_vec()
             })
@@ -196,11 +197,12 @@ impl<E: Element> Operand<E> {
     }
 }
 
-/// Calls the function of the case's form: the plain, the batched or the strided-batched one. Where both widths of sizes are named, the
-/// second is that of 64 bits, and the calls take turns.
+/// Calls the function of the case's form: the plain, the batched or the strided-batched one. If both widths
+/// of sizes are named, the second has 64 bits, and calls alternate.
 ///
-/// Of the arguments, `v` is one as it is, `s` a size, `p` a number's pointer, `o` an operand with what is between its elements or columns,
-/// `e` one whose type is named between, `a` an operand without either, and `b` the batch.
+/// Arguments: `v` is passed unchanged, `s` is a size, `p` the pointer to a number, `o` an operand with the
+/// distance between its elements or columns, `e` the same with a type in between, `a` an operand without
+/// either, and `b` the batch.
 macro_rules! call {
     ($blas:expr, $form:expr, [$plain:ident $plain_64:ident $batched:ident $batched_64:ident $strided:ident $strided_64:ident]; $($items:tt)*) => {
         if $blas.next_is_wide() {
@@ -227,7 +229,7 @@ macro_rules! call {
             }
         }
     }};
-    // Of what there are only batches.
+    // For functions that only have batched forms.
     ($blas:expr, $form:expr, [$batched:ident $strided:ident]; $($items:tt)*) => {{
         let (table, handle) = ($blas.table, $blas.handle);
         // SAFETY: the operands have as many elements as the sizes say.
@@ -300,13 +302,13 @@ impl Random {
         values[self.below(values.len())]
     }
 
-    /// Both parts in `-1..1`, multiples of 2⁻⁷, which all floats here hold.
+    /// Both parts in `-1..1`, multiples of 2⁻⁷, which all floats here represent.
     pub(crate) fn z(&mut self) -> Z {
         let mut part = || (self.below(255) as f64 - 127.0) / 128.0;
         Z { re: part(), im: part() }
     }
 
-    /// Beyond special ones, a number of no special form.
+    /// After the special numbers, arbitrary ones.
     pub(crate) fn factor(&mut self) -> Z {
         self.one_of(&[z(0.0), z(1.0), z(-1.0), Z { re: 0.5, im: -0.25 }, Z { re: -1.5, im: 0.75 }])
     }
@@ -344,7 +346,7 @@ impl Random {
     }
 }
 
-/// The matrix as an operation has it.
+/// The matrix as an operation uses it.
 pub(crate) fn op<E: Element>(matrix: &Matrix<E>, operation: rocblas_operation, i: usize, j: usize) -> Z {
     match operation {
         N => matrix.at(i, j),

@@ -1,4 +1,5 @@
-//! Distances: products with other operations instead of multiplication and addition. What is compared is exact in what is computed in.
+//! Distances: products with other operations instead of multiplication and addition. All compared results are
+//! exact in the compute type.
 
 use half::f16;
 use rocblas_sys::{rocblas_datatype, rocblas_geam_ex_operation, rocblas_operation, rocblas_status};
@@ -23,7 +24,7 @@ struct Case {
     in_place: bool,
 }
 
-/// Computes D, all of it with what is between columns.
+/// Computes D, including the memory between columns.
 fn computed<E: Element>(
     blas: &Blas,
     kind: rocblas_datatype,
@@ -76,7 +77,7 @@ fn try_case<E: Element>(blas: &Blas, random: &mut Random, kind: rocblas_datatype
     let b = random.matrices::<E>(1, rows, columns).remove(0);
     let mut c = random.matrices::<E>(1, m, n).remove(0);
     let d = Matrix::<E>::new(m, n, m + 2, BETWEEN);
-    // What is not read may be anything.
+    // Operands that are not read may contain anything.
     let fill = |matrix: &mut Matrix<E>| {
         (0..matrix.rows * matrix.columns).for_each(|at| matrix.set(at % matrix.rows, at / matrix.rows, NAN));
     };
@@ -155,7 +156,7 @@ fn distances_of_f16_are_right() {
     distances::<f16>(F16);
 }
 
-/// As of the minimum of C.
+/// As for the minimum of C.
 #[test]
 fn of_a_number_and_nan_the_number_is_the_lesser() {
     let blas = Blas::new();

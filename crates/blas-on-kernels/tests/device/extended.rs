@@ -14,7 +14,7 @@ const BF16: rocblas_datatype = rocblas_datatype::rocblas_datatype_bf16_r;
 const C32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_c;
 const C64: rocblas_datatype = rocblas_datatype::rocblas_datatype_f64_c;
 
-// The type of vectors, the one that factors have and that is computed in, and that of norms.
+// The type of vectors, the type of factors and of the computation, and the type of norms.
 macro_rules! extended {
     ($($test:ident: $type:ty, $kind:ident, $factor:ty, $compute:ident, $real:ty, $norm:ident;)+) => {$(
         #[test]
@@ -26,7 +26,7 @@ macro_rules! extended {
                 blas.on_device(on_device);
                 let (n, batch) = (random.one_of(&SIZES), form.batch());
                 let (step_x, step_y) = (random.one_of(&STEPS), random.one_of(&STEPS));
-                // Of norms and of products with a factor, steps backwards are none.
+                // For norms and products with a factor, negative increments mean empty vectors.
                 let step_x = if matches!(number % 6, 1 | 5) { step_x.abs() } else { step_x };
                 let x = random.vectors::<$type>(batch, n, step_x);
                 let y = random.vectors::<$type>(batch, n, step_y);
@@ -65,7 +65,7 @@ macro_rules! extended {
                     let left = |i| if number % 6 == 4 { x.at(i).conj() } else { x.at(i) };
                     let dot = Sum::of((0..n).map(|i| (left(i), y.at(i))));
                     if matches!(number % 6, 3 | 4) {
-                        // Added in the type that is computed in, and rounded once.
+                        // Added in the compute type, and rounded once.
                         let bound = Sum { size: dot.size * (<$factor>::ROUNDING / <$type>::ROUNDING).min(1.0), ..dot };
                         check(dots[index], bound, &what);
                     }
@@ -102,7 +102,7 @@ fn dot_products_of_f32_are_computed_in_f64() {
         let (batch, step_x, step_y) = (form.batch(), random.one_of(&STEPS), random.one_of(&STEPS));
         let mut vectors = |step| {
             let mut vectors = random.vectors::<f32>(batch, n, step);
-            // All digits of f32, so that it could not hold the products.
+            // All digits of f32, so that f32 could not represent the products.
             vectors.iter_mut().for_each(|x| (0..n).for_each(|i| x.set(i, z(x.at(i).re / 3.0))));
             vectors
         };
@@ -120,7 +120,7 @@ fn dot_products_of_f32_are_computed_in_f64() {
             check(got, Sum::of((0..n).map(|i| (x[index].at(i), y[index].at(i)))), &what);
         }
     }
-    // The result has no other type, and neither have the vectors.
+    // The result has the same type, and so have the vectors.
     let x = blas.operand(Form::Plain, &[vec![1.0_f64; 2]]);
     let result = blas.operand(Form::Plain, &[vec![0.0_f64; 1]]);
     blas.on_device(true);
@@ -176,7 +176,7 @@ real_factors! {
         rot [rocblas_zdrot rocblas_zdrot_64 rocblas_zdrot_batched rocblas_zdrot_batched_64 rocblas_zdrot_strided_batched rocblas_zdrot_strided_batched_64];
 }
 
-/// The factor is of f16, too.
+/// The factor is f16, too.
 #[test]
 fn sums_of_vectors_of_f16_are_right() {
     let blas = Blas::new();
@@ -284,7 +284,7 @@ fn modified_rotations_of_f32_turn_the_second_number_to_zero() {
         let (x, y) = (random.vectors::<f32>(batch, n, step_x), random.vectors::<f32>(batch, n, step_y));
         let [on_x, on_y] = [&x, &y].map(|vectors| blas.vectors(form, vectors));
         let before = param.clone();
-        // Of a batch, parameters are on the device.
+        // For a batch, parameters are on the device.
         let on_param = Numbers::new(&blas, form, on_device || batch > 1, &mut param);
         let status = call!(blas, form, [rocblas_srotm rocblas_srotm_64 rocblas_srotm_batched rocblas_srotm_batched_64 rocblas_srotm_strided_batched rocblas_srotm_strided_batched_64];
             s n, o on_x, step_x, o on_y, step_y, a on_param, b batch,);

@@ -16,7 +16,7 @@ const AS_F8_BF8: rocblas_computetype = rocblas_computetype::rocblas_compute_type
 const AS_BF8_F8: rocblas_computetype = rocblas_computetype::rocblas_compute_type_bf8_f8_f32;
 const AS_BF8_BF8: rocblas_computetype = rocblas_computetype::rocblas_compute_type_bf8_bf8_f32;
 
-/// An element type that operands of these products may have.
+/// An element type of operands of these products.
 trait Stored: Element {
     const KIND: rocblas_datatype;
 }
@@ -42,7 +42,7 @@ fn bf8(x: Z) -> Z {
     Bf8::of(x).z()
 }
 
-/// What elements of A and of B are multiplied as.
+/// The types that elements of A and of B are multiplied as.
 fn roundings(compute: rocblas_computetype) -> [fn(Z) -> Z; 2] {
     match compute {
         AS_F8_F8 => [f8, f8],
@@ -109,7 +109,7 @@ fn try_case<A: Stored, B: Stored, D: Stored>(
                 if beta != ZERO {
                     want = want.plus(beta, c.at(i, j));
                 }
-                // Of what f32 has instead, the nearest number.
+                // The nearest f32.
                 let error = 6e-8 * want.size * (4 + 2 * want.terms) as f64;
                 let [least, most] = [-error, error].map(|error| D::of(want.value + z(error)).z().re);
                 let result = got.data[i + j * got.leading].z().re;
@@ -125,7 +125,8 @@ fn try_case<A: Stored, B: Stored, D: Stored>(
     }
 }
 
-/// Every form, operations and sizes that are no multiples of anything; whole tiles, and a depth that waves share.
+/// Every form, all operations, sizes that are not multiples of anything; whole tiles, and a depth that waves
+/// share.
 fn try_types<A: Stored, B: Stored, D: Stored>(computes: &[rocblas_computetype]) {
     let blas = Blas::new();
     let mut random = Random::new(50);
@@ -205,7 +206,7 @@ fn every_number_of_8_bits_is_multiplied_as_what_it_is() {
     all_by_all(&blas, Bf8, Bf8);
 }
 
-/// Those of a format, what is in the middle between them, the neighbours of both, and what has no place there.
+/// The numbers of a format, the middles between them, the neighbours of both, and numbers out of range.
 fn numbers(of: fn(u8) -> Z) -> Vec<f64> {
     let mut values = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -1e30, 1e-30, -1e-30];
     for code in 0..0x7f {
@@ -220,7 +221,7 @@ fn numbers(of: fn(u8) -> Z) -> Vec<f64> {
     values
 }
 
-/// What operands are rounded to, by a product with 1; the result is wider.
+/// The numbers that operands are rounded to, shown by a product with 1; the result is wider.
 #[test]
 fn operands_are_rounded_to_the_nearest_number_of_8_bits() {
     let blas = Blas::new();
@@ -237,12 +238,12 @@ fn operands_are_rounded_to_the_nearest_number_of_8_bits() {
     let values = numbers(|code| Bf8(code).z());
     let got = outer::<Bf8, f32, f32>(&blas, AS_BF8_F8, [one.clone(), values.clone()], 1.0);
     check(got.iter().map(|x| f64::from(*x)).collect(), &values, f8);
-    // Of bf8, f16 alone are rounded.
+    // For bf8, only f16 is rounded.
     let values: Vec<f64> = values.iter().map(|x| f16::from_f64(*x).into()).collect();
     check(wide(outer::<f16, f16, f16>(&blas, AS_BF8_BF8, [values.clone(), one], 1.0)), &values, bf8);
 }
 
-/// The same of results. What would be a negative zero is zero, and no NaN.
+/// The same for results. A negative zero becomes zero, not NaN.
 #[test]
 fn results_are_rounded_to_the_nearest_number_of_8_bits() {
     let blas = Blas::new();
@@ -267,7 +268,7 @@ fn results_are_rounded_to_the_nearest_number_of_8_bits() {
     }
 }
 
-/// The table of rocBLAS' documentation, A, B, C and D, and what is computed in; and with each type of C and D.
+/// The table in rocBLAS' documentation: A, B, C and D, and the compute type; and with each type of C and D.
 #[test]
 fn all_types_that_rocblas_documents_go_together() {
     let documented = "
@@ -310,7 +311,7 @@ fn all_types_that_rocblas_documents_go_together() {
             for (c_name, c_kind) in kinds {
                 for (compute_name, compute) in computes {
                     let row = [a_name, b_name, c_name, compute_name];
-                    // What operands are rounded to.
+                    // The types that operands are rounded to.
                     let (to_a, to_b) = compute_name.split_once('_').unwrap_or((a_name, b_name));
                     let fits =
                         |name, to: &str| to.ends_with("f8") && (name == to || ["f16", "f32"].contains(&name));
@@ -361,7 +362,7 @@ fn products_need_as_much_memory_as_a_query_says() {
             e on_c, f16::KIND, m, e on_c, f16::KIND, m, b 1, v AS_F8_F8, v standard, v 0, v 0,)
     };
     let mut bytes = 0;
-    // SAFETY: the handle is live, and the memory outlives what uses it.
+    // SAFETY: the handle is live, and the memory outlives its uses.
     unsafe {
         assert_eq!((t.rocblas_start_device_memory_size_query)(h), SUCCESS);
         assert_eq!(run(), rocblas_status::rocblas_status_size_increased);

@@ -23,7 +23,7 @@ fn activated(activation: Activation, x: f64) -> f64 {
     }
 }
 
-/// How much steeper than the straight line an activation is at most.
+/// The maximum slope of an activation.
 const STEEPEST: f64 = 1.2;
 
 fn cases<A: Element, D: Element, B: Element>([from, to, bias_kind]: [rocblas_datatype; 3]) {
@@ -31,7 +31,7 @@ fn cases<A: Element, D: Element, B: Element>([from, to, bias_kind]: [rocblas_dat
     let mut random = Random::new(50);
     let activations =
         [Activation::None, Activation::Relu, Activation::Gelu, Activation::Silu, Activation::Sigmoid];
-    // Whole tiles, and not; a depth that is shared.
+    // Whole and partial tiles; a shared depth.
     for (number, [m, n, k]) in
         [[64, 16, 32], [70, 33, 40], [5, 3, 0], [128, 65, 19], [64, 2, 600], [3, 1, 700]]
             .into_iter()

@@ -39,7 +39,7 @@ pub(crate) fn sides<A: Element>(random: &mut Random, case: &Case) -> [Vec<Matrix
     [matrices(case.operations[0], m, k), matrices(case.operations[1], k, n)]
 }
 
-/// Compares D with the model; `epsilon` is that of the type which is computed in.
+/// Compares D with the model; `epsilon` is that of the compute type.
 fn compare<A: Element, D: Element>(
     case: &Case,
     [a, b]: [&Matrix<A>; 2],
@@ -116,7 +116,7 @@ const I8: rocblas_datatype = rocblas_datatype::rocblas_datatype_i8_r;
 const I32: rocblas_datatype = rocblas_datatype::rocblas_datatype_i32_r;
 const C32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_c;
 
-/// Types of A and B, of C and D, and what is computed in.
+/// Types of A and B, of C and D, and the compute type.
 type Types = [rocblas_datatype; 3];
 
 fn mixed<A: Element, D: Element, S: Element>(cases: usize, types: Types, scale: f64) {
@@ -168,7 +168,8 @@ fn mixed_case<A: Element, D: Element, S: Element>(
     }
 }
 
-/// Whole tiles and parts of them, few columns, a depth that ends anywhere, and one that waves share; every way in which operands lie.
+/// Whole tiles and parts of them, few columns, a depth that ends anywhere, and one that waves share; every
+/// way in which operands lie.
 fn tiles<A: Element, D: Element, S: Element>(types: Types, scale: f64) {
     let blas = Blas::new();
     let mut random = Random::new(9);
@@ -244,7 +245,7 @@ fn products_of_integers_are_exact() {
     mixed::<i8, i32, i32>(12, [I8, I32, I32], 127.0);
 }
 
-/// Few elements of a great depth: workgroups share it.
+/// Few elements with a large depth: workgroups share it.
 #[test]
 fn deep_products_are_right_and_the_same_every_time() {
     let blas = Blas::new();
@@ -277,7 +278,7 @@ fn nan_goes_where_blas_has_it() {
     let blas = Blas::new();
     for on_device in [false, true] {
         blas.on_device(on_device);
-        // alpha, beta, what A is, what C is, what is wanted
+        // alpha, beta, content of A, content of C, expected result
         let nan = f64::NAN;
         for (alpha, beta, a, c, want) in [
             (0.0, 1.0, nan, 3.0, 3.0),
@@ -312,7 +313,7 @@ fn products_with_steps_between_rows_are_right() {
     let on_d = blas.operand(Form::Plain, &[vec![0.0_f32; 8]]);
     let (alpha, beta) = (blas.scalar::<f32>(ONE, false), blas.scalar::<f32>(z(10.0), false));
     let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
-    // SAFETY: the matrices have the elements that these steps lead to.
+    // SAFETY: the matrices have all elements at these steps.
     let status = unsafe {
         (blas.table.rocblas_gemm_ext2)(
             blas.handle,

@@ -8,7 +8,7 @@ use crate::model::{Element, ONE, Sum, Vector, Z, ZERO, check, z};
 pub(crate) const SIZES: [usize; 7] = [0, 1, 2, 63, 64, 257, 300];
 pub(crate) const STEPS: [i64; 4] = [1, 2, -1, -3];
 
-/// Checks a vector against what the model says of each element, and that nothing between them has changed.
+/// Checks each element of a vector against the model, and that nothing between elements has changed.
 pub(crate) fn compare<E: Element>(
     before: &Vector<E>,
     got: &[E],
@@ -101,7 +101,7 @@ changes! {
         rot [rocblas_zrot rocblas_zrot_64 rocblas_zrot_batched rocblas_zrot_batched_64 rocblas_zrot_strided_batched rocblas_zrot_strided_batched_64];
 }
 
-/// Where results are, as the pointer mode says.
+/// Where results are, depending on the pointer mode.
 pub(crate) struct Results<R: hip::DeviceCopy> {
     host: Vec<R>,
     device: Option<hip::DeviceBuffer<R>>,
@@ -122,7 +122,7 @@ impl<R: hip::DeviceCopy> Results<R> {
     }
 }
 
-/// A call whose results stand behind the batch.
+/// A call whose results come after the batch.
 macro_rules! reduce {
     ($blas:expr, $form:expr, $result:expr, [$($name:ident)+]; $($items:tt)*) => {
         call!($blas, $form, [$($name)+]; $($items)* v $result.pointer().cast(),)
@@ -183,14 +183,14 @@ macro_rules! norms {
                 let (form, on_device) = form(number);
                 blas.on_device(on_device);
                 let (n, batch) = (sizes_of_reductions(number, &mut random), form.batch());
-                // Backwards there is nothing: the result is zero.
+                // With a negative increment, the vector is empty: the result is zero.
                 let step = random.one_of(&[1, 2, 3, -1]);
                 let x = random.vectors::<$type>(batch, n, step);
                 let on_x = blas.vectors(form, &x);
                 let counted = if step < 0 { 0 } else { n };
                 let mut norm = Results::new(&blas, batch, 9.0 as $real, on_device);
                 let mut sum = Results::new(&blas, batch, 9.0 as $real, on_device);
-                // Wide enough for the indices of the functions with sizes of 64 bits.
+                // Wide enough for the indices of functions with 64-bit sizes.
                 let mut most = Results::new(&blas, batch, 0_i64, on_device);
                 let mut least = Results::new(&blas, batch, 0_i64, on_device);
                 assert_eq!(reduce!(blas, form, norm, [$($nrm2)+]; s n, o on_x, step, b batch,), SUCCESS);
@@ -252,7 +252,7 @@ norms! {
         amin [rocblas_izamin rocblas_izamin_64 rocblas_izamin_batched rocblas_izamin_batched_64 rocblas_izamin_strided_batched rocblas_izamin_strided_batched_64];
 }
 
-/// Squares beyond the type's range do not matter, and NaN is what comes of NaN.
+/// Squares beyond the type's range do not matter, and NaN gives NaN.
 #[test]
 fn norms_are_right_at_the_ends_of_the_range() {
     let blas = Blas::new();
@@ -277,7 +277,7 @@ fn norms_are_right_at_the_ends_of_the_range() {
     }
 }
 
-/// As in the reference: a NaN is greater or less than nothing.
+/// As in the reference: a NaN is neither greater nor less than anything.
 #[test]
 fn searches_find_nan_only_where_it_comes_first() {
     let blas = Blas::new();
@@ -358,7 +358,7 @@ fn rotations_turn_the_second_number_to_zero() {
                 assert!((c * y - s.conj() * x).size() < 1e-14, "{what:?}");
                 assert!((c.re * c.re + s.size() * s.size() - 1.0).abs() < 1e-14, "{what:?}");
                 if !is_complex {
-                    // From b, the rotation can be had again.
+                    // The rotation can be recovered from b.
                     let z = b_real[i][0];
                     let (c_again, s_again) = if z == 1.0 {
                         (0.0, 1.0)
@@ -377,7 +377,7 @@ fn rotations_turn_the_second_number_to_zero() {
 /// Numbers of each product of a batch, on the host or on the device.
 pub(crate) struct Numbers<'a, E: hip::DeviceCopy> {
     values: &'a mut Vec<Vec<E>>,
-    /// One after the other, and where each is.
+    /// The numbers one after the other, and the place of each.
     host: Vec<E>,
     pointers: Vec<*mut E>,
     device: Option<crate::common::Operand<E>>,
@@ -404,7 +404,7 @@ impl<'a, E: Element> Numbers<'a, E> {
         match &self.device {
             Some(device) => device.pointer(),
             None if self.form == Form::Batched => self.pointers.as_ptr().cast_mut().cast(),
-            // What the pointers lead to.
+            // The memory that the pointers lead to.
             None => self.pointers[0].cast(),
         }
     }
@@ -480,7 +480,7 @@ fn modified_rotations_turn_the_second_number_to_zero() {
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-13 * (a.abs() + b.abs()).max(1e-300);
             assert!(close(h11 * x1 + h12 * y1, new_x1), "{what:?} {new_x1}");
             assert!((h21 * x1 + h22 * y1).abs() <= 1e-13 * ((h21 * x1).abs() + (h22 * y1).abs()), "{what:?}");
-            // What is measured by d1 and d2 stays.
+            // The length measured with d1 and d2 is unchanged.
             assert!(close(new_d1 * new_x1 * new_x1, d1 * x1 * x1 + d2 * y1 * y1), "{what:?} {new_d1}");
             for d in [new_d1, new_d2] {
                 assert!(
@@ -490,7 +490,7 @@ fn modified_rotations_turn_the_second_number_to_zero() {
             }
         }
 
-        // The parameters applied; of a batch they are on the device.
+        // Applies the parameters; for a batch, they are on the device.
         let mut random = Random::new(8);
         let (n, step_x, step_y) = (random.one_of(&SIZES), random.one_of(&STEPS), random.one_of(&STEPS));
         let (x, y) = (random.vectors::<f64>(batch, n, step_x), random.vectors::<f64>(batch, n, step_y));

@@ -32,13 +32,13 @@ fn compare<E: Element>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
     Dense,
-    /// With so many diagonals below and above the main one.
+    /// With this many diagonals below and above the main one.
     Band(usize, usize),
     Packed(rocblas_fill),
 }
 
 impl Storage {
-    /// The matrix in memory, of which `there` says what exists; all else is NaN, and must not be read.
+    /// The matrix in memory; `there` says which elements exist. All others are NaN, and must not be read.
     fn store<E: Element>(
         self,
         full: &Matrix<E>,
@@ -74,7 +74,7 @@ fn in_triangle(uplo: rocblas_fill) -> impl Fn(usize, usize) -> bool {
     move |i, j| if uplo == UPPER { i <= j } else { i >= j }
 }
 
-/// What the products of all kinds have in common.
+/// The common parts of all kinds of products.
 struct Product {
     form: Form,
     on_device: bool,
@@ -91,8 +91,8 @@ impl Product {
     }
 }
 
-/// Tries a product of stored matrices, `element` of which says what the model has.
-#[expect(clippy::too_many_arguments, reason = "what products of all kinds differ in")]
+/// Tries a product of stored matrices; `element` gives the model's elements.
+#[expect(clippy::too_many_arguments, reason = "the differences between all kinds of products")]
 fn multiply<A: Element, S: Element, Y: Element>(
     blas: &Blas,
     random: &mut Random,
@@ -190,7 +190,7 @@ general_products! {
         gbmv [rocblas_zgbmv rocblas_zgbmv_64 rocblas_zgbmv_batched rocblas_zgbmv_batched_64 rocblas_zgbmv_strided_batched rocblas_zgbmv_strided_batched_64];
 }
 
-/// Matrices and vectors of 16-bit floats; the factors are of f32.
+/// Matrices and vectors of 16-bit floats; the factors are f32.
 #[test]
 fn products_of_16_bit_floats_are_right() {
     macro_rules! narrow {
@@ -218,7 +218,7 @@ fn products_of_16_bit_floats_are_right() {
     }
 }
 
-/// Element of a matrix of which one triangle is there.
+/// Element of a matrix that is stored as one triangle.
 fn mirrored<E: Element>(full: &Matrix<E>, uplo: rocblas_fill, hermitian: bool, i: usize, j: usize) -> Z {
     let x = if in_triangle(uplo)(i, j) {
         full.at(i, j)
@@ -313,12 +313,12 @@ symmetric_products_of_complex_numbers! {
     symmetric_products_of_complex_f64_are_right: [f64; 2], [rocblas_zsymv rocblas_zsymv_64 rocblas_zsymv_batched rocblas_zsymv_batched_64 rocblas_zsymv_strided_batched rocblas_zsymv_strided_batched_64];
 }
 
-/// Calls a function with a matrix, what is between its columns, and a vector.
+/// Calls a function with a matrix, the distance between its columns, and a vector.
 type TriangleCall<'a, E> =
     &'a dyn Fn(&crate::common::Operand<E>, usize, &crate::common::Operand<E>) -> rocblas_sys::rocblas_status;
 
 /// Tries x = A x and A x = b with a triangular matrix.
-#[expect(clippy::too_many_arguments, reason = "what the operations differ in")]
+#[expect(clippy::too_many_arguments, reason = "the differences between the operations")]
 fn triangle<E: Element>(
     blas: &Blas,
     random: &mut Random,
@@ -339,7 +339,8 @@ fn triangle<E: Element>(
                 _ => true,
             }
     };
-    // Elements that shrink with the size, so that solutions do not grow, and a diagonal that they do not exceed.
+    // Elements that shrink with the size, so that solutions do not grow, and a diagonal that they do not
+    // exceed.
     for full in &mut full {
         for j in 0..n {
             for i in 0..n {
@@ -374,7 +375,7 @@ fn triangle<E: Element>(
                 });
                 continue;
             }
-            // The solution times the matrix is what was there.
+            // The matrix times the solution gives the right side.
             for i in 0..n {
                 let sum = Sum::of((0..n).map(|j| (element(b, i, j), after.at(j))));
                 let bound = E::ROUNDING * (sum.size + before.at(i).size()) * (8 + 4 * n) as f64;
@@ -450,7 +451,7 @@ triangles! {
 }
 
 /// Tries A += alpha x yᵀ of one kind or another.
-#[expect(clippy::too_many_arguments, reason = "what updates of all kinds differ in")]
+#[expect(clippy::too_many_arguments, reason = "the differences between all kinds of updates")]
 fn update<E: Element>(
     blas: &Blas,
     random: &mut Random,
@@ -472,7 +473,7 @@ fn update<E: Element>(
     blas.on_device(on_device);
     let [m, n] = size;
     let steps = [random.one_of(&STEPS), random.one_of(&STEPS)];
-    // That of `her` is real.
+    // The factor of `her` is real.
     let alpha =
         E::of(if matches!(half, Some((_, true))) { random.factor().real() } else { random.factor() }).z();
     let full = random.matrices::<E>(form.batch(), m, n);
@@ -505,7 +506,7 @@ fn update<E: Element>(
                 sizes[i + j * m] = sum;
             }
         }
-        // Both in memory alike: what is not there has stayed NaN.
+        // Both have the same layout in memory: elements that do not exist are still NaN.
         let want = storage.store(&want, there, 1);
         let size = sizes.iter().map(|sum| sum.size).fold(1.0, f64::max);
         for (place, (got, want)) in got.iter().zip(&want.data).enumerate() {

@@ -1,4 +1,5 @@
-//! Products with symmetric and Hermitian matrices, products that are such, and matrices element by element.
+//! Products with symmetric and Hermitian matrices, products whose results are such, and element-wise
+//! operations on matrices.
 
 use rocblas_sys::{rocblas_datatype, rocblas_fill, rocblas_operation};
 
@@ -13,7 +14,7 @@ fn in_triangle(uplo: rocblas_fill, i: usize, j: usize) -> bool {
     if uplo == UPPER { i <= j } else { i >= j }
 }
 
-/// Compares a matrix with what the model says of each element; `None` is what must have stayed.
+/// Compares each element of a matrix with the model; elements with `None` must be unchanged.
 pub(crate) fn compare<E: Element>(
     before: &Matrix<E>,
     got: &[E],
@@ -39,7 +40,7 @@ fn halved<E: Element>(full: &Matrix<E>, uplo: rocblas_fill) -> Matrix<E> {
     half
 }
 
-/// Old C, and alpha and beta, of a product: NaN where it is not to be read.
+/// The old C, alpha and beta of a product: NaN where C must not be read.
 fn old<E: Element>(random: &mut Random, form: Form, m: usize, n: usize, beta: Z) -> Vec<Matrix<E>> {
     let mut c = random.matrices::<E>(form.batch(), m, n);
     if beta == ZERO {
@@ -126,7 +127,7 @@ fn update<E: Element>(
     let trans = random.one_of(if hermitian { &[N, C] } else { &[N, T] });
     let [n, k] = [random.one_of(&SIZES), random.one_of(&SIZES)];
     let (alpha, beta) = (random.factor(), random.factor());
-    // Of herk alpha is real, of all Hermitian ones beta is.
+    // herk has a real alpha, and all Hermitian updates have a real beta.
     let alpha = E::of(if hermitian && of == Of::One { alpha.real() } else { alpha }).z();
     let beta = E::of(if hermitian { beta.real() } else { beta }).z();
     let (rows, columns) = if trans == N { (n, k) } else { (k, n) };
@@ -151,7 +152,7 @@ fn update<E: Element>(
         c: c_operand,
     };
     assert_eq!(call(update), SUCCESS, "{what:?}");
-    // Then nothing is done, and the diagonal stays as it is.
+    // Then nothing is done, and the diagonal is unchanged.
     let nothing = (alpha == ZERO || k == 0) && beta == ONE && !on_device;
     for (index, got) in on_c.read(blas).iter().enumerate() {
         let (a, b, c) = (&a[index], if of == Of::One { &a[index] } else { &b[index] }, &c[index]);
@@ -272,7 +273,7 @@ macro_rules! others {
                     });
                 }
 
-                // What has no factor is not read.
+                // Operands without a factor are not read.
                 let (mut a, mut b) = (sides(&mut random, trans_a, m, n), sides(&mut random, trans_b, m, n));
                 for (factor, matrices) in [(alpha, &mut a), (beta, &mut b)] {
                     if factor == ZERO {
@@ -331,7 +332,7 @@ others! {
         dgmm [rocblas_zdgmm rocblas_zdgmm_64 rocblas_zdgmm_batched rocblas_zdgmm_batched_64 rocblas_zdgmm_strided_batched rocblas_zdgmm_strided_batched_64];
 }
 
-/// C = alpha op(A) op(A)ᵀ + beta C of matrices of these types, with factors of the one that is computed in.
+/// C = alpha op(A) op(A)ᵀ + beta C for matrices of these types, with factors of the compute type.
 fn update_by_type<A: Element, C: Element, F: Element>(kinds: [rocblas_datatype; 3], seed: u64) {
     let blas = Blas::new();
     let mut random = Random::new(seed);
@@ -381,7 +382,7 @@ fn update_by_type<A: Element, C: Element, F: Element>(kinds: [rocblas_datatype; 
             }
             let sum = Sum::of((0..k).map(|d| (op(a, trans, i, d), op(a, trans, j, d))));
             let want = finish(sum, alpha, beta, c.at(i, j));
-            // In the type that is computed in, and rounded once.
+            // In the compute type, and rounded once.
             let bound =
                 F::ROUNDING * want.size * (4 + 2 * want.terms) as f64 + C::ROUNDING * want.value.size();
             let is_right = want.value.is_nan() && got.z().is_nan() || (got.z() - want.value).size() <= bound;

@@ -1,7 +1,8 @@
-//! The table on a device, against models in f64. `FERROCM_DEVICE` says on which.
+//! The table on the device that `FERROCM_DEVICE` names, against models in f64.
 //!
-//! A test tries the plain, the strided and the batched form of an operation in turn, with numbers of the caller on the host and on the
-//! device; what is between columns, elements and matrices must be neither read nor written.
+//! A test tries the plain, the strided and the batched form of an operation in turn, with the caller's
+//! numbers on the host and on the device. Memory between columns, elements and matrices must be neither read
+//! nor written.
 
 mod arguments;
 mod common;

@@ -58,7 +58,7 @@ impl Mul for Z {
     }
 }
 
-/// A sum of products, and that of their sizes, which bounds the error of every order of adding them.
+/// A sum of products, and the sum of their magnitudes, which bounds the error for every order of adding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
     pub(crate) value: Z,
@@ -138,18 +138,19 @@ pub(crate) struct F8(pub(crate) u8);
 #[repr(transparent)]
 pub(crate) struct Bf8(pub(crate) u8);
 
-/// rocBLAS takes infinities to NaN.
+/// rocBLAS converts infinities to NaN.
 fn encoded(format: Format, x: f64) -> u8 {
     if x.is_infinite() { format.nan() } else { format.encode(x) }
 }
 
-/// Whether a result is what the model says, within the error of its sums in a type of which this is the largest error of a rounding.
+/// Whether a result equals the model's, within the error of its sums in a type with this largest rounding
+/// error.
 pub(crate) fn is_close<T: Element>(got: T, want: Sum, epsilon: f64) -> bool {
     let (got, value) = (got.z(), want.value);
     if value.is_nan() {
         return got.is_nan();
     }
-    // A product of complex numbers is two of real ones.
+    // A product of complex numbers has two real products for each part.
     let bound = epsilon * want.size * (4 + 2 * want.terms) as f64 + 2.0 * T::ROUNDING * value.size();
     (got - value).size() <= bound
 }
@@ -159,7 +160,7 @@ pub(crate) fn check<T: Element>(got: T, want: Sum, what: &dyn std::fmt::Debug) {
     assert!(is_close(got, want, T::ROUNDING), "{what:?}: {got:?}, not {want:?}");
 }
 
-/// A matrix by columns, or one row or column of it; what is between columns is a number that nothing else is.
+/// A matrix by columns, or one row or column of it; between columns is a number that occurs nowhere else.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix<T> {
     pub(crate) rows: usize,
@@ -183,7 +184,7 @@ impl<T: Element> Matrix<T> {
     }
 }
 
-/// A vector with an increment; what is between elements is a number that nothing else is.
+/// A vector with an increment; between elements is a number that occurs nowhere else.
 #[derive(Clone, Debug)]
 pub(crate) struct Vector<T> {
     pub(crate) n: usize,
@@ -211,7 +212,7 @@ impl<T: Element> Vector<T> {
         self.data[place] = T::of(value);
     }
 
-    /// The elements of another run of memory that has this one's shape.
+    /// The elements of another run of memory, with this vector's shape.
     pub(crate) fn like(&self, data: Vec<T>) -> Self {
         Self { data, ..self.clone() }
     }

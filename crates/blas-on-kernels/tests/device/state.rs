@@ -1,4 +1,4 @@
-//! What handles are set to, copies of all kinds, texts, and the remaining functions that are called by type.
+//! Settings of handles, copies of all kinds, texts, and the remaining functions that are called by type.
 
 use std::ptr::null_mut;
 
@@ -55,7 +55,7 @@ fn a_handle_keeps_what_it_is_set_to() {
     }
 }
 
-/// There and back, with other distances on each side: narrow and wide, and on a stream.
+/// There and back, with different distances on each side: narrow and wide, and on a stream.
 #[test]
 fn vectors_and_matrices_are_copied() {
     let blas = Blas::new();
@@ -66,7 +66,7 @@ fn vectors_and_matrices_are_copied() {
     for turn in 0..4 {
         let mut back = vec![-1.0_f32; 40];
         let (host, to) = (from.as_ptr().cast(), back.as_mut_ptr().cast());
-        // SAFETY: 10 elements, 2 apart at most; the stream is waited for.
+        // SAFETY: 10 elements, at most 2 apart; the test waits for the stream.
         let statuses = unsafe {
             match turn {
                 0 => [

@@ -1,4 +1,4 @@
-//! Products with triangular matrices, systems of them, and their inverses.
+//! Products with triangular matrices, triangular systems, and inverses.
 
 use rocblas_sys::rocblas_diagonal;
 
@@ -10,7 +10,8 @@ use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, z};
 
 const SIZES: [usize; 10] = [0, 1, 2, 17, 31, 32, 33, 64, 65, 100];
 
-/// A triangular matrix in memory, where all that is not of it is NaN. Its diagonal is greater than the rest of a row or column.
+/// A triangular matrix in memory; everything outside the triangle is NaN. Its diagonal is greater than the
+/// rest of a row or column.
 struct Triangle<E> {
     stored: Matrix<E>,
     upper: bool,
@@ -107,7 +108,7 @@ macro_rules! triangles {
                 assert_eq!(status, SUCCESS, "{what:?}");
                 for (index, got) in on_b.read(&blas).into_iter().enumerate() {
                     let x = Matrix { data: got.clone(), ..b[index].clone() };
-                    // What is between columns stays.
+                    // Memory between columns is unchanged.
                     compare(&b[index], &got, &("trsm", what), |i, j| Some(Sum::NONE.plus(ONE, x.at(i, j))));
                     for j in 0..n {
                         for i in 0..m {
@@ -115,7 +116,7 @@ macro_rules! triangles {
                                 assert_eq!(x.at(i, j), ZERO, "{what:?}");
                                 continue;
                             }
-                            // The solution times the matrix is what was there.
+                            // The matrix times the solution gives the right side.
                             let (sum, want) = (product(index, &x, i, j), alpha * b[index].at(i, j));
                             let bound = <$type>::ROUNDING * (sum.size + want.size()) * (8 + 4 * order) as f64;
                             assert!((sum.value - want).size() <= bound, "{what:?} at {i}, {j}: {sum:?}, not {want:?}");

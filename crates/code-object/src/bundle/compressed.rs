@@ -13,7 +13,8 @@ pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
 
 /// The version that is written. Later ones only allow larger files, and older libraries cannot read them.
 const VERSION: u16 = 2;
-/// The length of its header: magic, version, method, length of the file and of the content, and the content's hash.
+/// The length of its header: magic, version, method, length of the file and of the content, and the content's
+/// hash.
 const HEADER: usize = 24;
 const ZLIB: u16 = 0;
 const ZSTANDARD: u16 = 1;

@@ -1,4 +1,4 @@
-//! What an operation of BLAS writes is none of what it reads.
+//! A BLAS operation does not write to memory that it reads as another operand.
 use hip::DeviceBuffer;
 use rocblas::{Blas, Matrix, MatrixLayout, MatrixMut, Result, Vector, VectorMut};
 

@@ -1,4 +1,4 @@
-//! Operands are of types that the routine exists for, all of the same.
+//! All operands have the same type, one for which the routine exists.
 use rocblas::{Blas, Matrix, MatrixMut, Result, Vector, VectorMut};
 
 fn different(blas: &Blas, a: &Matrix<'_, f32>, b: &Matrix<'_, f64>, c: &mut MatrixMut<'_, f32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A vector or matrix lives no longer than its buffer, and an operation no longer than its operands.
+//! A vector or matrix does not outlive its buffer, and an operation does not outlive its operands.
 use hip::{DeviceBuffer, Stream};
 use rocblas::{Blas, DeviceMatrix, Matrix, MatrixLayout, MatrixMut, Result, VectorMut};
 

@@ -1,4 +1,4 @@
-//! A device can write any bytes: only types for which all are valid lie in its memory.
+//! A device can write any bytes, so its memory holds only types for which all bytes are valid.
 use hip::DeviceBuffer;
 
 fn booleans(_: DeviceBuffer<bool>) {}

@@ -1,4 +1,4 @@
-//! A macro of the program does not stand in for the check that a struct has no padding.
+//! A macro of the program cannot replace the check that a struct has no padding.
 #[allow(unused_macros)]
 macro_rules! assert {
     ($($anything:tt)*) => {};

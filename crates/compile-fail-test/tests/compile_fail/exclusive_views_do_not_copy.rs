@@ -1,4 +1,4 @@
-//! There is one exclusive view of any element.
+//! At most one exclusive view of an element exists.
 use hip::{DeviceBuffer, DeviceSliceMut};
 
 fn twice(buffer: &mut DeviceBuffer<f32>) -> (DeviceSliceMut<'_, f32>, DeviceSliceMut<'_, f32>) {

@@ -1,4 +1,4 @@
-//! What a node writes is borrowed exclusively when the node is added.
+//! Memory that a node writes is borrowed exclusively when the node is added.
 use hip::{DeviceBuffer, Graph};
 
 fn fill(graph: &mut Graph, buffer: &DeviceBuffer<f32>) {

@@ -1,4 +1,4 @@
-//! A host function runs when the call that gave it has long returned.
+//! A host function runs after the call that enqueued it has returned, so it owns what it uses.
 use hip::Stream;
 
 fn borrow(stream: &Stream, values: &[u32]) {

@@ -1,4 +1,4 @@
-//! Host memory is not what a kernel's pointer points to.
+//! A kernel's pointer does not point to host memory.
 use hip::{Function, Stream};
 
 fn pass(function: &Function, stream: &Stream, host: *mut f32) {

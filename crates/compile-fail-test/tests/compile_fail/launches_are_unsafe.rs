@@ -1,4 +1,4 @@
-//! A kernel is foreign code.
+//! A kernel is foreign code, so launching it is unsafe.
 use hip::Launch;
 
 fn enqueue(launch: Launch<'_>) -> hip::Result<()> {

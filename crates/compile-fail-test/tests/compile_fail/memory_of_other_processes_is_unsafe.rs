@@ -1,4 +1,4 @@
-//! What other processes do with memory, no type can say.
+//! No type can express what other processes do with memory.
 use hip::{Device, DeviceBuffer, Event, IpcEvent, IpcMemory, PhysicalMemory};
 
 fn open(device: &Device, handle: &IpcMemory) -> DeviceBuffer<f32> {

@@ -1,4 +1,4 @@
-//! A prepared launch can be enqueued again: until it is gone, nobody else has what it writes.
+//! A prepared launch can be enqueued again, so it borrows its output exclusively until it is dropped.
 use hip::{DeviceBuffer, PreparedLaunch, Function, Stream};
 
 fn prepare<'a>(function: &'a Function, stream: &'a Stream) -> PreparedLaunch<'a> {

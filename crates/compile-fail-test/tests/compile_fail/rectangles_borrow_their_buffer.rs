@@ -1,4 +1,4 @@
-//! A rectangle borrows its buffer, exclusively where it may be written.
+//! A rectangle borrows its buffer, exclusively if it may be written.
 use hip::{DeviceBuffer, DeviceRect, RectLayout, Stream};
 
 fn outlive(stream: &Stream) -> DeviceRect<'static, f32> {

@@ -1,4 +1,4 @@
-//! Memory that a scope copies to lives longer than the scope, and is nobody else's until then.
+//! Memory that a scope copies to outlives the scope, and is borrowed exclusively until then.
 use hip::{DeviceBuffer, RectLayout, Stream};
 
 fn inner(stream: &Stream, buffer: &DeviceBuffer<f32>) {

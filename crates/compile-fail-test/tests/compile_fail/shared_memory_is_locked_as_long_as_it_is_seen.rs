@@ -1,4 +1,4 @@
-//! The elements of host memory that a graph uses are only seen while they are locked.
+//! Host memory that a graph uses can only be read while it is locked.
 use hip::SharedHostBuffer;
 
 fn keep(shared: &SharedHostBuffer<f32>) -> &f32 {

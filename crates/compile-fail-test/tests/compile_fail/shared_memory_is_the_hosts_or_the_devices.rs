@@ -1,4 +1,4 @@
-//! While the host has the elements, no kernel can be given them to write.
+//! While the host borrows the elements, no kernel can write to them.
 use hip::{ManagedBuffer, Stream};
 
 fn both(stream: &Stream, buffer: &mut ManagedBuffer<u32>) {

@@ -1,4 +1,4 @@
-//! Safe code believes what the functions of a table return.
+//! Safe code trusts the results of a table's functions, so using a table is unsafe.
 fn open(table: &'static hip::hip_sys::Table) -> hip::Result<hip::Device> {
     hip::Device::of_table(table, 0)
 }

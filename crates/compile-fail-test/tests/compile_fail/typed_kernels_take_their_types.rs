@@ -1,4 +1,4 @@
-//! A typed kernel takes what its signature says.
+//! A typed kernel takes only the types of its signature.
 use hip::{DeviceBuffer, LaunchConfig, Stream};
 
 hip::kernels! {

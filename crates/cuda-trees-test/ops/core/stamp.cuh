@@ -1,4 +1,4 @@
-// Stamps a kernel for each type: extern "C" names, as a host that loads modules looks them up.
+// Instantiates a kernel for each type, with extern "C" names for hosts that load modules.
 #pragma once
 #define CONCAT_(A, B) A##B
 #define CONCAT(A, B) CONCAT_(A, B)

@@ -1,4 +1,4 @@
-// What every kernel file starts from. Only names of CUDA's; the compiler has read cuda_runtime.h.
+// The base of every kernel file. Uses only CUDA's names; the compiler has read cuda_runtime.h.
 #pragma once
 #include <cuda/std/array>
 #include <cuda/std/cstdint>
@@ -23,7 +23,7 @@ namespace std_ = ::cuda::std;
 #error this tree is for nvcc
 #endif
 
-// float and what is narrower compute as float, double as itself.
+// float and narrower types compute as float, double as double.
 template <typename T> struct compute { using type = float; };
 template <> struct compute<double> { using type = double; };
 template <> struct compute<int> { using type = int; };
@@ -44,7 +44,7 @@ template <typename To, typename From> OPS_INLINE To to(From x) {
         return static_cast<To>(x);
 }
 
-// A shape and its strides by value, as the kernels get them.
+// A shape and its strides, passed to kernels by value.
 template <int Rank> struct Strides {
     unsigned sizes[Rank], steps[Rank];
 };

@@ -1,9 +1,9 @@
-// Atomic operations of every width, each on a histogram-like array of its own.
+// Atomic operations of every width, each on its own histogram-like array.
 #pragma once
 #include "../core/types.cuh"
 #include <cuda/atomic>
 
-// Largest and smallest float by whole numbers: they are in order where the sign is equal.
+// Maximum and minimum of floats as integers, whose order is the same for equal signs.
 OPS_INLINE float atomic_max_float(float *at, float value) {
     return value >= 0 ? __int_as_float(atomicMax(reinterpret_cast<int *>(at), __float_as_int(value)))
                       : __uint_as_float(atomicMin(reinterpret_cast<unsigned *>(at), __float_as_uint(value)));

@@ -26,7 +26,7 @@ extern "C" __global__ void scale_pairs(const __half2 *halves, const __nv_bfloat1
         out[i * 4] = a;
         out[i * 4 + 1] = c;
         out[i * 4 + 2] = d;
-        // The raw bits, as code that builds words of them reads them.
+        // The raw bits, for code that packs them into words.
         out[i * 4 + 3] = make_float2(static_cast<float>(raw.x), static_cast<float>(raw.y));
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
 #include "../core/types.cuh"
-// Where an element is of a tensor with strides; the last dimension is the quickest.
+// The position of an element in a strided tensor; the last dimension is the fastest.
 template <int Rank> __device__ __forceinline__ unsigned offset_of(unsigned i, const Strides<Rank> &s) {
     unsigned offset = 0;
 #pragma unroll

@@ -1,4 +1,4 @@
-// Weights of four bits, eight to a word, to halves by bit tricks; sums of bytes' products; and what 4.x-byte SIMD has.
+// 4-bit weights, eight per word, converted to halves with bit tricks; sums of byte products; and 4-byte SIMD.
 #include "../core/types.cuh"
 #include "../core/stamp.cuh"
 
@@ -30,7 +30,7 @@ OPS_INLINE void nibbles_to_halves(unsigned packed, half2 (&out)[4]) {
     for (int i = 0; i < 4; i++)
         out[i] = *reinterpret_cast<half2 *>(&words[i]);
 }
-// Each word gives eight halves: nibble 0 and 4, 1 and 5, 2 and 6, 3 and 7, less 8.
+// Each word gives eight halves: nibbles 0 and 4, 1 and 5, 2 and 6, 3 and 7, minus 8.
 extern "C" __global__ void unpack_nibbles(const unsigned *in, half2 *out, unsigned words) {
     GRID_STRIDE(i, words) {
         half2 parts[4];
@@ -43,7 +43,7 @@ extern "C" __global__ void unpack_nibbles(const unsigned *in, half2 *out, unsign
                      : "memory");
     }
 }
-// Codes of four bits looked up in a table of sixteen signed bytes, four at once.
+// 4-bit codes looked up in a table of sixteen signed bytes, four at once.
 extern "C" __global__ void look_up_codes(const unsigned *in, unsigned *out, unsigned words) {
     constexpr unsigned table[4] = {0xcb988371, 0xfcf3e8dd, 0x35261a0d, 0x71594535};
     GRID_STRIDE(i, words) {

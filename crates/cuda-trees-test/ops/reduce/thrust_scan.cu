@@ -1,4 +1,4 @@
-// What kernels take of Thrust, cuda::std and their like on one thread.
+// Single-threaded use of Thrust, cuda::std and others in kernels.
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
 #include <thrust/functional.h>

@@ -22,7 +22,7 @@ template <unsigned Width, typename T, typename Op> __device__ __forceinline__ T 
 }
 } // namespace
 
-// Elements that fulfil a condition go to the output, one atomic operation per group of lanes that are here.
+// Elements that satisfy a condition go to the output, with one atomic operation per group of active lanes.
 extern "C" __global__ void append_positive(const int *in, unsigned n, int *out, unsigned *count) {
     GRID_STRIDE(i, n) {
         if (in[i] > 0) {
@@ -52,7 +52,7 @@ extern "C" __global__ void sum_equal_keys(const int *keys, const float *values, 
     }
 }
 
-// Several reductions at once: whole numbers by the instruction for them, floats by exchanges of sub-warps.
+// Several reductions at once: integers with the instruction for them, floats with exchanges in sub-warps.
 extern "C" __global__ void reductions(const int *in, int *out) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31;
     const int v = in[i];
@@ -81,7 +81,7 @@ extern "C" __global__ void reductions(const int *in, int *out) {
     o[11] = __popc(__brev(v)) + __clz(v) + __ffs(v) + static_cast<int>(__funnelshift_l(v, ~v, 5) & 15) + static_cast<int>(__byte_perm(v, 0x01020304, 0x4567) & 15);
 }
 
-// Numbers of a block in order of their digits: a stable counting sort by votes.
+// Sorts a block's numbers by their digits: a stable counting sort by votes.
 template <int Bits> static __device__ void counting_sort(unsigned (&shared_)[256], unsigned (&counts)[8][1 << Bits], unsigned *data, int shift) {
     const unsigned t = threadIdx.x, lane = t % 32, warp = t / 32;
     const unsigned key = data[blockIdx.x * 256 + t], digit = key >> shift & ((1 << Bits) - 1);

@@ -9,7 +9,7 @@ pub(crate) struct Gpu {
     pub(crate) stream: Stream,
 }
 
-/// The device that `FERROCM_DEVICE` names, else a virtual one; nothing where the trees are not built for it.
+/// The device that `FERROCM_DEVICE` names, else a virtual one; `None` if the trees are not built for it.
 pub(crate) fn gpu() -> Option<Gpu> {
     let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
     let device = Device::open(named.as_deref().unwrap_or("vgpu:gfx1100")).unwrap();
@@ -35,7 +35,7 @@ impl Gpu {
         buffer.to_vec(&self.stream).unwrap()
     }
 
-    /// A buffer as C has it, ordered as it is for a kernel that `hip` launches.
+    /// A buffer as a C pointer, ordered as for a kernel launched by `hip`.
     pub(crate) fn pointer<T: DeviceCopy>(&self, buffer: &mut DeviceBuffer<T>) -> *mut T {
         let address = buffer.as_mut_slice().address_on(&self.stream).unwrap();
         std::ptr::with_exposed_provenance_mut(address.0 as usize)
@@ -73,7 +73,8 @@ pub(crate) fn noise(count: usize, seed: u32) -> Vec<f32> {
     bits(count, seed).into_iter().map(|bits| (bits >> 8) as f32 / 8_388_608.0 - 1.0).collect()
 }
 
-/// Compares numbers one by one: what may differ is `tolerance` of the expected size, or of 1 if that is smaller.
+/// Compares numbers one by one. The allowed difference is `tolerance` times the expected magnitude, or times
+/// 1 if that is smaller.
 pub(crate) fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

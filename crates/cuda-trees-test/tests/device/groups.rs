@@ -38,7 +38,7 @@ fn tiles_are_parts_of_a_warp() {
     let mut values = small_numbers(128, 70);
     let input = gpu.upload(&[values.clone(), vec![16]].concat());
     let mut output = gpu.zeroed::<i32>(128 * 60);
-    // Threads are numbered through both dimensions.
+    // Threads are numbered across both dimensions.
     launch!(gpu, module, "tiles", 1, (8, 16, 1); &input, &mut output);
     values.truncate(128);
     for (i, found) in gpu.download(&output).chunks(60).enumerate() {
@@ -117,7 +117,7 @@ fn threads_that_run_together_and_those_of_a_label() {
         ];
         assert_eq!(found[13..], expected, "thread {i}");
     }
-    // Every place was given once.
+    // Every place was assigned once.
     places.sort_unstable();
     assert_eq!(places, (0..taking_part as i32).collect::<Vec<_>>());
 }

@@ -1,5 +1,5 @@
-//! The trees on the device in `FERROCM_DEVICE`, else on a virtual gfx1100, against models on the CPU: f64 arithmetic, and what CUDA's
-//! documents say of each function.
+//! The trees on the device in `FERROCM_DEVICE`, else on a virtual gfx1100, against models on the CPU: f64
+//! arithmetic, and CUDA's documentation of each function.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `mma.h`: products of fragments against those of the matrices.
+//! `mma.h`: compares products of fragments with matrix products.
 
 use cuda_trees_test::headers;
 use half::{bf16, f16};
@@ -6,7 +6,7 @@ use hip::{DeviceCopy, Module};
 
 use crate::common::{Gpu, gpu, launch, noise};
 
-/// A kernel of `mma.cu`, and how its matrices lie in memory.
+/// A kernel of `mma.cu`, and the layout of its matrices.
 struct Tile {
     name: &'static str,
     shape: [usize; 3],
@@ -27,7 +27,7 @@ fn matrices(elements: usize, low: f64, high: f64, seed: u32) -> Vec<f64> {
     noise(2 * elements, seed).into_iter().map(number).collect()
 }
 
-/// The same as they lie in memory.
+/// The same in memory order.
 fn stored(values: &[f64], height: usize, width: usize, by_rows: bool) -> Vec<f64> {
     let one = |matrix: &[f64]| -> Vec<f64> {
         if by_rows {
@@ -64,7 +64,7 @@ fn check<T: DeviceCopy, A: DeviceCopy>(
     }
     let found: Vec<f64> = gpu.download(&d_at).into_iter().map(accumulator.1).collect();
     for (i, (found, expected)) in found.iter().zip(stored(&expected, m, n, c_rows)).enumerate() {
-        // All of it is exact, but that gfx11's instructions cut sums to a grid.
+        // Everything is exact, except that gfx11's instructions truncate sums.
         assert!((found - expected).abs() < 1e-2, "{}, {i}: {found}, not {expected}", tile.name);
     }
 }
@@ -93,7 +93,7 @@ fn fragments_of_every_shape_and_type() {
         single,
     );
     let half: Accumulator<f16> = (f16::from_f64, f16::to_f64);
-    // Twice the sums have to fit the half's eleven bits.
+    // Twice the sums must fit into the half's eleven bits.
     check(&gpu, &module, &tile("f16_8_32_16", [8, 32, 16], [true; 3]), (-6.0, 6.0), f16::from_f64, half);
     check(&gpu, &module, &tile("bf16_16_16_16", [16, 16, 16], [false; 3]), small, bf16::from_f64, single);
     check(

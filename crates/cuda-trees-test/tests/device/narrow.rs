@@ -1,11 +1,11 @@
-//! `cuda_fp8.h`, `cuda_fp16.h`, `cuda_bf16.h`, and floats with other ways to round.
+//! `cuda_fp8.h`, `cuda_fp16.h`, `cuda_bf16.h`, and floats with other rounding modes.
 
 use cuda_trees_test::headers;
 use half::{bf16, f16};
 
 use crate::common::{Gpu, assert_close, bits, gpu, launch, noise};
 
-/// A format of eight bits of the Open Compute Project.
+/// An eight-bit format of the Open Compute Project.
 pub(crate) struct Fp8 {
     mantissa: u32,
     bias: i32,
@@ -16,7 +16,7 @@ pub(crate) const E4M3: Fp8 = Fp8 { mantissa: 3, bias: 7, largest: 0x7e };
 pub(crate) const E5M2: Fp8 = Fp8 { mantissa: 2, bias: 15, largest: 0x7b };
 
 impl Fp8 {
-    /// A size, were there no infinity and no NaN.
+    /// The magnitude of a code, ignoring infinity and NaN.
     fn size(&self, code: u8) -> f64 {
         let (exponent, mantissa) =
             (i32::from(code >> self.mantissa), f64::from(code & ((1 << self.mantissa) - 1)));
@@ -37,12 +37,12 @@ impl Fp8 {
         if code & 0x80 == 0 { size } else { -size }
     }
 
-    /// The nearest number, of two the even one; of those that are too large the largest.
+    /// The nearest number, ties to even; too large numbers become the largest.
     pub(crate) fn nearest(&self, x: f64) -> u8 {
         self.rounded(x).min(self.largest) | if x.is_sign_negative() { 0x80 } else { 0 }
     }
 
-    /// The code of the size, which is above the largest where the number is too large.
+    /// The code of the magnitude, above the largest if the number is too large.
     fn rounded(&self, x: f64) -> u8 {
         let x = x.abs();
         let above = (0..=self.largest + 1).find(|code| self.size(*code) >= x).unwrap_or(self.largest + 1);
@@ -53,7 +53,7 @@ impl Fp8 {
         if low < high || low == high && above % 2 == 1 { above - 1 } else { above }
     }
 
-    /// What does not fit becomes NaN in E4M3 and infinity in E5M2.
+    /// Too large numbers become NaN in E4M3 and infinity in E5M2.
     fn unsaturated(&self, x: f64) -> u8 {
         let code = self.rounded(x);
         let code = if code > self.largest { if self.mantissa == 3 { 0x7f } else { 0x7c } } else { code };
@@ -65,7 +65,7 @@ impl Fp8 {
 fn numbers_become_the_nearest_of_eight_bits() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::NARROW);
-    // Every number of both formats, the middle of each two, and what lies beside it.
+    // Every number of both formats, the midpoints, and their neighbours.
     let mut values = vec![f64::INFINITY, 1e30, 464.0, 465.0, 480.0, 61440.0, 61439.0, 1e-30, 0.0];
     for format in [&E4M3, &E5M2] {
         for code in 0..format.largest {
@@ -134,7 +134,7 @@ fn numbers_of_four_bits_and_scales() {
     let value =
         |code: u8| if code & 8 == 0 { sizes[usize::from(code & 7)] } else { -sizes[usize::from(code & 7)] };
     let mut values: Vec<f32> = noise(512, 66).into_iter().map(|x| 8.0 * x).collect();
-    // Numbers, the middle of each two, and what is too large.
+    // Numbers, midpoints, and too large numbers.
     let exact = sizes.iter().zip(&sizes[1..]).flat_map(|(low, high)| [*low, f64::midpoint(*low, *high)]);
     for (i, x) in exact.chain([6.0, 1e9, f64::INFINITY]).enumerate() {
         (values[2 * i], values[2 * i + 1]) = (x as f32, -x as f32);
@@ -165,7 +165,7 @@ fn numbers_of_four_bits_and_scales() {
     }
 }
 
-/// Numbers among which are equal ones, opposite ones, infinities and NaN.
+/// Numbers that include equal ones, opposite ones, infinities and NaN.
 fn triples(count: usize, seed: u32) -> Vec<f32> {
     let special = [f32::NAN, 1.0, 1.0, -1.0, 0.0, -0.0, f32::INFINITY, 0.5];
     let choice = bits(3 * count, seed);
@@ -174,7 +174,7 @@ fn triples(count: usize, seed: u32) -> Vec<f32> {
     noise(3 * count, seed + 1).into_iter().zip(choice).map(number).collect()
 }
 
-/// `round` rounds to the type; `ulp` is what its last place is of 1.
+/// `round` rounds to the type; `ulp` is its unit in the last place at 1.
 fn sixteen(gpu: &Gpu, kernel: &str, round: fn(f64) -> f64, ulp: f64) {
     let module = gpu.module(&headers::NARROW);
     let input = triples(128, 60);
@@ -237,7 +237,7 @@ fn bfloats_have_what_cuda_has() {
     sixteen(&gpu, "bfloats", |x| bf16::from_f64(x).to_f64(), 1.0 / 128.0);
 }
 
-/// The bits of the bf16 number nearest to a whole one, of two the even one; cut off if not `nearest`.
+/// The bits of the bf16 number nearest to an integer, ties to even; truncated if not `nearest`.
 fn whole_to_bf16(x: i128, nearest: bool) -> i64 {
     let size = x.unsigned_abs();
     let sign = if x < 0 { 0x8000 } else { 0 };
@@ -279,7 +279,7 @@ fn bfloats_and_integers() {
         .enumerate()
         .map(|(i, x)| ((i64::from(x[0]) << 32) | i64::from(x[1])) >> (i % 60))
         .collect();
-    // The middle of two bf16 numbers, and one above it that a float does not hold.
+    // The midpoint of two bf16 numbers, and a number above it that a float cannot hold.
     numbers[..6].copy_from_slice(&[
         0x0101_0000_0000_0000,
         0x0101_0000_0000_0001,
@@ -308,7 +308,7 @@ fn bfloats_and_integers() {
             i64::from(bits)
         };
         let mut expected = [
-            // `as` saturates, and makes 0 of NaN, as CUDA does.
+            // `as` saturates and converts NaN to 0, like CUDA.
             i64::from(a.round_ties_even() as i32),
             i64::from(a.floor() as i32),
             i64::from(a.ceil() as i32),
@@ -327,7 +327,7 @@ fn bfloats_and_integers() {
             next(false),
         ];
         if floats[i].is_nan() {
-            // Which NaN it is, nobody says.
+            // The NaN's bits are unspecified.
             for column in [14, 15] {
                 assert!(bf16::from_bits(found[column] as u16).is_nan());
                 expected[column] = found[column];
@@ -337,7 +337,7 @@ fn bfloats_and_integers() {
     }
 }
 
-/// A number that is a multiple of 2^-80 and not too large, in such.
+/// A number in units of 2^-80; it must be a multiple and not too large.
 fn fixed(x: f64) -> i128 {
     let scaled = x * 2_f64.powi(40);
     let (high, low) = (scaled.trunc(), scaled.fract());
@@ -362,7 +362,8 @@ fn floats_are_rounded_down_up_and_to_zero() {
     let mut inexact = 0;
     for (triple, found) in input.chunks(3).zip(gpu.download(&output).chunks(21)) {
         let [a, b, c] = [0, 1, 2].map(|i| f64::from(triple[i]));
-        // How the exact result compares with a float: by whole numbers, or by products that a double holds exactly.
+        // Compares the exact result with a float: with integers, or with products that a double holds
+        // exactly.
         let compare = |operation: usize, r: f32| {
             let r = f64::from(r);
             let with = |product: f64, of: f64, divisor: f64| {
@@ -386,7 +387,7 @@ fn floats_are_rounded_down_up_and_to_zero() {
                 continue;
             }
             let down = direction == 0 || direction == 2 && *r > 0.0;
-            // Down: not above the exact result, and the next one is. Up: the other way round.
+            // Down: not above the exact result, but the next number is. Up: the other way round.
             let (order, beyond) = (compare(operation, *r), if down { r.next_up() } else { r.next_down() });
             let wanted = if down { std::cmp::Ordering::Greater } else { std::cmp::Ordering::Less };
             let fits = order.is_eq() || order == wanted && compare(operation, beyond) == wanted.reverse();

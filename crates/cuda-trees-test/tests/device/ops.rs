@@ -1,4 +1,4 @@
-//! The tree of kernels alone.
+//! The tree of kernels only.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use hip::{DeviceCopy, Module};
 use crate::common::{Gpu, assert_close, bits, gpu, launch, noise};
 use crate::narrow::{E4M3, E5M2};
 
-/// Sizes of three dimensions, and the distance of two elements in each: `Strides<3>`.
+/// Sizes and strides of three dimensions: `Strides<3>`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Strides {
@@ -19,7 +19,7 @@ struct Strides {
 // SAFETY: numbers without padding.
 unsafe impl DeviceCopy for Strides {}
 
-/// The normal distribution's integral, by the series of the error function.
+/// The normal distribution's integral, from the series of the error function.
 fn normal_cdf(x: f64) -> f64 {
     let t = x / std::f64::consts::SQRT_2;
     let (mut term, mut sum) = (t, t);
@@ -47,7 +47,7 @@ fn unary<T: DeviceCopy>(
     let functions: [(&str, &dyn Fn(f64) -> f64); 3] = [
         ("silu", &|x| x / (1.0 + (-x).exp())),
         ("gelu", &|x| x * normal_cdf(x)),
-        // Never negative, so that the second function of the chain changes nothing.
+        // Never negative, so the second function of the chain changes nothing.
         ("soft", &softplus),
     ];
     for (function, model) in functions {
@@ -59,7 +59,7 @@ fn unary<T: DeviceCopy>(
         let found: Vec<f64> = gpu.download(&output).into_iter().map(get).collect();
         assert_close(&found, &expected, epsilon, &whole);
     }
-    // A lambda of the device over tables of the compiler, and numeric limits.
+    // A device lambda over compile-time tables, and numeric limits.
     let mut output = gpu.zeroed::<f32>(19);
     launch!(gpu, module, &format!("limits_{name}"), 1, 32; &mut output);
     let output = gpu.download(&output);
@@ -129,7 +129,7 @@ fn atomic_operations_of_every_width() {
     let module = gpu.module(&tree::UNITY);
     let (n, count) = (1000_usize, 8_usize);
     let bins: Vec<i32> = bits(n, 32).into_iter().map(|x| (x >> 7) as i32 & 7).collect();
-    // Whole numbers of sixteenths: their sums are exact in any order.
+    // Multiples of a sixteenth: their sums are exact in any order.
     let values: Vec<f32> = noise(n, 33).into_iter().map(|x| (x * 256.0).round() / 16.0 - 20.0).collect();
     let (bins_at, values_at) = (gpu.upload(&bins), gpu.upload(&values));
     let (mut f32_sum, mut f64_sum) = (gpu.zeroed::<f32>(count), gpu.zeroed::<f64>(count));
@@ -158,7 +158,7 @@ fn atomic_operations_of_every_width() {
         let half = f16::from_f64(number as f64);
         assert_eq!((f16_sum[bin], cas_sum[bin], f16x2_sum[2 * bin]), (half, half, half), "{bin}");
         assert_eq!(f16x2_sum[2 * bin + 1], f16::from_f64(2.0 * number as f64), "{bin}");
-        // bf16 counts to 256 exactly, by ones; by twos to 512.
+        // bf16 counts exactly to 256 by ones, and to 512 by twos.
         let single = bf16::from_f64(number as f64);
         assert_eq!((bf16_sum[bin], bf16x2_sum[2 * bin + 1]), (single, single), "{bin}");
         assert_eq!(bf16x2_sum[2 * bin], bf16::from_f64(2.0 * number as f64), "{bin}");
@@ -207,7 +207,7 @@ fn reductions_within_a_warp() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&tree::REDUCE_WARP);
     let mut values: Vec<i32> = bits(128, 37).into_iter().map(|x| (x % 2000) as i32 - 900).collect();
-    // One warp has the value that another looks for, and one is equal in its upper bits.
+    // One warp has the value that another looks for, and one value is equal in its upper bits.
     values[70] = 77;
     for value in &mut values[96..] {
         *value &= 1023;
@@ -303,7 +303,7 @@ fn gemm<T: DeviceCopy>(gpu: &Gpu, module: &Module, name: &str, of: fn(f32) -> T)
         }
     }
     let found: Vec<f64> = gpu.download(&c_at).into_iter().map(f64::from).collect();
-    // gfx11's matrix instructions cut sums to a grid.
+    // gfx11's matrix instructions truncate sums.
     assert_close(&found, &expected, 1e-5, name);
 }
 

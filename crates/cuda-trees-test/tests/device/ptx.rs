@@ -1,4 +1,4 @@
-//! Inline PTX, against PTX's manual.
+//! Inline PTX, compared with PTX's manual.
 
 use cuda_trees_test::headers;
 use half::f16;
@@ -11,7 +11,7 @@ fn carries_go_from_word_to_word() {
     let Some(gpu) = gpu() else { return };
     let module = gpu.module(&headers::PTX);
     let mut words = bits(64 * 16, 120);
-    // Long runs of ones and zeros, so that carries go all the way.
+    // Long runs of ones and zeros, so that carries propagate all the way.
     words[..16].copy_from_slice(&[[u32::MAX; 8], [1, 0, 0, 0, 0, 0, 0, 0]].concat());
     words[16..32].copy_from_slice(&[[0; 8], [1, 0, 0, 0, 0, 0, 0, 0]].concat());
     let input = gpu.upload(&words);

@@ -4,7 +4,7 @@ use cuda_trees_test::headers;
 
 use crate::common::{bits, gpu, launch};
 
-/// Words whose parts are at the limits of their type as often as not.
+/// Words whose parts are often at the limits of their type.
 fn words(count: usize, seed: u32) -> Vec<u32> {
     let special = [0x8000_7fff_u32, 0x807f_ff00, 0x0001_ffff, 0x7f80_01fe, 0xffff_ffff, 0];
     let word = |(i, bits): (usize, u32)| if bits & 7 < 3 { special[i % special.len()] } else { bits };
@@ -173,7 +173,7 @@ fn sums_of_products_and_differences() {
     }
 }
 
-/// The third bit that is set from `base` on, or no place.
+/// The position of the third set bit from `base` on, or none.
 fn third_bit(word: u32, base: u32) -> u32 {
     (base..32).filter(|i| word >> i & 1 == 1).nth(2).unwrap_or(u32::MAX)
 }

@@ -13,7 +13,7 @@ const INVALID_VALUE: c_int = 1;
 /// A number of one of the tree's types.
 trait Number: DeviceCopy {
     const KIND: c_int;
-    /// What rounding to it may change, of 1.
+    /// The relative rounding error.
     const EPSILON: f64;
     fn of(x: f32) -> Self;
     fn get(self) -> f64;
@@ -106,7 +106,7 @@ fn layer_norm_by_packs_of_sixteen_bytes() {
 fn a_checked_call_that_fails_names_its_place() {
     let Some(gpu) = gpu() else { return };
     let null = std::ptr::null_mut::<c_void>();
-    // SAFETY: nothing is launched for a type that there is not.
+    // SAFETY: nothing is launched for a type that does not exist.
     let status = unsafe {
         tree::trainer_layernorm(
             9,
@@ -124,7 +124,7 @@ fn a_checked_call_that_fails_names_its_place() {
     assert_eq!(status, INVALID_VALUE);
     let mut data = gpu.zeroed::<f32>(32);
     let at = gpu.pointer(&mut data);
-    // SAFETY: the launch cannot be.
+    // SAFETY: the launch is impossible.
     assert_ne!(unsafe { tree::trainer_too_much(at, gpu.stream.as_raw()) }, 0);
     // SAFETY: the text is the library's own, and no call changes it meanwhile.
     let text = unsafe { CStr::from_ptr(tree::trainer_failure()) }.to_str().unwrap().to_owned();
@@ -160,7 +160,8 @@ fn classifier_losses_gradients_and_their_sum() {
         let (data_at, found_at, targets_at) =
             (gpu.pointer(&mut data), gpu.pointer(&mut found), gpu.pointer(&mut targets));
         let (mut total, mut done) = (0.0, 0);
-        // SAFETY: the buffers have as many elements as the launchers are told; the last one waits before it returns.
+        // SAFETY: the buffers have as many elements as the launchers are told; the last one waits before it
+        // returns.
         unsafe {
             let stream = gpu.stream.as_raw();
             let (rows, valid, padded) = (rows as c_int, valid as c_int, padded as c_int);
@@ -265,7 +266,7 @@ fn a_step_of_the_optimiser_rounds_by_chance() {
             assert!((f64::from(m[at]) - m1).abs() < 1e-6, "first moment, {at}");
             if with_master {
                 assert!((f64::from(w[at]) - updated).abs() < 1e-6, "{at}: {}, not {updated}", w[at]);
-                // From here on every bit is known: the parameter is the master rounded by chance.
+                // From here on every bit is known: the parameter is the stochastically rounded master.
                 let bits = w[at].to_bits();
                 let up = bits & 0xffff > scatter(i as u32, 7) & 0xffff;
                 assert_eq!(u32::from(p[at].to_bits()), (bits >> 16) + u32::from(up), "{at}");
@@ -301,7 +302,7 @@ fn sums_of_squares_on_a_stream_of_their_own() {
 #[test]
 fn attention_over_tiles_that_come_asynchronously() {
     let Some(gpu) = gpu() else { return };
-    // The last tile is not full; one length has one tile alone.
+    // The last tile is not full; one length has a single tile.
     for (heads, length, dim) in [(2, 150, 64), (1, 40, 128), (3, 64, 32)] {
         let halves = |count, seed| noise(count, seed).into_iter().map(f16::from_f32).collect::<Vec<_>>();
         let (q, k, v) =
@@ -334,7 +335,7 @@ fn attention_over_tiles_that_come_asynchronously() {
         let found: Vec<f64> = gpu.download(&out).into_iter().map(f16::to_f64).collect();
         assert_close(&found, &expected, 1.0 / 1024.0, "attention");
     }
-    // SAFETY: nothing is launched for a dimension that there is not.
+    // SAFETY: nothing is launched for an unsupported dimension.
     let status = unsafe {
         let null = std::ptr::null_mut();
         tree::trainer_attention(null, null, null, null, 1, 1, 48, gpu.stream.as_raw())
@@ -375,7 +376,7 @@ fn the_most_likely_tokens_in_order() {
     let (count, order) = (gpu.download(&count), gpu.download(&order));
     for (row, values) in probabilities.chunks(n).enumerate() {
         let mut tokens: Vec<usize> = (0..n).collect();
-        // Stable: of equal ones the first comes first.
+        // Stable: equal ones keep their order.
         tokens.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
         let mut before = 0.0;
         let mut expected = vec![-1; n];
@@ -396,7 +397,7 @@ fn the_most_likely_tokens_in_order() {
 #[test]
 fn thrust_ranks_from_host_code() {
     let Some(gpu) = gpu() else { return };
-    // More than one block's, and some of them equal. There is one zero only.
+    // More than fit into one block, some of them equal, but only one zero.
     let keys: Vec<f32> = noise(700, 25).into_iter().map(|x| (x * 64.0).round() + 0.0).collect();
     let bounds = [-100.0_f32, -3.0, 0.0, 17.0, 100.0];
     let (mut keys_at, mut bounds_at) = (gpu.upload(&keys), gpu.upload(&bounds));

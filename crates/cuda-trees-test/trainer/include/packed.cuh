@@ -17,7 +17,7 @@ template <typename T> union x128 {
 };
 static_assert(sizeof(x128<half>) == 16 && alignof(x128<half>) == 16, "one instruction moves it");
 
-// `Once`: the line will not be needed again.
+// `Once`: the cache line will not be needed again.
 enum class Use { Again, Once };
 template <Use use = Use::Again, typename T> __device__ __forceinline__ x128<T> load(const T *from) {
     const int4 *vector = reinterpret_cast<const int4 *>(from);

@@ -22,7 +22,7 @@ __device__ __forceinline__ float warp_max(float value) {
 }
 
 using reduction_func_t = float (*)(float);
-// Every thread gets the block's result. `final_sync` where the block comes here again.
+// Every thread gets the block's result. Use `final_sync` if the block calls it again.
 template <reduction_func_t warp_reduction>
 __device__ inline float block_reduce(float value, bool final_sync = false, float out_of_bounds = 0.0f) {
     __shared__ float shared_value[WARP_SIZE];

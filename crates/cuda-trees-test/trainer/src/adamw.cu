@@ -5,7 +5,7 @@
 
 using namespace trainer;
 
-// Bits that look random, the same on host and device.
+// Pseudo-random bits, the same on host and device.
 __host__ __device__ constexpr unsigned scatter(unsigned position, unsigned seed) {
     unsigned bits = (position + 0x9e3779b9u * seed) ^ 0x5bf03635u;
     for (int round = 0; round < 3; round++)
@@ -14,7 +14,7 @@ __host__ __device__ constexpr unsigned scatter(unsigned position, unsigned seed)
 }
 static_assert(scatter(0, 1) != scatter(1, 0), "position and seed are not one");
 
-// Away from zero in as many of 65536 cases as the bits that do not fit say.
+// Rounds away from zero with a probability of the dropped bits over 65536.
 __device__ __forceinline__ __nv_bfloat16 round_by_chance(float value, unsigned chance) {
     const unsigned bits = __float_as_uint(value);
     __nv_bfloat16_raw raw;
@@ -67,7 +67,7 @@ template <class T> __global__ void squares_kernel(float *out, const T *data, siz
         atomicAdd(out + blockIdx.y, partial[0]);
 }
 
-// Without master weights, those are null.
+// Master weights may be null.
 extern "C" int trainer_adamw(__nv_bfloat16 *params, float *master, const __nv_bfloat16 *grads, float *first, float *second, size_t n,
                              ptrdiff_t stride, int slices, const Options *options, cudaStream_t stream) {
     const int block = 512;
@@ -80,7 +80,7 @@ extern "C" int trainer_adamw(__nv_bfloat16 *params, float *master, const __nv_bf
     return 0;
 }
 
-// On a second stream, which waits for the first and is waited for by it.
+// On a second stream; the streams wait for each other.
 extern "C" int trainer_squares(float *out, const __nv_bfloat16 *grads, size_t count, ptrdiff_t stride, int slices, cudaStream_t main_stream) {
     cudaStream_t side;
     cudaEvent_t ready, done;

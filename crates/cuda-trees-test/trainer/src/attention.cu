@@ -1,5 +1,5 @@
-// Attention of one query per block: keys come in tiles by asynchronous copies, two of them in turn; the softmax is kept as it grows. Then
-// sampling from the scores: a sort and a prefix sum of the block.
+// Attention of one query per block: keys arrive in tiles by asynchronous copies, double-buffered, with an online
+// softmax. Then sampling from the scores: a sort and a prefix sum of the block.
 #include "check.h"
 #include "packed.cuh"
 #include "reduce.cuh"
@@ -20,7 +20,7 @@ template <int vec_bytes> __device__ __forceinline__ void copy_async(void *smem, 
     static_assert(vec_bytes == 4 || vec_bytes == 8 || vec_bytes == 16, "");
     __pipeline_memcpy_async(smem, gmem, vec_bytes);
 }
-// As others write it: zero where the predicate is false.
+// The usual form: zero if the predicate is false.
 __device__ __forceinline__ void copy_async_or_zero(void *smem, const void *gmem, bool predicate) {
     const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(smem));
     const int bytes = predicate ? 16 : 0;
@@ -105,7 +105,7 @@ extern "C" int trainer_attention(half *out, const half *q, const half *k, const 
     return 0;
 }
 
-// The smallest set of tokens whose probabilities sum to top_p: how many, and the tokens in order.
+// The smallest set of tokens whose probabilities sum to top_p: their number, and the tokens in order.
 template <int kThreads, int kItems>
 __global__ void top_p_kernel(int *__restrict__ count, int *__restrict__ order, const float *__restrict__ probabilities, int n, float top_p) {
     using Sort = cub::BlockRadixSort<float, kThreads, kItems, int>;

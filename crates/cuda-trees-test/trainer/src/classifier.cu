@@ -1,4 +1,4 @@
-// Softmax, cross entropy and its gradient in one kernel; then the sum of the losses in one of a size that the runtime chooses.
+// Softmax, cross entropy and its gradient in one kernel; then the sum of the losses in a kernel whose size the runtime chooses.
 #include "check.h"
 #include "packed.cuh"
 #include "reduce.cuh"
@@ -66,7 +66,7 @@ __global__ void sum_kernel(double *total, const float *values, int n) {
         atomicAdd(total, static_cast<double>(sum));
 }
 
-// Rows of P elements, of which V count. `gradients` says whether the logits become gradients.
+// Rows of P elements, of which V are used. `gradients` says whether the logits become gradients.
 extern "C" int trainer_classifier(float *logits, float *losses, const int *targets, int rows, int V, int P, float heat, bool gradients,
                                   cudaStream_t stream) {
     CUDA_CHECK(cudaMemcpyToSymbolAsync(temperature, &heat, sizeof heat, 0, cudaMemcpyHostToDevice, stream));
@@ -82,7 +82,7 @@ extern "C" int trainer_classifier(float *logits, float *losses, const int *targe
     return 0;
 }
 
-// Waits; answers with the sum of the losses and the number of rows since the last call.
+// Waits; returns the sum of the losses and the number of rows since the last call.
 extern "C" int trainer_total(const float *losses, int n, double *total, unsigned *rows, cudaStream_t stream) {
     double *device_total = nullptr;
     int min_grid = 0, block = 0;

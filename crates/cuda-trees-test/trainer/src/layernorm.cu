@@ -96,7 +96,7 @@ extern "C" int trainer_layernorm(int type, void *out, float *mean, float *rstd, 
 #undef LAYERNORM_CASE
 }
 
-// What the first failed call of this thread was, and where.
+// The first failed call of this thread, and its place.
 extern "C" const char *trainer_failure() { return failure().text; }
 // Launches with more shared memory than any device has.
 extern "C" int trainer_too_much(float *data, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Ranking by Thrust from host code: on a stream, on memory of the caller's and on vectors of its own.
+// Ranking by Thrust from host code: on a stream, on the caller's memory and on its own vectors.
 #include "check.h"
 #include <thrust/binary_search.h>
 #include <thrust/device_ptr.h>
@@ -14,8 +14,8 @@ struct Squared {
     __host__ __device__ float operator()(float x) const { return x * x; }
 };
 
-// Sorts the keys, largest first, with their places; then says the sum of their squares, the largest square, and of each bound how many keys
-// are not below it.
+// Sorts the keys, largest first, with their places. Then returns the sum of their squares, the largest square, and
+// for each bound, how many keys are at least that.
 extern "C" int trainer_rank(float *keys, int *places, int n, const float *bounds, int *above, int bound_count, float *sum, float *largest,
                             cudaStream_t stream) {
     try {

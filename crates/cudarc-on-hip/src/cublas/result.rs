@@ -7,12 +7,12 @@ use std::fmt;
 
 use super::sys::{self, cublasStatus_t};
 
-/// A status of cuBLAS's that is not success.
+/// A status of cuBLAS other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CublasError(pub cublasStatus_t);
 
 impl cublasStatus_t {
-    /// An error unless this is success.
+    /// An error, unless this is success.
     pub fn result(self) -> Result<(), CublasError> {
         match self {
             Self::CUBLAS_STATUS_SUCCESS => Ok(()),
@@ -32,18 +32,18 @@ impl std::error::Error for CublasError {}
 /// Makes a handle for the calling thread's device (`cublasCreate`).
 pub fn create_handle() -> Result<sys::cublasHandle_t, CublasError> {
     let mut handle = std::ptr::null_mut();
-    // SAFETY: the handle is a place to write to.
+    // SAFETY: the handle is writable.
     unsafe { sys::cublasCreate_v2(&raw mut handle) }.result()?;
     Ok(handle)
 }
 
-/// Functions that return nothing but their status.
+/// Functions that only return their status.
 macro_rules! calls {
     ($($(#[$attribute:meta])* fn $name:ident = $function:ident($($argument:ident: $type:ty $(as $cast:ident)?),* $(,)?);)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> Result<(), CublasError> {
-                // SAFETY: the caller vouches for what the function is given.
+                // SAFETY: the caller vouches for the arguments.
                 unsafe { sys::$function($(calls!(@ $argument $($cast)?)),*) }.result()
             }
         )+
@@ -76,7 +76,8 @@ macro_rules! typed {
                     ldc: c_int,
                 );
                 $(#[$attribute])*
-                /// Multiplies many matrices, each at a fixed distance from the last one (`cublas<t>gemmStridedBatched`).
+                /// Multiplies many matrices, each at a fixed distance from the last one
+                /// (`cublas<t>gemmStridedBatched`).
                 fn $batched = $batched_function(
                     handle: sys::cublasHandle_t,
                     transa: sys::cublasOperation_t,
@@ -110,7 +111,7 @@ typed! {
 }
 
 calls! {
-    /// Ends a handle (`cublasDestroy`).
+    /// Destroys a handle (`cublasDestroy`).
     fn destroy_handle = cublasDestroy_v2(handle: sys::cublasHandle_t);
 
     /// Sets the stream that work is submitted to (`cublasSetStream`).
@@ -148,7 +149,7 @@ calls! {
         incy: c_int,
     );
 
-    /// Multiplies matrices of types that are named (`cublasGemmEx`).
+    /// Multiplies matrices of given types (`cublasGemmEx`).
     fn gemm_ex = cublasGemmEx(
         handle: sys::cublasHandle_t,
         transa: sys::cublasOperation_t,
@@ -171,7 +172,7 @@ calls! {
         algo: sys::cublasGemmAlgo_t,
     );
 
-    /// Multiplies many matrices of types that are named (`cublasGemmStridedBatchedEx`).
+    /// Multiplies many matrices of given types (`cublasGemmStridedBatchedEx`).
     fn gemm_strided_batched_ex = cublasGemmStridedBatchedEx(
         handle: sys::cublasHandle_t,
         transa: sys::cublasOperation_t,

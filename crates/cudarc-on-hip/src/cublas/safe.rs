@@ -25,8 +25,8 @@ pub struct CudaBlas {
 
 // SAFETY: handles of rocBLAS may be used on any thread.
 unsafe impl Send for CudaBlas {}
-// SAFETY: this project's rocBLAS has calls on one handle follow one another. AMD's does not, and neither does cuBLAS: there, as with
-// cudarc, the unsafe calls below are the caller's to order.
+// SAFETY: this project's rocBLAS serialises calls on one handle. AMD's does not, and neither does cuBLAS;
+// there, as with cudarc, the caller must order the unsafe calls below.
 unsafe impl Sync for CudaBlas {}
 
 impl CudaBlas {
@@ -40,15 +40,16 @@ impl CudaBlas {
         Ok(blas)
     }
 
-    /// cuBLAS's handle, which stays this object's.
+    /// cuBLAS's handle, which this object still owns.
     pub fn handle(&self) -> &sys::cublasHandle_t {
         &self.handle
     }
 
-    /// Submits to another stream of the same device from now on.
+    /// From now on, submits to another stream of the same device.
     ///
     /// # Safety
-    /// What was submitted to the last one is done, or the stream waits for it: both use the handle's own memory.
+    /// The work submitted to the previous stream must be done, or the stream must wait for it: both use the
+    /// handle's own memory.
     pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CublasError> {
         // SAFETY: both live, and the caller vouches for the rest.
         unsafe { result::set_stream(self.handle, stream.cu_stream())? };
@@ -56,7 +57,7 @@ impl CudaBlas {
         Ok(())
     }
 
-    /// Says whether factors and results are in memory of the host or of the device.
+    /// Sets whether factors and results are in memory of the host or of the device.
     pub fn set_pointer_mode(&self, pointer_mode: sys::cublasPointerMode_t) -> Result<(), CublasError> {
         // SAFETY: the handle lives.
         unsafe { sys::cublasSetPointerMode_v2(self.handle, pointer_mode) }.result()
@@ -65,7 +66,7 @@ impl CudaBlas {
     /// Whether factors and results are in memory of the host or of the device.
     pub fn get_pointer_mode(&self) -> Result<sys::cublasPointerMode_t, CublasError> {
         let mut mode = sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST;
-        // SAFETY: the handle lives, and the result is a place to write to.
+        // SAFETY: the handle lives, and the result is writable.
         unsafe { sys::cublasGetPointerMode_v2(self.handle, &raw mut mode) }.result()?;
         Ok(mode)
     }
@@ -77,7 +78,7 @@ impl CudaBlas {
 
 impl Drop for CudaBlas {
     fn drop(&mut self) {
-        // SAFETY: the handle was made for this, and is ended once.
+        // SAFETY: the handle was created for this object, and is destroyed once.
         if let Err(error) = unsafe { result::destroy_handle(self.handle) } {
             tracing::error!(%error, "a handle of cuBLAS did not end");
         }

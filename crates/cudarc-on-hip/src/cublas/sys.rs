@@ -1,4 +1,4 @@
-//! cuBLAS's functions, as far as they are here.
+//! The functions of cuBLAS that this crate has.
 #![allow(missing_docs, reason = "names and contracts are those of cuBLAS's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in cuBLAS's documentation")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are cuBLAS's")]
@@ -34,17 +34,17 @@ pub struct __half {
     pub __x: u16,
 }
 
-/// The version of cuBLAS whose functions are here: 12.9.
+/// The version of cuBLAS whose functions these are: 12.9.
 const VERSION: c_int = 120_900;
 
-/// Functions of cuBLAS's, whose bodies end in an outcome.
+/// cuBLAS functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> cublasStatus_t {
-                // SAFETY: the caller keeps the contract that cuBLAS's documentation has for this function, and rocBLAS's is the same:
-                // handles are those that `cublasCreate` has made, and pointers lead where it says.
+                // SAFETY: the caller keeps the contract in cuBLAS's documentation of this function, and
+                // rocBLAS's is the same: handles are from `cublasCreate`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
             }
@@ -105,7 +105,7 @@ functions! {
         check((blas.table.rocblas_set_atomics_mode)(blas.handle, mode))
     }
 
-    /// What is computed is never less exact than its type, which every mode allows.
+    /// Results are never less exact than their type, which every mode allows.
     fn cublasSetMathMode(handle: cublasHandle_t, mode: cublasMath_t) {
         blas(handle)?.math.store(mode as u32, std::sync::atomic::Ordering::Relaxed);
         Ok(())
@@ -165,7 +165,7 @@ functions! {
     }
 }
 
-/// Functions that rocBLAS has with the same arguments.
+/// Functions with the same arguments in rocBLAS.
 macro_rules! same {
     ($($cublas:ident = $rocblas:ident($($argument:ident: $type:ty $(as $convert:ident)?),* $(,)?);)+) => {
         functions! {
@@ -247,21 +247,21 @@ same! {
     );
 }
 
-/// Which algorithm is the implementation's choice, as cuBLAS's are of its own.
+/// The implementation chooses the algorithm: cuBLAS's algorithms only exist there.
 const STANDARD: rocblas_gemm_algo = rocblas_gemm_algo::rocblas_gemm_algo_standard;
 
 #[cfg(feature = "cublaslt")]
 pub(crate) use blas as inner;
 
 /// # Safety
-/// The handle is null, or one that lives.
+/// The handle must be null or live.
 pub(crate) unsafe fn blas<'a>(handle: cublasHandle_t) -> Outcome<&'a Blas> {
     // SAFETY: the caller vouches for it.
     unsafe { handle.cast::<Blas>().as_ref() }.ok_or(cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED)
 }
 
 /// # Safety
-/// The place is null, or one to write to.
+/// The pointer must be null or writable.
 unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
     if place.is_null() {
         return Err(cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
@@ -294,7 +294,8 @@ pub(crate) fn datatype(datatype: cudaDataType) -> Outcome<rocblas_datatype> {
     })
 }
 
-/// The type that sums have. What may be less exact, as with `CUBLAS_COMPUTE_32F_FAST_TF32`, is exact here.
+/// The type of sums. Where less precision is allowed, as with `CUBLAS_COMPUTE_32F_FAST_TF32`, this computes
+/// with full precision.
 pub(crate) fn compute(compute: cublasComputeType_t) -> Outcome<rocblas_datatype> {
     use cublasComputeType_t as Compute;
     Ok(match compute {

@@ -7,12 +7,12 @@ use std::fmt;
 
 use super::sys::{self, cublasStatus_t};
 
-/// A status of cuBLASLt's that is not success.
+/// A status of cuBLASLt other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CublasError(pub cublasStatus_t);
 
 impl cublasStatus_t {
-    /// An error unless this is success.
+    /// An error, unless this is success.
     pub fn result(self) -> Result<(), CublasError> {
         match self {
             Self::CUBLAS_STATUS_SUCCESS => Ok(()),
@@ -32,12 +32,12 @@ impl std::error::Error for CublasError {}
 /// Makes a handle for the calling thread's device (`cublasLtCreate`).
 pub fn create_handle() -> Result<sys::cublasLtHandle_t, CublasError> {
     let mut handle = std::ptr::null_mut();
-    // SAFETY: the handle is a place to write to.
+    // SAFETY: the handle is writable.
     unsafe { sys::cublasLtCreate(&raw mut handle) }.result()?;
     Ok(handle)
 }
 
-/// Makes the layout of a matrix (`cublasLtMatrixLayoutCreate`).
+/// Creates the layout of a matrix (`cublasLtMatrixLayoutCreate`).
 pub fn create_matrix_layout(
     matrix_type: sys::cudaDataType,
     rows: u64,
@@ -45,26 +45,26 @@ pub fn create_matrix_layout(
     ld: i64,
 ) -> Result<sys::cublasLtMatrixLayout_t, CublasError> {
     let mut layout = std::ptr::null_mut();
-    // SAFETY: the layout is a place to write to.
+    // SAFETY: the layout is writable.
     unsafe { sys::cublasLtMatrixLayoutCreate(&raw mut layout, matrix_type, rows, cols, ld) }.result()?;
     Ok(layout)
 }
 
-/// Makes the description of a product (`cublasLtMatmulDescCreate`).
+/// Creates the description of a product (`cublasLtMatmulDescCreate`).
 pub fn create_matmul_desc(
     compute_type: sys::cublasComputeType_t,
     scale_type: sys::cudaDataType,
 ) -> Result<sys::cublasLtMatmulDesc_t, CublasError> {
     let mut description = std::ptr::null_mut();
-    // SAFETY: the description is a place to write to.
+    // SAFETY: the description is writable.
     unsafe { sys::cublasLtMatmulDescCreate(&raw mut description, compute_type, scale_type) }.result()?;
     Ok(description)
 }
 
-/// Makes preferences (`cublasLtMatmulPreferenceCreate`).
+/// Creates preferences (`cublasLtMatmulPreferenceCreate`).
 pub fn create_matmul_pref() -> Result<sys::cublasLtMatmulPreference_t, CublasError> {
     let mut preference = std::ptr::null_mut();
-    // SAFETY: the preference is a place to write to.
+    // SAFETY: the preference is writable.
     unsafe { sys::cublasLtMatmulPreferenceCreate(&raw mut preference) }.result()?;
     Ok(preference)
 }
@@ -74,7 +74,7 @@ macro_rules! calls {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> Result<(), CublasError> {
-                // SAFETY: the caller vouches for what the function is given.
+                // SAFETY: the caller vouches for the arguments.
                 unsafe { sys::$function($($argument),*) }.result()
             }
         )+
@@ -82,7 +82,7 @@ macro_rules! calls {
 }
 
 calls! {
-    /// Ends a handle (`cublasLtDestroy`).
+    /// Destroys a handle (`cublasLtDestroy`).
     fn destroy_handle = cublasLtDestroy(handle: sys::cublasLtHandle_t);
 
     /// Sets an attribute of a layout (`cublasLtMatrixLayoutSetAttribute`).
@@ -93,7 +93,7 @@ calls! {
         buf_size: usize,
     );
 
-    /// Ends a layout (`cublasLtMatrixLayoutDestroy`).
+    /// Destroys a layout (`cublasLtMatrixLayoutDestroy`).
     fn destroy_matrix_layout = cublasLtMatrixLayoutDestroy(matrix_layout: sys::cublasLtMatrixLayout_t);
 
     /// Sets an attribute of a product (`cublasLtMatmulDescSetAttribute`).
@@ -104,7 +104,7 @@ calls! {
         buf_size: usize,
     );
 
-    /// Ends the description of a product (`cublasLtMatmulDescDestroy`).
+    /// Destroys the description of a product (`cublasLtMatmulDescDestroy`).
     fn destroy_matmul_desc = cublasLtMatmulDescDestroy(matmul_desc: sys::cublasLtMatmulDesc_t);
 
     /// Sets a preference (`cublasLtMatmulPreferenceSetAttribute`).
@@ -115,7 +115,7 @@ calls! {
         buf_size: usize,
     );
 
-    /// Ends preferences (`cublasLtMatmulPreferenceDestroy`).
+    /// Destroys preferences (`cublasLtMatmulPreferenceDestroy`).
     fn destroy_matmul_pref = cublasLtMatmulPreferenceDestroy(matmul_pref: sys::cublasLtMatmulPreference_t);
 }
 
@@ -137,7 +137,7 @@ pub unsafe fn get_matmul_algo_heuristic(
         reserved: [0; 4],
     };
     let mut count = 0;
-    // SAFETY: the results are places to write to; the caller vouches for the rest.
+    // SAFETY: the results are writable; the caller vouches for the rest.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
             handle,
@@ -179,7 +179,7 @@ pub unsafe fn matmul(
     workspace_size: usize,
     stream: sys::cudaStream_t,
 ) -> Result<(), CublasError> {
-    // SAFETY: the caller vouches for what the function is given.
+    // SAFETY: the caller vouches for the arguments.
     unsafe {
         sys::cublasLtMatmul(
             handle,

@@ -7,7 +7,7 @@ use super::result::{self, CublasError};
 use super::sys::{self, cublasComputeType_t, cudaDataType};
 use crate::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
 
-/// Products of matrices that a stream computes.
+/// Matrix products computed on a stream.
 #[derive(Debug)]
 pub struct CudaBlasLT {
     handle: sys::cublasLtHandle_t,
@@ -35,14 +35,14 @@ impl CudaBlasLT {
 
 impl Drop for CudaBlasLT {
     fn drop(&mut self) {
-        // SAFETY: the handle was made for this, and is ended once.
+        // SAFETY: the handle was created for this object, and is destroyed once.
         if let Err(error) = unsafe { result::destroy_handle(self.handle) } {
             tracing::error!(%error, "a handle of cuBLASLt did not end");
         }
     }
 }
 
-/// Memory for intermediate results. The algorithm here needs none, so that it is small.
+/// Memory for intermediate results. It is small because the only algorithm needs none.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     pub(crate) buffer: CudaSlice<u8>,
@@ -54,21 +54,21 @@ impl Workspace {
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, DriverError> {
         const SIZE: usize = 256;
         stream.context().bind_to_thread()?;
-        // SAFETY: nobody reads it.
+        // SAFETY: nothing reads it.
         Ok(Self { buffer: unsafe { stream.alloc(SIZE) }?, size: SIZE })
     }
 }
 
-/// What is applied to each element of the result.
+/// The function applied to each element of the result.
 #[derive(Debug, Clone)]
 pub enum Activation {
     /// `max(x, 0)`.
     Relu,
-    /// GELU, approximated by tanh.
+    /// GELU, approximated with tanh.
     Gelu,
 }
 
-/// What products of all types have.
+/// The common parts of products of all types.
 pub trait MatmulShared {
     /// cuBLASLt's handle.
     fn handle(&self) -> &sys::cublasLtHandle_t;
@@ -76,18 +76,18 @@ pub trait MatmulShared {
     /// Memory for intermediate results.
     fn workspace(&self) -> &Workspace;
 
-    /// Where work is submitted to.
+    /// The stream that work is submitted to.
     fn stream(&self) -> &Arc<CudaStream>;
 }
 
-/// What is multiplied: `c = act(alpha * op(a) * op(b) + beta * c + bias)`, column by column.
+/// A product: `c = act(alpha * op(a) * op(b) + beta * c + bias)`, column by column.
 #[derive(Debug, Copy, Clone)]
 pub struct MatmulConfig {
     /// Whether `a` is transposed.
     pub transa: bool,
     /// Whether `b` is transposed.
     pub transb: bool,
-    /// Whether `c` is transposed, which it cannot be.
+    /// Whether `c` is transposed, which is not supported.
     pub transc: bool,
     /// Rows of `op(a)` and of `c`.
     pub m: u64,
@@ -97,32 +97,32 @@ pub struct MatmulConfig {
     pub k: u64,
     /// The factor of the product.
     pub alpha: f32,
-    /// From one column of `a` to the next.
+    /// The distance from one column of `a` to the next.
     pub lda: i64,
-    /// From one column of `b` to the next.
+    /// The distance from one column of `b` to the next.
     pub ldb: i64,
-    /// The factor of what is in `c` before.
+    /// The factor of the old `c`.
     pub beta: f32,
-    /// From one column of `c` to the next.
+    /// The distance from one column of `c` to the next.
     pub ldc: i64,
-    /// From one `a` to the next.
+    /// The distance from one `a` to the next.
     pub stride_a: Option<i64>,
-    /// From one `b` to the next.
+    /// The distance from one `b` to the next.
     pub stride_b: Option<i64>,
-    /// From one `c` to the next.
+    /// The distance from one `c` to the next.
     pub stride_c: Option<i64>,
-    /// From one bias to the next.
+    /// The distance from one bias to the next.
     pub stride_bias: Option<i64>,
-    /// How many products there are.
+    /// The number of products.
     pub batch_size: Option<c_int>,
 }
 
-/// Layouts, descriptions and preferences, ended on drop.
+/// Layouts, descriptions and preferences, destroyed on drop.
 struct Owned<T: Copy>(T, unsafe fn(T) -> Result<(), CublasError>);
 
 impl<T: Copy> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: it was made for this, and is ended once.
+        // SAFETY: it was created for this object, and is destroyed once.
         if let Err(error) = unsafe { (self.1)(self.0) } {
             tracing::error!(%error, "an object of cuBLASLt did not end");
         }
@@ -145,7 +145,7 @@ fn layout(
     let layout = Owned(layout, result::destroy_matrix_layout);
     if let Some((count, distance)) = batch {
         let (count, distance) = (value(&count), value(&distance));
-        // SAFETY: the layout lives, and the values are as large as is said.
+        // SAFETY: the layout lives, and the values are as large as the arguments say.
         unsafe {
             let of_count = Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT;
             result::set_matrix_layout_attribute(layout.0, of_count, count.0, count.1)?;
@@ -158,16 +158,16 @@ fn layout(
 
 /// Products of matrices of a type.
 pub trait Matmul<T>: MatmulShared {
-    /// The elements' type.
+    /// The type of elements.
     fn matrix_type() -> cudaDataType;
 
-    /// What is added in which type.
+    /// The compute type.
     fn compute_type() -> cublasComputeType_t;
 
-    /// Multiplies; the bias has a number for each row of `c`.
+    /// Multiplies. The bias has a number for each row of `c`.
     ///
     /// # Safety
-    /// The memory has so many elements.
+    /// The memory must have this many elements.
     unsafe fn matmul<I: DevicePtr<T>, O: DevicePtrMut<T>>(
         &self,
         cfg: MatmulConfig,
@@ -188,7 +188,7 @@ pub trait Matmul<T>: MatmulShared {
         let description = result::create_matmul_desc(Self::compute_type(), cudaDataType::CUDA_R_32F)?;
         let description = Owned(description, result::destroy_matmul_desc);
         let set = |attribute, (place, size)| {
-            // SAFETY: the description lives, and the value is as large as is said.
+            // SAFETY: the description lives, and the value is as large as the arguments say.
             unsafe { result::set_matmul_desc_attribute(description.0, attribute, place, size) }
         };
         set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, value(&i32::from(cfg.transa)))?;
@@ -216,7 +216,8 @@ pub trait Matmul<T>: MatmulShared {
         let (b, _read_b) = b.device_ptr(stream);
         let (c, _written) = c.device_ptr_mut(stream);
         let (memory, _used) = workspace.buffer.device_ptr(stream);
-        // SAFETY: all objects live, the stream waits for what uses the memory, and the caller vouches for its size.
+        // SAFETY: all objects live, the stream waits for other uses of the memory, and the caller vouches for
+        // its size.
         unsafe {
             let found = result::get_matmul_algo_heuristic(
                 *self.handle(),

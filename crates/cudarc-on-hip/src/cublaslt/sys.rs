@@ -1,12 +1,12 @@
-//! cuBLASLt's functions, as far as they are here.
+//! The functions of cuBLASLt that this crate has.
 //!
 //! | of | attributes |
 //! |---|---|
-//! | layouts | type, rows, columns, leading dimension, batch count, strided batch offset; the order, if it is by columns |
-//! | products | compute and scale type, transpositions of A and B, epilogue (bias, ReLU, GELU and their combinations), bias pointer and batch stride; the pointer mode, if it is the host's |
-//! | preferences | all; they say nothing, as there is one algorithm, which needs no workspace |
+//! | layouts | type, rows, columns, leading dimension, batch count, strided batch offset; the order, only by columns |
+//! | products | compute and scale type, transpositions of A and B, epilogue (bias, ReLU, GELU and their combinations), bias pointer and batch stride; the pointer mode, only that of the host |
+//! | preferences | all; they have no effect, because there is one algorithm, which needs no workspace |
 //!
-//! Others are `CUBLAS_STATUS_NOT_SUPPORTED`.
+//! Other attributes give `CUBLAS_STATUS_NOT_SUPPORTED`.
 #![allow(missing_docs, reason = "names and contracts are those of cuBLASLt's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in cuBLASLt's documentation")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are cuBLASLt's")]
@@ -24,7 +24,7 @@ pub use enums::*;
 use matmul::{Lt, Product};
 use objects::{Description, Layout};
 
-/// Types whose values only the implementation looks into.
+/// Types whose values only the implementation inspects.
 macro_rules! opaque {
     ($($handle:ident = $name:ident,)+) => {
         $(
@@ -65,15 +65,15 @@ pub struct cublasLtMatmulHeuristicResult_t {
 type Outcome<T = ()> = Result<T, cublasStatus_t>;
 const INVALID: cublasStatus_t = cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE;
 
-/// Functions of cuBLASLt's, whose bodies end in an outcome.
+/// cuBLASLt functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> cublasStatus_t {
                 #[allow(unused_unsafe, reason = "some only look at numbers")]
-                // SAFETY: the caller keeps the contract that cuBLASLt's documentation has for this function: handles are those that its
-                // functions have made, and pointers lead where it says.
+                // SAFETY: the caller keeps the contract in cuBLASLt's documentation of this function: handles
+                // are from its functions, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
             }
@@ -153,7 +153,7 @@ functions! {
         if pref.is_null() { Err(INVALID) } else { Ok(()) }
     }
 
-    /// Nothing is logged but by `tracing`, whatever the level.
+    /// Logging only uses `tracing`, whatever the level.
     fn cublasLtLoggerSetLevel(level: c_int) {
         if (0..=5).contains(&level) { Ok(()) } else { Err(INVALID) }
     }
@@ -219,17 +219,17 @@ functions! {
         let lt = lightHandle.cast::<Mutex<Lt>>().as_ref();
         let lt = lt.ok_or(cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED)?;
         let product = product(computeDesc, [Adesc, Bdesc, Cdesc, Ddesc])?;
-        // The stream is the handle's for as long as it submits.
+        // The handle uses the stream while it submits.
         let lt = lt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         lt.multiply(&product, (alpha, beta), (A, B, C, D), stream)
     }
 }
 
-/// What cuBLASLt prefers, of which there is nothing to choose.
+/// cuBLASLt's preferences; there is nothing to choose.
 struct Preference;
 
 /// # Safety
-/// Each is null, or one that lives.
+/// Each must be null or live.
 unsafe fn product(
     description: cublasLtMatmulDesc_t,
     layouts: [cublasLtMatrixLayout_t; 4],
@@ -243,7 +243,7 @@ unsafe fn product(
 }
 
 /// # Safety
-/// The place is null, or one to write to.
+/// The pointer must be null or writable.
 unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
     if place.is_null() {
         return Err(INVALID);
@@ -254,7 +254,7 @@ unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
 }
 
 /// # Safety
-/// The handle is null, or one of this type that is ended once.
+/// The handle must be null, or of this type and destroyed only once.
 unsafe fn destroy<T>(handle: *mut T) -> Outcome {
     if handle.is_null() {
         return Err(INVALID);
@@ -265,7 +265,7 @@ unsafe fn destroy<T>(handle: *mut T) -> Outcome {
 }
 
 /// # Safety
-/// There are so many bytes.
+/// There must be this many bytes.
 unsafe fn bytes<'a>(place: *const c_void, size: usize) -> Outcome<&'a [u8]> {
     if place.is_null() {
         return Err(INVALID);

@@ -5,12 +5,12 @@ use std::fmt;
 
 use super::sys::{self, curandStatus};
 
-/// A status of cuRAND's that is not success.
+/// A status of cuRAND other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CurandError(pub sys::curandStatus_t);
 
 impl curandStatus {
-    /// An error unless this is success.
+    /// An error, unless this is success.
     pub fn result(self) -> Result<(), CurandError> {
         match self {
             Self::CURAND_STATUS_SUCCESS => Ok(()),
@@ -35,7 +35,7 @@ pub fn create_generator() -> Result<sys::curandGenerator_t, CurandError> {
 /// Makes a generator of a kind for the calling thread's device (`curandCreateGenerator`).
 pub fn create_generator_kind(kind: sys::curandRngType_t) -> Result<sys::curandGenerator_t, CurandError> {
     let mut generator = std::ptr::null_mut();
-    // SAFETY: the generator is a place to write to.
+    // SAFETY: the generator is writable.
     unsafe { sys::curandCreateGenerator(&raw mut generator, kind) }.result()?;
     Ok(generator)
 }
@@ -45,7 +45,7 @@ macro_rules! calls {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> Result<(), CurandError> {
-                // SAFETY: the caller vouches for what the function is given.
+                // SAFETY: the caller vouches for the arguments.
                 unsafe { sys::$function($($argument),*) }.result()
             }
         )+
@@ -53,16 +53,16 @@ macro_rules! calls {
 }
 
 calls! {
-    /// Begins another sequence (`curandSetPseudoRandomGeneratorSeed`).
+    /// Starts another sequence (`curandSetPseudoRandomGeneratorSeed`).
     fn set_seed = curandSetPseudoRandomGeneratorSeed(generator: sys::curandGenerator_t, seed: u64);
 
-    /// Goes to a place of the sequence (`curandSetGeneratorOffset`).
+    /// Moves to a place of the sequence (`curandSetGeneratorOffset`).
     fn set_offset = curandSetGeneratorOffset(generator: sys::curandGenerator_t, offset: u64);
 
     /// Sets the stream that work is submitted to (`curandSetStream`).
     fn set_stream = curandSetStream(generator: sys::curandGenerator_t, stream: sys::cudaStream_t);
 
-    /// Ends a generator (`curandDestroyGenerator`).
+    /// Destroys a generator (`curandDestroyGenerator`).
     fn destroy_generator = curandDestroyGenerator(generator: sys::curandGenerator_t);
 }
 
@@ -72,16 +72,16 @@ pub mod generate {
     use super::{CurandError, sys};
 
     calls! {
-        /// Above 0, up to 1 (`curandGenerateUniform`).
+        /// Numbers above 0, up to 1 (`curandGenerateUniform`).
         fn uniform_f32 = curandGenerateUniform(generator: sys::curandGenerator_t, out: *mut f32, num: usize);
 
-        /// Above 0, up to 1 (`curandGenerateUniformDouble`).
+        /// Numbers above 0, up to 1 (`curandGenerateUniformDouble`).
         fn uniform_f64 = curandGenerateUniformDouble(generator: sys::curandGenerator_t, out: *mut f64, num: usize);
 
-        /// Any bits (`curandGenerate`).
+        /// Random bits (`curandGenerate`).
         fn uniform_u32 = curandGenerate(generator: sys::curandGenerator_t, out: *mut u32, num: usize);
 
-        /// Any bits (`curandGenerateLongLong`).
+        /// Random bits (`curandGenerateLongLong`).
         fn uniform_u64 = curandGenerateLongLong(generator: sys::curandGenerator_t, out: *mut u64, num: usize);
 
         /// Normally distributed (`curandGenerateNormal`).
@@ -120,7 +120,7 @@ pub mod generate {
             std: f64,
         );
 
-        /// By Poisson's distribution (`curandGeneratePoisson`).
+        /// Poisson distributed (`curandGeneratePoisson`).
         fn poisson_u32 = curandGeneratePoisson(
             generator: sys::curandGenerator_t,
             out: *mut u32,
@@ -130,30 +130,30 @@ pub mod generate {
     }
 }
 
-/// Types that there are uniform numbers of.
+/// Types of uniform numbers.
 pub trait UniformFill<T> {
-    /// Writes so many numbers.
+    /// Writes this many numbers.
     ///
     /// # Safety
-    /// There are so many places on the device.
+    /// There must be room for this many numbers on the device.
     unsafe fn fill(self, out: *mut T, num: usize) -> Result<(), CurandError>;
 }
 
-/// Types that there are normally distributed numbers of.
+/// Types of normally distributed numbers.
 pub trait NormalFill<T> {
-    /// Writes so many numbers of this mean and standard deviation.
+    /// Writes this many numbers with this mean and standard deviation.
     ///
     /// # Safety
-    /// There are so many places on the device.
+    /// There must be room for this many numbers on the device.
     unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
 }
 
-/// Types that there are numbers of with normally distributed logarithms.
+/// Types of numbers with normally distributed logarithms.
 pub trait LogNormalFill<T> {
-    /// Writes so many numbers, of whose logarithms these are mean and standard deviation.
+    /// Writes this many numbers; these are the mean and standard deviation of their logarithms.
     ///
     /// # Safety
-    /// There are so many places on the device.
+    /// There must be room for this many numbers on the device.
     unsafe fn fill(self, o: *mut T, n: usize, m: T, s: T) -> Result<(), CurandError>;
 }
 

@@ -24,10 +24,10 @@ impl CudaRng {
         Ok(rng)
     }
 
-    /// Submits to another stream of the same device from now on.
+    /// From now on, submits to another stream of the same device.
     ///
     /// # Safety
-    /// It is one of the same device.
+    /// It must belong to the same device.
     pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CurandError> {
         // SAFETY: both live, and the caller vouches for the device.
         unsafe { result::set_stream(self.generator, stream.cu_stream())? };
@@ -35,26 +35,27 @@ impl CudaRng {
         Ok(())
     }
 
-    /// Begins another sequence.
+    /// Starts another sequence.
     pub fn set_seed(&mut self, seed: u64) -> Result<(), CurandError> {
         // SAFETY: the generator lives.
         unsafe { result::set_seed(self.generator, seed) }
     }
 
-    /// Goes to a place of the sequence.
+    /// Moves to a place of the sequence.
     pub fn set_offset(&mut self, offset: u64) -> Result<(), CurandError> {
         // SAFETY: the generator lives.
         unsafe { result::set_offset(self.generator, offset) }
     }
 
-    /// Writes numbers above 0 and up to 1, or of any bits for integers.
+    /// Writes numbers above 0 and up to 1; for integers, random bits.
     pub fn fill_with_uniform<T, Dst: DevicePtrMut<T>>(&self, dst: &mut Dst) -> Result<(), CurandError>
     where
         sys::curandGenerator_t: UniformFill<T>,
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there are so many places, and the stream waits for what uses them.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { UniformFill::fill(self.generator, place as *mut T, count) }
     }
 
@@ -70,7 +71,8 @@ impl CudaRng {
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there are so many places, and the stream waits for what uses them.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { NormalFill::fill(self.generator, place as *mut T, count, mean, std) }
     }
 
@@ -86,14 +88,15 @@ impl CudaRng {
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there are so many places, and the stream waits for what uses them.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { LogNormalFill::fill(self.generator, place as *mut T, count, mean, std) }
     }
 }
 
 impl Drop for CudaRng {
     fn drop(&mut self) {
-        // SAFETY: the generator was made for this, and is ended once.
+        // SAFETY: the generator was created for this object, and is destroyed once.
         if let Err(error) = unsafe { result::destroy_generator(self.generator) } {
             tracing::error!(%error, "a generator of cuRAND did not end");
         }

@@ -1,4 +1,4 @@
-//! cuRAND's functions, as far as they are here.
+//! The functions of cuRAND that this crate has.
 #![allow(missing_docs, reason = "names and contracts are those of cuRAND's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in cuRAND's documentation")]
 #![allow(non_camel_case_types, non_snake_case, reason = "the names are cuRAND's")]
@@ -20,20 +20,20 @@ pub struct curandGenerator_st {
 pub type curandGenerator_t = *mut curandGenerator_st;
 pub type cudaStream_t = *mut CUstream_st;
 
-/// What a call does, before it is a status of C.
+/// The outcome of a call, before it becomes a C status.
 type Outcome<T = ()> = Result<T, curandStatus>;
 
-/// The version of cuRAND whose functions are here: 10.3.10, that of CUDA 12.9.
+/// The version of cuRAND whose functions these are: 10.3.10, of CUDA 12.9.
 const VERSION: c_int = 10_310;
 
-/// Functions of cuRAND's, whose bodies end in an outcome.
+/// cuRAND functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> curandStatus_t {
-                // SAFETY: the caller keeps the contract that cuRAND's documentation has for this function: generators are those that
-                // `curandCreateGenerator` has made, and pointers lead where it says.
+                // SAFETY: the caller keeps the contract in cuRAND's documentation of this function:
+                // generators are from `curandCreateGenerator`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(curandStatus::CURAND_STATUS_SUCCESS)
             }
@@ -76,7 +76,7 @@ functions! {
         Ok(())
     }
 
-    /// There is one order.
+    /// There is only one order.
     fn curandSetGeneratorOrdering(generator: curandGenerator_t, order: curandOrdering_t) {
         find(generator)?;
         match order {
@@ -156,7 +156,7 @@ functions! {
 }
 
 /// # Safety
-/// The generator is null, or one that lives.
+/// The generator must be null or live.
 unsafe fn find<'a>(generator: curandGenerator_t) -> Outcome<&'a Generator> {
     // SAFETY: the caller vouches for it.
     unsafe { generator.cast::<Generator>().as_ref() }.ok_or(curandStatus::CURAND_STATUS_NOT_INITIALIZED)

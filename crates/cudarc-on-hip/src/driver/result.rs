@@ -1,7 +1,7 @@
 //! CUDA's functions, each with a `Result`.
 //!
-//! They are grouped as CUDA's documentation groups them: `cuStreamCreate` is [`stream::create`]. What makes one of them unsafe is what
-//! CUDA's documentation asks of the handles and addresses that it gets.
+//! They are grouped as in CUDA's documentation: `cuStreamCreate` is [`stream::create`]. Functions are unsafe
+//! where CUDA's documentation has requirements for their handles and addresses.
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one of CUDA's function of that name")]
 
 mod error;
@@ -26,22 +26,22 @@ use super::sys;
 pub use error::DriverError;
 pub use memory::*;
 
-/// Calls a function of CUDA's that writes one result.
+/// Calls a CUDA function that writes one result.
 macro_rules! returning {
     ($initial:expr, |$place:ident| $call:expr) => {{
         let mut value = $initial;
         let $place = &raw mut value;
-        // SAFETY: the result is a place to write to; the caller vouches for the rest.
+        // SAFETY: the result is writable; the caller vouches for the rest.
         unsafe { $call }.result()?;
         Ok(value)
     }};
 }
 pub(crate) use returning;
 
-/// Calls a function of CUDA's that returns nothing but its status.
+/// Calls a CUDA function that only returns its status.
 macro_rules! doing {
     ($call:expr) => {
-        // SAFETY: the caller vouches for what the function is given.
+        // SAFETY: the caller vouches for the arguments.
         unsafe { $call }.result()
     };
 }

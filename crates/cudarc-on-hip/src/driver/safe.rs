@@ -1,4 +1,4 @@
-//! Devices, streams, memory and kernels that keep alive what they use.
+//! Devices, streams, memory and kernels that keep everything they use alive.
 
 mod context;
 mod copy;

@@ -1,7 +1,8 @@
-//! CUDA's driver API, as far as it is here: types, values and functions with the names of its header.
+//! CUDA's driver API, as far as this crate has it: types, values and functions with the names of its header.
 //!
-//! A function's contract is the one in CUDA's documentation. Each calls its counterpart of HIP on the device of the calling thread's
-//! context. What HIP lacks is an error: `CUDA_ERROR_NOT_SUPPORTED`. A function that is not listed here does not exist in this crate.
+//! The contract of a function is the one in CUDA's documentation. Each calls its HIP counterpart on the
+//! device of the calling thread's context. Where HIP lacks a counterpart, it returns
+//! `CUDA_ERROR_NOT_SUPPORTED`. A function that is not listed here does not exist in this crate.
 #![allow(missing_docs, reason = "names and contracts are those of CUDA's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in CUDA's documentation")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
@@ -40,15 +41,15 @@ pub use types::*;
 
 pub(crate) use module::load_bytes;
 
-/// Functions of CUDA's, whose bodies end in an outcome.
+/// CUDA functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> $crate::driver::sys::CUresult {
                 #[allow(unused_unsafe, reason = "some only look at numbers")]
-                // SAFETY: the caller keeps the contract that CUDA's documentation has for this function, and HIP's is the same: handles are
-                // those that functions of this module have made, and each pointer leads where it says.
+                // SAFETY: the caller keeps the contract in CUDA's documentation of this function, and HIP's
+                // is the same: handles are from functions of this module, and each pointer is as documented.
                 let run = move || -> $crate::backend::Outcome { unsafe { $body } };
                 $crate::backend::status(run())
             }

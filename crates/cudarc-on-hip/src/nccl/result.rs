@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::sys::{self, ncclResult_t};
 
-/// A status of NCCL's that is an error.
+/// An NCCL status that is an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NcclError(pub ncclResult_t);
 
@@ -17,12 +17,12 @@ impl fmt::Debug for NcclError {
     }
 }
 
-/// A status of NCCL's that is no error.
+/// An NCCL status that is not an error.
 #[derive(Clone, PartialEq, Eq)]
 pub enum NcclStatus {
     /// Done, or submitted.
     Success,
-    /// A communicator that does not wait is not ready yet.
+    /// A non-blocking communicator is not ready yet.
     InProgress,
     /// The number of statuses.
     NumResults,
@@ -43,39 +43,39 @@ impl ncclResult_t {
 /// The version of RCCL (`ncclGetVersion`).
 pub fn get_nccl_version() -> Result<c_int, NcclError> {
     let mut version = 0;
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is writable.
     unsafe { sys::ncclGetVersion(&raw mut version) }.result()?;
     Ok(version)
 }
 
-/// What the ranks of a new communicator know each other by (`ncclGetUniqueId`).
+/// The id by which the ranks of a new communicator find each other (`ncclGetUniqueId`).
 pub fn get_uniqueid() -> Result<sys::ncclUniqueId, NcclError> {
     let mut id = sys::ncclUniqueId { internal: [0; 128] };
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is writable.
     unsafe { sys::ncclGetUniqueId(&raw mut id) }.result()?;
     Ok(id)
 }
 
-/// Has what follows on this thread be submitted together (`ncclGroupStart`).
+/// Starts a group: later calls on this thread are submitted together (`ncclGroupStart`).
 pub fn group_start() -> Result<NcclStatus, NcclError> {
     // SAFETY: the call takes no arguments.
     unsafe { sys::ncclGroupStart() }.result()
 }
 
-/// Submits what stands since [`group_start`] (`ncclGroupEnd`).
+/// Submits all calls since [`group_start`] (`ncclGroupEnd`).
 pub fn group_end() -> Result<NcclStatus, NcclError> {
     // SAFETY: the call takes no arguments.
     unsafe { sys::ncclGroupEnd() }.result()
 }
 
-/// The number of a communicator.
+/// A number of a communicator.
 macro_rules! numbers {
     ($($(#[$attribute:meta])* fn $name:ident = $function:ident;)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name(comm: sys::ncclComm_t) -> Result<c_int, NcclError> {
                 let mut number = 0;
-                // SAFETY: the result is a place to write to; the caller vouches for the communicator.
+                // SAFETY: the result is writable; the caller vouches for the communicator.
                 unsafe { sys::$function(comm, &raw mut number) }.result()?;
                 Ok(number)
             }
@@ -84,13 +84,13 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// How many ranks there are (`ncclCommCount`).
+    /// The number of ranks (`ncclCommCount`).
     fn comm_count = ncclCommCount;
 
     /// The ordinal of the rank's device (`ncclCommCuDevice`).
     fn comm_cu_device = ncclCommCuDevice;
 
-    /// Which rank it is (`ncclCommUserRank`).
+    /// The number of this rank (`ncclCommUserRank`).
     fn comm_user_rank = ncclCommUserRank;
 }
 
@@ -99,7 +99,7 @@ macro_rules! calls {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> Result<NcclStatus, NcclError> {
-                // SAFETY: the caller vouches for what the function is given.
+                // SAFETY: the caller vouches for the arguments.
                 unsafe { sys::$function($($argument),*) }.result()
             }
         )+
@@ -107,13 +107,13 @@ macro_rules! calls {
 }
 
 calls! {
-    /// Has a communicator end (`ncclCommFinalize`).
+    /// Finalises a communicator (`ncclCommFinalize`).
     fn comm_finalize = ncclCommFinalize(comm: sys::ncclComm_t);
 
-    /// Ends a communicator (`ncclCommDestroy`).
+    /// Destroys a communicator (`ncclCommDestroy`).
     fn comm_destroy = ncclCommDestroy(comm: sys::ncclComm_t);
 
-    /// Ends a communicator and what it does (`ncclCommAbort`).
+    /// Aborts a communicator and its operations (`ncclCommAbort`).
     fn comm_abort = ncclCommAbort(comm: sys::ncclComm_t);
 
     /// Joins a communicator with the calling thread's device (`ncclCommInitRank`).
@@ -124,10 +124,10 @@ calls! {
         rank: c_int,
     );
 
-    /// Makes a communicator for each of some devices (`ncclCommInitAll`).
+    /// Creates a communicator for each of several devices (`ncclCommInitAll`).
     fn comm_init_all = ncclCommInitAll(comm: *mut sys::ncclComm_t, ndev: c_int, devlist: *const c_int);
 
-    /// Combines what all ranks have, for one of them (`ncclReduce`).
+    /// Combines the data of all ranks, for one of them (`ncclReduce`).
     fn reduce = ncclReduce(
         sendbuff: *const c_void,
         recvbuff: *mut c_void,
@@ -139,7 +139,7 @@ calls! {
         stream: sys::cudaStream_t,
     );
 
-    /// Gives all ranks what one has (`ncclBroadcast`).
+    /// Sends the data of one rank to all (`ncclBroadcast`).
     fn broadcast = ncclBroadcast(
         sendbuff: *const c_void,
         recvbuff: *mut c_void,
@@ -150,7 +150,7 @@ calls! {
         stream: sys::cudaStream_t,
     );
 
-    /// Combines what all ranks have, for all (`ncclAllReduce`).
+    /// Combines the data of all ranks, for all of them (`ncclAllReduce`).
     fn all_reduce = ncclAllReduce(
         sendbuff: *const c_void,
         recvbuff: *mut c_void,
@@ -161,7 +161,7 @@ calls! {
         stream: sys::cudaStream_t,
     );
 
-    /// Combines what all ranks have, a part for each (`ncclReduceScatter`).
+    /// Combines the data of all ranks; each receives a part (`ncclReduceScatter`).
     fn reduce_scatter = ncclReduceScatter(
         sendbuff: *const c_void,
         recvbuff: *mut c_void,
@@ -172,7 +172,7 @@ calls! {
         stream: sys::cudaStream_t,
     );
 
-    /// Gives all ranks what each has, one behind the other (`ncclAllGather`).
+    /// Sends the data of each rank to all, one after the other (`ncclAllGather`).
     fn all_gather = ncclAllGather(
         sendbuff: *const c_void,
         recvbuff: *mut c_void,

@@ -1,4 +1,4 @@
-//! Ranks, and what they do together.
+//! Ranks and their collective operations.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -19,30 +19,30 @@ pub struct Comm {
     world_size: usize,
 }
 
-/// What the ranks of a new group know each other by.
+/// The id by which the ranks of a new group find each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Id {
     id: sys::ncclUniqueId,
 }
 
 impl Id {
-    /// A new one, for one rank to give to the others.
+    /// A new id, which one rank passes to the others.
     pub fn new() -> Result<Self, NcclError> {
         Ok(Self { id: result::get_uniqueid()? })
     }
 
-    /// One that another rank has given.
+    /// An id from another rank.
     pub fn uninit(internal: [c_char; 128]) -> Self {
         Self { id: sys::ncclUniqueId { internal } }
     }
 
-    /// What to give to other ranks.
+    /// The bytes to pass to other ranks.
     pub fn internal(&self) -> &[c_char; 128] {
         &self.id.internal
     }
 }
 
-/// How numbers of all ranks are combined.
+/// How the numbers of all ranks are combined.
 pub enum ReduceOp {
     /// Their sum.
     Sum,
@@ -70,7 +70,7 @@ impl ReduceOp {
 
 /// Types that ranks exchange.
 pub trait NcclType {
-    /// NCCL's name of it.
+    /// NCCL's name for it.
     fn as_nccl_type() -> ncclDataType_t;
 }
 
@@ -103,7 +103,7 @@ types! {
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        // SAFETY: the rank was made for this, and is ended once.
+        // SAFETY: the rank was created for this object, and is destroyed once.
         if let Err(error) = unsafe { result::comm_abort(self.handle) } {
             tracing::error!(?error, "a rank did not end");
         }
@@ -115,7 +115,7 @@ fn number(number: usize, what: &str) -> c_int {
 }
 
 impl Comm {
-    /// A rank for each stream, on its device.
+    /// Creates a rank for each stream, on its device.
     pub fn from_devices(streams: Vec<Arc<CudaStream>>) -> Result<Vec<Self>, NcclError> {
         let world_size = streams.len();
         let mut handles = vec![std::ptr::null_mut(); world_size];
@@ -129,10 +129,10 @@ impl Comm {
         Ok(ranks.map(|(rank, (handle, stream))| Self { handle, stream, rank, world_size }).collect())
     }
 
-    /// Joins a group; this waits for all ranks.
+    /// Joins a group, and waits for all ranks.
     ///
     /// # Panics
-    /// If a number is more than C's.
+    /// If a number does not fit into a C int.
     pub fn from_rank(
         stream: Arc<CudaStream>,
         rank: usize,
@@ -142,12 +142,12 @@ impl Comm {
         stream.context().record_err(stream.context().bind_to_thread());
         let mut handle = std::ptr::null_mut();
         let (ranks, number_of_rank) = (number(world_size, "count"), number(rank, "rank"));
-        // SAFETY: the result is a place to write to.
+        // SAFETY: the result is writable.
         unsafe { result::comm_init_rank(&raw mut handle, ranks, id.id, number_of_rank)? };
         Ok(Self { handle, stream, rank, world_size })
     }
 
-    /// Where work is submitted to.
+    /// The stream that work is submitted to.
     pub fn stream(&self) -> Arc<CudaStream> {
         self.stream.clone()
     }
@@ -162,12 +162,12 @@ impl Comm {
         self.stream.context().ordinal()
     }
 
-    /// Which rank this is.
+    /// The number of this rank.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub fn world_size(&self) -> usize {
         self.world_size
     }
@@ -175,7 +175,7 @@ impl Comm {
 
 type Status = Result<NcclStatus, NcclError>;
 
-/// An error unless there is room.
+/// An error, unless there is room.
 fn fits(count: Option<usize>, room: usize) -> Result<(), NcclError> {
     match count.is_some_and(|count| count <= room) {
         true => Ok(()),
@@ -183,10 +183,11 @@ fn fits(count: Option<usize>, room: usize) -> Result<(), NcclError> {
     }
 }
 
-/// What is submitted, by addresses.
+/// Submits operations on addresses.
 ///
 /// # Safety
-/// Of each: there are so many elements of the type at the addresses, for which the stream waits.
+/// For each: there must be this many elements of the type at the addresses, and the stream must wait for
+/// their other uses.
 impl Comm {
     unsafe fn submit_send(
         &self,
@@ -274,7 +275,7 @@ impl Comm {
         usize::try_from(rank) == Ok(self.rank)
     }
 
-    /// An error unless `given`, which the root needs.
+    /// An error, unless `given`, which the root needs.
     fn root_has(&self, root: c_int, given: bool) -> Result<(), NcclError> {
         match given || !self.is(root) {
             true => Ok(()),
@@ -283,24 +284,24 @@ impl Comm {
     }
 }
 
-/// Memory that is too small for what arrives is `ncclInvalidArgument`, and nothing is submitted.
+/// If memory is too small for the arriving data, operations return `ncclInvalidArgument` and submit nothing.
 impl Comm {
     /// Sends to a rank.
     pub fn send<S: DevicePtr<T>, T: NcclType>(&self, data: &S, peer: i32) -> Result<(), NcclError> {
         let (from, _read) = data.device_ptr(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what writes them.
+        // SAFETY: there are this many elements, and the stream waits for writes to them.
         unsafe { self.submit_send(from, data.len(), T::as_nccl_type(), peer) }.map(drop)
     }
 
-    /// Receives from a rank, which sends as many elements.
+    /// Receives from a rank, which must send as many elements.
     pub fn recv<R: DevicePtrMut<T>, T: NcclType>(&self, buff: &mut R, peer: i32) -> Status {
         let count = buff.len();
         let (to, _written) = buff.device_ptr_mut(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.submit_recv(to, count, T::as_nccl_type(), peer) }
     }
 
-    /// Gives all ranks what the root has.
+    /// Sends the root's data to all ranks.
     pub fn broadcast<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
         sendbuff: Option<&S>,
@@ -311,19 +312,19 @@ impl Comm {
         self.root_has(root, sendbuff.is_some_and(|sendbuff| sendbuff.len() >= count))?;
         let (from, _read) = sendbuff.map(|sendbuff| sendbuff.device_ptr(&self.stream)).unzip();
         let (to, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.submit_broadcast((from.unwrap_or(0), to), count, T::as_nccl_type(), root) }
     }
 
-    /// Gives all ranks what the root has in the same memory.
+    /// Sends the root's data to all ranks, in the same memory.
     pub fn broadcast_in_place<R: DevicePtrMut<T>, T: NcclType>(&self, recvbuff: &mut R, root: i32) -> Status {
         let count = recvbuff.len();
         let (place, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.submit_broadcast((place, place), count, T::as_nccl_type(), root) }
     }
 
-    /// Gives all ranks what each has, one behind the other.
+    /// Sends the data of each rank to all, one after the other.
     pub fn all_gather<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
         sendbuff: &S,
@@ -332,11 +333,11 @@ impl Comm {
         fits(sendbuff.len().checked_mul(self.world_size), recvbuff.len())?;
         let (from, _read) = sendbuff.device_ptr(&self.stream);
         let (to, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there is room for what all ranks have, and the stream waits for what uses it.
+        // SAFETY: there is room for the data of all ranks, and the stream waits for other uses of the memory.
         unsafe { self.submit_all_gather((from, to), sendbuff.len(), T::as_nccl_type()) }
     }
 
-    /// Combines what all ranks have, for all.
+    /// Combines the data of all ranks, for all of them.
     pub fn all_reduce<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
         sendbuff: &S,
@@ -346,11 +347,11 @@ impl Comm {
         fits(Some(sendbuff.len()), recvbuff.len())?;
         let (from, _read) = sendbuff.device_ptr(&self.stream);
         let (to, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there is room, and the stream waits for what uses it.
+        // SAFETY: there is room, and the stream waits for other uses of the memory.
         unsafe { self.submit_all_reduce((from, to), sendbuff.len(), T::as_nccl_type(), reduce_op) }
     }
 
-    /// Combines what all ranks have in the same memory, for all.
+    /// Combines the data of all ranks, for all of them, in the same memory.
     pub fn all_reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(
         &self,
         buff: &mut R,
@@ -358,11 +359,11 @@ impl Comm {
     ) -> Status {
         let count = buff.len();
         let (place, _written) = buff.device_ptr_mut(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.submit_all_reduce((place, place), count, T::as_nccl_type(), reduce_op) }
     }
 
-    /// Combines what all ranks have, for the root.
+    /// Combines the data of all ranks, for the root.
     pub fn reduce<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
         sendbuff: &S,
@@ -374,11 +375,11 @@ impl Comm {
         let (from, _read) = sendbuff.device_ptr(&self.stream);
         let (to, _written) = recvbuff.map(|recvbuff| recvbuff.device_ptr_mut(&self.stream)).unzip();
         let places = (from, to.unwrap_or(0));
-        // SAFETY: there is room at the root, and the stream waits for what uses it.
+        // SAFETY: there is room at the root, and the stream waits for other uses of the memory.
         unsafe { self.submit_reduce(places, sendbuff.len(), T::as_nccl_type(), reduce_op, root) }
     }
 
-    /// Combines what all ranks have in the same memory, for the root.
+    /// Combines the data of all ranks, for the root, in the same memory.
     pub fn reduce_in_place<R: DevicePtrMut<T>, T: NcclType>(
         &self,
         recvbuff: &mut R,
@@ -387,11 +388,11 @@ impl Comm {
     ) -> Status {
         let count = recvbuff.len();
         let (place, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.submit_reduce((place, place), count, T::as_nccl_type(), reduce_op, root) }
     }
 
-    /// Combines what all ranks have, a part for each.
+    /// Combines the data of all ranks; each receives a part.
     pub fn reduce_scatter<S: DevicePtr<T>, R: DevicePtrMut<T>, T: NcclType>(
         &self,
         sendbuff: &S,
@@ -402,21 +403,21 @@ impl Comm {
         fits(count.checked_mul(self.world_size), sendbuff.len())?;
         let (from, _read) = sendbuff.device_ptr(&self.stream);
         let (to, _written) = recvbuff.device_ptr_mut(&self.stream);
-        // SAFETY: there is a part for each rank, and the stream waits for what uses it.
+        // SAFETY: there is a part for each rank, and the stream waits for other uses of the memory.
         unsafe { self.submit_reduce_scatter((from, to), count, T::as_nccl_type(), reduce_op) }
     }
 
-    /// Begins what is submitted together, when the result is dropped.
+    /// Starts a group of operations that are submitted together when the result is dropped.
     ///
     /// # Panics
-    /// If there is no RCCL, which a rank has found.
+    /// If there is no RCCL; but an existing rank has found one.
     pub fn group(&self) -> Group<'_> {
         group_start().expect("the RCCL of this rank");
         Group { comm: self, syncs: Vec::new() }
     }
 }
 
-/// Operations that are submitted together when it is dropped, and then count as uses of the memory.
+/// Operations that are submitted together when this is dropped, and then count as uses of the memory.
 #[derive(Debug)]
 pub struct Group<'a> {
     comm: &'a Comm,
@@ -456,14 +457,14 @@ impl<'g> Group<'g> {
     /// As [`Comm::send`].
     pub fn send<'s: 'g, T: NcclType>(&mut self, data: CudaView<'s, T>, peer: i32) -> Result<(), NcclError> {
         let (count, from) = (data.len(), self.read(data));
-        // SAFETY: there are so many elements, and the stream waits for what writes them.
+        // SAFETY: there are this many elements, and the stream waits for writes to them.
         unsafe { self.comm.submit_send(from, count, T::as_nccl_type(), peer) }.map(drop)
     }
 
     /// As [`Comm::recv`].
     pub fn recv<'r: 'g, T: NcclType>(&mut self, buff: CudaViewMut<'r, T>, peer: i32) -> Status {
         let (count, to) = (buff.len(), self.write(buff));
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.comm.submit_recv(to, count, T::as_nccl_type(), peer) }
     }
 
@@ -477,7 +478,7 @@ impl<'g> Group<'g> {
         let count = recvbuff.len();
         self.comm.root_has(root, sendbuff.as_ref().is_some_and(|sendbuff| sendbuff.len() >= count))?;
         let (from, to) = (sendbuff.map_or(0, |sendbuff| self.read(sendbuff)), self.write(recvbuff));
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.comm.submit_broadcast((from, to), count, T::as_nccl_type(), root) }
     }
 
@@ -488,7 +489,7 @@ impl<'g> Group<'g> {
         root: i32,
     ) -> Status {
         let (count, place) = (recvbuff.len(), self.write(recvbuff));
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.comm.submit_broadcast((place, place), count, T::as_nccl_type(), root) }
     }
 
@@ -501,7 +502,7 @@ impl<'g> Group<'g> {
         let count = sendbuff.len();
         fits(count.checked_mul(self.comm.world_size), recvbuff.len())?;
         let places = (self.read(sendbuff), self.write(recvbuff));
-        // SAFETY: there is room for what all ranks have, and the stream waits for what uses it.
+        // SAFETY: there is room for the data of all ranks, and the stream waits for other uses of the memory.
         unsafe { self.comm.submit_all_gather(places, count, T::as_nccl_type()) }
     }
 
@@ -515,7 +516,7 @@ impl<'g> Group<'g> {
         let count = sendbuff.len();
         fits(Some(count), recvbuff.len())?;
         let places = (self.read(sendbuff), self.write(recvbuff));
-        // SAFETY: there is room, and the stream waits for what uses it.
+        // SAFETY: there is room, and the stream waits for other uses of the memory.
         unsafe { self.comm.submit_all_reduce(places, count, T::as_nccl_type(), reduce_op) }
     }
 
@@ -526,7 +527,7 @@ impl<'g> Group<'g> {
         reduce_op: &ReduceOp,
     ) -> Status {
         let (count, place) = (buff.len(), self.write(buff));
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.comm.submit_all_reduce((place, place), count, T::as_nccl_type(), reduce_op) }
     }
 
@@ -541,7 +542,7 @@ impl<'g> Group<'g> {
         let count = sendbuff.len();
         self.comm.root_has(root, recvbuff.as_ref().is_some_and(|recvbuff| recvbuff.len() >= count))?;
         let places = (self.read(sendbuff), recvbuff.map_or(0, |recvbuff| self.write(recvbuff)));
-        // SAFETY: there is room at the root, and the stream waits for what uses it.
+        // SAFETY: there is room at the root, and the stream waits for other uses of the memory.
         unsafe { self.comm.submit_reduce(places, count, T::as_nccl_type(), reduce_op, root) }
     }
 
@@ -553,7 +554,7 @@ impl<'g> Group<'g> {
         root: i32,
     ) -> Status {
         let (count, place) = (recvbuff.len(), self.write(recvbuff));
-        // SAFETY: there are so many elements, and the stream waits for what uses them.
+        // SAFETY: there are this many elements, and the stream waits for their other uses.
         unsafe { self.comm.submit_reduce((place, place), count, T::as_nccl_type(), reduce_op, root) }
     }
 
@@ -567,12 +568,12 @@ impl<'g> Group<'g> {
         let count = recvbuff.len();
         fits(count.checked_mul(self.comm.world_size), sendbuff.len())?;
         let places = (self.read(sendbuff), self.write(recvbuff));
-        // SAFETY: there is a part for each rank, and the stream waits for what uses it.
+        // SAFETY: there is a part for each rank, and the stream waits for other uses of the memory.
         unsafe { self.comm.submit_reduce_scatter(places, count, T::as_nccl_type(), reduce_op) }
     }
 }
 
-/// Submits what the block does together: [`group_start`], the block, [`group_end`].
+/// Submits the operations of the block together: [`group_start`], the block, [`group_end`].
 ///
 /// # Panics
 /// If it cannot be submitted.

@@ -1,4 +1,4 @@
-//! NCCL's functions, as far as they are here.
+//! The functions of NCCL that this crate has.
 #![allow(missing_docs, reason = "names and contracts are those of NCCL's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in NCCL's documentation")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are NCCL's")]
@@ -118,14 +118,14 @@ fn operator(operator: ncclRedOp_t) -> rccl::ncclRedOp_t {
     rccl::ncclRedOp_t(operator as _)
 }
 
-/// Functions of NCCL's, whose bodies end in an outcome.
+/// NCCL functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> ncclResult_t {
-                // SAFETY: the caller keeps the contract that NCCL's documentation has for this function, and RCCL's is the same:
-                // communicators are those that `ncclCommInit…` has made, and pointers lead where it says.
+                // SAFETY: the caller keeps the contract in NCCL's documentation of this function, and RCCL's
+                // is the same: communicators are from `ncclCommInit…`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(ncclResult_t::ncclSuccess)
             }
@@ -147,7 +147,7 @@ functions! {
         check((current_table()?.ncclCommInitRank)(comm.cast(), nranks, id, rank))
     }
 
-    /// The list has CUDA's ordinals; without one, they are the first devices.
+    /// The list has CUDA's ordinals; without a list, the first devices are used.
     fn ncclCommInitAll(comm: *mut ncclComm_t, ndev: c_int, devlist: *const c_int) {
         let count = usize::try_from(ndev).map_err(|_| ncclResult_t::ncclInvalidArgument)?;
         let backend = backend::backend().map_err(|_| ncclResult_t::ncclUnhandledCudaError)?;

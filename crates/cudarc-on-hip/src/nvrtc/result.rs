@@ -6,12 +6,12 @@ use std::fmt;
 
 use super::sys::{self, nvrtcResult};
 
-/// A status of NVRTC's that is not success.
+/// A status of NVRTC other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NvrtcError(pub nvrtcResult);
 
 impl nvrtcResult {
-    /// An error unless this is success.
+    /// An error, unless this is success.
     pub fn result(self) -> Result<(), NvrtcError> {
         match self {
             Self::NVRTC_SUCCESS => Ok(()),
@@ -28,11 +28,11 @@ impl fmt::Display for NvrtcError {
 
 impl std::error::Error for NvrtcError {}
 
-/// Makes a program of a source (`nvrtcCreateProgram`).
+/// Creates a program from a source (`nvrtcCreateProgram`).
 pub fn create_program(src: &CStr, name: Option<&CStr>) -> Result<sys::nvrtcProgram, NvrtcError> {
     let mut program = std::ptr::null_mut();
     let (name, none) = (name.map_or(std::ptr::null(), CStr::as_ptr), std::ptr::null());
-    // SAFETY: the texts end in NUL, there are no headers, and the result is a place to write to.
+    // SAFETY: the texts end in NUL, there are no headers, and the result is writable.
     unsafe { sys::nvrtcCreateProgram(&raw mut program, src.as_ptr(), name, 0, none, none) }.result()?;
     Ok(program)
 }
@@ -48,18 +48,18 @@ pub unsafe fn compile_program<O: Clone + Into<Vec<u8>>>(
     let texts: Vec<CString> =
         options.iter().cloned().map(|option| CString::new(option).expect("an option without NUL")).collect();
     let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
-    // SAFETY: there are so many texts, which live through the call; the caller vouches for the program.
+    // SAFETY: there are this many texts, which outlive the call; the caller vouches for the program.
     unsafe { sys::nvrtcCompileProgram(prog, pointers.len() as c_int, pointers.as_ptr()) }.result()
 }
 
-/// Ends a program (`nvrtcDestroyProgram`).
+/// Destroys a program (`nvrtcDestroyProgram`).
 pub unsafe fn destroy_program(prog: sys::nvrtcProgram) -> Result<(), NvrtcError> {
     let mut program = prog;
     // SAFETY: the caller vouches for the program.
     unsafe { sys::nvrtcDestroyProgram(&raw mut program) }.result()
 }
 
-/// The code of a compiled program as text, with the NUL that ends it (`nvrtcGetPTX`).
+/// The code of a compiled program as text, with the terminating NUL (`nvrtcGetPTX`).
 pub unsafe fn get_ptx(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError> {
     // SAFETY: the caller vouches for the program.
     let size = |place| unsafe { sys::nvrtcGetPTXSize(prog, place) };
@@ -67,7 +67,7 @@ pub unsafe fn get_ptx(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError
     filled(size, |place| unsafe { sys::nvrtcGetPTX(prog, place) })
 }
 
-/// What the compiler said, with the NUL that ends it (`nvrtcGetProgramLog`).
+/// The compiler's messages, with the terminating NUL (`nvrtcGetProgramLog`).
 pub unsafe fn get_program_log(prog: sys::nvrtcProgram) -> Result<Vec<c_char>, NvrtcError> {
     // SAFETY: the caller vouches for the program.
     let size = |place| unsafe { sys::nvrtcGetProgramLogSize(prog, place) };

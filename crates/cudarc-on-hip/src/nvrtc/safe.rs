@@ -1,4 +1,4 @@
-//! Compiling, and what comes out.
+//! Compiling, and the compiled code.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
@@ -7,32 +7,32 @@ use std::path::PathBuf;
 use super::result::{self, NvrtcError};
 use super::sys;
 
-/// Code to be loaded: compiled just now, or from elsewhere.
+/// Code to load: just compiled, or from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Ptx(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// What was compiled just now: text with the NUL that ends it.
+    /// Just compiled: text with the terminating NUL.
     Image(Vec<c_char>),
     Source(String),
     File(PathBuf),
     Binary(Vec<u8>),
 }
 
-/// Bytes of C as bytes.
+/// C chars as bytes.
 fn bytes(text: &[c_char]) -> &[u8] {
     // SAFETY: both types are bytes.
     unsafe { std::slice::from_raw_parts(text.as_ptr().cast(), text.len()) }
 }
 
 impl Ptx {
-    /// A file of code: what [`to_src`](Self::to_src) has given, a code object, or a bundle of them.
+    /// A file of code: text from [`to_src`](Self::to_src), a code object, or a bundle of them.
     pub fn from_file<P: Into<PathBuf>>(path: P) -> Self {
         Self(Kind::File(path.into()))
     }
 
-    /// Code as text, as [`to_src`](Self::to_src) gives it.
+    /// Code as text from [`to_src`](Self::to_src).
     pub fn from_src<S: Into<String>>(src: S) -> Self {
         Self(Kind::Source(src.into()))
     }
@@ -58,7 +58,7 @@ impl Ptx {
         }
     }
 
-    /// The text of what was compiled just now, with the NUL that ends it; nothing of code from elsewhere.
+    /// The text of just compiled code, with the terminating NUL; `None` for code from elsewhere.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Kind::Image(text) => Some(bytes(text)),
@@ -66,7 +66,7 @@ impl Ptx {
         }
     }
 
-    /// What is to be loaded.
+    /// The code to load.
     pub(crate) fn into_bytes(self) -> std::io::Result<Vec<u8>> {
         match self.0 {
             Kind::Image(text) => Ok(bytes(&text).to_vec()),
@@ -93,7 +93,7 @@ pub fn compile_ptx<S: AsRef<str>>(src: S) -> Result<Ptx, CompileError> {
 /// # Panics
 /// If a text has a NUL.
 pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Result<Ptx, CompileError> {
-    /// Ends the program, whatever becomes of it.
+    /// Destroys the program in every case.
     struct Program(sys::nvrtcProgram);
     impl Drop for Program {
         fn drop(&mut self) {
@@ -131,7 +131,7 @@ pub enum CompileError {
         nvrtc: NvrtcError,
         /// NVRTC's options.
         options: Vec<String>,
-        /// What the compiler said, or why there is none.
+        /// The compiler's messages, or why there are none.
         log: CString,
     },
     /// Of [`get_program_log`](result::get_program_log).
@@ -155,7 +155,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// [Options](super#options) of the compiler; nothing is said unless it is set.
+/// [Options](super#options) of the compiler; unset options are not passed.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub struct CompileOptions {
     /// Whether numbers too small to be normal are zero.
@@ -170,18 +170,18 @@ pub struct CompileOptions {
     pub options: Vec<String>,
     /// Whether fast operations may be less exact.
     pub use_fast_math: Option<bool>,
-    /// How many registers a thread may have, which says nothing here.
+    /// The maximum number of registers of a thread; has no effect here.
     pub maxrregcount: Option<usize>,
     /// Folders of headers.
     pub include_paths: Vec<String>,
-    /// The architecture: one of AMD's targets. NVIDIA's say nothing here.
+    /// The architecture: one of AMD's targets. NVIDIA's have no effect.
     pub arch: Option<&'static str>,
-    /// What messages call the source.
+    /// The name of the source in messages.
     pub name: Option<String>,
 }
 
 impl CompileOptions {
-    /// As NVRTC's options.
+    /// The options as NVRTC options.
     pub(crate) fn build(self) -> Vec<String> {
         let mut options = Vec::new();
         let switches = [

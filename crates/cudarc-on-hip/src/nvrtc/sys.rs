@@ -43,17 +43,17 @@ pub type nvrtcProgram = *mut _nvrtcProgram;
 
 type Outcome<T = ()> = Result<T, nvrtcResult>;
 
-/// The version of NVRTC whose functions are here.
+/// The version of NVRTC whose functions these are.
 const VERSION: (c_int, c_int) = (12, 9);
 
-/// Functions of NVRTC's, whose bodies end in an outcome.
+/// NVRTC functions, whose bodies end in an outcome.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> nvrtcResult {
-                // SAFETY: the caller keeps the contract that NVRTC's documentation has for this function: programs are those that
-                // `nvrtcCreateProgram` has made, and each pointer leads where it says.
+                // SAFETY: the caller keeps the contract in NVRTC's documentation of this function: programs
+                // are from `nvrtcCreateProgram`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(nvrtcResult::NVRTC_SUCCESS)
             }
@@ -119,7 +119,7 @@ functions! {
         give(lowered_name, program(prog)?.lowered_name(&text(name_expression)?)?.as_ptr())
     }
 
-    /// With the NUL that ends it.
+    /// With the terminating NUL.
     fn nvrtcGetPTXSize(prog: nvrtcProgram, ptxSizeRet: *mut usize) {
         give(ptxSizeRet, program(prog)?.text()?.to_bytes_with_nul().len())
     }
@@ -136,7 +136,7 @@ functions! {
         copy(program(prog)?.code()?, cubin)
     }
 
-    /// With the NUL that ends it.
+    /// With the terminating NUL.
     fn nvrtcGetProgramLogSize(prog: nvrtcProgram, logSizeRet: *mut usize) {
         give(logSizeRet, program(prog)?.log().to_bytes_with_nul().len())
     }
@@ -152,7 +152,7 @@ pub unsafe fn nvrtcGetErrorString(result: nvrtcResult) -> *const c_char {
 }
 
 /// # Safety
-/// The text is null, or ends in NUL.
+/// The text must be null or end in NUL.
 unsafe fn text(text: *const c_char) -> Outcome<String> {
     if text.is_null() {
         return Err(nvrtcResult::NVRTC_ERROR_INVALID_INPUT);
@@ -162,14 +162,14 @@ unsafe fn text(text: *const c_char) -> Outcome<String> {
 }
 
 /// # Safety
-/// The program is null, or one that lives, which nobody else uses meanwhile.
+/// The program must be null, or live and not be in use elsewhere.
 unsafe fn program<'a>(program: nvrtcProgram) -> Outcome<&'a mut Program> {
     // SAFETY: the caller vouches for it.
     unsafe { program.cast::<Program>().as_mut() }.ok_or(nvrtcResult::NVRTC_ERROR_INVALID_PROGRAM)
 }
 
 /// # Safety
-/// The place is null, or one to write to.
+/// The pointer must be null or writable.
 unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
     if place.is_null() {
         return Err(nvrtcResult::NVRTC_ERROR_INVALID_INPUT);
@@ -180,7 +180,7 @@ unsafe fn give<T>(place: *mut T, value: T) -> Outcome {
 }
 
 /// # Safety
-/// The place is null, or has room for the bytes.
+/// The pointer must be null or have room for the bytes.
 unsafe fn copy(bytes: &[u8], place: *mut c_char) -> Outcome {
     if place.is_null() {
         return Err(nvrtcResult::NVRTC_ERROR_INVALID_INPUT);

@@ -14,12 +14,12 @@ use crate::device;
 const N: cublasOperation_t = cublasOperation_t::CUBLAS_OP_N;
 const T: cublasOperation_t = cublasOperation_t::CUBLAS_OP_T;
 
-/// Numbers of few bits, so that products of small types are exact or nearly so.
+/// Numbers with few bits, so that products of small types are exact or nearly so.
 pub(crate) fn numbers(count: usize, salt: usize) -> Vec<f64> {
     (0..count).map(|index| ((index * 37 + salt * 101) % 17) as f64 / 4.0 - 2.0).collect()
 }
 
-/// Where an element of a matrix by columns is, transposed or not.
+/// The place of an element of a matrix by columns, transposed or not.
 pub(crate) fn place(row: usize, column: usize, leading: usize, transposed: bool) -> usize {
     if transposed { row * leading + column } else { column * leading + row }
 }
@@ -164,14 +164,14 @@ where
             beta: from(0.25),
             incy: 3,
         };
-        // SAFETY: matrix and vectors are as large as is said.
+        // SAFETY: matrix and vectors are as large as the arguments say.
         unsafe { blas.gemv(config, &a, &x, &mut y) }.unwrap();
         for (got, expected) in stream.clone_dtoh(&y).unwrap().into_iter().map(to).zip(&expected) {
             assert!((got - expected).abs() <= precision * expected.abs().max(1.0), "{got} for {expected}");
         }
         let sum: f64 = numbers(columns * 2, 8).iter().step_by(2).map(|number| number.abs()).sum();
         let mut got = E::default();
-        // SAFETY: the vector is as large as is said.
+        // SAFETY: the vector is as large as the arguments say.
         unsafe { blas.asum(AsumConfig { n: columns as i32, incx: 2 }, &x, &mut got) }.unwrap();
         assert!((to(got) - sum).abs() <= precision * sum, "{got:?} for {sum}");
     }
@@ -253,7 +253,7 @@ fn types_that_are_named_are_multiplied() {
     let (one, zero) = (1_i32, 0_i32);
     let call = |c: u64, compute| {
         let ((a, _a), (b, _b)) = (a.device_ptr(&stream), b.device_ptr(&stream));
-        // SAFETY: the matrices are as large as is said, and factors of the type that sums have.
+        // SAFETY: the matrices are as large as the arguments say, and factors have the type of the sums.
         unsafe {
             result::gemm_ex(
                 *blas.handle(),
@@ -303,10 +303,10 @@ fn handles_keep_modes_and_streams_and_refuse_what_cannot_be() {
     assert_eq!(stream.clone_dtoh(&sum).unwrap(), [6.5]);
     blas.set_pointer_mode(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST).unwrap();
     let other = context.new_stream().unwrap();
-    // SAFETY: nothing has been submitted that is not done.
+    // SAFETY: all submitted work is done.
     unsafe { blas.set_stream(other.clone()) }.unwrap();
     let (mut current, mut version) = (std::ptr::null_mut(), 0);
-    // SAFETY: the handle lives, and the results are places to write to.
+    // SAFETY: the handle lives, and the results are writable.
     unsafe {
         sys::cublasGetStream_v2(*blas.handle(), &raw mut current).result().unwrap();
         sys::cublasGetVersion_v2(*blas.handle(), &raw mut version).result().unwrap();
@@ -322,7 +322,7 @@ fn handles_keep_modes_and_streams_and_refuse_what_cannot_be() {
         let error = unsafe { blas.gemm(bad, &small, &small, &mut to) }.unwrap_err();
         assert_eq!(error.0, cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE, "{bad:?}");
     }
-    // SAFETY: the handle is none.
+    // SAFETY: the handle is null.
     let error = unsafe { result::set_stream(std::ptr::null_mut(), std::ptr::null_mut()) }.unwrap_err();
     assert_eq!(error.0, cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED);
 }

@@ -25,7 +25,7 @@ const CONFIG: MatmulConfig = MatmulConfig {
     batch_size: None,
 };
 
-/// What cuBLASLt's documentation names so: by tanh.
+/// The tanh approximation, as in cuBLASLt's documentation.
 fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + (std::f64::consts::FRAC_2_PI.sqrt() * (x + 0.044_715 * x.powi(3))).tanh())
 }
@@ -87,7 +87,7 @@ where
             };
             let (a, b, mut c, bias) = (upload(&a), upload(&b), upload(&c), upload(&bias));
             let bias = has_bias.then_some(&bias);
-            // SAFETY: the matrices are as large as is said.
+            // SAFETY: the matrices are as large as the arguments say.
             unsafe { lt.matmul(config, &a, &b, &mut c, bias, activation.as_ref()) }.unwrap();
             for (got, expected) in stream.clone_dtoh(&c).unwrap().into_iter().map(to).zip(&expected) {
                 let close = (got - expected).abs() <= precision * expected.abs().max(1.0);
@@ -111,7 +111,7 @@ fn what_cannot_be_multiplied_is_an_error() {
     let a = stream.alloc_zeros::<f32>(256).unwrap();
     let mut c = stream.alloc_zeros::<f32>(256).unwrap();
     let mut multiply = |config| {
-        // SAFETY: the matrices are as large as is said, or nothing is read or written.
+        // SAFETY: the matrices are as large as the arguments say, or nothing is read or written.
         unsafe { lt.matmul(config, &a, &a, &mut c, None, None) }.map_err(|error| error.0)
     };
     multiply(CONFIG).unwrap();

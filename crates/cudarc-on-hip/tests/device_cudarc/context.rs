@@ -29,7 +29,7 @@ fn the_compute_capability_is_that_of_compiled_code() {
     let (major, minor) = context.compute_capability().unwrap();
     assert_eq!(stream.clone_dtoh(&out).unwrap(), [major * 100 + minor * 10]);
     let (mut numbers, device) = ((0, 0), context.cu_device());
-    // SAFETY: both numbers are there to be written.
+    // SAFETY: both numbers are writable.
     let status = unsafe { sys::cuDeviceComputeCapability(&raw mut numbers.0, &raw mut numbers.1, device) };
     assert_eq!((status, numbers), (CUresult::CUDA_SUCCESS, (major, minor)));
 }
@@ -121,8 +121,8 @@ fn limits_and_caches_are_read_and_set() {
 #[test]
 fn pools_give_memory_and_say_what_they_have() {
     let (context, stream) = device();
-    // SAFETY: the device was found, the pool lives until it is destroyed, its memory is freed first, and the results are of the
-    // attributes' types.
+    // SAFETY: the device was found, the pool lives until it is destroyed, its memory is freed first, and the
+    // results are of the attributes' types.
     unsafe {
         let default = result::device::get_default_mem_pool(context.cu_device()).unwrap();
         assert_eq!(result::device::get_mem_pool(context.cu_device()).unwrap(), default);

@@ -104,7 +104,7 @@ fn functions_say_what_they_need() {
     let blocks = |flags| reverse.occupancy_max_active_blocks_per_multiprocessor(256, 0, flags).unwrap();
     assert!(blocks(None) >= 1);
     assert_eq!(blocks(None), blocks(Some(CUoccupancy_flags_enum::CU_OCCUPANCY_DEFAULT)));
-    // Half of what there is lets two blocks in and no more.
+    // With half of the memory each, exactly two blocks fit.
     let free = reverse.occupancy_available_dynamic_smem_per_block(2, 256).unwrap();
     assert!(free > 0);
     assert_eq!(reverse.occupancy_max_active_blocks_per_multiprocessor(256, free, None).unwrap(), 2);

@@ -1,4 +1,5 @@
-//! cudarc's API on the device that `FERROCM_DEVICE` names, against what cudarc's and CUDA's documentation say.
+//! cudarc's API on the device that `FERROCM_DEVICE` names, checked against the documentation of cudarc and
+//! CUDA.
 
 mod blas;
 mod blaslt;
@@ -33,7 +34,7 @@ fn kernel(context: &Arc<CudaContext>, name: &str) -> CudaFunction {
     context.load_module(code).unwrap().load_function(name).unwrap()
 }
 
-/// Has virtual devices be two, where the environment names one: of a test that has its process for itself.
+/// Makes a virtual device in the environment two devices, for a test that has its own process.
 fn with_two_devices() {
     if let Ok(uri) = std::env::var("FERROCM_DEVICE")
         && uri.starts_with("vgpu:")

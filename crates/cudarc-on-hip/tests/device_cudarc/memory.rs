@@ -236,7 +236,7 @@ fn pinned_memory_is_copied_from_and_to() {
         pinned.as_mut_slice().unwrap().iter_mut().zip(0..).for_each(|(place, number)| *place = number);
         let mut memory = stream.clone_htod(&pinned).unwrap();
         stream.memset_zeros(&mut memory.slice_mut(..100)).unwrap();
-        // The copy goes on while the host waits for it alone.
+        // The copy continues while the host waits only for it.
         stream.memcpy_dtoh(&memory, &mut pinned).unwrap();
         let numbers = pinned.as_slice().unwrap();
         assert!(numbers[..100].iter().all(|number| *number == 0));

@@ -69,7 +69,8 @@ fn code_objects_are_loaded_by_address_and_outlive_what_was_there() {
     let mut program = std::ptr::null_mut();
     let source = std::ffi::CString::new(KERNELS).unwrap();
     let (none, mut size) = (std::ptr::null(), 0);
-    // SAFETY: the texts end in NUL, the program lives until it is ended, and there is as much room as was asked for.
+    // SAFETY: the texts end in NUL, the program lives until it is ended, and there is as much room as was
+    // asked for.
     let code = unsafe {
         use nvrtc::sys;
         let created =
@@ -107,7 +108,7 @@ fn what_is_no_code_for_the_device_is_an_error_by_name() {
     assert_eq!(load(Ptx::from_file("/no/such.ptx")), CUresult::CUDA_ERROR_FILE_NOT_FOUND);
     let text = compile_ptx(KERNELS).unwrap().to_src();
     assert_eq!(load(text[..text.len() / 2 + 1].into()), CUresult::CUDA_ERROR_INVALID_IMAGE);
-    // Where nobody says what the device is, it may be any.
+    // Without a named device, it may be any.
     let uri = std::env::var("FERROCM_DEVICE").unwrap_or_default();
     let other = if uri.contains("gfx1100") { "gfx90a" } else { "gfx1100" };
     let options = CompileOptions { arch: Some(other), ..CompileOptions::default() };

@@ -5,11 +5,11 @@ use cudarc::nccl::sys::ncclResult_t;
 use cudarc::nccl::{Comm, Id, ReduceOp, result};
 use test_skip::{Lack, skip};
 
-/// A stream on each of two devices, if there are as many.
+/// A stream on each of two devices, if there are two.
 fn streams() -> Option<Vec<Arc<CudaStream>>> {
     crate::with_two_devices();
     if CudaContext::device_count().unwrap() < 2 {
-        skip(Lack::Device, "there is one device only");
+        skip(Lack::Device, "there is only one device");
         return None;
     }
     let stream = |ordinal| CudaContext::new(ordinal).unwrap().new_stream().unwrap();
@@ -50,7 +50,7 @@ fn ranks_of_one_thread_combine_what_they_have() {
         assert_eq!(streams[rank].clone_dtoh(&all[rank]).unwrap(), [own(0), own(1)].concat());
         assert_eq!(streams[rank].clone_dtoh(&parts[rank]).unwrap(), own(1)[rank * 50..][..50]);
     }
-    // What does not fit is refused before anything is submitted.
+    // Data that does not fit is refused before anything is submitted.
     let refused = ranks[0].all_gather(&sent[0], &mut sums[0]).err().unwrap();
     assert_eq!(refused.0, ncclResult_t::ncclInvalidArgument);
 }

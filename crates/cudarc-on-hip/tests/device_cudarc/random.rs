@@ -6,7 +6,7 @@ use cudarc::driver::{CudaStream, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 
 use crate::device;
 
-/// Philox4x32-10 as its paper writes it.
+/// Philox4x32-10 as in its paper.
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let [c0, c1, c2, c3] = counter;
@@ -25,7 +25,7 @@ fn words(seed: u64, blocks: std::ops::Range<u64>) -> Vec<u32> {
 
 #[test]
 fn the_model_has_the_known_answers() {
-    // Of the authors' library Random123, file kat_vectors.
+    // From the authors' library Random123, file kat_vectors.
     assert_eq!(philox([0; 4], [0; 2]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
     assert_eq!(philox([!0; 4], [!0; 2]), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
     let pi = ([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]);
@@ -47,7 +47,7 @@ fn words_are_philoxs_in_order() {
     for seed in [0, 1, 299_792_458, u64::MAX - 5] {
         let mut rng = CudaRng::new(seed, stream.clone()).unwrap();
         let expected = words(seed, 0..300);
-        // Several calls go on where the last one ended, wherever that was.
+        // Several calls continue where the last one ended, wherever that was.
         let mut got = Vec::new();
         for count in [1, 2, 5, 0, 64, 333, 795] {
             got.extend(uniform::<u32>(&rng, &stream, count));
@@ -85,7 +85,7 @@ fn uniform_numbers_are_the_words_over_their_range() {
     assert!(double.iter().all(|number| 0.0 < *number && *number <= 1.0));
 }
 
-/// Mean, variance, and how much there is beyond two standard deviations on each side.
+/// Mean, variance, and the share beyond two standard deviations on each side.
 fn moments(numbers: &[f64], mean: f64, deviation: f64) -> (f64, f64, f64, f64) {
     let count = numbers.len() as f64;
     let average = numbers.iter().sum::<f64>() / count;
@@ -120,7 +120,7 @@ fn normal_numbers_have_mean_deviation_and_tails() {
     rng.fill_with_normal(&mut double, -1.0, 3.0).unwrap();
     let double = stream.clone_dtoh(&double).unwrap();
     assert_normal(&double, -1.0, 3.0);
-    // Neighbours, which are made of the same words, are independent.
+    // Neighbours, which come from the same words, are independent.
     let products = double.windows(2).map(|pair| (pair[0] + 1.0) * (pair[1] + 1.0) / 9.0);
     let correlation = products.sum::<f64>() / 20_000.0;
     assert!(correlation.abs() < 6.0 / 20_000_f64.sqrt(), "{correlation}");
@@ -143,7 +143,7 @@ fn poisson_numbers_have_its_distribution() {
     let mut memory = stream.alloc_zeros::<u32>(count).unwrap();
     for lambda in [0.0, 0.5, 4.0, 9.9, 10.0, 30.0, 1000.0, 400_000.0_f64] {
         let (address, written) = memory.device_ptr_mut(&stream);
-        // SAFETY: there are so many places, and the generator lives.
+        // SAFETY: there is room for this many numbers, and the generator lives.
         unsafe { result::generate::poisson_u32(generator, address as *mut u32, count, lambda) }.unwrap();
         drop(written);
         let numbers: Vec<f64> = stream.clone_dtoh(&memory).unwrap().into_iter().map(f64::from).collect();
@@ -153,7 +153,7 @@ fn poisson_numbers_have_its_distribution() {
         // The variance of the squares is lambda + 2 lambda^2.
         let bound = 6.0 * ((lambda + 2.0 * lambda * lambda) / count as f64).sqrt();
         assert!((variance - lambda).abs() <= bound, "{variance} for {lambda}");
-        // How often there is none: e^-lambda.
+        // The probability of zero: e^-lambda.
         let none = numbers.iter().filter(|number| **number == 0.0).count() as f64 / count as f64;
         let expected = (-lambda).exp();
         let bound = 6.0 * (expected * (1.0 - expected) / count as f64).sqrt();

@@ -44,7 +44,7 @@ fn memory_that_is_dropped_is_freed_when_it_is_used_no_more() {
         // SAFETY: the kernel takes these arguments, and stays within the memory.
         unsafe { two.launch_builder(&slow).arg(&mut x).arg(&count).arg(&300_i32).launch(config).unwrap() };
         drop(x);
-        // It may get the same place, which the kernel must not write any more.
+        // It may get the same address, which the kernel must no longer write.
         let y = one.alloc_zeros::<u32>(n).unwrap();
         two.synchronize().unwrap();
         assert_eq!(one.clone_dtoh(&y).unwrap(), vec![0; n]);
@@ -158,7 +158,7 @@ fn a_kernel_that_leaves_its_memory_is_an_error_of_its_stream() {
     let wild = kernel(&context, "wild");
     let mut x = stream.alloc_zeros::<u32>(4).unwrap();
     let broken = context.new_stream().unwrap();
-    // SAFETY: a virtual GPU reports the access; this test is what it does.
+    // SAFETY: a virtual GPU reports the access, which this test checks.
     let launched = unsafe { broken.launch_builder(&wild).arg(&mut x).launch(LaunchConfig::for_num_elems(1)) };
     let error = launched.map(drop).and_then(|()| broken.synchronize()).unwrap_err();
     let expected = [CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, CUresult::CUDA_ERROR_LAUNCH_FAILED];

@@ -4,7 +4,7 @@
 #include "../cuda/barrier"
 
 namespace cooperative_groups {
-// Written when wait() returns, as with CUDA.
+// The data is written when wait() returns, as with CUDA.
 template <typename Group, typename T, typename Size>
 __device__ inline void memcpy_async(const Group &group, T *to, const T *from, const Size &bytes) {
     ::cuda::__cuda_copy::copy(to, from, bytes, group.thread_rank(), group.size());

@@ -19,7 +19,7 @@ __CUDA_GROUP_OPERATION(bit_or, a | b)
 __CUDA_GROUP_OPERATION(bit_xor, a ^ b)
 #undef __CUDA_GROUP_OPERATION
 
-// Every thread of the group gets `op` over the values of all.
+// Every thread of the group gets the reduction of all values with `op`.
 template <typename Group, typename T, typename Op> __device__ T reduce(const Group &group, T value, Op op) {
     const unsigned size = group.size();
     if ((size & (size - 1)) == 0) {

@@ -1,4 +1,4 @@
-// CUB's <cub/util_type.cuh> for AMD targets, and what else the parts of CUB share: types, operations, places in a block.
+// CUB's <cub/util_type.cuh> for AMD targets, and the shared parts of CUB: types, operations, positions in a block.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "../cuda_runtime.h"
@@ -43,7 +43,7 @@ template <int N> struct PowerOfTwo { enum { VALUE = (N & (N - 1)) == 0 }; };
 template <bool CONDITION, typename A, typename B> struct If { typedef typename std::conditional<CONDITION, A, B>::type Type; };
 template <typename A, typename B> struct Equals { enum { VALUE = std::is_same<A, B>::value, NEGATE = !VALUE }; };
 
-// Memory for a T that nothing is done to before its first use.
+// Uninitialised memory for a T.
 template <typename T> struct Uninitialized {
     alignas(T) unsigned char storage[sizeof(T)];
     __host__ __device__ __attribute__((always_inline)) T &Alias() { return *reinterpret_cast<T *>(storage); }
@@ -77,7 +77,7 @@ template <typename T> struct DoubleBuffer {
 
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
 
-// Bits that are in order as unsigned numbers as the keys are.
+// Bits that order as unsigned numbers like the keys.
 template <int BYTES> struct __cuda_bits;
 template <> struct __cuda_bits<1> { typedef uint8_t type; };
 template <> struct __cuda_bits<2> { typedef uint16_t type; };
@@ -98,7 +98,7 @@ template <typename T> struct Traits {
         UnsignedBits bits;
         __builtin_memcpy(&bits, static_cast<const void *>(&key), sizeof(T));
         if (CATEGORY == FLOATING_POINT) {
-            // Both zeros are one key.
+            // Both zeros are the same key.
             if (bits == HIGH)
                 bits = 0;
             return static_cast<UnsignedBits>(bits & HIGH ? ~bits : bits ^ HIGH);
@@ -129,7 +129,7 @@ template <typename Op> struct InequalityWrapper {
     __host__ __device__ explicit InequalityWrapper(Op op) : op(op) {}
     template <typename A, typename B> __host__ __device__ bool operator()(const A &a, const B &b) { return !op(a, b); }
 };
-// The pair with the larger or the smaller value; of equal ones that with the lower key.
+// The pair with the larger or the smaller value; if they are equal, the one with the lower key.
 struct ArgMax {
     template <typename V, typename K>
     __host__ __device__ KeyValuePair<K, V> operator()(const KeyValuePair<K, V> &a, const KeyValuePair<K, V> &b) const {
@@ -152,7 +152,7 @@ template <typename Op> class SwizzleScanOp {
     __host__ __device__ SwizzleScanOp(Op op) : op(op) {}
     template <typename T> __host__ __device__ T operator()(const T &a, const T &b) { return op(b, a); }
 };
-// Pairs of a count of segments' heads and a value: the sum starts again at each head.
+// Pairs of a number of segment heads and a value: the sum restarts at each head.
 template <typename Op> struct ReduceBySegmentOp {
     Op op;
     ReduceBySegmentOp() = default;
@@ -176,14 +176,14 @@ template <typename Op> struct ReduceByKeyOp {
     }
 };
 
-// Whether F can be called with these.
+// Whether F can be called with these arguments.
 template <typename Enable, typename F, typename... A> struct __cuda_callable_with { static constexpr bool value = false; };
 template <typename F, typename... A>
 struct __cuda_callable_with<decltype(void(std::declval<F &>()(std::declval<A>()...))), F, A...> { static constexpr bool value = true; };
 template <typename Op, typename T> using __cuda_if_binary = typename std::enable_if<__cuda_callable_with<void, Op, T, T>::value, int>::type;
 template <typename Op, typename T> using __cuda_if_unary = typename std::enable_if<__cuda_callable_with<void, Op, T>::value, int>::type;
 
-// Where a thread is.
+// The position of a thread.
 CUB_INLINE unsigned LaneId() { return __cuda_lane(); }
 CUB_INLINE int RowMajorTid(int x, int y, int) {
     return (static_cast<int>(threadIdx.z) * y + static_cast<int>(threadIdx.y)) * x + static_cast<int>(threadIdx.x);
@@ -207,7 +207,7 @@ CUB_INLINE unsigned SHFL_IDX_SYNC(unsigned word, int lane, unsigned) { return __
 template <int LOGICAL_WARP_THREADS, typename T> CUB_INLINE T ShuffleIndex(T value, int lane, unsigned) {
     return __cuda_shfl(value, lane, LOGICAL_WARP_THREADS);
 }
-// As CUB has them: `first_lane` and `last_lane` are of the logical warp.
+// As in CUB: `first_lane` and `last_lane` refer to the logical warp.
 template <int LOGICAL_WARP_THREADS, typename T> CUB_INLINE T ShuffleUp(T value, int offset, int first_lane, unsigned) {
     const int lane = __cuda_lane(), within = lane % LOGICAL_WARP_THREADS;
     return __cuda_from_lane(value, within - offset < first_lane ? lane : lane - offset);
@@ -272,7 +272,7 @@ CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], 
 template <int LENGTH, typename T, typename Op> CUB_INLINE T ThreadScanInclusive(const T (&input)[LENGTH], T (&output)[LENGTH], Op op) {
     return ThreadScanInclusive(input, output, op, input[0], false);
 }
-// With `apply` false the first output is the prefix's place and has no meaning.
+// If `apply` is false, the first output is the prefix's place and undefined.
 template <int LENGTH, typename T, typename Op>
 CUB_INLINE T ThreadScanExclusive(const T (&input)[LENGTH], T (&output)[LENGTH], Op op, T prefix, bool apply = true) {
     // The output may be the input.
@@ -290,7 +290,7 @@ using internal::ThreadReduce;
 using internal::ThreadScanExclusive;
 using internal::ThreadScanInclusive;
 
-// The storage of a block's primitive that was given none: one for each type of primitive.
+// The storage of a block's primitive without storage of its own: one for each type of primitive.
 template <typename Primitive> CUB_INLINE typename Primitive::TempStorage &__cuda_private_storage() {
     static __shared__ typename Primitive::TempStorage storage;
     return storage;

@@ -1,4 +1,4 @@
-// Thrust's <thrust/binary_search.h> for AMD targets: where values belong in items that are in order.
+// Thrust's <thrust/binary_search.h> for AMD targets: positions of values in sorted items.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "functional.h"
@@ -6,7 +6,7 @@
 
 namespace thrust {
 namespace __ferrocm {
-// The first item that is not before the value, or with `Upper` the first that the value is before.
+// The first item that is not less than the value, or with `Upper` the first that is greater.
 template <bool Upper, typename I, typename T, typename F> __host__ __device__ inline ptrdiff_t bound(const I &first, ptrdiff_t n, const T &value, F less) {
     ptrdiff_t low = 0;
     while (n > 0) {

@@ -1,4 +1,4 @@
-// Thrust's <thrust/complex.h> for AMD targets: std's complex numbers, which the compiler's own <complex> makes ready for the device.
+// Thrust's <thrust/complex.h> for AMD targets: std's complex numbers, which the compiler's own <complex> enables on the device.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

@@ -15,7 +15,7 @@ template <typename I, typename O> __host__ __device__ inline O copy(const seq_po
     loop(policy, static_cast<size_t>(last - first), copy_one<typename iterator<I>::raw, typename iterator<O>::raw>{raw(first), raw(to)});
     return to + (last - first);
 }
-// Between the host and the device: the items lie side by side on both sides.
+// Between the host and the device: the items are contiguous on both sides.
 template <typename P, typename I, typename O> inline O copy(const P &policy, I first, I last, O to) {
     const size_t n = static_cast<size_t>(last - first);
     constexpr bool known = on_device<P>::value;
@@ -52,7 +52,7 @@ template <typename P, typename I, typename N, typename O> inline O copy_n(const 
     return __ferrocm::copy(policy, first, first + n, to);
 }
 
-// Those that are chosen, in order, by one block.
+// Copies the selected items, in order, with one block.
 template <typename I, typename S, typename O, typename C> __global__ void __launch_bounds__(threads) copy_chosen(size_t n, I from, S stencil, O to, C choose, size_t *count) {
     typedef cub::BlockScan<unsigned, threads> Scan;
     __shared__ typename Scan::TempStorage storage;

@@ -1,4 +1,4 @@
-// Thrust's <thrust/count.h> for AMD targets: how many items there are of a kind.
+// Thrust's <thrust/count.h> for AMD targets: counts items.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "reduce.h"

@@ -1,4 +1,4 @@
-// Thrust's <thrust/device_vector.h> for AMD targets: a vector in the memory of the device.
+// Thrust's <thrust/device_vector.h> for AMD targets: a vector in device memory.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "copy.h"
@@ -98,7 +98,7 @@ template <typename T> class device_vector {
     reference back() { return (*this)[count - 1]; }
 
   private:
-    // To n items; what there is stays if that is asked for.
+    // Resizes to n items, and keeps the existing ones if requested.
     void grow(size_t n, bool keep) {
         if (n > room) {
             T *other = device_malloc<T>(n).get();

@@ -9,7 +9,7 @@ namespace thrust {
 using std::max;
 using std::min;
 namespace __ferrocm {
-// The place of the better of two, of equal ones the first.
+// The position of the better of two; of equal ones, the first.
 template <typename I, typename F> struct better {
     I from;
     F before;

@@ -1,4 +1,4 @@
-// Thrust's <thrust/gather.h> for AMD targets: items from places that are told.
+// Thrust's <thrust/gather.h> for AMD targets: items from given positions.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

@@ -7,7 +7,7 @@
 namespace thrust {
 namespace __ferrocm {
 static constexpr unsigned reduce_blocks = 256;
-// Each block's part; a block that has items has a part. With fewer items than threads those at the end have none.
+// Each block's part. Only a block with items has a part; with fewer items than threads, the last threads have none.
 template <typename T, typename I, typename F, typename Op>
 __global__ void __launch_bounds__(threads) reduce_parts(size_t n, I from, F f, T *parts, Op op) {
     typedef cub::BlockReduce<T, threads> Reduce;

@@ -1,4 +1,4 @@
-// Thrust's <thrust/replace.h> for AMD targets: values in place of others.
+// Thrust's <thrust/replace.h> for AMD targets: replaces values.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

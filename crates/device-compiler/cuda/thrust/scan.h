@@ -6,7 +6,7 @@
 
 namespace thrust {
 namespace __ferrocm {
-// One block, tile by tile. `Out` of a place is written after all of the tile was read, so it may be the input's.
+// One block, tile by tile. A tile is read completely before its outputs are written, so `Out` may be the input.
 template <bool EXCLUSIVE, bool INITIAL, typename T, typename I, typename O, typename Op>
 __global__ void __launch_bounds__(threads) scan_tiles(size_t n, I from, O to, T initial, Op op) {
     typedef cub::BlockScan<T, threads> Scan;
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(threads) scan_tiles(size_t n, I from, O to, T 
     bool any = INITIAL;
     for (size_t start = 0; start < n; start += threads) {
         const size_t i = start + threadIdx.x;
-        // Threads behind the end repeat a value; nothing comes after them.
+        // Threads beyond the end repeat a value; no later thread uses it.
         const T value = static_cast<T>(from[i < n ? i : start]);
         T result, all;
         if (EXCLUSIVE) {

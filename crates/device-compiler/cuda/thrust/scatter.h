@@ -1,4 +1,4 @@
-// Thrust's <thrust/scatter.h> for AMD targets: items to places that are told.
+// Thrust's <thrust/scatter.h> for AMD targets: items to given positions.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

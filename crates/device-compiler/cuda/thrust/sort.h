@@ -7,7 +7,7 @@
 namespace thrust {
 namespace __ferrocm {
 struct no_values {};
-// Runs of `width` that are in order become such of twice that: an item's place is its own in its run, and the number of those in
+// Merges sorted runs of `width` into runs of twice the size: an item's position is its index in its run plus the number of items in
 // the other run that come before it.
 template <typename K, typename V, typename F> struct merge_one {
     const K *keys;
@@ -83,7 +83,7 @@ template <typename P, typename I, typename F> inline void sort(const P &policy, 
                 std::swap(from, to);
             }
             launch(policy, n, store_one<K, R>{from, raw(first)});
-            // The memory is in use up to here.
+            // The memory is used up to here.
             check((hipStreamSynchronize)(policy.stream));
         }
         end(policy);

@@ -1,4 +1,4 @@
-// Thrust's <thrust/tabulate.h> for AMD targets: a function of the place for each item.
+// Thrust's <thrust/tabulate.h> for AMD targets: sets each item to a function of its position.
 #pragma once
 #include "../ferrocm_letters_begin.h"
 #include "detail/ferrocm.h"

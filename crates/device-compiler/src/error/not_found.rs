@@ -1,15 +1,15 @@
-//! There is nothing to compile with.
+//! The error for a missing compiler.
 
 use std::fmt;
 
-/// A place that was looked at and would not do.
+/// A place that was tried, and why it was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// What was looked for.
     pub what: &'static str,
     /// Where.
     pub place: String,
-    /// Why it would not do.
+    /// Why it was rejected.
     pub reason: String,
 }
 
@@ -18,14 +18,14 @@ pub struct Attempt {
 pub struct NotFound {
     /// What was looked for.
     pub what: &'static str,
-    /// Every place that was looked at, in order.
+    /// Every place that was tried, in order.
     pub attempts: Vec<Attempt>,
     /// What to do.
     pub remedy: String,
 }
 
 impl NotFound {
-    /// The places alone, a line each.
+    /// Only the places, one per line.
     #[must_use]
     pub fn places(&self) -> String {
         let line = |Attempt { what, place, reason }: &Attempt| format!("  {what}: {place}: {reason}");

@@ -1,8 +1,8 @@
-//! How much debug information a code object is to have.
+//! The amount of debug information in a code object.
 
 use std::ffi::OsStr;
 
-/// What of it the second step writes.
+/// The debug information that the second step writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DebugInfo {
     None,
@@ -12,7 +12,7 @@ pub(super) enum DebugInfo {
 }
 
 impl DebugInfo {
-    /// What these options ask for: as in clang, the last one counts.
+    /// The amount that these options request. As in clang, the last one counts.
     pub(super) fn wanted(options: &[&OsStr]) -> Self {
         let level = |option: &&OsStr| match option.to_str()? {
             "-g0" => Some(Self::None),
@@ -28,7 +28,7 @@ impl DebugInfo {
         options.iter().filter_map(level).next_back().unwrap_or(Self::None)
     }
 
-    /// A line of IR without what is not wanted; `None` for a line of nothing else.
+    /// A line of IR without unwanted information; `None` if nothing remains.
     pub(super) fn reduce(self, line: &str) -> Option<std::borrow::Cow<'_, str>> {
         let kind = match self {
             Self::Full => return Some(line.into()),
@@ -50,15 +50,15 @@ impl DebugInfo {
     }
 }
 
-/// Types and variables that no line needs.
+/// Types and variables that source lines do not need.
 const OF_UNITS: &[&str] = &["enums", "retainedTypes", "globals", "imports", "macros"];
 
-/// What clang leaves out of functions where only lines are asked for. LLVM does not expect variables there, and ends; it needs
-/// the type.
+/// Fields that clang omits from functions if only lines are requested. LLVM crashes on variables there, but
+/// needs the type.
 const OF_FUNCTIONS: &[&str] =
     &["linkageName", "templateParams", "declaration", "retainedNodes", "thrownTypes"];
 
-/// A function that stands in its file, not in a class or namespace.
+/// Moves a function from its class or namespace to its file.
 fn bare(line: &str) -> String {
     let line = without(line.to_owned(), OF_FUNCTIONS);
     match (crate::ir::field(&line, "scope"), crate::ir::field(&line, "file")) {

@@ -1,16 +1,17 @@
-//! Calls that must not be there, and inline assembly that is none of the target's, by their place in the source.
+//! Finds the source positions of forbidden calls and of inline assembly that is not for the target.
 //!
-//! A function may say that no call of it may be left in the code (`__attribute__((error("…")))`, which [inline PTX](crate::ptx) without an
-//! equivalent becomes). Whether one is left shows in the second step only, which knows the IR and no source.
+//! A function may declare that no call of it may remain in the code (`__attribute__((error("…")))`, used for
+//! [inline PTX](crate::ptx) without an equivalent). Only the second step finds remaining calls, and it knows
+//! the IR but not the source.
 
 use std::fmt::Write as _;
 
 use crate::ir::{self, Nodes};
 
-/// What the compiler says of such a call, before the message that the function has.
+/// The compiler's text about such a call, before the function's own message.
 const REPORT: &str = "declared with 'error' attribute";
 
-/// The messages of a second step that failed, in which those about calls that must not be there name the source.
+/// The messages of a failed second step, with source positions for forbidden calls.
 pub(super) fn explain(messages: &str, module: &str) -> String {
     let mut found = if messages.contains(REPORT) { calls(module) } else { String::new() };
     if messages.contains(ASSEMBLY) {
@@ -39,10 +40,10 @@ pub(super) fn explain(messages: &str, module: &str) -> String {
     out
 }
 
-/// Where the assembler finds a fault in inline assembly.
+/// The assembler's place of an error in inline assembly.
 const ASSEMBLY: &str = "<inline asm>:";
 
-/// The errors of inline assembly: each statement that has the word which the assembler shows.
+/// The errors of inline assembly: each statement with the word that the assembler shows.
 fn assembly(messages: &str, module: &str) -> String {
     let nodes = Nodes::of(module);
     let mut out = String::new();
@@ -64,7 +65,7 @@ fn assembly(messages: &str, module: &str) -> String {
     out
 }
 
-/// The errors that calls in a module are, as a compiler writes them.
+/// The errors for forbidden calls in a module, in a compiler's format.
 fn calls(module: &str) -> String {
     let nodes = Nodes::of(module);
     let group = |line: &str| -> Option<(String, String)> {
@@ -90,7 +91,7 @@ fn calls(module: &str) -> String {
             continue;
         };
         let told = told_at(&nodes, line, &format!("error: {message}"));
-        // A loop that was unrolled has the call many times.
+        // An unrolled loop contains the call many times.
         if !out.contains(&told) {
             out.push_str(&told);
         }
@@ -98,7 +99,7 @@ fn calls(module: &str) -> String {
     out
 }
 
-/// What is said of a call, at its place and at those of its callers.
+/// The messages about a call, at its place and at those of its callers.
 fn told_at(nodes: &Nodes<'_>, call: &str, what: &str) -> String {
     let mut out = String::new();
     let Some(at) = call.find("!dbg !") else { return out };
@@ -106,7 +107,7 @@ fn told_at(nodes: &Nodes<'_>, call: &str, what: &str) -> String {
     let number = &number[..number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len())];
     let mut location = number.parse().ok();
     let mut what = what;
-    // Nodes do not go round in circles in a module that is whole, but nobody has checked this one.
+    // A valid module has no cycles here, but this one has not been verified.
     for _ in 0..64 {
         let Some(node) = location.and_then(|id| nodes.get(id)) else { break };
         let Some(place) = place(nodes, node) else { break };

@@ -1,4 +1,4 @@
-//! Adds to each kernel of a module what is known of its arguments.
+//! Adds the facts about arguments to each kernel of a module.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use super::debug::DebugInfo;
 use super::types::{Type, Types};
 use crate::ir::{Head, Nodes, elements, field, quoted, reference, text};
 
-/// What is known of an argument. Empty texts are what is not.
+/// The facts about an argument. Unknown ones are empty texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Argument {
     name: String,
@@ -16,7 +16,7 @@ struct Argument {
     access: &'static str,
 }
 
-/// A column of the arguments, under the name that LLVM looks for.
+/// A column of facts, under the name that LLVM expects.
 type Column = (&'static str, fn(&Argument) -> &str);
 
 const COLUMNS: &[Column] = &[
@@ -26,7 +26,7 @@ const COLUMNS: &[Column] = &[
     ("kernel_arg_name", |argument| &argument.name),
 ];
 
-/// The module with the facts, and with no more debug information than is wanted.
+/// The module with the facts, reduced to the wanted debug information.
 pub(super) fn tell(module: &str, debug: DebugInfo) -> String {
     let nodes = Nodes::of(module);
     let names = names(&nodes);
@@ -55,12 +55,14 @@ pub(super) fn tell(module: &str, debug: DebugInfo) -> String {
     out + &added
 }
 
-/// Whether LLVM writes a line that it does not read: the order in which a piece of inline assembly that occurs several times is used.
+/// Whether LLVM writes this line but cannot read it: the order of uses of inline assembly that occurs several
+/// times.
 fn is_unreadable(line: &str) -> bool {
     line.trim_start().starts_with("uselistorder ptr asm ")
 }
 
-/// The arguments of the kernel whose definition begins in this line; none if there is none, or if LLVM was told already.
+/// The arguments of the kernel whose definition begins in this line; `None` if there is no kernel, or if it
+/// already has facts.
 fn arguments(line: &str, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<Argument>> {
     if !line.starts_with("define ") || line.contains("!kernel_arg_") {
         return None;
@@ -70,7 +72,7 @@ fn arguments(line: &str, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<Argumen
         return None;
     }
     let declared = head.subprogram.and_then(|id| declared(id, nodes, names));
-    // If the compiler passes other arguments than the source declares, it is not known which is which.
+    // If the compiler passes other arguments than the source declares, they cannot be matched.
     let declared = declared.filter(|declared| declared.len() == head.parameters.len());
     let argument = |(index, parameter): (usize, &crate::ir::Parameter<'_>)| {
         let (name, ty) = declared.as_ref().map(|declared| declared[index].clone()).unwrap_or_default();
@@ -100,7 +102,7 @@ fn arguments(line: &str, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<Argumen
     Some(head.parameters.iter().enumerate().map(argument).collect())
 }
 
-/// The names of parameters, by the node of their function and their place, counted from 1.
+/// The names of parameters, by their function's node and their position, counted from 1.
 type Names = HashMap<(u32, usize), String>;
 
 fn names(nodes: &Nodes<'_>) -> Names {
@@ -116,7 +118,7 @@ fn declared(subprogram: u32, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<(St
     let follow = |node: &str, name: &str| nodes.get(reference(field(node, name)?)?);
     let listed = elements(follow(follow(nodes.get(subprogram)?, "type")?, "types")?)?;
     let (result, listed) = listed.split_first()?;
-    // A kernel returns nothing; three dots at the end of its parameters would be a `null` as well.
+    // A kernel returns nothing; three dots after its parameters would also be `null`.
     if *result != "null" || listed.contains(&"null") {
         return None;
     }
@@ -172,7 +174,7 @@ define void @helper(ptr %0) !dbg !3 {
         let told = tell(&other, DebugInfo::Full);
         assert!(told.contains(r#"!{!"", !"read_only", !""}"#), "{told}");
         assert!(told.contains(r#"!{!"", !"", !""}"#) && !told.contains(r#"!"int*""#), "{told}");
-        // Nothing is known of a kernel without debug information that could be written.
+        // Without debug information, there are no facts to write.
         let bare = "define amdgpu_kernel void @k(i32 %0, ptr %1) {\n}\n";
         assert_eq!(tell(bare, DebugInfo::None), bare);
     }

@@ -2,15 +2,15 @@
 
 use crate::ir::{self, Nodes, elements, field, kind, reference};
 
-/// How deep types are followed: more than any program has, and an end where they turn in a circle.
+/// The depth limit for following types: deeper than any program, and an end for cycles.
 const DEEPEST: usize = 32;
 
 /// A parameter's type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Type {
-    /// As the source would write it; nothing where it cannot be told.
+    /// The name as in the source; `None` if it cannot be determined.
     pub(super) name: Option<String>,
-    /// What the pointer leads to: whether it is `const`, and `volatile`. Nothing where it is no pointer.
+    /// The pointee: whether it is `const` and `volatile`. `None` if this is not a pointer.
     pub(super) pointee: Option<Qualifiers>,
     /// `__restrict__`.
     pub(super) restrict: bool,
@@ -41,11 +41,11 @@ const VECTORS: &[(&str, &str)] = &[
 pub(super) struct Types<'a>(pub(super) &'a Nodes<'a>);
 
 impl Types<'_> {
-    /// The type behind a reference of a function type's list; `null` is `void`.
+    /// The type for a reference in a function type's list; `null` is `void`.
     pub(super) fn of(&self, value: &str) -> Type {
         let mut ty = Type::default();
         let Some(mut id) = reference(value) else { return ty };
-        // Qualifiers of the parameter itself are the kernel's own business.
+        // Qualifiers of the parameter itself do not concern callers.
         for _ in 0..DEEPEST {
             let Some(node) = self.0.get(id) else { return ty };
             let restrict = tag(node) == Some("DW_TAG_restrict_type");
@@ -55,7 +55,7 @@ impl Types<'_> {
             {
                 break;
             }
-            // A structure may have no name but that of its typedef.
+            // A structure's only name may be its typedef.
             let Some(base) = base(node).filter(|base| !self.nameless(*base)) else { break };
             id = base;
         }
@@ -64,14 +64,14 @@ impl Types<'_> {
         ty
     }
 
-    /// What a pointer leads to. A structure of nothing but a pointer is passed as one.
+    /// The pointee. A structure that contains only a pointer is passed as one.
     fn pointee(&self, id: u32, depth: usize) -> Option<Qualifiers> {
         let node = self.0.get(id).filter(|_| depth < DEEPEST)?;
         match (kind(node)?, tag(node)?) {
             (_, "DW_TAG_pointer_type" | "DW_TAG_reference_type" | "DW_TAG_rvalue_reference_type") => {
                 let mut found = Qualifiers::default();
                 let mut next = base(node);
-                // A typedef may stand for something qualified.
+                // A typedef may stand for a qualified type.
                 while let Some(node) = next.and_then(|id| self.0.get(id)) {
                     match tag(node) {
                         Some("DW_TAG_const_type") => found.constant = true,
@@ -109,7 +109,7 @@ impl Types<'_> {
         let node = self.0.get(id).filter(|_| depth < DEEPEST)?;
         let of_base = || match base(node) {
             Some(base) => self.name(base, depth + 1),
-            // No type is `void`.
+            // A missing type is `void`.
             None => matches!(field(node, "baseType"), None | Some("null")).then(|| "void".to_owned()),
         };
         match (kind(node)?, tag(node)) {
@@ -169,11 +169,11 @@ impl Types<'_> {
         }
         let Some(pointee) = pointee else { return Some(format!("void{sign}")) };
         let name = self.name(pointee, depth + 1)?;
-        // What points to a pointer to an array would be written around it.
+        // A pointer to a pointer to an array would need another syntax.
         (!name.ends_with(']')).then(|| format!("{name}{sign}"))
     }
 
-    /// The type of an array's elements, and how many there are in each dimension.
+    /// The type of an array's elements, and the size of each dimension.
     fn array(&self, node: &str, depth: usize) -> Option<(String, Vec<u64>)> {
         let element = self.name(base(node)?, depth + 1)?;
         let counts = elements(self.0.get(reference(field(node, "elements")?)?)?)?;

@@ -1,4 +1,4 @@
-//! What an instruction of LLVM's IR accesses in memory.
+//! The memory accesses of instructions in LLVM's IR.
 
 use code_object::metrics::{Access, Space};
 
@@ -13,29 +13,29 @@ pub(super) struct Accessed<'a> {
     pub(super) bytes: Bytes<'a>,
 }
 
-/// How many bytes a work-item accesses.
+/// The number of bytes that a work-item accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Bytes<'a> {
     Known(u64),
-    /// So many as a value says: its type and name.
+    /// The number in a value: its type and name.
     Value(&'a str, &'a str),
 }
 
-/// Where to look for the size of what an intrinsic accesses.
+/// Where to find the size of an intrinsic's access.
 #[derive(Clone, Copy)]
 enum Size {
-    /// It is that of the result.
+    /// The size of the result.
     Result,
-    /// It is that of the first argument.
+    /// The size of the first argument.
     First,
     /// The third argument is the number of bytes.
     Third,
 }
 
-/// The beginning of a name, what it accesses, and how many bytes.
+/// The beginning of a name, its accesses, and the number of bytes.
 type Intrinsic = (&'static str, &'static [(Space, Access)], Size);
 
-/// The intrinsics of AMDGPU that access memory, by the beginning of their names: the first that fits counts.
+/// The intrinsics of AMDGPU that access memory, by the beginning of their names. The first match counts.
 const INTRINSICS: &[Intrinsic] = &[
     ("s.buffer.load", &[(Space::Constant, Access::Load)], Size::Result),
     ("global.load.lds", &[(Space::Global, Access::Load), (Space::Lds, Access::Store)], Size::Third),
@@ -45,7 +45,7 @@ const INTRINSICS: &[Intrinsic] = &[
     ("ds.load.tr", &[(Space::Lds, Access::Load)], Size::Result),
 ];
 
-/// The same of the families of buffers, by what comes after `raw.buffer.` and the like.
+/// The same for the buffer families, by the rest of the name after `raw.buffer.` and the like.
 const BUFFERS: &[Intrinsic] = &[
     ("load.lds", &[(Space::Global, Access::Load), (Space::Lds, Access::Store)], Size::Third),
     ("load", &[(Space::Global, Access::Load)], Size::Result),
@@ -53,7 +53,7 @@ const BUFFERS: &[Intrinsic] = &[
     ("atomic", &[(Space::Global, Access::Atomic)], Size::First),
 ];
 
-/// What a line accesses; nothing for most instructions.
+/// The accesses of a line; empty for most instructions.
 pub(super) fn of<'a>(line: &'a str, types: &Types<'_>) -> Vec<Accessed<'a>> {
     parse(line, types).unwrap_or_default()
 }
@@ -93,7 +93,7 @@ fn parse<'a>(line: &'a str, types: &Types<'_>) -> Option<Vec<Accessed<'a>>> {
     }
 }
 
-/// What a call accesses, if it is that of an intrinsic.
+/// The accesses of a call, if it calls an intrinsic.
 fn called<'a>(instruction: &'a str, types: &Types<'_>) -> Option<Vec<Accessed<'a>>> {
     let (before, call) = instruction.split_once("@llvm.")?;
     let (name, arguments) = call.split_once('(')?;
@@ -132,7 +132,7 @@ fn called<'a>(instruction: &'a str, types: &Types<'_>) -> Option<Vec<Accessed<'a
     }
 }
 
-/// The type that a call returns, of what stands before the function's name: after flags and attributes.
+/// A call's return type, from the text before the function's name: after flags and attributes.
 fn returned(before: &str) -> Option<&str> {
     let words = before.strip_prefix("tail ").unwrap_or(before).strip_prefix("call ")?;
     let flags = [
@@ -154,10 +154,10 @@ fn returned(before: &str) -> Option<&str> {
     Some(rest)
 }
 
-/// The value of an argument that says how many bytes.
+/// The value of an argument with the number of bytes.
 fn amount(argument: &str) -> Option<Bytes<'_>> {
     let (ty, value) = argument.trim().split_once(' ')?;
-    // Attributes may stand between.
+    // Attributes may come in between.
     let value = value.rsplit(' ').next()?;
     match value.parse() {
         Ok(bytes) => Some(Bytes::Known(bytes)),
@@ -165,7 +165,7 @@ fn amount(argument: &str) -> Option<Bytes<'_>> {
     }
 }
 
-/// The address space of the pointer that a text begins with.
+/// The address space of the pointer at the start of a text.
 fn space(pointer: &str) -> Option<Space> {
     let rest = pointer.trim_start().strip_prefix("ptr")?;
     match rest.strip_prefix(" addrspace(") {

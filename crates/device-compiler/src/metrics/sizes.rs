@@ -1,15 +1,15 @@
-//! Sizes of types in the text of LLVM's IR, as the data layout of AMDGPU has them.
+//! Sizes of types in textual LLVM IR, according to AMDGPU's data layout.
 
 use std::collections::HashMap;
 
-/// How deep types are followed: more than any program has.
+/// The depth limit for following types: deeper than any program.
 const DEEPEST: usize = 64;
 
-/// The structures that a module names.
+/// The named structures of a module.
 #[derive(Debug, Default)]
 pub(super) struct Types<'a>(HashMap<&'a str, &'a str>);
 
-/// What a type takes in memory.
+/// The size of a type in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     bits: u64,
@@ -21,7 +21,7 @@ impl Layout {
         Self { bits, align: bits.div_ceil(8).next_power_of_two() }
     }
 
-    /// Bytes that a load or store of it accesses.
+    /// Bytes accessed by a load or store of it.
     fn stored(self) -> u64 {
         self.bits.div_ceil(8)
     }
@@ -41,7 +41,7 @@ impl<'a> Types<'a> {
         Self(module.lines().filter_map(named).collect())
     }
 
-    /// Bytes that a load or store of the type accesses that the text begins with, and what comes after it.
+    /// Bytes accessed by a load or store of the type at the start of the text, and the rest of the text.
     pub(super) fn first<'t>(&self, text: &'t str) -> Option<(u64, &'t str)> {
         let (layout, rest) = self.layout(text, 0)?;
         Some((layout.stored(), rest))
@@ -104,14 +104,14 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// `4 x float` of a vector or array, and what comes after it.
+    /// Parses `4 x float` of a vector or array; returns the rest of the text, too.
     fn repeated<'t>(&self, text: &'t str, depth: usize) -> Option<(u64, Layout, &'t str)> {
         let (count, element) = text.split_once(" x ")?;
         let (layout, rest) = self.layout(element, depth + 1)?;
         Some((count.trim().parse().ok()?, layout, rest))
     }
 
-    /// The fields of a structure after its opening brace, and what comes after the closing one.
+    /// Parses the fields of a structure after its opening brace; returns the rest after the closing one, too.
     fn fields<'t>(&self, text: &'t str, depth: usize) -> Option<(Vec<Layout>, &'t str)> {
         let (mut fields, mut rest) = (Vec::new(), text.trim_start());
         if let Some(rest) = rest.strip_prefix('}') {

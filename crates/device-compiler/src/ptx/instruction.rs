@@ -1,12 +1,12 @@
-//! Which function each PTX instruction is, and what PTX's types are in C++.
+//! The C++ functions for PTX instructions, and the C++ types for PTX types.
 
 /// An operand of an instruction.
 pub(super) enum Operand {
     /// A register or number.
     Value(String),
-    /// What is in brackets.
+    /// The text in brackets.
     Address(String),
-    /// What is in braces.
+    /// The texts in braces.
     Vector(Vec<String>),
 }
 
@@ -75,7 +75,7 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
         "clock64" => "static_cast<unsigned long long>(clock64())",
         "globaltimer_lo" => "static_cast<unsigned>(wall_clock64())",
         "globaltimer_hi" => "static_cast<unsigned>(wall_clock64() >> 32)",
-        // Every block is a cluster of its own.
+        // Every block is a separate cluster.
         "cluster_ctarank" | "cluster_ctaid.x" | "cluster_ctaid.y" | "cluster_ctaid.z" => "0u",
         "cluster_nctarank" | "cluster_nctaid.x" | "cluster_nctaid.y" | "cluster_nctaid.z" => "1u",
         "globaltimer" => "static_cast<unsigned long long>(wall_clock64())",
@@ -83,7 +83,7 @@ pub(super) fn special(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Special registers that PTX has and AMD's GPUs have nothing for.
+/// PTX's special registers without an equivalent on AMD GPUs.
 pub(super) fn is_special(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     matches!(
@@ -101,8 +101,8 @@ pub(super) fn is_special(name: &str) -> bool {
     ) || ["envreg", "pm", "reserved_smem"].iter().any(|start| first.starts_with(start))
 }
 
-/// Parts of a name that change nothing here: rounding to the nearest, approximations, hints for caches, and that all threads of
-/// a warp arrive.
+/// Parts of a name without effect here: rounding to nearest, approximations, cache hints, and that all
+/// threads of a warp arrive.
 const HINTS: &[&str] = &[
     "rn",
     "rna",
@@ -139,7 +139,8 @@ const HINTS: &[&str] = &[
     "generic",
 ];
 
-/// An instruction: its name, in which types stand for themselves or, as `_`, for any; and the function, in which `T` is the types.
+/// An instruction: its name, with types or `_` for any type, and the function, in which `T` stands for the
+/// types.
 #[rustfmt::skip]
 const ROWS: &[(&str, &str)] = &[
     ("mov", "mov<T>"),
@@ -180,7 +181,7 @@ const ROWS: &[(&str, &str)] = &[
     ("prefetch", "nothing"), ("applypriority", "nothing"),
     ("discard.L2", "nothing"), ("elect", "elect"), ("match.all", "match_all<T>"),
     ("isspacep.shared", "is_shared"), ("isspacep.local", "is_local"),
-    // Of global memory, which is a hint elsewhere.
+    // For global memory; elsewhere, this is a hint.
     ("isspacep", "is_global"),
     ("prefetch.L1", "nothing"), ("prefetch.L2", "nothing"), ("prefetchu.L1", "nothing"),
     ("griddepcontrol.launch_dependents", "nothing"), ("griddepcontrol.wait", "nothing"),
@@ -203,7 +204,7 @@ const ROWS: &[(&str, &str)] = &[
     ("mma.m16n8k4.row.col.f32.tf32.tf32.f32", "mma_16_1<float, float>"), ("mma.m16n8k8.row.col.f32.tf32.tf32.f32", "mma_16_2<float, float>"),
 ];
 
-/// The first parts of instructions that PTX has and this module does not, so that an unknown one is told from other assembly.
+/// The first parts of PTX instructions that this module lacks, to tell them from other assembly.
 const OTHER_PTX: &[&str] = &[
     "addc",
     "alloca",
@@ -271,22 +272,22 @@ const OTHER_PTX: &[&str] = &[
     "madc",
 ];
 
-/// Whether a name is one of PTX's instructions, known here or not.
+/// Whether a name is a PTX instruction, supported here or not.
 pub(super) fn is_ptx(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     let known = || ROWS.iter().any(|(row, _)| row.split('.').next() == Some(first));
-    // Other assemblies have `add`, `bra` and the like, but no dots in them.
+    // Other assembly languages have `add`, `bra` and the like, but without dots.
     (OTHER_PTX.contains(&first) || known())
         && (name.contains('.') || matches!(first, "bra" | "ret" | "exit" | "trap"))
 }
 
-/// The call that is an instruction, with its semicolon and a space behind it.
+/// The call for an instruction, followed by a semicolon and a space.
 pub(super) fn call(name: &str, operands: &[Operand]) -> Option<String> {
-    // A policy for the cache comes last.
+    // The cache policy is the last operand.
     let hinted = name.split('.').any(|part| part == "L2::cache_hint");
     let operands = if hinted { operands.split_last()?.1 } else { operands };
     let function = function(name, operands)?;
-    // Addresses come first, since of vectors there may be any number.
+    // Addresses come first, because vectors may have any length.
     let mut arguments: Vec<String> = Vec::new();
     for operand in operands {
         if let Operand::Address(address) = operand {
@@ -326,7 +327,7 @@ fn has_carry(name: &str) -> bool {
 fn function(name: &str, operands: &[Operand]) -> Option<String> {
     let mut parts = name.split('.');
     let first = parts.next()?;
-    // The block's own memory, of a cluster's.
+    // The block's own part of a cluster's memory.
     let parts: Vec<&str> = parts.map(|part| if part == "shared::cta" { "shared" } else { part }).collect();
     match (first, operands) {
         ("mov", [Operand::Vector(_), _]) => return Some("unpack".into()),
@@ -341,7 +342,7 @@ fn function(name: &str, operands: &[Operand]) -> Option<String> {
             }
         }
         ("bar" | "barrier", _) if parts.iter().all(|part| matches!(*part, "sync" | "cta" | "aligned")) => {
-            // Of another barrier, or of fewer threads than the block has, nothing is known.
+            // Other barriers, or fewer threads than the block has, are not supported.
             return match operands {
                 [] => Some("bar_sync".into()),
                 [Operand::Value(barrier)] if barrier == "0" => Some("bar_sync".into()),
@@ -350,14 +351,14 @@ fn function(name: &str, operands: &[Operand]) -> Option<String> {
         }
         _ => {}
     }
-    // The name as it is, or without hints and types, whichever has a row.
+    // The full name, or the name without hints and types, whichever has a row.
     let significant: Vec<&str> = parts.iter().copied().filter(|part| !HINTS.contains(part)).collect();
     let (types, rest): (Vec<&str>, Vec<&str>) = significant.iter().partition(|part| type_of(part).is_some());
     let join =
         |parts: &[&str]| std::iter::once(first).chain(parts.iter().copied()).collect::<Vec<_>>().join(".");
     let row = |name: &str| ROWS.iter().find(|(row, _)| *row == name).map(|(_, function)| *function);
     let whole = row(&join(&significant)).filter(|function| !function.contains("<T>"));
-    // `shared` is a space that a conversion of addresses names, and no hint elsewhere.
+    // `shared` names a space in address conversions; elsewhere, it is a hint.
     let rest: Vec<&str> = if first == "cvta" {
         rest.into_iter().filter(|part| !part.starts_with("shared")).collect()
     } else {
@@ -453,7 +454,7 @@ fn atomic(first: &str, parts: &[&str]) -> Option<String> {
         }
     }
     let (operation, kind) = (operation?, kind?);
-    // Only `atom` has a result, which comes first: red's is a function of its own.
+    // Only `atom` has a result, which comes first; `red` has separate functions.
     let red = if first == "red" { "red_" } else { "atom_" };
     let pair = if kind.name.ends_with("x2") { "_pair" } else { "" };
     if (!pair.is_empty() || vector) && operation != "add" {
@@ -467,7 +468,7 @@ fn atomic(first: &str, parts: &[&str]) -> Option<String> {
     Some(format!("{red}{operation}{pair}<{order}, {scope}, {}{space}>", kind.value))
 }
 
-/// Products of matrices whose elements are narrower than halves: of both operands the type counts.
+/// Matrix products with elements narrower than halves: the types of both operands matter.
 fn product(parts: &[&str]) -> Option<String> {
     let shape = parts.iter().copied().find(|part| part.starts_with('m') && part.contains('n'))?;
     let types: Vec<&str> = parts.iter().copied().filter(|part| type_of(part).is_some()).collect();
@@ -488,12 +489,14 @@ fn product(parts: &[&str]) -> Option<String> {
         ("m16n8k32", 1 | 2) | ("m16n8k64", 0) => "mma_16_2",
         _ => return None,
     };
-    // A sum that does not fit: the nearest that does, which is no matter of so few products of narrow numbers and is left out.
+    // `satfinite` clamps sums that do not fit. So few products of narrow numbers always fit, so it is
+    // ignored.
     let (a, b) = (type_of(a)?.value, type_of(b)?.value);
     Some(format!("{function}<::__cuda_ptx::both<{a}, {b}>, {}>", of_a.1))
 }
 
-/// Comparisons to predicates: with a second one, which is the opposite, or with a third operand, which is put together with the result.
+/// Comparisons to predicates: with a second result, the opposite, or with a third operand, combined with the
+/// result.
 fn comparison(parts: &[&str], operands: usize) -> Option<String> {
     let (mut test, mut join, mut kind) = (None, None, None);
     for part in parts {
@@ -551,7 +554,7 @@ fn conversion(parts: &[&str]) -> Option<String> {
     }
     let narrow = |ty: &Type| ty.name.starts_with('e');
     if narrow(to) {
-        // Numbers that are too large are always cut off.
+        // Too large numbers are always clamped.
         let wanted = has("satfinite") && !has("relu") && matches!(from.name, "f32" | "f16x2");
         return wanted.then(|| format!("cvt_to_fp8<{}, {}>", to.value, from.value));
     }
@@ -575,7 +578,7 @@ fn conversion(parts: &[&str]) -> Option<String> {
         }
         return Some(format!("{function}<::__cuda_ptx::{mode}, {}, {}>", to.value, from.value));
     }
-    // Only the nearest is rounded to where the result is floating-point.
+    // Floating-point results are only rounded to nearest.
     if is_float(to) && (has("rz") || has("rm") || has("rp")) {
         return None;
     }

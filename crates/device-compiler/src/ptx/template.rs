@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::instruction::{self, Operand};
 
-/// A statement's text as C++; nothing if it is not PTX. Operands are `__ptx0`, `__ptx1` and so on.
+/// A statement's text as C++; `None` if it is not PTX. Operands are `__ptx0`, `__ptx1` and so on.
 pub(super) fn translate(text: &str, operands: usize) -> Option<String> {
     let words = words(text)?;
     let mut parser = Parser { words: &words, at: 0, operands, carry: false };
@@ -37,7 +37,7 @@ fn balanced(code: &str) -> bool {
     code.matches('{').count() == code.matches('}').count()
 }
 
-/// Splits PTX into names with their parts, numbers and punctuation.
+/// Splits PTX into dotted names, numbers and punctuation.
 fn words(text: &str) -> Option<Vec<&str>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -54,7 +54,7 @@ fn words(text: &str) -> Option<Vec<&str>> {
             while end < bytes.len() {
                 match bytes[end] {
                     b if b.is_ascii_alphanumeric() || b"_.%$".contains(&b) => end += 1,
-                    // Within a name only twice: one is the end of a label.
+                    // A name contains only double colons; a single one ends a label.
                     b':' if rest[end..].starts_with("::") => end += 2,
                     _ => break,
                 }
@@ -73,7 +73,7 @@ struct Parser<'a> {
     words: &'a [&'a str],
     at: usize,
     operands: usize,
-    /// An instruction before has set the carry.
+    /// A previous instruction has set the carry.
     carry: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         Some(word)
     }
 
-    /// Behind `.reg`: a type and names, each of which may stand for several.
+    /// After `.reg`: a type and names, each of which may stand for several.
     fn registers(&mut self, code: &mut String) -> Option<()> {
         let kind = instruction::register_type(self.next()?.strip_prefix('.')?)?;
         loop {
@@ -124,14 +124,14 @@ impl<'a> Parser<'a> {
         }
         let name = self.next()?;
         if self.peek() == Some(":") || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-            // A label, or no PTX. Jumps and what they jump to have no equivalent.
+            // A label, or not PTX. Jumps and labels have no equivalent.
             return None;
         }
         let mut operands = Vec::new();
         let start = self.at;
         let parsed = self.operands(&mut operands);
         let mut call = parsed.and_then(|()| instruction::call(name, &operands));
-        // The carry is the statement's: that of another one is not known here.
+        // The carry is local to a statement; that of another statement is unknown here.
         let carry_is_missing = instruction::takes_carry(name) && !self.carry;
         if carry_is_missing {
             call = None;
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
                 } else {
                     format!("inline PTX: `{name}` has no equivalent on AMD GPUs")
                 };
-                // One function for each instruction: a function has one message.
+                // One function for each instruction, because a function has only one message.
                 let function: String =
                     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
                 let _ = write!(
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
             }
             None => return None,
         }
-        // The last one need not have it.
+        // The last one need not have a semicolon.
         (self.take(";") || self.peek().is_none_or(|word| word == "}")).then_some(())
     }
 
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
             let operand = if self.take("[") {
                 let mut address = self.value()?;
                 while !self.take("]") {
-                    // A sum, whose terms may be negative.
+                    // A sum with possibly negative terms.
                     let sign = self.next()?;
                     if sign != "+" && sign != "-" {
                         return None;
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A number as C++ writes it.
+/// A number in C++ syntax.
 fn number(word: &str) -> Option<String> {
     if let Some(bits) = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F")) {
         let bits = u32::from_str_radix(bits, 16).ok().filter(|_| bits.len() == 8)?;
@@ -258,7 +258,7 @@ fn number(word: &str) -> Option<String> {
     })
 }
 
-/// What a special register is. nvcc takes its name with one `%`, too.
+/// The C++ expression of a special register. nvcc also accepts its name with one `%`.
 fn special(word: &str) -> Option<&'static str> {
     instruction::special(word.strip_prefix('%')?.trim_start_matches('%'))
 }

@@ -2,7 +2,8 @@
 
 use crate::ir;
 
-/// Directives that read none. Macros could make any directive, so those that define them are not here.
+/// Directives that read no files. Macro definitions are not listed, because macros could produce any
+/// directive.
 const HARMLESS: &[&str] = &[
     "align",
     "ascii",
@@ -64,17 +65,18 @@ const HARMLESS: &[&str] = &[
     "zero",
 ];
 
-/// Whether the inline assembly of a module of IR has a directive that may read a file (`.incbin`, `.include`).
+/// Whether the inline assembly of a module of IR has a directive that may read a file (`.incbin`,
+/// `.include`).
 ///
-/// What it reads is not known to anybody, so a directive that is not known here counts.
+/// The files themselves stay unknown. An unknown directive counts as one that may read files.
 pub(crate) fn may_read_files(module: &str) -> bool {
     let has_assembly = |line: &&str| line.starts_with("module asm ") || line.contains(" asm ");
     module.lines().filter(has_assembly).flat_map(texts).any(|text| has_unknown_directive(&text))
 }
 
-/// The texts in quotes of a line.
+/// The quoted texts of a line.
 fn texts(line: &str) -> impl Iterator<Item = String> {
-    // LLVM writes a quote inside of quotes by its number.
+    // LLVM escapes a quote inside quotes by its number.
     let quoted = line.split('"').skip(1).step_by(2);
     quoted.map(|text| ir::text(&format!("\"{text}\"")).unwrap_or_else(|| text.to_owned()))
 }
@@ -87,10 +89,10 @@ fn has_unknown_directive(text: &str) -> bool {
         let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(word.len());
         match &word.as_bytes()[..end] {
             _ if is_inside => false,
-            // A number, or the place itself; an argument of a macro is neither.
+            // A number, or the current address; a macro argument is neither.
             [] => word.starts_with('\\'),
             [first, ..] if first.is_ascii_digit() => false,
-            // A label, or a section's name, which nobody takes for a directive.
+            // A label, or a section's name, which is not a directive.
             [b'L', ..] => false,
             _ => !HARMLESS.contains(&word[..end].to_ascii_lowercase().as_str()),
         }

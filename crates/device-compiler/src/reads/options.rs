@@ -1,9 +1,10 @@
-//! Which of a caller's options name files, and whether the compiler tells of them.
+//! Options of callers that name files, and whether the compiler reports these files.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Options of which the compiler tells what they have it read: it lists the headers, and the folders in which it looks for them.
+/// Options whose files the compiler reports: it lists the headers, and the folders in which it looks for
+/// them.
 const FOLLOWED: [&str; 8] = [
     "-I",
     "-isystem",
@@ -15,7 +16,7 @@ const FOLLOWED: [&str; 8] = [
     "--include",
 ];
 
-/// Those whose values are texts and never read, however they look.
+/// Options whose values are plain texts, never files, whatever they look like.
 const TEXTS: [&str; 10] = [
     "-D",
     "-U",
@@ -29,7 +30,7 @@ const TEXTS: [&str; 10] = [
     "-cuid=",
 ];
 
-/// Those that read what the compiler does not tell of, whether it is there or not.
+/// Options that read files that the compiler does not report, present or missing.
 const SILENT: [&str; 28] = [
     "@",
     "-F",
@@ -61,7 +62,7 @@ const SILENT: [&str; 28] = [
     "-Wa,",
 ];
 
-/// Whether the compiler tells of every file that these options have it read. `folder` is that in which it runs.
+/// Whether the compiler reports every file that these options make it read. `folder` is its current folder.
 pub(super) fn are_known(options: &[&OsStr], folder: &Path) -> bool {
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
@@ -76,7 +77,7 @@ pub(super) fn are_known(options: &[&OsStr], folder: &Path) -> bool {
         if FOLLOWED.iter().chain(&TEXTS).any(|start| option.starts_with(start)) {
             continue;
         }
-        // An option that is not known here: none that names a file is.
+        // An unknown option is accepted only if it names no file.
         let values = option.split(['=', ',']).chain([option]);
         if option.contains('/') || values.into_iter().any(|value| names_a_file(value, folder)) {
             return false;

@@ -1,4 +1,4 @@
-//! Where the preprocessor looks for files, and which ones sources ask for.
+//! Where the preprocessor looks for files, and which files sources ask for.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,28 +12,29 @@ use std::thread::JoinHandle;
 use crate::Error;
 use crate::limits::{self, Exceeded, Limits};
 
-/// What asks whether a file is there.
+/// The operators that ask whether a file exists.
 const QUESTIONS: [&str; 3] = ["__has_include", "__has_include_next", "__has_embed"];
-/// What the compiler says where one of them is used, behind its name.
+/// The compiler's message where one of them is used, after its name.
 const USED: &str = "' has been marked as deprecated: ferrocm";
-/// What a source would have to say so that it is not said: these groups of warnings have it.
+/// The warning groups that contain it; a source could silence it through them.
 const GROUPS: [&str; 3] = ["\"-Weverything\"", "\"-Wdeprecated\"", "\"-Wdeprecated-pragma\""];
 
-/// What is learnt of a run of the preprocessor.
+/// The findings of a preprocessor run.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// Where it looks for headers, in order.
     pub(super) folders: Vec<Folder>,
     /// The names that sources ask for.
     pub(super) asked: BTreeSet<PathBuf>,
-    /// A source has inline assembly, and the beginning of a directive that reads files.
+    /// A source has inline assembly, and the start of a directive that reads files.
     pub(super) assembles_files: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// One that an option of the caller names, or in which the compiler runs; not one of the toolchain.
+    /// It is named by an option of the caller, or is the compiler's current folder; not part of the
+    /// toolchain.
     pub(super) is_callers: bool,
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts it beside the compilation by `command`.
+    /// Starts the preprocessor in parallel with the compilation by `command`.
     pub(super) fn start(
         command: &Command,
         options: &[&OsStr],
@@ -57,7 +58,7 @@ impl Watch {
         let (header, output) = (work.join("watch.h"), work.join("watch.ii"));
         let mut text = String::new();
         for question in QUESTIONS {
-            // An older compiler does not know all of them.
+            // Older compilers do not know all of them.
             text.push_str(&format!(
                 "#ifdef {question}\n#pragma clang deprecated({question}, \"ferrocm\")\n#endif\n"
             ));
@@ -74,7 +75,7 @@ impl Watch {
         if let Some(folder) = command.get_current_dir() {
             watch.current_dir(folder);
         }
-        // Before anything that a source reads, whatever options say of warnings.
+        // Before everything that a source reads, and regardless of warning options.
         watch.arg("-include").arg(&header);
         let is_about_warnings = |option: &OsStr| {
             let option = option.as_encoded_bytes();
@@ -88,7 +89,7 @@ impl Watch {
         Ok(Self { run, output, program, options })
     }
 
-    /// What was learnt; nothing if that cannot be all.
+    /// The findings; `None` if they may be incomplete.
     pub(super) fn end(self, folder: &Path, source: &[u8]) -> Result<Option<Search>, Error> {
         let error = |reason: String| Error::Program { program: self.program.clone(), reason };
         let ran = self.run.join().map_err(|_| error("the thread that reads its output panicked".into()))?;
@@ -116,7 +117,7 @@ impl Watch {
             let names = names(&text, column).or_else(|| names(&source, column));
             match names {
                 Some(names) => asked.extend(names),
-                // The toolchain's own headers ask for each other.
+                // The toolchain's own headers ask only for each other.
                 None if is_toolchains(Path::new(file)) => {}
                 None => return Ok(None),
             }
@@ -155,10 +156,10 @@ fn folders(messages: &str, folder: &Path, options: &[String]) -> Option<Vec<Fold
     ended.then_some(found)
 }
 
-/// What the preprocessor leaves of the sources that are not the toolchain's.
+/// Facts about the preprocessed sources outside the toolchain.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Text {
-    /// They say that uses are not told.
+    /// They silence the reports of uses.
     silences: bool,
     has_assembly: bool,
     has_directive: bool,
@@ -166,7 +167,7 @@ struct Text {
 
 impl Text {
     fn scan(mut text: impl BufRead, is_toolchains: impl Fn(&Path) -> bool) -> std::io::Result<Self> {
-        /// No pragma is longer. What is behind that much of a line is not looked at, and may be anything.
+        /// No pragma is longer. The rest of a longer line is ignored and may be anything.
         const LONGEST: u64 = 1 << 16;
         let mut found = Self::default();
         let mut line = Vec::new();
@@ -226,7 +227,7 @@ fn entered(line: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// File and column of a message that a question is used there.
+/// File and column of a message about a use of such an operator.
 fn used(line: &str) -> Option<(&str, usize)> {
     let (place, rest) = line.split_once(": warning: macro '")?;
     rest.contains(USED).then_some(())?;
@@ -235,16 +236,17 @@ fn used(line: &str) -> Option<(&str, usize)> {
     Some((file, column.parse().ok()?))
 }
 
-/// The names for which a text asks at a column, which counts bytes from 1; nothing if one of them is not spelled there.
+/// The names that a text asks for at a column, counted in bytes from 1; `None` if one of them is not spelled
+/// out there.
 ///
-/// The line is not looked at: `#line` may give it any number. So these are the names of every line that asks at this column, and one at
-/// least has to.
+/// The line number is ignored, because `#line` may change it. So these are the names on every line that asks
+/// at this column; at least one must.
 fn names(text: &str, column: usize) -> Option<Vec<PathBuf>> {
     let mut names = Vec::new();
     let mut found = false;
     for line in text.lines() {
         let Some(rest) = column.checked_sub(1).and_then(|at| line.get(at..)) else { continue };
-        // The longest one first: one is the beginning of another.
+        // Longest first, because one is a prefix of another.
         let asks = QUESTIONS.iter().filter_map(|question| rest.strip_prefix(question));
         let Some(rest) = asks.min_by_key(|rest| rest.len()) else { continue };
         if rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {

@@ -1,8 +1,8 @@
-//! What the compiler of the private prefix said of itself, kept beside it.
+//! The answers of the private prefix's compiler about itself, stored beside it.
 //!
-//! To ask a clang takes four processes, some 0.1 s of processor time, which every build script and every program that compiles kernels would
-//! spend anew. Nothing changes below the prefix that set-up has made: a new toolchain is a new folder. Other compilers are always asked, for
-//! what stands behind their path may change without a sign of it.
+//! Asking a clang takes four processes, some 0.1 s of processor time, in every build script and every program
+//! that compiles kernels. The prefix made by set-up never changes: a new toolchain gets a new folder. Other
+//! compilers are always asked, because they may change unnoticed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::probe::Clang;
 
-/// Changes when other questions are asked.
+/// Changes with the questions.
 const SCHEMA: u32 = 1;
 
-/// A clang and its options, as far as answers depend on them.
+/// A clang and its options that affect the answers.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Asked {
     schema: u32,
@@ -35,7 +35,7 @@ struct Kept {
 }
 
 impl Asked {
-    /// `None` if the file cannot be looked at.
+    /// `None` if the file cannot be examined.
     pub(super) fn new(clang: &Path, library_path: &[PathBuf], args: &[OsString]) -> Option<Self> {
         let file = fs::metadata(clang).ok()?;
         Some(Self {
@@ -60,7 +60,7 @@ impl Asked {
         prefix.join(format!("answers-{}.json", &key.finalize().to_hex()[..16]))
     }
 
-    /// What it answered before, if all of it is still there.
+    /// The stored answers, if everything in them still exists.
     pub(super) fn kept(&self, prefix: &Path) -> Option<Clang> {
         let kept: Kept = serde_json::from_slice(&fs::read(self.file(prefix)).ok()?).ok()?;
         let answers = kept.answers;
@@ -72,7 +72,8 @@ impl Asked {
         is_there.then_some(answers)
     }
 
-    /// Keeps the answers, if they are of the prefix alone and it can be written to: else they are asked for again.
+    /// Stores the answers, if they concern only the prefix and it is writable; otherwise the compiler is
+    /// asked again.
     pub(super) fn keep(self, prefix: &Path, answers: &Clang) {
         let Ok(real) = fs::canonicalize(prefix) else { return };
         let is_below = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path.starts_with(&real));

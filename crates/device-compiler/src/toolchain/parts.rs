@@ -1,4 +1,4 @@
-//! Checks of a toolchain's single parts.
+//! Checks the parts of a toolchain.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(super) fn headers_suit(clang: Version, headers: Version) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether a folder holds the device libraries.
+/// Whether a folder contains the device libraries.
 pub(super) fn device_libs(folder: &Path) -> Result<(), String> {
     for name in ["ocml.bc", "ockl.bc", "oclc_isa_version_1100.bc"] {
         if !folder.join(name).is_file() {
@@ -48,7 +48,8 @@ pub(super) fn device_libs(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The options that lead clang to C and C++ headers, given where it looks on its own; and the C++ headers' folder.
+/// The options for C and C++ headers, given the folders that clang searches itself, and the folder of the C++
+/// headers.
 pub(super) fn cxx_headers(
     include_dirs: &[PathBuf],
     prefix: &Path,
@@ -70,7 +71,7 @@ pub(super) fn cxx_headers(
             let Some((version, dir)) = newest else {
                 return missing("cmath", &include.join("c++"));
             };
-            // In this position the standard library comes after clang's own wrappers, as they require.
+            // In this position, the standard library comes after clang's own wrappers, as they require.
             let machine = include.join("x86_64-linux-gnu/c++").join(version.to_string());
             for dir in [dir.clone(), machine] {
                 args.extend([OsString::from("-stdlib++-isystem"), dir.into()]);

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use super::Version;
 
-/// Variables that would change what clang finds or prints.
+/// Variables that affect what clang finds or prints.
 const DISTURBING: &[&str] = &[
     "CPATH",
     "C_INCLUDE_PATH",
@@ -29,14 +29,14 @@ pub(super) fn clang(clang: &Path, library_path: &[PathBuf]) -> Command {
     }
     command.env("LC_ALL", "C");
     if !library_path.is_empty() {
-        // A build script inherits a path that holds Rust's own libraries; clang must not see those.
+        // A build script inherits a library path with Rust's own libraries, which clang must not use.
         let joined = std::env::join_paths(library_path).unwrap_or_default();
         command.env("LD_LIBRARY_PATH", joined);
     }
     command
 }
 
-/// What a clang says about itself.
+/// The answers of a clang about itself.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Clang {
     pub(super) version: Version,
@@ -46,7 +46,7 @@ pub(super) struct Clang {
     pub(super) include_dirs: Vec<PathBuf>,
 }
 
-/// `args` are the options that every later call will have, too.
+/// `args` are the options of every later call.
 pub(super) fn probe(path: &Path, library_path: &[PathBuf], args: &[OsString]) -> Result<Clang, String> {
     let run = |more: &[&str]| -> Result<Output, String> {
         let output = clang(path, library_path).args(args).args(more).output().map_err(|e| {
@@ -63,7 +63,7 @@ pub(super) fn probe(path: &Path, library_path: &[PathBuf], args: &[OsString]) ->
         String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned()
     };
 
-    // A process takes longer to start than to answer, so all questions are asked at once.
+    // Processes take longer to start than to answer, so all questions are asked in parallel.
     let questions: [&[&str]; 4] = [
         &["--no-default-config", "-x", "c++", "-E", "-v", "/dev/null"],
         &["-target", "amdgcn-amd-amdhsa", "-print-supported-cpus"],
@@ -81,7 +81,7 @@ pub(super) fn probe(path: &Path, library_path: &[PathBuf], args: &[OsString]) ->
     let version = version_text
         .split_once("clang version ")
         .and_then(|(_, number)| Version::parse(number))
-        .ok_or_else(|| format!("it is no clang: `{version_text}`"))?;
+        .ok_or_else(|| format!("it is not clang: `{version_text}`"))?;
     let include_dirs = verbose
         .lines()
         .skip_while(|line| !line.starts_with("#include <...>"))

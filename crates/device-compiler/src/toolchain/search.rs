@@ -6,31 +6,32 @@ use super::{Attempt, NotFound, Origin, Toolchain, Version, cache_root, entries, 
 
 /// First clang that reads the HIP headers that `ferrocm setup` installs.
 const OLDEST_CLANG: u32 = 22;
-/// First clang that writes code object version 5. ROCm's own clang goes with ROCm's own headers.
+/// First clang that writes code object version 5. ROCm's clang is used with ROCm's headers.
 const OLDEST_ROCM_CLANG: u32 = 16;
 
-/// Where to look for a toolchain. [`Search::from_env`] is what the environment says.
+/// Where to look for a toolchain. [`Search::from_env`] reads the environment.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The clang to use, and no other.
+    /// The only clang to use.
     pub clang: Option<PathBuf>,
-    /// The folder with `include/hip` to use, and no other.
+    /// The only folder with `include/hip` to use.
     pub hip_path: Option<PathBuf>,
     /// Where ROCm may be installed, best first.
     pub rocm: Vec<PathBuf>,
     /// Folders of programs.
     pub path: Vec<PathBuf>,
-    /// Where distributions install (`/usr`).
+    /// Where distributions install software (`/usr`).
     pub system: Vec<PathBuf>,
-    /// The prefix that `ferrocm setup` makes; its files are in `usr` below it.
+    /// The prefix that `ferrocm setup` creates; its files are in `usr` below it.
     pub prefix: Option<PathBuf>,
     /// Options for every call of clang.
     pub clang_args: Vec<OsString>,
-    /// The command that installs a toolchain, for messages; without one they name `ferrocm setup` and where to get it.
+    /// The command that installs a toolchain, for messages. Without one, they name `ferrocm setup` and where
+    /// to get it.
     pub setup: Option<String>,
 }
 
-/// A compiler that is worth asking.
+/// A compiler to ask.
 pub(super) struct Candidate {
     pub(super) origin: Origin,
     pub(super) clang: PathBuf,
@@ -38,7 +39,7 @@ pub(super) struct Candidate {
     pub(super) oldest: u32,
 }
 
-/// What a compiler needs, as far as it was found.
+/// The parts found for a compiler.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) clang: Option<probe::Clang>,
@@ -77,7 +78,7 @@ impl Parts {
 }
 
 impl Search {
-    /// What the environment says: see the [module](super).
+    /// The search that the environment describes: see the [module](super).
     #[must_use]
     pub fn from_env() -> Self {
         let path_of = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -85,7 +86,7 @@ impl Search {
             ["ROCM_PATH", "HIP_PATH"].into_iter().filter_map(path_of).chain(["/opt/rocm".into()]).collect();
         let named =
             |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"rocm-"));
-        // Names sort as numbers do while major versions have one digit.
+        // Names sort like numbers as long as major versions have one digit.
         rocm.extend(entries(Path::new("/opt")).into_iter().rev().filter(named));
         let mut seen = Vec::new();
         rocm.retain(|path| {
@@ -102,12 +103,12 @@ impl Search {
             system: vec!["/usr".into(), "/usr/local".into()],
             prefix: cache_root().map(|root| root.join("toolchain/current")),
             clang_args: Vec::new(),
-            // What cannot be read would only be printed.
+            // The text is only printed, so an unreadable one is ignored.
             setup: variables::SETUP.text().ok().flatten(),
         }
     }
 
-    /// What to do when there is no complete toolchain.
+    /// Advice for a missing toolchain.
     #[must_use]
     pub fn remedy(&self) -> String {
         let setup = match &self.setup {
@@ -119,7 +120,7 @@ impl Search {
                 "{setup}, or install ROCm, or set FERROCM_CLANG to a clang {OLDEST_CLANG} or later and FERROCM_HIP_PATH to a \
                  folder with include/hip"
             ),
-            // What a variable names is used and nothing else, whatever is installed.
+            // If a variable names something, nothing else is used, whatever is installed.
             (Some(_), None) => format!("correct FERROCM_CLANG, or unset it and {setup}"),
             (None, Some(_)) => format!("correct FERROCM_HIP_PATH, or unset it and {setup}"),
             (Some(_), Some(_)) => {
@@ -135,7 +136,8 @@ impl Search {
     pub fn find(&self) -> Result<Toolchain, NotFound> {
         let mut attempts = Vec::new();
         for candidate in self.candidates(&mut attempts) {
-            // What it answered before counts as long as it makes a toolchain: what it lacked then may have been installed since.
+            // Stored answers count only if they make a complete toolchain: missing parts may have been
+            // installed since.
             if let Some(kept) = self.kept(&candidate)
                 && let Some(toolchain) =
                     self.parts_of(&candidate, kept, &mut Vec::new()).complete(&candidate, self)
@@ -149,7 +151,7 @@ impl Search {
         Err(NotFound { what: "device toolchain", attempts, remedy: self.remedy() })
     }
 
-    /// The compilers that exist; those that do not go to `attempts`.
+    /// The existing compilers; missing ones go to `attempts`.
     pub(super) fn candidates(&self, attempts: &mut Vec<Attempt>) -> Vec<Candidate> {
         let mut found = Vec::new();
         if let Some(clang) = &self.clang {
@@ -240,7 +242,7 @@ impl Search {
         self.prefix_llvm().into_iter().flat_map(clangs).flatten().find(|clang| clang.is_file())
     }
 
-    /// The prefix's libraries, if `clang` is the prefix's.
+    /// The prefix's libraries, if `clang` belongs to the prefix.
     fn library_path_for(&self, clang: &Path) -> Vec<PathBuf> {
         let Some(prefix) = self.prefix.as_ref().filter(|prefix| clang.starts_with(prefix)) else {
             return Vec::new();
@@ -250,7 +252,7 @@ impl Search {
         path
     }
 
-    /// Finds what belongs to a compiler; what is missing goes to `attempts`.
+    /// Finds a compiler's parts; missing ones go to `attempts`.
     pub(super) fn parts(&self, candidate: &Candidate, attempts: &mut Vec<Attempt>) -> Parts {
         let Candidate { origin, clang, library_path, .. } = candidate;
         match probe::probe(clang, library_path, &self.clang_args) {
@@ -271,7 +273,7 @@ impl Search {
         Asked::new(&candidate.clang, &candidate.library_path, &self.clang_args)
     }
 
-    /// What the compiler of the prefix answered before.
+    /// The stored answers of the prefix's compiler.
     fn kept(&self, candidate: &Candidate) -> Option<probe::Clang> {
         match &candidate.origin {
             Origin::Prefix(prefix) => self.asked(candidate)?.kept(prefix),

@@ -9,7 +9,7 @@ use super::{Attempt, Search, cache_root};
 pub enum Need {
     /// Kernels cannot be built without it.
     Build,
-    /// Something optional cannot be done without it, namely this.
+    /// This optional task needs it.
     Optional(&'static str),
 }
 
@@ -22,9 +22,9 @@ pub struct Finding {
     pub need: Need,
     /// Where it is.
     pub path: Option<PathBuf>,
-    /// Its version, or what it says about itself.
+    /// Its version, or its own description.
     pub version: Option<String>,
-    /// What is wrong, one line per place that was looked at; nothing if all is well.
+    /// What is wrong, one line per place that was tried; `None` if all is well.
     pub problem: Option<String>,
     /// What to do about the problem.
     pub remedy: Option<String>,
@@ -41,10 +41,10 @@ impl Finding {
     }
 }
 
-/// Where the dynamic loader finds libraries on common systems, besides `LD_LIBRARY_PATH` and ROCm.
+/// The loader's library folders on common systems, besides `LD_LIBRARY_PATH` and ROCm.
 const LIBRARY_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"];
 
-/// Libraries of a GPU's driver stack: name, sonames newest first, what is impossible without it.
+/// Libraries of a GPU's driver stack: name, sonames (newest first), and what needs it.
 const LIBRARIES: &[(&str, &[&str], &str)] = &[
     ("HSA runtime", &["libhsa-runtime64.so.1"], "AMD GPUs"),
     ("HIP runtime", &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"], "AMD GPUs"),
@@ -52,7 +52,7 @@ const LIBRARIES: &[(&str, &[&str], &str)] = &[
 ];
 
 impl Search {
-    /// Lists each tool and library: where it is, its version, what is wrong and what to do.
+    /// Lists each tool and library: its place, its version, what is wrong and what to do.
     #[must_use]
     pub fn survey(&self) -> Vec<Finding> {
         let mut findings = self.survey_compiler();
@@ -64,7 +64,8 @@ impl Search {
         findings
     }
 
-    /// The toolchain that [`find`](Self::find) finds, or the first compiler that works and what it lacks.
+    /// The toolchain that [`find`](Self::find) finds, or else the first working compiler and its missing
+    /// parts.
     fn survey_compiler(&self) -> Vec<Finding> {
         let mut attempts = Vec::new();
         let mut shown = None;
@@ -159,7 +160,7 @@ impl Search {
     }
 }
 
-/// The digits after `.so.` in the name of the file that a soname leads to.
+/// The digits after `.so.` in the name of the file that a soname links to.
 fn library_version(path: &Path) -> Option<String> {
     let real = std::fs::canonicalize(path).ok()?;
     let name = real.file_name()?.to_str()?;
@@ -172,7 +173,7 @@ fn survey_cache() -> Finding {
         return Finding::bad(name, need, "no folder is named", "set FERROCM_CACHE, XDG_CACHE_HOME or HOME");
     };
     let folder = root.join("kernels");
-    // Only asking must not make folders.
+    // A query must not create folders.
     let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(&folder);
     match tempfile::tempfile_in(existing) {
         Ok(_) => Finding::ok(name, need, folder, None),

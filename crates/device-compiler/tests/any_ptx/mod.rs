@@ -1,8 +1,8 @@
-//! What holds for inline PTX in every source, whatever its bytes are. The fuzz target runs this, too.
+//! Properties of the rewriting of inline PTX, for sources of any bytes. The fuzz target runs these, too.
 
 use device_compiler::ptx::rewrite;
 
-/// Rewrites a source and checks what has to hold.
+/// Rewrites a source and checks the properties.
 ///
 /// # Panics
 /// If a line is added or lost, or a second rewriting changes the first.
@@ -14,7 +14,7 @@ pub(crate) fn run(source: &[u8]) {
     assert_eq!(rewrite(&once), None, "a second time, of {source:?}");
 }
 
-/// The same for bytes as the text of an `asm` statement with operands of all kinds.
+/// The same with the bytes as the text of an `asm` statement with operands of all kinds.
 ///
 /// # Panics
 /// As [`run`].

@@ -11,21 +11,22 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm devices                                     all devices, one a line
+  ferrocm devices                                     all devices, one per line
   ferrocm devices --device 'vgpu:gfx90a?cus=4'        everything about one device
   ferrocm devices --json | jq -r '.devices[].uri'     for other programs; sizes in bytes, clocks in kHz
-  FERROCM_DEVICE=vgpu:gfx90a ferrocm devices          which device a program opens that names none
+  FERROCM_DEVICE=vgpu:gfx90a ferrocm devices          the device of programs that do not name one
 
 Exit status: 0 if there is a device and the default one can be opened, 1 if not, 2 if --device or FERROCM_DEVICE is malformed.";
 
 /// Lists the GPUs that a program can open, real and virtual, and why each backend without one was skipped
 ///
-/// The first column is the device URI, which opens the device in code (`Device::open`), on command lines (--device) and in the
-/// variable FERROCM_DEVICE. Virtual GPUs take parameters, such as vgpu:gfx90a?cus=4&memory=2GiB&count=2.
+/// The first column is the device URI, which opens the device in code (`Device::open`), on command lines
+/// (--device) and in the variable FERROCM_DEVICE. Virtual GPUs take parameters, such as
+/// vgpu:gfx90a?cus=4&memory=2GiB&count=2.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Show only the devices that this URI names, with all that is known about each; may be repeated
+    /// Show only the devices that this URI names, with all their properties; may be repeated
     #[arg(long, value_name = "URI")]
     device: Vec<DeviceUri>,
     /// Print JSON
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Prints the devices; an error when there is none, or none by the URI that was given.
+/// Prints the devices. Fails if there is none, or none that matches the given URI.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.device.is_empty() {
         return all(arguments.json);
@@ -71,7 +72,7 @@ impl Found {
         value
     }
 
-    /// One property a line.
+    /// One property per line.
     fn details(&self) -> String {
         let mut table = Table::new(&[(&self.uri, Align::Left), ("", Align::Left)]);
         for property in PROPERTIES {
@@ -84,12 +85,12 @@ impl Found {
     }
 }
 
-/// All devices of this machine: the vendors' that are there, and a virtual one for each target.
+/// All devices of this machine: real ones, and a virtual one for each target.
 fn list() -> (Vec<Found>, Vec<Skipped>) {
     let (devices, mut skipped) = Device::list();
     let mut found: Vec<Found> = devices.into_iter().map(Found::new).collect();
     let targets = Device::virtual_targets();
-    // Where there is no target, opening the default one says why.
+    // If there is no target, opening the default device says why.
     let uris = match targets.is_empty() {
         true => vec!["vgpu".to_owned()],
         false => targets.iter().map(|target| format!("vgpu:{target}")).collect(),
@@ -119,7 +120,7 @@ fn all(json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who says which device is the default one.
+/// What selected the default device.
 fn default_from() -> &'static str {
     match variables::DEVICE.text() {
         Ok(None) => "auto",
@@ -127,7 +128,7 @@ fn default_from() -> &'static str {
     }
 }
 
-/// The URI by which a device is listed.
+/// The URI under which a device is listed.
 fn uri_of(found: &[Found], device: &Device) -> String {
     let same = found.iter().find(|found| found.device == *device && device.members().len() == 1);
     same.map_or_else(|| device.uri().to_string(), |found| found.uri.clone())
@@ -244,7 +245,7 @@ const fn property(
     Property { key, label, unit, get }
 }
 
-/// All of them, in the order in which they are shown.
+/// All properties, in display order.
 static PROPERTIES: &[Property] = &[
     property("name", "name", Unit::None, |p| json!(p.name)),
     property("target", "target", Unit::None, |p| json!(p.target.to_string())),

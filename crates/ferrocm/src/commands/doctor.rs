@@ -11,16 +11,16 @@ use crate::{PROGRAM, output};
 const EXAMPLES: &str = "\
 Examples:
   ferrocm doctor                       the table
-  ferrocm doctor || ferrocm setup      install the device compiler if something that is required is missing
+  ferrocm doctor || ferrocm setup      install the device compiler if a required part is missing
 
-Exit status: 0 if everything that is required is here, 1 if something is not.";
+Exit status: 0 if everything required is here, 1 if something is missing.";
 
-/// Shows every tool and library: where it is, its version, what to do about what is missing
+/// Shows every tool and library: its place, its version, and what to do if it is missing
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {}
 
-/// Prints the table; an error when something is missing without which nothing can be built.
+/// Prints the table. Fails if something is missing that every build needs.
 pub(crate) fn run(Arguments {}: Arguments) -> anyhow::Result<()> {
     let report = report(&PROGRAM, [default_device(), host_programs()]);
     output::print(&report.render())?;
@@ -28,7 +28,7 @@ pub(crate) fn run(Arguments {}: Arguments) -> anyhow::Result<()> {
     output::print("\nEverything that is required is here.\n")
 }
 
-/// Whether programs with HIP in them can be compiled, linked and run.
+/// Whether HIP programs can be compiled, linked and run.
 fn host_programs() -> Row {
     const NAME: &str = "host programs (hipcc)";
     let tried = Machine::new(true).map_err(|error| error.to_string()).and_then(|machine| {
@@ -42,7 +42,7 @@ fn host_programs() -> Row {
     }
 }
 
-/// The device that programs get which name none.
+/// The device of programs that do not name one.
 fn default_device() -> Row {
     const NAME: &str = "default device";
     match Device::open_default() {
@@ -51,7 +51,7 @@ fn default_device() -> Row {
             Row::missing(NAME, true, error.to_string(), "correct or unset FERROCM_DEVICE")
         }
         Err(error) => {
-            Row::missing(NAME, true, error.to_string(), "`ferrocm devices` lists those that there are")
+            Row::missing(NAME, true, error.to_string(), "`ferrocm devices` lists the available ones")
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `ferrocm completions` and `ferrocm man`: what shells and `man` know of this program, made of its own command line.
+//! `ferrocm completions` and `ferrocm man`: shell completions and manual pages, generated from the command
+//! line's definition.
 
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ Examples:
 
 The packages install them.";
 
-/// Prints the completions of a shell
+/// Prints the completions for a shell
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS)]
 pub(crate) struct Completions {
@@ -31,11 +32,11 @@ Examples:
 
 The packages install them.";
 
-/// Writes the manual pages, one a command
+/// Writes the manual pages, one per command
 #[derive(Debug, Args)]
 #[command(after_help = MAN)]
 pub(crate) struct Man {
-    /// Folder for the pages; it is made where it is not there
+    /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

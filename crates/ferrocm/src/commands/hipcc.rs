@@ -15,22 +15,23 @@ use crate::{PROGRAM, output};
 const EXAMPLES: &str = "\
 Examples:
   ferrocm hipcc saxpy.hip -o saxpy && ./saxpy
-                                       compile for the GPU of this machine, or for the virtual one, and run there
+                                       compile for this machine's GPU, or the virtual one, and run there
   ferrocm hipcc --offload-arch=gfx1100 --offload-arch=gfx90a -c saxpy.hip
   ferrocm hipcc --genco kernels.hip -o kernels.co
-                                       code objects alone, for hipModuleLoad
+                                       only code objects, for hipModuleLoad
   cmake -DCMAKE_PREFIX_PATH=$(ferrocm hipconfig --path) -DCMAKE_CXX_COMPILER=$(ferrocm hipconfig --path)/bin/hipcc ..
 
-Environment: HIPCC_VERBOSE (1 shows the command, 2 where things are, 4 the arguments; add them up), HIPCC_COMPILE_FLAGS_APPEND,
-HIPCC_LINK_FLAGS_APPEND, HCC_AMDGPU_TARGET (targets where none are named), HIP_COMPILE_CXX_AS_HIP (0 compiles C++ sources as C++).
+Environment: HIPCC_VERBOSE (1 shows the command, 2 places, 4 the arguments; add them up), HIPCC_COMPILE_FLAGS_APPEND,
+HIPCC_LINK_FLAGS_APPEND, HCC_AMDGPU_TARGET (targets if none are named), HIP_COMPILE_CXX_AS_HIP (0 compiles C++ sources as C++).
 
 Exit status: clang's; 1 if it cannot be started or there is no library to link with.";
 
-/// Compiles, links and so makes run host programs with HIP in them, as AMD's hipcc does
+/// Compiles and links HIP programs, as AMD's hipcc does
 ///
-/// clang does it, with the toolchain that `ferrocm setup` finds or installs. .hip, .cu and C++ sources are HIP; programs are linked with this
-/// project's libamdhip64.so.7, or with that of a ROCm where this project's is not installed, and find it when they run. Without
-/// --offload-arch, kernels are compiled for the default device, real or virtual. All other options are clang's.
+/// Runs clang from the toolchain that `ferrocm setup` finds or installs. .hip, .cu and C++ sources are
+/// compiled as HIP. Programs are linked with this project's libamdhip64.so.7, or with that of a ROCm if this
+/// project's is not installed, and find it when they run. Without --offload-arch, kernels are compiled for
+/// the default device, real or virtual. All other options are clang's.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -41,24 +42,24 @@ pub(crate) struct Arguments {
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
-  ferrocm hipconfig                    all that it knows
+  ferrocm hipconfig                    all settings
   ferrocm hipconfig --path             a folder for CMAKE_PREFIX_PATH, where find_package(hip) finds HIP
   cmake -DCMAKE_HIP_COMPILER=$(ferrocm hipconfig --hipclangpath)/clang++ ..
                                        CMake's own language HIP
 
 Options: --path and --rocmpath (a folder laid out like ROCm's, which this makes in the cache folder), --hipclangpath (the folder of clang++),
---version, --cpp_config, --platform, --compiler, --runtime, --targets (those of the default device); all of them without one or with --full.";
+--version, --cpp_config, --platform, --compiler, --runtime, --targets (those of the default device); without an option or with --full, all of them.";
 
 /// Says where HIP is and how to use it, as AMD's hipconfig does
 #[derive(Debug, Args)]
 #[command(after_help = CONFIG_EXAMPLES)]
 pub(crate) struct ConfigArguments {
-    /// What to say
+    /// What to print
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     options: Vec<OsString>,
 }
 
-/// What comes before the arguments of clang where a build system calls it by its own name.
+/// Precedes clang's arguments if a build system calls clang by its own name.
 const AS: &str = "--as-";
 
 /// Compiles. Returns the status to exit with.
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<u8> {
     Ok(task.perform()?)
 }
 
-/// Prints what is asked for.
+/// Prints the requested settings.
 pub(crate) fn config(ConfigArguments { options }: &ConfigArguments) -> anyhow::Result<()> {
     const ALL: [&str; 8] = [
         "--version",
@@ -98,7 +99,8 @@ pub(crate) fn config(ConfigArguments { options }: &ConfigArguments) -> anyhow::R
     ];
     let options: Vec<&str> = options.iter().map(|option| option.to_str().unwrap_or_default()).collect();
     let is_full = |option: &&str| ["--full", "-f"].contains(option);
-    // As rocm_agent_enumerator, the program is asked for GPUs alone by `-t GPU`, which is what it tells anyway.
+    // Called as rocm_agent_enumerator, the program gets `-t GPU`, which limits it to GPUs. It prints only
+    // GPUs anyway.
     let options: Vec<&str> = match options.as_slice() {
         ["--targets", ..] => vec!["--targets"],
         [] => ALL.to_vec(),
@@ -120,7 +122,7 @@ pub(crate) fn config(ConfigArguments { options }: &ConfigArguments) -> anyhow::R
     Ok(())
 }
 
-/// What programs are made with here.
+/// Toolchain, library and target for programs.
 #[derive(Debug)]
 pub(crate) struct Machine {
     toolchain: Toolchain,
@@ -130,7 +132,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Finds toolchain and library, and the default device's target if it is wanted.
+    /// Finds the toolchain, the library and, if wanted, the default device's target.
     pub(crate) fn new(with_target: bool) -> anyhow::Result<Self> {
         let toolchain = PROGRAM.search().find()?;
         let library = hipcc::library(own_libraries()?.as_deref(), &toolchain);
@@ -141,7 +143,7 @@ impl Machine {
         Ok(Self { toolchain, library, program: this_program()?, targets })
     }
 
-    /// hipcc on it.
+    /// A hipcc that uses this setup.
     pub(crate) fn hipcc(&self) -> anyhow::Result<Hipcc<'_>> {
         let Self { toolchain, library, program, targets } = self;
         let parts = Parts { toolchain, library: library.as_deref(), program, targets };

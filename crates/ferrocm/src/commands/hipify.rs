@@ -12,7 +12,7 @@ Examples:
   ferrocm hipify --check --format sarif src
                                        the same for code hosts; --format json for other programs
   ferrocm hipify --diff src            show what would change
-  ferrocm hipify --in-place src        translate every source below src, and keep each as FILE.prehip
+  ferrocm hipify --in-place src        translate every source below src, and keep the originals as FILE.prehip
   ferrocm hipify --output hip src      write the translations below hip
   ferrocm hipify --examine src         count by family, kind and name
 
@@ -21,8 +21,8 @@ written, or for a malformed command line.";
 
 /// Translates CUDA sources to HIP, line by line, or reports what does not translate
 ///
-/// Renames what HIP has an equivalent for, in code, strings and comments, and reports the rest with line and advice. Every line keeps
-/// its number. Neither CUDA nor HIP nor a compiler is needed.
+/// Renames everything that has a HIP equivalent, in code, strings and comments. Reports the rest with line
+/// and advice. Every line keeps its number. Needs neither CUDA nor HIP nor a compiler.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -10,15 +10,16 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm patch --checkout ~/ferrocm my-engine           have my-engine use HIP where it would use CUDA
-  ferrocm patch --checkout ~/ferrocm --remove my-engine  have it use CUDA again
+  ferrocm patch --checkout ~/ferrocm my-engine           make my-engine use HIP instead of CUDA
+  ferrocm patch --checkout ~/ferrocm --remove my-engine  make it use CUDA again
 
-Exit status: 0 if all is well, 1 if something failed, and then the program is as it was, 2 for a malformed command line.";
+Exit status: 0 if all is well, 1 if something failed (the program is then unchanged), 2 for a malformed command line.";
 
-/// Puts this project's crates in the place of those through which a Rust program reaches CUDA
+/// Replaces the crates through which a Rust program uses CUDA by this project's
 ///
-/// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io]: candle and the like
-/// then run on AMD GPUs, with no source edited. The crates are those of a checkout of this project's repository.
+/// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it
+/// depends on. Programs such as candle then run on AMD GPUs without source changes. The crates come from a
+/// checkout of this project's repository.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -29,9 +30,9 @@ pub(crate) struct Arguments {
     checkout: PathBuf,
 }
 
-/// Changes the program's manifest, and says what that does.
+/// Changes the program's manifest and prints the effect.
 pub(crate) fn run(Arguments { options, checkout }: &Arguments) -> anyhow::Result<()> {
-    // Cargo would look a relative path up in the folder of the program.
+    // Cargo would resolve a relative path against the program's folder.
     let checkout = checkout.canonicalize().with_context(|| format!("cannot find {}", checkout.display()))?;
     for line in patch::patch(options, &checkout)? {
         output::print(&format!("{line}\n"))?;

@@ -21,14 +21,15 @@ Exit status: the program's; 1 if something cannot be fetched or the program cann
 
 /// Runs a program on AMD's own ROCm libraries, over virtual GPUs
 ///
-/// The libraries of a release and all that they need are fetched from Debian into the cache folder, once; this machine's own have no say.
-/// The virtual GPU takes the place of AMD's HSA runtime.
+/// Fetches the libraries of a release with all their dependencies from Debian into the cache folder, once.
+/// This machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// Folder of this project's libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this program]
+    /// Folder of this project's libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this
+    /// program]
     #[arg(long, value_name = "DIR")]
     libraries: Option<PathBuf>,
     /// Folder that AMD's libraries are fetched into [default: rocm/libraries in the cache folder]
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Fetches what is missing and becomes the program; returns if there is none.
+/// Fetches what is missing and becomes the program. Returns if no program is given.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let libraries = libraries(arguments.libraries.clone())?;
     let folder = match &arguments.folder {

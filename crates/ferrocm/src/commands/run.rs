@@ -1,4 +1,4 @@
-//! `ferrocm run`: a HIP program on the libraries that were installed with this one.
+//! `ferrocm run`: runs a HIP program on the libraries installed with this program.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,37 +12,38 @@ use hip::DeviceUri;
 use setup::hipcc::LIBRARIES_VARIABLE;
 use shared_commands::libraries::{FOR_PROGRAMS, HIP, HSA};
 
-/// What the loader reads.
+/// The loader's search path.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
-/// Where packages put the libraries, seen from the folder of the program.
+/// Where packages put the libraries, relative to the program's folder.
 const BESIDE: &str = "../lib/ferrocm";
 
-/// Status of shells for a program that is there and cannot be started, and for one that is not there.
+/// The exit statuses of shells for a program that cannot be started, and for one that is not found.
 const CANNOT_START: u8 = 126;
 const NO_PROGRAM: u8 = 127;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm run ./saxpy                               on the GPU of this machine, or on a virtual one
+  ferrocm run ./saxpy                               on this machine's GPU, or on a virtual one
   ferrocm run --device vgpu:gfx90a -- ./saxpy -n 8  on a virtual MI200
   ferrocm run --amd-hip ./saxpy                     on this machine's ROCm, over virtual GPUs
 
-The program and what it starts find libamdhip64.so.7, libhiprtc.so.7, librocblas.so.5 and librccl.so.1 of this project before any
-others, by LD_LIBRARY_PATH. A program with an old-style RPATH still finds those that it names.
+Through LD_LIBRARY_PATH, the program and its children find this project's libamdhip64.so.7, libhiprtc.so.7, librocblas.so.5 and
+librccl.so.1 before any others. A program with an old-style RPATH still finds the libraries in that.
 
-Exit status: the program's; 126 if it cannot be started, 127 if it is not there, 1 if the libraries are not, 2 for a malformed command
+Exit status: the program's; 126 if it cannot be started, 127 if it is not found, 1 if the libraries are missing, 2 for a malformed command
 line or device URI.";
 
 /// Runs a HIP program on the libraries of this project, on the GPU of this machine or a virtual one
 ///
-/// Programs need not be built anew: the libraries have the names, functions and symbol versions of ROCm 7's.
+/// Programs need no rebuild: the libraries have the names, functions and symbol versions of ROCm 7's.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to run on, such as vgpu:gfx90a?count=2 [default: FERROCM_DEVICE, else an AMD GPU, else a virtual one]
+    /// What to run on, such as vgpu:gfx90a?count=2 [default: FERROCM_DEVICE, else an AMD GPU, else a virtual
+    /// one]
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
-    /// Run on AMD's own HIP, which this machine has to have, over virtual GPUs
+    /// Run on this machine's own AMD HIP, over virtual GPUs
     #[arg(long)]
     amd_hip: bool,
     /// Folder of the libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this program]
@@ -53,7 +54,7 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
-/// Becomes the program. Returns only if it cannot: the status and the reason.
+/// Becomes the program. Returns only on failure, with the status and the reason.
 pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
     let mut command = match command(arguments) {
         Ok(command) => command,
@@ -71,12 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
 fn command(arguments: &Arguments) -> anyhow::Result<Command> {
     let libraries = libraries(arguments.libraries.clone())?;
     let path = library_path(&libraries, arguments.amd_hip, std::env::var_os(LIBRARY_PATH).as_deref())?;
-    // clap demands one.
+    // clap requires one.
     let (name, rest) = arguments.program.split_first().context("no program is named")?;
     let mut command = Command::new(name);
     command.args(rest).env(LIBRARY_PATH, path);
     if let Some(device) = &arguments.device {
-        // AMD's HIP asks the HSA library, and that one this variable.
+        // AMD's HIP asks the HSA library, which reads this variable.
         command.env(
             if arguments.amd_hip { HSA_DEVICE_VARIABLE } else { hip::uri::DEVICE_VARIABLE },
             device.to_string(),
@@ -88,12 +89,13 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
 /// Names the virtual GPUs of the HSA library.
 const HSA_DEVICE_VARIABLE: &str = variables::HSA_DEVICE.name;
 
-/// The folder of the libraries: the given one, else the one that the environment names, else that of the packages.
+/// The folder of the libraries: the given one, else the one named in the environment, else that of the
+/// packages.
 pub(crate) fn libraries(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     libraries_of(given.or_else(named), &this_program()?)
 }
 
-/// The folder that the environment names.
+/// The folder named in the environment.
 fn named() -> Option<PathBuf> {
     variables::LIBRARIES.path()
 }
@@ -103,7 +105,7 @@ pub(crate) fn this_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find out where this program is")
 }
 
-/// The folder of the libraries, if there is one; an error if the environment names one that will not do.
+/// The folder of the libraries, if there is one. Fails if the environment names an unusable one.
 pub(crate) fn own_libraries() -> anyhow::Result<Option<PathBuf>> {
     match named() {
         Some(folder) => libraries_of(Some(folder), Path::new("/")).map(Some),
@@ -111,16 +113,17 @@ pub(crate) fn own_libraries() -> anyhow::Result<Option<PathBuf>> {
     }
 }
 
-/// The folder of the libraries: the given one, else the one that packages put beside the program.
+/// The folder of the libraries: the given one, else the one that packages install beside the program.
 fn libraries_of(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {
     let is_named = given.is_some();
     let folder = given.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).join(BESIDE));
-    // The loader would look a relative path up in whatever folder the program goes to.
+    // The loader would resolve a relative path against the program's current folder.
     match folder.canonicalize() {
         Ok(found) if HIP.file_in(&found).is_file() => Ok(found),
         _ if is_named => anyhow::bail!("there is no {} in {}", HIP.soname, folder.display()),
         _ => anyhow::bail!(
-            "there is no {} in {}: `cargo install` brings this program without the libraries. The packages have them; a folder that \
+            "there is no {} in {}: `cargo install` installs this program without the libraries. The packages have \
+            them; a folder that \
              `cargo xtask dropin` made can be named by --libraries or {LIBRARIES_VARIABLE}",
             HIP.soname,
             folder.display()
@@ -128,13 +131,13 @@ fn libraries_of(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBu
     }
 }
 
-/// What the loader is to look at: our folders, then those that were named before.
+/// The loader's search path: our folders, then the previous ones.
 fn library_path(libraries: &Path, amd_hip: bool, before: Option<&OsStr>) -> anyhow::Result<OsString> {
     let mut folders: Vec<PathBuf> = match amd_hip {
         true => vec![HSA.folder_in(libraries)],
         false => FOR_PROGRAMS.iter().map(|library| library.folder_in(libraries)).collect(),
     };
-    // An empty part would be the current folder.
+    // An empty part would mean the current folder.
     folders.extend(
         before.into_iter().flat_map(std::env::split_paths).filter(|part| !part.as_os_str().is_empty()),
     );

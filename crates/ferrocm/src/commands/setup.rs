@@ -13,13 +13,14 @@ Examples:
 
 /// Finds the device compiler, or installs it into a folder of its own in the user's cache
 ///
-/// Looks for an installed ROCm, then for clang 22 or later in PATH. Where there is neither, Debian's packages of clang, lld, the
-/// ROCm device libraries and the HIP headers are fetched from the mirror that this machine's apt uses, verified with its key, and
-/// unpacked into toolchain/ in the cache folder (FERROCM_CACHE, else ferrocm in the user's cache): on Debian 12, about 95 MB of
-/// downloads and 400 MB on disk. No root is needed, and the system's packages and apt configuration stay as they are. On other
-/// systems nothing is installed, and what is needed is listed.
+/// Looks for an installed ROCm, then for clang 22 or later in PATH. If there is neither, Debian's packages of
+/// clang, lld, the ROCm device libraries and the HIP headers are fetched from the mirror that this machine's
+/// apt uses, verified with its key, and unpacked into toolchain/ in the cache folder (FERROCM_CACHE, else
+/// ferrocm in the user's cache): on Debian 12, about 95 MB of downloads and 400 MB on disk. No root is
+/// needed, and the system's packages and apt configuration stay as they are. On other systems it installs
+/// nothing and lists what is needed.
 ///
-/// Asks before it installs if a person is at the terminal.
+/// On a terminal, asks before it installs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -8,7 +8,7 @@ use test_skip::{Lack, skip};
 
 use crate::{Ran, ferrocm, json, run};
 
-/// The file of a run whose steps take about `seconds`.
+/// Writes a run whose steps take about `seconds`.
 fn record(folder: &Path, name: &str, seconds: f64, changes: &[(&str, Value)]) -> String {
     let steps: Vec<f64> =
         (0..150).map(|i| seconds * (1.0 + 0.01 * f64::from((i * 7919) % 13) / 13.0)).collect();
@@ -167,7 +167,7 @@ fn a_history_grows_and_a_regression_ends_with_1() {
     assert_eq!((again.code, lines()), (Some(0), 2), "{}", again.err);
     assert!(again.err.contains("nightly: ok: tokens/s per GPU: "), "{}", again.err);
 
-    // 10 % slower: it fails, and is not kept.
+    // A run that is 10 % slower fails and is not added.
     let slower = record(folder.path(), "nightly", 2.2, &[]);
     let worse = judge(&slower, &["--format", "json"]);
     assert_eq!((worse.code, lines()), (Some(1), 2), "{}", worse.err);
@@ -183,20 +183,20 @@ fn a_history_grows_and_a_regression_ends_with_1() {
     );
     assert_eq!(judge(&slower, &["--threshold", "15%"]).code, Some(0));
 
-    // A figure that earlier runs had is gone.
+    // A figure of earlier runs is missing.
     let silent =
         record(folder.path(), "nightly", 2.2, &[("/memory_metrics/peak_memory_allocated_gb", json!(null))]);
     let gone = judge(&silent, &[]);
     assert_eq!(gone.code, Some(1));
     assert!(gone.err.contains("GONE: memory allocated at most: 100.00 GB → none"), "{}", gone.err);
 
-    // A line that was cut does not swallow the next one, and is told.
+    // A truncated line is reported and does not swallow the next one.
     fs::write(&history, fs::read_to_string(&history).expect("read").trim_end()).expect("write");
     assert_eq!((compare(&["--history", path, &same]).code, lines()), (Some(0), 4));
     fs::write(&history, "{\"key\":\"MI3\n").expect("write");
     let cut = judge(&same, &[]);
     assert_eq!(cut.code, Some(2));
-    assert!(cut.err.contains("line 1 is no entry of a history"), "{}", cut.err);
+    assert!(cut.err.contains("line 1 is not an entry of a history"), "{}", cut.err);
 }
 
 #[test]
@@ -236,19 +236,19 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     let missing = folder.path().join("missing.json").to_str().expect("UTF-8").to_owned();
     for (arguments, told) in [
         (&[missing.as_str()][..], "cannot read"),
-        (&[&empty], "has no time of a step that is a positive number"),
-        (&[&zeros, &good], "zeros.json has no time of a step that is a positive number"),
+        (&[&empty], "has no positive step time"),
+        (&[&zeros, &good], "zeros.json has no positive step time"),
         (&[&nothing], "nothing.json:1:1: EOF while parsing"),
         (&[folder.path().to_str().expect("UTF-8")], "cannot read"),
         (&[&good, &again], "good.json is given twice"),
         (&[&broken], "broken.json:1:18: EOF while parsing a value, in `{\"step_times\": [1,`"),
         (&[&list], "list.json:1:1: invalid type: sequence, expected an object"),
-        (&["--baseline", "3", &good], "run 3 is to be the baseline, but there are 1"),
-        (&["--baseline", "x", &good], "no run is called `x`; they are good"),
+        (&["--baseline", "3", &good], "the baseline is run 3, but the number of runs is 1"),
+        (&["--baseline", "x", &good], "no run is called `x`; the runs are good"),
         (&["--price", "x=1", &good], "no run is called `x`"),
-        (&["--price=-1", &good], "a price has to be a positive number"),
-        (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known are llama-2-7b"),
-        (&["--precision", "f1", &good], "`f1` names no type of numbers"),
+        (&["--price=-1", &good], "a price must be a positive number"),
+        (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known models are llama-2-7b"),
+        (&["--precision", "f1", &good], "`f1` is not the name of a number type"),
         (&["--against", &missing, &good], "cannot read"),
         (&["--against", &empty, &good], "neither a history nor a record"),
         (&["--output", "/no/such/folder/x", &good], "cannot write"),
@@ -260,8 +260,8 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     }
 }
 
-/// The command in `docs/use/bench-compare.md` gives the page beside it, where a checkout has the files of the runs.
-/// `FERROCM_BLESS=1` writes it.
+/// The command in `docs/use/bench-compare.md` produces the page beside it, if the checkout has the files of
+/// the runs. `FERROCM_BLESS=1` writes it.
 #[test]
 fn the_example_of_the_docs_is_what_its_command_gives() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -270,7 +270,7 @@ fn the_example_of_the_docs_is_what_its_command_gives() {
         .find("$ ferrocm bench compare --model llama-3.1-8b --format html --output docs/generated/")
         .expect("the command");
     let command = docs[start..].split("\n```").next().expect("its end").replace("\\\n", " ");
-    // Arguments as a shell reads them: blanks separate, but not within quotes.
+    // Splits arguments like a shell: at blanks outside quotes.
     let mut arguments = Vec::new();
     for (i, part) in command.split('"').enumerate() {
         match i % 2 {
@@ -296,7 +296,7 @@ fn the_example_of_the_docs_is_what_its_command_gives() {
     assert!(ran.out == expected, "FERROCM_BLESS=1 writes {}", page.display());
 }
 
-/// Numbers of any size give a report in every format, and a run of a million steps in a time that its length does not decide.
+/// Numbers of any size give a report in every format. A run of a million steps is reported quickly, too.
 #[test]
 fn numbers_of_any_size_and_number_give_a_report() {
     let folder = tempfile::tempdir().expect("folder");
@@ -325,7 +325,8 @@ fn numbers_of_any_size_and_number_give_a_report() {
     }
 }
 
-/// From logs of both vendors to a page: lines of real runs, of which only the number of the step, its time and its loss are counted on.
+/// From logs of both vendors to a page. The lines are from real runs; only step number, time and loss are
+/// replaced.
 #[test]
 fn logs_become_records_and_records_a_report() {
     let lines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training/log_lines.txt");
@@ -336,7 +337,8 @@ fn logs_become_records_and_records_a_report() {
     let line = |part: &str| lines.lines().find(|line| line.contains(part)).expect("a line");
     let folder = tempfile::tempdir().expect("folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    // The noise repeats after 13 steps, the first three steps are slow, and the medians of the rest are 13.3748 s and 12.396 s.
+    // The noise repeats after 13 steps, the first three steps are slow, and the medians of the rest are
+    // 13.3748 s and 12.396 s.
     let noise = |step: u64| if step < 3 { 4000.0 } else { ((step * 5) % 13) as f64 };
     let (primus, nemo) = (line("rank-7/8"), line("train_step_timing"));
     let log = |of: &dyn Fn(u64) -> String| (0..42).map(|step| of(step) + "\n").collect::<String>();
@@ -386,7 +388,7 @@ fn logs_become_records_and_records_a_report() {
         (&json!(3), &json!(3))
     );
     assert!(figure(1, "dollars_per_million_tokens").is_null(), "nobody gave a price");
-    // NeMo tells what its allocator holds, Primus what the driver counts.
+    // NeMo reports what its allocator holds, Primus what the driver counts.
     close(figure(0, "memory_reserved_gb"), 70.833_405_952);
     close(figure(1, "memory_used_gb"), 153.81 * 1.073_741_824);
     assert!(figure(1, "memory_reserved_gb").is_null());

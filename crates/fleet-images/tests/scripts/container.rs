@@ -7,13 +7,13 @@ use crate::stage::{Ended, Stage, project};
 
 const STEP: &str = "ci/steps/container.sh";
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-/// What the step and what all steps share need.
+/// Programs that the step and the shared code of all steps need.
 const TOOLS: [&str; 16] = [
     "basename", "bash", "dirname", "env", "git", "gzip", "head", "mkdir", "rm", "sed", "sh", "sleep", "tee",
     "timeout", "tr", "wc",
 ];
 
-/// Runs the step as a job of GitHub's, in a container whose mounts are these.
+/// Runs the step like a GitHub job, in a container with these mounts.
 fn run(stage: &Stage, mounts: &str, variables: &[(&str, &str)]) -> Ended {
     stage.file("root/proc/self/mountinfo", mounts);
     let (home, out) = (project().display().to_string(), stage.at("out").display().to_string());
@@ -31,7 +31,7 @@ fn run(stage: &Stage, mounts: &str, variables: &[(&str, &str)]) -> Ended {
     stage.script(STEP, &[], &all)
 }
 
-/// What Docker mounts into a container, and podman.
+/// The mounts in containers of Docker and podman.
 fn mounts(of: &str) -> String {
     let folder = match of {
         "docker" => "/var/lib/docker/containers",
@@ -72,14 +72,14 @@ fn a_container_is_kept_as_an_archive_of_its_files() {
 fn what_is_not_kept_is_told_and_fails_nothing() {
     let docker = mounts("docker");
     let inspected = "case $2 in inspect) exit 0 ;; esac";
-    // A mebibyte and a half that cannot be packed.
+    // One and a half mebibytes of incompressible data.
     let large = "case $2 in export) head -c 1572864 /dev/urandom ;; esac";
     for (body, mounts, variables, told) in [
         (Some(large), &*docker, &[][..], "larger than 1 MiB"),
         (Some(&*format!("{inspected}; echo part; exit 3")), &docker, &[], "docker cannot export it (3)"),
         (Some("exit 1"), &docker, &[], "neither docker nor podman is here and knows 0123456789abcdef"),
         (None, &docker, &[], "neither docker nor podman is here"),
-        (Some(EXPORTS), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n", &[], "the list of mounts names none"),
+        (Some(EXPORTS), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n", &[], "the list of mounts does not name"),
         (Some(EXPORTS), &docker, &[("FLEET_CONTAINER_LIMIT", "0")], "container-limit of ci/fleet.toml is 0"),
         (Some(EXPORTS), &docker, &[("FLEET_SYSTEM", "local")], "no container of its own"),
     ] {

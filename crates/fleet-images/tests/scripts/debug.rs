@@ -1,4 +1,4 @@
-//! What is asked of a machine, or of a process on a GPU, when a kernel has failed.
+//! The scripts that examine a machine or a GPU process after a kernel has failed.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ const DIAGNOSE: &str = "ci/debug/diagnose.sh";
 const ATTACH: &str = "ci/debug/attach.sh";
 const PROFILE: &str = "ci/debug/profile.sh";
 
-/// What the scripts themselves need.
+/// Programs that the scripts themselves need.
 const TOOLS: [&str; 17] = [
     "awk", "bash", "cat", "cut", "date", "dirname", "env", "grep", "head", "id", "ls", "mktemp", "paste",
     "rm", "sed", "timeout", "wc",
@@ -63,7 +63,7 @@ fn every_question_may_fail_and_the_text_says_so() {
     assert!(!text.contains("secret"), "{text}");
     for (name, value) in [("DIAGNOSE_LIMIT", "0"), ("DIAGNOSE_LINES", "many"), ("DIAGNOSE_LIMIT", "")] {
         let wrong = stage.script(DIAGNOSE, &[], &[(name, value)]);
-        // An empty one is none.
+        // An empty value counts as none.
         assert_eq!(wrong.status, if value.is_empty() { 0 } else { 2 }, "{name}={value}: {wrong:?}");
         stage.program("rocminfo", "");
     }
@@ -92,7 +92,7 @@ fn a_debugger_is_attached_with_its_batch_script() {
         calls[0].starts_with(&begin) && calls[0].ends_with(" [--one-line] [process detach]"),
         "{calls:?}"
     );
-    // ROCm's own is taken where it lies, and comes first.
+    // ROCm's own debugger is found in its folder and takes precedence.
     stage.program_at("rocm/bin/rocgdb", "");
     assert_eq!(stage.script(ATTACH, &[&own], &[]).status, 0);
     let script = folder.join("waves.gdb").display().to_string();
@@ -117,7 +117,7 @@ fn a_debugger_is_attached_with_its_batch_script() {
     assert!(stage.calls().is_empty());
 }
 
-/// The judge is a debugger: the script for rocgdb is run by gdb, on a process of this machine.
+/// Checked by a debugger: gdb runs the script for rocgdb on a process of this machine.
 #[test]
 fn gdb_runs_the_batch_script_and_the_process_goes_on() {
     if setup::run::find_program("gdb").is_none() {
@@ -138,7 +138,7 @@ fn gdb_runs_the_batch_script_and_the_process_goes_on() {
     assert!(ended.status == 0 && lives, "{ended:?}");
     for expected in [
         "## what there is\n$ info inferiors\n",
-        // Only rocgdb knows it: an error of a command is a line.
+        // Only rocgdb knows this command; an error is just a line.
         "$ info agents\n(Undefined info command: \"agents\".",
         "\n## thread 1: ",
         "$ info registers\nrax ",
@@ -148,7 +148,7 @@ fn gdb_runs_the_batch_script_and_the_process_goes_on() {
     }
 }
 
-/// The same of lldb, where the machine has one.
+/// The same with lldb, if the machine has it.
 #[test]
 fn lldb_runs_its_batch_script_and_the_process_goes_on() {
     if setup::run::find_program("lldb").is_none() {

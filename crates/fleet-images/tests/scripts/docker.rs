@@ -1,11 +1,11 @@
-//! The steps of the Dockerfiles, run on a machine whose package manager and the like are stand-ins.
+//! The steps of the Dockerfiles, run with stand-ins for the package manager and other programs.
 
 use std::fs;
 use std::path::Path;
 
 use crate::stage::{Stage, project};
 
-/// Runs all steps of a Dockerfile, as its shell does, and returns how the stand-ins were called.
+/// Runs all steps of a Dockerfile like its shell, and returns the calls of the stand-ins.
 fn run(stage: &Stage, file: &str) -> Vec<String> {
     let text = fs::read_to_string(project().join(file)).unwrap();
     let steps = fleet_images::run_steps(&text);

@@ -15,7 +15,7 @@ const FINGERPRINT: &str = "CA8BB4727A47B4D09B4EE8969386B48A1A693C5C";
 #[test]
 fn a_key_is_kept_if_it_is_the_one() {
     let stage = Stage::new();
-    // Writes what it fetches to the file that --output names.
+    // Writes the fetched data to the file that --output names.
     stage.program("curl", "while [ \"$1\" != --output ]; do shift; done; echo armoured > \"$2\"");
     let lists = |fingerprint: &str| {
         format!(
@@ -37,7 +37,7 @@ fn a_key_is_kept_if_it_is_the_one() {
     assert_eq!(fs::read_to_string(stage.at("keys/rocm.asc")).unwrap(), "armoured\n");
     let calls = stage.calls();
     assert!(calls[0].starts_with("curl [--fail]") && calls[0].contains("[--proto] [=https]"), "{calls:?}");
-    // What is there is looked at again, and not fetched.
+    // Existing keys are checked again, not fetched.
     assert_eq!(stage.script(SCRIPT, &words, &[]).status, 0);
     assert!(stage.calls().iter().all(|call| call.starts_with("gpg ")));
     stage.program("gpg", &lists("1111111111111111111111111111111111111111"));
@@ -52,7 +52,7 @@ fn a_key_is_kept_if_it_is_the_one() {
     assert!(without.status == 1 && without.err.contains("curl is needed"), "{without:?}");
 }
 
-/// A key pair of its own: its public half in a file, and the fingerprint.
+/// A new key pair: the public half in a file, and the fingerprint.
 fn made_key(folder: &Path, name: &str) -> String {
     let home = folder.join("gnupg");
     fs::create_dir_all(&home).unwrap();
@@ -101,8 +101,8 @@ fn keys_stand_in_the_user_data_if_they_are_those_of_the_table() {
     }
     fs::write(keys.file("docker"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nhalf\n").unwrap();
     let half = keys.user_data(&table, project()).unwrap_err().to_string();
-    assert!(half.ends_with("docker.asc: it is no armoured public key"), "{half}");
-    // What gpg has started ends.
+    assert!(half.ends_with("docker.asc: it is not an armoured public key"), "{half}");
+    // Stops the processes that gpg has started.
     let _ = Command::new("gpgconf")
         .env("GNUPGHOME", folder.path().join("gnupg"))
         .args(["--kill", "all"])

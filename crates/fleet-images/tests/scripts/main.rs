@@ -1,5 +1,5 @@
-//! The scripts of `ci/images` and `ci/debug`, and steps of `ci/steps`, run as they are, with programs in `PATH` that stand in for those of a
-//! machine: each writes down how it was called.
+//! The scripts of `ci/images` and `ci/debug`, and steps of `ci/steps`, run unmodified, with stand-ins in
+//! `PATH` that record their calls.
 
 mod container;
 mod debug;

@@ -1,10 +1,10 @@
-//! The steps that pack and publish: the component's own commands, and who sees the key that signs.
+//! The steps that pack and publish: the component's own commands, and the visibility of the signing key.
 
 use std::fs;
 
 use crate::stage::{Ended, Stage, project};
 
-/// Stands in for this project's program: it gives the settings, packs, and writes checksums.
+/// A stand-in for this project's program: it prints the settings, packs, and writes checksums.
 const XTASK: &str = r#"
 task="$2"
 while [ $# -gt 1 ]; do
@@ -21,7 +21,7 @@ case "$task" in
 esac
 "#;
 
-/// Runs a step for a component with some commands of its own.
+/// Runs a step for a component with its own commands.
 fn run(stage: &Stage, step: &str, commands: &[&str], variables: &[(&str, &str)]) -> Ended {
     let quoted: Vec<_> = commands.iter().map(|command| format!("'{command}'")).collect();
     let settings = format!("FLEET_KIND='cuda'\nFLEET_FOLDER='.'\nFLEET_COMMANDS=({})\n", quoted.join(" "));
@@ -58,7 +58,7 @@ fn what_own_commands_make_is_packed_sealed_and_published() {
     ];
     let ended = run(&stage, "package", &commands, &[]);
     assert_eq!(ended.status, 0, "{ended:?}");
-    // Whatever runs for pull requests sees no key.
+    // Nothing that runs for pull requests sees the key.
     assert!(
         ended.out.contains("key of a command: none\n") && ended.out.contains("key of seal: none\n"),
         "{ended:?}"
@@ -73,7 +73,7 @@ fn what_own_commands_make_is_packed_sealed_and_published() {
         assert!(stage.at("store/sample/0123456").join(file).is_file(), "{file}");
     }
     assert_eq!(fs::read_to_string(stage.at("store/sample/latest")).unwrap(), "0123456\n");
-    // Azure leaves a variable that it does not have as it is.
+    // Azure does not expand unknown variables.
     let ended = run(&stage, "publish", &commands, &[("FERROCM_SIGNING_KEY", "$(FerrocmSigningKey)")]);
     assert!(ended.status == 0 && ended.out.contains("key of seal: none\n"), "{ended:?}");
 

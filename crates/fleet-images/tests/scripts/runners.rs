@@ -1,4 +1,4 @@
-//! The registration of runners: each program of theirs is a stand-in.
+//! The registration of runners, with stand-ins for all their programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -46,7 +46,7 @@ impl Pool {
         self.stage.script(self.script, &[], &variables)
     }
 
-    /// Starts, and returns the calls; the token stands in none.
+    /// Starts it and returns the calls, none of which may contain the token.
     fn calls(&self) -> (Ended, Vec<String>) {
         let (ended, calls) = (self.start(), self.stage.calls());
         assert!(!format!("{ended:?}{calls:?}").contains("[secret"), "{ended:?} {calls:?}");
@@ -54,7 +54,7 @@ impl Pool {
     }
 }
 
-/// Notes the token in the environment, which other users do not see.
+/// Records the token from the environment, which other users cannot see.
 fn notes(variable: &str) -> String {
     format!("echo \"with token ${variable}\" >> \"$(dirname \"$HOME\")/log\"")
 }
@@ -62,7 +62,7 @@ fn notes(variable: &str) -> String {
 #[test]
 fn github_s_runner_registers_for_one_job_and_anew_for_the_next() {
     let configure = format!("{}; touch .runner", notes("ACTIONS_RUNNER_INPUT_TOKEN"));
-    // An ephemeral runner takes its registration back.
+    // An ephemeral runner removes its registration.
     let run = format!("{}; rm .runner", notes("ACTIONS_RUNNER_INPUT_TOKEN"));
     let mut pool = Pool::new("ci/images/runners/github.sh", &configure, &run);
     let refused = pool.start();
@@ -85,7 +85,7 @@ fn github_s_runner_registers_for_one_job_and_anew_for_the_next() {
     }
     assert_ne!(names[0], names[1]);
 
-    // A start that ended before its job: the registration is still good.
+    // A start that ended before its job: the registration is still valid.
     fs::write(pool.stage.at("agent/.runner"), "").unwrap();
     let (ended, calls) = pool.calls();
     assert_eq!((ended.status, calls.len()), (0, 2), "{calls:?}");
@@ -122,7 +122,7 @@ fn what_is_not_as_it_should_be_is_named_and_nothing_is_registered() {
 
 #[test]
 fn azure_s_agent_runs_one_job_and_leaves_the_pool_whatever_becomes_of_it() {
-    // Registers, and takes the registration back.
+    // Registers, and removes the registration.
     let configure = format!(
         "{}; if [ \"$1\" = remove ]; then rm .agent; else touch .agent; fi",
         notes("VSTS_AGENT_INPUT_TOKEN")

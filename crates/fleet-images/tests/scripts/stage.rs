@@ -1,4 +1,4 @@
-//! A place where a script runs: a folder of stand-ins, and one that is the root of a machine.
+//! An environment for a script: a folder of stand-ins, and one that acts as the root of a machine.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -26,14 +26,14 @@ pub(crate) struct Ended {
 }
 
 impl Stage {
-    /// With the machine's own programs behind the stand-ins.
+    /// With the machine's own programs after the stand-ins in `PATH`.
     pub(crate) fn new() -> Self {
         let mut stage = Self::bare(&[]);
         stage.path = format!("{}:/usr/bin:/bin", stage.at("bin").display());
         stage
     }
 
-    /// With no other programs of the machine than these.
+    /// With only these programs of the machine.
     pub(crate) fn bare(programs: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["bin", "root", "home"] {
@@ -59,7 +59,7 @@ impl Stage {
         path
     }
 
-    /// A program anywhere that writes down its arguments, and then does something.
+    /// A program at any path that records its arguments and then does something.
     pub(crate) fn program_at(&self, path: &str, body: &str) -> PathBuf {
         let (name, log) = (path.rsplit('/').next().unwrap(), self.at("log"));
         let text = format!(
@@ -76,14 +76,14 @@ impl Stage {
         self.program_at(&format!("bin/{name}"), body);
     }
 
-    /// What the stand-ins were called with since the last time.
+    /// The calls of the stand-ins since the last query.
     pub(crate) fn calls(&self) -> Vec<String> {
         let log = fs::read_to_string(self.at("log")).unwrap_or_default();
         let _ = fs::remove_file(self.at("log"));
         log.lines().map(str::to_owned).collect()
     }
 
-    /// Runs a program with nothing in its environment but the stage's folders and some variables.
+    /// Runs a program with only the stage's folders and some variables in its environment.
     pub(crate) fn run(&self, program: &Path, words: &[&str], variables: &[(&str, &str)]) -> Ended {
         let output = Command::new(program)
             .args(words)

@@ -1,4 +1,4 @@
-//! What sets a machine up.
+//! The steps that set up a machine.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn a_machine_says_what_it_lacks() {
     assert!(ended.out.ends_with("ok: runner is in the group video\nnone: an AMD GPU\n"), "{}", ended.out);
     assert!(stage.calls().contains(&"docker [info]".to_owned()));
 
-    // A GPU without its driver, Docker that does not answer, a user that is in one group.
+    // A GPU without its driver, an unresponsive Docker, a user in only one group.
     stage.file("root/sys/bus/pci/devices/0000:00:02.0/vendor", "0x1414\n");
     stage.file("root/sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
     stage.file("root/sys/bus/pci/devices/0002:00:00.0/vendor", "0x1002\n");
@@ -65,7 +65,7 @@ fn a_machine_says_what_it_lacks() {
     assert_eq!(stage.script(script, &[], &[]).status, 2);
 }
 
-/// The steps that stand in the user data themselves.
+/// The steps that are written in the user data itself.
 #[test]
 fn the_user_data_s_own_steps_do_what_its_scripts_do() {
     let data = fs::read_to_string(project().join(fleet_images::USER_DATA)).unwrap();
@@ -76,7 +76,7 @@ fn the_user_data_s_own_steps_do_what_its_scripts_do() {
         .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") })
         .collect();
     assert!(data.contains(&format!("bootcmd:\n  - |\n{block}\n")));
-    // The other writes down what the machine lacks, and goes on.
+    // The other records what the machine lacks, and continues.
     let line = data.lines().find_map(|line| line.strip_prefix("  - [sh, -c, \"")).unwrap();
     let stage = Stage::new();
     for program in ["docker", "ldconfig", "id"] {

@@ -18,7 +18,7 @@ pub(super) fn files(description: &Description) -> Vec<File> {
     files
 }
 
-/// Parameters that both templates have.
+/// Parameters of both templates.
 const SHARED: [(&str, &str, &str); 4] = [
     ("tier", "''", "quick, standard or full; by the reason of the build without it"),
     ("source", "self", "The repository resource of the component"),
@@ -154,7 +154,7 @@ fn one_stage(description: &Description, stage: &Stage) -> Yaml {
     }
     let mut conditions = Vec::new();
     if stage.needs == ["preamble"] {
-        // What is behind these stages is skipped with them.
+        // Later stages are skipped along with these.
         conditions.push(
             "eq(dependencies.${{ parameters.prefix }}preamble.outputs['preamble.preamble.changed'], 'true')",
         );
@@ -350,7 +350,7 @@ fn shell(step: &Step) -> Yaml {
     map(entries)
 }
 
-/// The pipeline that builds all components, each behind those that it depends on.
+/// The pipeline that builds all components, each after its dependencies.
 fn aggregate(description: &Description) -> Yaml {
     let (kind, endpoint) = resource_kind(description);
     let repository = |alias: &str, name: &str, branch: &str| {

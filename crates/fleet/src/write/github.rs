@@ -12,7 +12,7 @@ const UPLOAD: &str = "actions/upload-artifact@v4";
 const DOWNLOAD: &str = "actions/download-artifact@v4";
 const SARIF: &str = "github/codeql-action/upload-sarif@v3";
 
-/// What a GPU needs of a container.
+/// Container options for a GPU.
 const DEVICES: &str =
     "--device /dev/kfd --device /dev/dri --security-opt seccomp=unconfined --group-add video";
 
@@ -188,7 +188,7 @@ fn steps(description: &Description, stage: &Stage) -> Vec<Yaml> {
                 ]),
             ),
         ]),
-        // In a container, the workspace is elsewhere than expressions say.
+        // In a container, the workspace's path differs from the expressions'.
         map([
             key("name", text("Paths")),
             key(
@@ -241,7 +241,8 @@ fn steps(description: &Description, stage: &Stage) -> Vec<Yaml> {
         if stage.name == "hipify" && step.name == "hipify" {
             steps.push(map([
                 key("uses", text(SARIF)),
-                // Code scanning may be off, and tokens of forks may only read: the stage itself decides.
+                // Code scanning may be off, and forks' tokens may be read-only, so only the stage itself
+                // decides.
                 key("continue-on-error", truth(true)),
                 key("if", text("${{ !cancelled() && hashFiles('out/hipify.sarif') != '' }}")),
                 key(
@@ -287,7 +288,7 @@ fn shell(step: &Step) -> Yaml {
     map(entries)
 }
 
-/// The workflow that builds all components, each behind those that it depends on.
+/// The workflow that builds all components, each after its dependencies.
 fn aggregate(description: &Description) -> Yaml {
     let jobs = description.in_order().into_iter().map(|component| {
         let mut entries = Vec::new();

@@ -6,7 +6,7 @@ use crate::rows::Rows;
 use crate::stages::{self, Each, Stage, Take, When};
 use crate::yaml::{Entry, Yaml, key, line, map, text, texts, truth};
 
-/// Folders in the project's own, because what jobs hand on has to be there.
+/// Folders inside the project's, because artifacts must be there.
 const FOLDER: &str = "$CI_PROJECT_DIR/.fleet";
 
 pub(super) fn files(description: &Description) -> Vec<File> {
@@ -21,7 +21,7 @@ pub(super) fn files(description: &Description) -> Vec<File> {
     files
 }
 
-/// What all components include.
+/// The file that all components include.
 fn template(description: &Description) -> Yaml {
     let mut variables: Vec<(String, String)> = context(2)
         .filter(|(name, _)| *name != "FLEET_EVENT")
@@ -178,7 +178,7 @@ fn jobs(description: &Description, component: &Component) -> Yaml {
                 }));
             }
             if stage.each == Each::Pool {
-                // Real GPUs are not kept busy with what has failed on virtual ones already.
+                // Do not occupy real GPUs with code that failed on virtual ones.
                 let tests = rows.tests.iter().filter(|test| test.build == row.build);
                 needs.extend(tests.map(|test| text(format!("test {}", test.id))));
             }
@@ -199,7 +199,7 @@ fn jobs(description: &Description, component: &Component) -> Yaml {
     map(entries)
 }
 
-/// In which pipelines a job is.
+/// The pipelines that contain a job.
 fn rules(component: &Component, tier: Tier, releases: bool) -> Yaml {
     if releases {
         return Yaml::List(vec![map([key("if", text("$FLEET_EVENT =~ /^(nightly|tag)$/"))])]);
@@ -219,7 +219,7 @@ fn rules(component: &Component, tier: Tier, releases: bool) -> Yaml {
     ])
 }
 
-/// The pipeline that has all components' pipelines run, each behind those that it depends on.
+/// The pipeline that runs all components' pipelines, each after its dependencies.
 fn aggregate(description: &Description) -> Yaml {
     let mut entries = vec![
         Entry::Comment(format!(

@@ -1,4 +1,4 @@
-//! The few lines that a component's own repository has.
+//! The few lines in a component's own repository.
 
 use super::azure::{resource_kind, schedules};
 use super::{File, prefixed};

@@ -1,4 +1,4 @@
-//! What holds for all that comes from outside, whatever its bytes are. The fuzz targets and the property tests run this.
+//! Properties of parsing external input of any bytes. The fuzz targets and the property tests run these.
 #![allow(dead_code, reason = "each fuzz target calls one of them")]
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use fleet::rows::Rows;
 use fleet::stages::Each;
 use fleet::{Description, Settings, faults, findings, write};
 
-/// A JUnit report is refused, or written again with the same tests.
+/// A JUnit report is refused, or rewritten with the same tests.
 pub(crate) fn junit(text: &str) {
     let Ok(mut suite) = Suite::parse(text) else { return };
     let counts = suite.counts();
@@ -29,12 +29,12 @@ pub(crate) fn junit(text: &str) {
     assert!(suite.cases.iter().all(|case| case.outcome != Outcome::Passed), "each had to fail");
 }
 
-/// Reports on faults that are found in a text are parts of it, and each is found in itself.
+/// Fault reports found in a text are parts of it, and each is found in itself.
 pub(crate) fn fault_reports(text: &str) {
     let lines: BTreeSet<&str> = text.lines().collect();
     let found = faults::find(text);
     let written: usize = found.iter().map(|fault| fault.text.len()).sum();
-    // The lines above a report's kernel may be parts of a report before it.
+    // The lines above a report's kernel may be parts of the previous report.
     assert!(written <= 6 * text.len(), "{written} bytes of {}", text.len());
     for fault in found {
         assert!(fault.target.starts_with("gfx"));
@@ -60,12 +60,12 @@ pub(crate) fn sarif(text: &str) {
     }
     let quality: serde_json::Value = serde_json::from_str(&findings::code_quality(&found)).expect("JSON");
     assert_eq!(quality.as_array().map(Vec::len), Some(found.len()));
-    // The mark of the comment is all the markup that there is.
+    // The comment's marker is the only markup.
     let comment = findings::comment(&found, "reduce", "");
     assert_eq!(comment.matches('<').count(), 1, "{comment}");
 }
 
-/// A description is refused, or gives files of plain text, each at a place of its own in the repository.
+/// A description is refused, or generates plain text files, each at a different path in the repository.
 pub(crate) fn description(text: &str) {
     let Ok(description) = Description::parse(text) else { return };
     assert_eq!(description.in_order().len(), description.component.len());
@@ -86,7 +86,7 @@ pub(crate) fn description(text: &str) {
     }
 }
 
-/// A component's settings are refused, or what they say of tests has an answer for any name.
+/// A component's settings are refused, or their test rows handle any name.
 pub(crate) fn settings(text: &str) {
     let Ok(settings) = Settings::parse(text) else { return };
     for row in settings.disabled.iter().chain(&settings.expected_failure) {

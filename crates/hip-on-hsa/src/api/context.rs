@@ -1,5 +1,5 @@
-//! Contexts and settings of devices. A device has one context, its primary one, which every way to make one gives; what is
-//! settable has no effect on AMD's devices and is only kept.
+//! Contexts and settings of devices. A device has one context, its primary one, and every function that
+//! creates a context returns that. Settings have no effect on AMD's devices and are only stored.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
@@ -19,10 +19,10 @@ use crate::runtime::{Runtime, active};
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONTEXT: hipError_t = hipError_t::hipErrorInvalidContext;
 
-/// What a context's handle has above the ordinal, so that other values are none.
+/// Tag bits that mark a context handle, above the ordinal.
 const CONTEXT: usize = 0x62 << 56;
 
-/// What `hipSetDeviceFlags` takes.
+/// Flags that `hipSetDeviceFlags` accepts.
 const FLAGS: u32 =
     hip_sys::hipDeviceScheduleMask | hip_sys::hipDeviceMapHost | hip_sys::hipDeviceLmemResizeToMax;
 
@@ -55,12 +55,12 @@ unsafe fn set<T>(out: *mut T, value: T) -> Result {
 }
 
 fn check_flags(flags: u32) -> Result {
-    // Only one way of waiting can be asked for.
+    // Only one way of waiting can be requested.
     let ways = (flags & hip_sys::hipDeviceScheduleMask).count_ones();
     if flags & !FLAGS != 0 || ways > 1 { Err(INVALID_VALUE) } else { Ok(()) }
 }
 
-/// `hipSetDeviceFlags`: kept for the current device; waits are the same whatever they say.
+/// `hipSetDeviceFlags`: stored for the current device; they do not change how calls wait.
 pub(crate) unsafe extern "C" fn hipSetDeviceFlags(flags: c_uint) -> hipError_t {
     entry(|| {
         check_flags(flags)?;
@@ -141,7 +141,7 @@ pub(crate) unsafe extern "C" fn hipCtxCreate(
     })
 }
 
-/// `hipCtxDestroy`: takes the context off the thread's, where it is the current one. What belongs to the device stays.
+/// `hipCtxDestroy`: removes the context from the thread if it is the current one. The device's objects stay.
 pub(crate) unsafe extern "C" fn hipCtxDestroy(context: hipCtx_t) -> hipError_t {
     entry(|| {
         if context.is_null() {
@@ -168,7 +168,8 @@ pub(crate) unsafe extern "C" fn hipCtxPushCurrent(context: hipCtx_t) -> hipError
     })
 }
 
-/// `hipCtxPopCurrent`: the one before becomes current again; `hipErrorInvalidContext` if there is none to take off.
+/// `hipCtxPopCurrent`: the one before becomes current again; `hipErrorInvalidContext` if there is none to
+/// pop.
 pub(crate) unsafe extern "C" fn hipCtxPopCurrent(out: *mut hipCtx_t) -> hipError_t {
     entry(|| {
         active()?;
@@ -182,7 +183,7 @@ pub(crate) unsafe extern "C" fn hipCtxPopCurrent(out: *mut hipCtx_t) -> hipError
     })
 }
 
-/// `hipCtxSetCurrent`: in the place of the current one; null takes that off.
+/// `hipCtxSetCurrent`: replaces the current one; null removes it.
 pub(crate) unsafe extern "C" fn hipCtxSetCurrent(context: hipCtx_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -218,7 +219,7 @@ pub(crate) unsafe extern "C" fn hipCtxGetDevice(out: *mut hipDevice_t) -> hipErr
     entry(|| unsafe { set(out, current_device(active()?)?.ordinal) })
 }
 
-/// `hipCtxGetFlags`: those of the device.
+/// `hipCtxGetFlags`: the device's flags.
 pub(crate) unsafe extern "C" fn hipCtxGetFlags(flags: *mut c_uint) -> hipError_t {
     // SAFETY: the caller passes null or a valid place.
     entry(|| unsafe { set(flags, flags_of(current_device(active()?)?)) })
@@ -238,14 +239,14 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRelease(device: hipDevice_t) 
     entry(|| by_ordinal(device).map(drop))
 }
 
-/// Waits for a device, ends the streams that the program created there, and frees what it allocated there: all handles and
-/// addresses of these end. Flags and limits are as at first. Modules, events, graphs, mappings and
-/// managed variables stay.
+/// Waits for a device, ends the streams that the program created there, and frees its allocations there: all
+/// their handles and addresses end. Resets flags and limits. Modules, events, graphs, mappings and managed
+/// variables stay.
 fn reset(device: &'static Device) -> Result {
     let runtime = active()?;
     graph::permit()?;
     graph::permit_device_wait(device)?;
-    // What has failed is reset as well.
+    // Failed streams are reset as well.
     let _ = device.synchronize(runtime);
     for stream in device.streams() {
         stream.end(runtime);
@@ -271,7 +272,8 @@ pub(crate) unsafe extern "C" fn hipCtxSynchronize() -> hipError_t {
     unsafe { hipDeviceSynchronize() }
 }
 
-/// `hipDevicePrimaryCtxSetFlags`: the context is in use from the start, so that its flags are `hipSetDeviceFlags`' to set.
+/// `hipDevicePrimaryCtxSetFlags`: the context is active from the start, so only `hipSetDeviceFlags` sets its
+/// flags.
 pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxSetFlags(
     device: hipDevice_t,
     _flags: c_uint,
@@ -282,7 +284,7 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxSetFlags(
     })
 }
 
-/// `hipDevicePrimaryCtxGetState`: active is the context of the thread's current device.
+/// `hipDevicePrimaryCtxGetState`: the context of the thread's current device is active.
 pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxGetState(
     device: hipDevice_t,
     flags: *mut c_uint,

@@ -14,8 +14,8 @@ use crate::memory::copy::Transfer;
 use crate::memory::rect::Rect;
 use crate::runtime::active;
 
-/// Copies in the stream's order; with `wait`, the copy has completed on return. As with AMD's runtime, copies between two places of a
-/// device are not waited for.
+/// Copies in stream order; with `wait`, the copy has completed on return. As with AMD's runtime, copies
+/// within a device are not waited for.
 pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
     let _span = shown(rect, kind, stream);
     let runtime = active()?;
@@ -30,7 +30,7 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
     if transfer.start(runtime, &stream, wait)? { stream.report_launches() } else { Ok(()) }
 }
 
-/// What is asked for, for the timeline. It may be done in pieces, by the host or by a copy engine.
+/// The requested copy, for the timeline. It may be done in pieces, by the host or by a copy engine.
 fn shown(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t) -> timeline::Span {
     let name = match kind {
         hipMemcpyKind::hipMemcpyHostToHost => "host to host",
@@ -39,7 +39,7 @@ fn shown(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t) -> timeline::Span
         hipMemcpyKind::hipMemcpyDeviceToDevice | hipMemcpyKind::hipMemcpyDeviceToDeviceNoCU => {
             "device to device"
         }
-        _ => "wherever the addresses are",
+        _ => "by address",
     };
     let mut span = timeline::Span::enter("transfer", name);
     if span.is_on() {

@@ -1,4 +1,4 @@
-//! Many copies with one call. They are done one after the other, which nobody may rely on.
+//! Many copies with one call. They are done one after the other, but programs must not rely on that.
 
 use std::ffi::c_void;
 
@@ -18,7 +18,8 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const KIND: hipMemcpyKind = hipMemcpyKind::hipMemcpyDefault;
 
-/// Checks all copies, then enqueues them. `failed` gets the number of the one that is wrong; of the others nothing happens then.
+/// Checks all copies, then enqueues them. `failed` gets the number of an invalid copy; then none of the
+/// others is done.
 ///
 /// # Safety
 /// `failed` is null or valid for writing.
@@ -36,7 +37,7 @@ unsafe fn enqueue(
             **failed = index;
         }
     };
-    // What is wrong with no copy in particular.
+    // The value for errors that concern no particular copy.
     note(usize::MAX);
     if count == 0 {
         return Err(INVALID_VALUE);
@@ -52,8 +53,8 @@ unsafe fn enqueue(
     Ok(())
 }
 
-/// Checks which attributes are for which copies. They are hints, and what a source may not do before the copy has read it holds
-/// for all copies of this runtime, so that they change nothing.
+/// Checks which attributes belong to which copies. They are hints, or an order of accesses to the source that
+/// all copies of this runtime satisfy, so they have no effect.
 ///
 /// # Safety
 /// Both lists are null or have as many readable entries.
@@ -99,7 +100,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyBatchAsync(
     })
 }
 
-/// One end of a copy of a box. Arrays are not offered.
+/// One end of a copy of a box. Arrays are not supported.
 fn end(operand: &hipMemcpy3DOperand, extent: hipExtent) -> Result<Rows> {
     match operand.type_ {
         hipMemcpy3DOperandType::hipMemcpyOperandTypePointer => {}
@@ -108,13 +109,14 @@ fn end(operand: &hipMemcpy3DOperand, extent: hipExtent) -> Result<Rows> {
     }
     // SAFETY: the type says which member is valid.
     let place = unsafe { operand.op.ptr };
-    // 0 stands for rows and layers without gaps.
+    // 0 means rows and layers without gaps.
     let or = |length: usize, tight: usize| if length == 0 { tight } else { length };
     let (pitch, rows) = (or(place.rowLength, extent.width), or(place.layerHeight, extent.height));
     box_at(place.ptr as usize, pitch, rows, [0; 3], extent)
 }
 
-/// `hipMemcpy3DBatchAsync`: boxes of linear memory, lengths in bytes. All are checked before the first is enqueued.
+/// `hipMemcpy3DBatchAsync`: boxes of linear memory, lengths in bytes. All are checked before the first is
+/// enqueued.
 pub(crate) unsafe extern "C" fn hipMemcpy3DBatchAsync(
     count: usize,
     list: *mut hipMemcpy3DBatchOp,

@@ -1,4 +1,4 @@
-//! Copies that a structure describes: `hipMemcpyParam2D`, `hipMemcpy3D` and their kin, of linear memory.
+//! Copies of linear memory described by a structure: `hipMemcpyParam2D`, `hipMemcpy3D` and similar functions.
 
 use hip_sys::{
     HIP_MEMCPY3D, hip_Memcpy2D, hipArray_t, hipError_t, hipExtent, hipMemcpy3DParms, hipMemcpy3DPeerParms,
@@ -59,8 +59,8 @@ pub(crate) fn box_at(
         })
     };
     let found = place().ok_or(INVALID_VALUE)?;
-    // A row that goes on in the next one, or a rectangle in the next one, is a mistake in the structure. AMD's runtime has
-    // hipErrorInvalidPitchValue only for what the caller says of whole rows.
+    // Overlapping rows or rectangles are an error in the structure. AMD's runtime returns
+    // hipErrorInvalidPitchValue only for the caller's statements about whole rows.
     let fits =
         |start: usize, length: usize, room: usize| start.checked_add(length).is_some_and(|end| end <= room);
     let in_row = (extent.height <= 1 && extent.depth <= 1) || fits(position[0], extent.width, pitch);
@@ -68,7 +68,7 @@ pub(crate) fn box_at(
     if in_row && in_rectangle { Ok(found) } else { Err(INVALID_VALUE) }
 }
 
-/// A copy of nothing, whose ends are not looked at, as with AMD's runtime.
+/// An empty copy, whose ends are not checked, as with AMD's runtime.
 fn copy_nothing(stream: hipStream_t) -> Result {
     resolve(active()?, stream).map(drop)
 }
@@ -86,7 +86,7 @@ unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wa
     let start = |base: usize, x: usize, y: usize, pitch: usize| {
         y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x)).ok_or(INVALID_VALUE)
     };
-    // A pitch of 0 stands for rows without gaps.
+    // A pitch of 0 means rows without gaps.
     let dst_pitch = if p.dstPitch == 0 { p.WidthInBytes } else { p.dstPitch };
     let src_pitch = if p.srcPitch == 0 { p.WidthInBytes } else { p.srcPitch };
     if dst_pitch.min(src_pitch) < p.WidthInBytes {
@@ -122,12 +122,12 @@ pub(crate) unsafe extern "C" fn hipDrvMemcpy2DUnaligned(parameters: *const hip_M
     entry(|| unsafe { copy_param_2d(parameters, DEFAULT_STREAM, true) })
 }
 
-/// An end of a copy, of pitched memory; arrays are not offered.
+/// An end of a copy in pitched memory; arrays are not supported.
 fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hipExtent) -> Result<Rows> {
     match (array.is_null(), place.ptr.is_null()) {
         (true, false) => {}
         (false, true) => return Err(hipError_t::hipErrorNotSupported),
-        // Exactly one of the two is to be given.
+        // Exactly one of the two must be given.
         _ => return Err(INVALID_VALUE),
     }
     if place.pitch < place.xsize {
@@ -215,7 +215,7 @@ pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Resul
     let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
     let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
     let extent = hipExtent { width: p.WidthInBytes, height: p.Height, depth: p.Depth };
-    // A pitch or height of 0 stands for rows or rectangles without gaps.
+    // A pitch or height of 0 means rows or rectangles without gaps.
     let or = |value: usize, otherwise: usize| if value == 0 { otherwise } else { value };
     if [p.dstPitch, p.srcPitch].into_iter().any(|pitch| pitch != 0 && pitch < p.WidthInBytes) {
         return Err(INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! Streams whose kernels run on some of the device's multiprocessors only.
+//! Streams whose kernels run only on some of the device's multiprocessors.
 
 use hip_sys::{hipError_t, hipStream_t};
 
@@ -12,8 +12,9 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// `hipExtStreamCreateWithCUMask`: a blocking stream of normal priority; a bit for each multiprocessor. A mask without any of the device's
-/// restricts nothing. Launches of graphs on the stream do not heed it for what they run beside it.
+/// `hipExtStreamCreateWithCUMask`: a blocking stream of normal priority; a bit for each multiprocessor. A
+/// mask without any of the device's multiprocessors restricts nothing. Graph launches on the stream ignore it
+/// for work on other streams.
 pub(crate) unsafe extern "C" fn hipExtStreamCreateWithCUMask(
     stream: *mut hipStream_t,
     count: u32,
@@ -28,16 +29,17 @@ pub(crate) unsafe extern "C" fn hipExtStreamCreateWithCUMask(
             return Err(INVALID_VALUE);
         }
         let device = current_device(runtime)?;
-        // No device has more; what a list says beyond is not looked at.
+        // No device has more; the rest of a list is ignored.
         let words = (count as usize).min(CuMask::all(device).0.len());
-        // SAFETY: the caller passes null or a list of so many words.
+        // SAFETY: the caller passes null or a list of this many words.
         let mask = CuMask::of(device, unsafe { caller::list(mask, words) }?);
         // SAFETY: the caller passes a valid place for a handle.
         unsafe { create(stream, hip_sys::hipStreamDefault, 0, mask) }
     })
 }
 
-/// `hipExtStreamGetCUMask`: all multiprocessors for streams without a mask; `hipErrorInvalidValue` if the list is too short.
+/// `hipExtStreamGetCUMask`: all multiprocessors for streams without a mask; `hipErrorInvalidValue` if the
+/// list is too short.
 pub(crate) unsafe extern "C" fn hipExtStreamGetCUMask(
     stream: hipStream_t,
     count: u32,
@@ -49,7 +51,7 @@ pub(crate) unsafe extern "C" fn hipExtStreamGetCUMask(
         if (count as usize) < found.0.len() {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller passes null or a list of so many words.
+        // SAFETY: the caller passes null or a list of this many words.
         unsafe { caller::places(mask, found.0.len()) }?.copy_from_slice(&found.0);
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Which devices there are, what they are called, and each thread's current one.
+//! Listing and naming devices, and each thread's current one.
 
 use std::ffi::c_char;
 
@@ -58,7 +58,7 @@ pub(crate) unsafe extern "C" fn hipRuntimeGetVersion(version: *mut i32) -> hipEr
     entry(|| unsafe { set(version, VERSION) })
 }
 
-/// `hipGetDeviceCount`: looks for agents that have appeared since the last look.
+/// `hipGetDeviceCount`: finds agents that have appeared since the last call.
 pub(crate) unsafe extern "C" fn hipGetDeviceCount(count: *mut i32) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -78,7 +78,8 @@ pub(crate) unsafe extern "C" fn hipSetDevice(ordinal: i32) -> hipError_t {
     })
 }
 
-/// `hipSetValidDevices`: the first of the list is current for a thread that has not chosen one. An empty list changes nothing.
+/// `hipSetValidDevices`: the first of the list becomes current for a thread that has not chosen a device. An
+/// empty list has no effect.
 pub(crate) unsafe extern "C" fn hipSetValidDevices(list: *mut i32, count: i32) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -126,7 +127,8 @@ pub(crate) unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, length: i32,
     })
 }
 
-/// `hipDeviceGetUuid`: the sixteen digits that follow `GPU-` in the UUID's text, as AMD's runtime returns them.
+/// `hipDeviceGetUuid`: the sixteen digits that follow `GPU-` in the UUID's text, as AMD's runtime returns
+/// them.
 pub(crate) unsafe extern "C" fn hipDeviceGetUuid(uuid: *mut hipUUID, ordinal: i32) -> hipError_t {
     entry(|| {
         let device = device(ordinal)?;
@@ -177,7 +179,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetPCIBusId(
         let Pci { domain, bus, device: slot, function } = device(ordinal)?.info.pci;
         // SAFETY: the caller's buffer has `length` bytes.
         unsafe { set_text(out, length, &format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")) }?;
-        // What was cut short is there all the same, as AMD's library leaves it.
+        // The truncated text is left in the buffer, as by AMD's library.
         if length < PCI_ID_BYTES { Err(INVALID_VALUE) } else { Ok(()) }
     })
 }
@@ -199,7 +201,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetByPCIBusId(ordinal: *mut i32, id: *c
     })
 }
 
-/// Reads `domain:bus:device.function`, of which domain and function may be missing.
+/// Reads `domain:bus:device.function`; domain and function are optional.
 fn parse_pci(text: &str) -> Option<Pci> {
     let (place, function) = text.split_once('.').unwrap_or((text, "0"));
     let mut parts = place.rsplit(':');

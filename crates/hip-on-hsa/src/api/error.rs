@@ -8,7 +8,7 @@ use crate::caller;
 use crate::error::{LAST_CODE, LAST_ERROR, Result, describe, entry};
 use crate::unseen;
 
-/// The thread is told what its last failure was, of a launch without a result too.
+/// The thread sees its last failure, including that of a launch without a result.
 fn told(code: hipError_t) -> hipError_t {
     if code != hipError_t::hipSuccess {
         unseen::asked();

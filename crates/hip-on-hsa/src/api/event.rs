@@ -1,4 +1,4 @@
-//! Events: recording, waiting, asking, and the time between two.
+//! Events: recording, waiting, querying, and the time between two.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::unseen::Launches;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The point of a stream where an event was recorded last, and the launches before it that failed and had no result. For calls that a
-/// captured event does not permit.
+/// The point of an event's last record, and the failed launches without a result before it. For calls that do
+/// not accept a captured event.
 fn recorded(event: &Event) -> Result<(Option<Arc<Marker>>, Launches)> {
     let recorded = event.lock();
     if let Some(point) = &recorded.captured {
@@ -63,13 +63,13 @@ pub(crate) unsafe extern "C" fn hipEventCreate(event: *mut hipEvent_t) -> hipErr
     entry(|| unsafe { create(event, hip_sys::hipEventDefault) })
 }
 
-/// `hipEventCreateWithFlags`: waits are the same whatever the flags say, and releases are to the system.
+/// `hipEventCreateWithFlags`: flags do not change how calls wait, and releases are to the system.
 pub(crate) unsafe extern "C" fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: u32) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a handle.
     entry(|| unsafe { create(event, flags) })
 }
 
-/// `hipEventDestroy`: what waits for the event is not disturbed.
+/// `hipEventDestroy`: pending waits for the event are not affected.
 pub(crate) unsafe extern "C" fn hipEventDestroy(event: hipEvent_t) -> hipError_t {
     entry(|| {
         if event.is_null() {
@@ -114,8 +114,8 @@ pub(crate) unsafe extern "C" fn hipEventRecordWithFlags(
     })
 }
 
-/// `hipEventSynchronize`: an event that was never recorded is complete. `hipErrorIllegalState` where another process has ended before
-/// it completed its record.
+/// `hipEventSynchronize`: an event that was never recorded is complete. `hipErrorIllegalState` if another
+/// process ended before it completed its record.
 pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -156,7 +156,8 @@ pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
     })
 }
 
-/// `hipEventElapsedTime`: milliseconds between two recorded events, from the times at which the device reached them.
+/// `hipEventElapsedTime`: milliseconds between two recorded events, from the times at which the device
+/// reached them.
 pub(crate) unsafe extern "C" fn hipEventElapsedTime(
     milliseconds: *mut f32,
     start: hipEvent_t,
@@ -190,7 +191,8 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
     })
 }
 
-/// `hipStreamWaitEvent`: waiting for an event of a capture makes the stream a part of the capture. An event that was never recorded, or whose stream has failed, is not waited for.
+/// `hipStreamWaitEvent`: waiting for an event of a capture adds the stream to the capture. Does not wait for
+/// an event that was never recorded, or whose stream has failed.
 pub(crate) unsafe extern "C" fn hipStreamWaitEvent(
     stream: hipStream_t,
     event: hipEvent_t,
@@ -210,7 +212,7 @@ pub(crate) unsafe extern "C" fn hipStreamWaitEvent(
         if external && let Some(capture) = capture {
             return capture.add(Op::Wait(EventOp { event, handle }));
         }
-        // A point of a capture that has ended is none.
+        // A point of an ended capture is ignored.
         let point = event.lock().captured.clone().filter(CapturedPoint::is_live);
         match (capture, point) {
             (_, Some(point)) => point.join(&stream),

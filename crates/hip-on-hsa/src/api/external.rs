@@ -1,4 +1,4 @@
-//! Memory of other drivers: `hipImportExternalMemory` and its kin.
+//! Memory of other drivers: `hipImportExternalMemory` and similar functions.
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -17,11 +17,12 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// `hipImportExternalMemory`: memory that a file descriptor stands for, for the current device. On success the descriptor is HIP's, and
-/// closed; after an error it is still the caller's. `size` is what the other driver was asked for, or less: kernels on a virtual GPU reach
-/// so much and no more.
+/// `hipImportExternalMemory`: memory behind a file descriptor, for the current device. On success HIP takes
+/// the descriptor and closes it; after an error it still belongs to the caller. `size` is the size requested
+/// from the other driver, or less: kernels on a virtual GPU can access exactly this much.
 ///
-/// `hipErrorInvalidValue` for a descriptor that stands for no memory or for less, `hipErrorNotSupported` for handles of Windows and NvSciBuf.
+/// `hipErrorInvalidValue` for a descriptor without memory or with less memory, `hipErrorNotSupported` for
+/// handles of Windows and NvSciBuf.
 pub(crate) unsafe extern "C" fn hipImportExternalMemory(
     out: *mut hipExternalMemory_t,
     description: *const hipExternalMemoryHandleDesc,
@@ -40,7 +41,8 @@ pub(crate) unsafe extern "C" fn hipImportExternalMemory(
             other if other.name().is_some() => return Err(hipError_t::hipErrorNotSupported),
             _ => return Err(INVALID_VALUE),
         }
-        // SAFETY: with this type, the handle is a descriptor; the other members' first bytes may be read as a number, too.
+        // SAFETY: with this type, the handle is a descriptor; the other members' first bytes may be read as a
+        // number, too.
         let descriptor = unsafe { description.handle.fd };
         if descriptor < 0 {
             return Err(INVALID_VALUE);
@@ -53,8 +55,8 @@ pub(crate) unsafe extern "C" fn hipImportExternalMemory(
     })
 }
 
-/// `hipExternalMemoryGetMappedBuffer`: the address of a part of imported memory. `hipFree` ends each; the memory stays until the last
-/// one has ended.
+/// `hipExternalMemoryGetMappedBuffer`: the address of a part of imported memory. `hipFree` frees each buffer;
+/// the memory stays until the last one is freed.
 pub(crate) unsafe extern "C" fn hipExternalMemoryGetMappedBuffer(
     out: *mut *mut c_void,
     memory: hipExternalMemory_t,
@@ -74,7 +76,8 @@ pub(crate) unsafe extern "C" fn hipExternalMemoryGetMappedBuffer(
     })
 }
 
-/// `hipDestroyExternalMemory`: buffers that are mapped on it stay. The last of all waits until the devices are idle.
+/// `hipDestroyExternalMemory`: buffers mapped from it stay. The last release waits until the devices are
+/// idle.
 pub(crate) unsafe extern "C" fn hipDestroyExternalMemory(memory: hipExternalMemory_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

@@ -1,4 +1,4 @@
-//! Fills: `hipMemset` and its kin.
+//! Fills: `hipMemset` and similar functions.
 
 use std::ffi::c_void;
 
@@ -42,8 +42,8 @@ fn plain(
     fill(Fill::new(rows, value, element), stream, wait)
 }
 
-/// `hipMemset`: in the order of the null stream; host memory, pinned or managed, is written on return, as with all fills without a
-/// stream.
+/// `hipMemset`: in the order of the null stream; host memory, pinned or managed, is written on return, as
+/// with all fills without a stream.
 pub(crate) unsafe extern "C" fn hipMemset(dst: *mut c_void, value: i32, size: usize) -> hipError_t {
     entry(|| plain(dst, value as u32, 1, size, DEFAULT_STREAM, true))
 }

@@ -1,4 +1,4 @@
-//! Memory of other processes: `hipIpcGetMemHandle` and its kin.
+//! Memory of other processes: `hipIpcGetMemHandle` and similar functions.
 
 use std::ffi::c_void;
 
@@ -16,8 +16,8 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
-/// `hipIpcGetMemHandle`: of memory of a device, for other processes. Waits until the devices are idle. Memory of pools has no
-/// handles.
+/// `hipIpcGetMemHandle`: of memory of a device, for other processes. Waits until the devices are idle. Memory
+/// of pools has no handles.
 pub(crate) unsafe extern "C" fn hipIpcGetMemHandle(
     out: *mut hipIpcMemHandle_t,
     pointer: *mut c_void,
@@ -39,8 +39,8 @@ pub(crate) unsafe extern "C" fn hipIpcGetMemHandle(
     })
 }
 
-/// `hipIpcOpenMemHandle`: memory of another process, for the current device and those that may access its memory. The same memory
-/// opened again has the same address.
+/// `hipIpcOpenMemHandle`: memory of another process, for the current device and those that may access its
+/// memory. Opening the same memory again gives the same address.
 ///
 /// `hipErrorInvalidContext` for memory of this process.
 pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
@@ -91,7 +91,8 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
     })
 }
 
-/// `hipIpcCloseMemHandle`: once for each time that the memory was opened. The last one waits until the devices are idle.
+/// `hipIpcCloseMemHandle`: once for each time that the memory was opened. The last one waits until the
+/// devices are idle.
 pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -109,8 +110,8 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
             if idle_since == Some(import.openings) {
                 break (open, key);
             }
-            // The lock is not held while the devices come to an end: what they wait for may need it. Who opens the memory
-            // meanwhile may use it.
+            // The lock is not held during the wait for the devices, because their work may need it. Another
+            // thread that opens the memory meanwhile may use it.
             idle_since = Some(import.openings);
             drop(open);
             quiesce_for_release(runtime, &found);
@@ -118,7 +119,7 @@ pub(crate) unsafe extern "C" fn hipIpcCloseMemHandle(pointer: *mut c_void) -> hi
         let known = memory(runtime).remove(found.base, &[Origin::Imported]);
         // SAFETY: the memory was attached here, the program has closed it, and no device uses it.
         if let Err(code) = unsafe { runtime.hsa.detach(found.base as *mut c_void) } {
-            // It is still there, and open.
+            // It is still mapped, and open.
             if let Some(known) = known {
                 memory(runtime).insert((*known).clone());
             }

@@ -1,4 +1,4 @@
-//! Events of several processes: `hipIpcGetEventHandle` and its kin.
+//! Events of several processes: `hipIpcGetEventHandle` and similar functions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const OUT_OF_MEMORY: hipError_t = hipError_t::hipErrorOutOfMemory;
 
-/// `hipIpcGetEventHandle`: of an event that was created for several processes, else `hipErrorInvalidConfiguration`.
+/// `hipIpcGetEventHandle`: for an event that was created for several processes, else
+/// `hipErrorInvalidConfiguration`.
 pub(crate) unsafe extern "C" fn hipIpcGetEventHandle(
     out: *mut hipIpcEventHandle_t,
     event: hipEvent_t,
@@ -32,8 +33,8 @@ pub(crate) unsafe extern "C" fn hipIpcGetEventHandle(
     })
 }
 
-/// `hipIpcOpenEventHandle`: an event of another process, for streams of every device; `hipErrorInvalidContext` for one of this
-/// process.
+/// `hipIpcOpenEventHandle`: an event of another process, for streams of every device;
+/// `hipErrorInvalidContext` for one of this process.
 pub(crate) unsafe extern "C" fn hipIpcOpenEventHandle(
     out: *mut hipEvent_t,
     handle: hipIpcEventHandle_t,

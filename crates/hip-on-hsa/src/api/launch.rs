@@ -31,7 +31,7 @@ pub(crate) unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
     // Two keys with a value each, and the end.
     for pair in 0..3 {
         let at = extra.wrapping_add(2 * pair);
-        // SAFETY: the list goes on until its end has been seen.
+        // SAFETY: the list continues until its end has been seen.
         unsafe {
             match *caller::value(at)? as usize {
                 PARAM_BUFFER => buffer = Some(*caller::value(at.wrapping_add(1))?),
@@ -51,19 +51,19 @@ pub(crate) unsafe fn packed(extra: *const *mut c_void) -> Result<Explicit> {
     }
 }
 
-/// The most workgroups in y and z: what the properties of devices say.
+/// The maximum number of workgroups in y and z, as in the properties of devices.
 const MOST_BLOCKS: u32 = 65536;
 
-/// What AMD's runtime says where a function of a module is launched: the shape is a value like others.
+/// AMD's code for a bad shape when a function of a module is launched: a bad value like any other.
 fn of_module(code: hipError_t) -> hipError_t {
     if code == INVALID_CONFIGURATION { INVALID_VALUE } else { code }
 }
 
 /// `hipModuleLaunchKernel`.
 ///
-/// `hipErrorInvalidValue` for a grid or workgroup that is empty, too large for packet, device or kernel, or not the one that the kernel
-/// requires, for too much LDS, and for arguments in both forms, in neither although the kernel has some, or in a buffer of the wrong
-/// size.
+/// `hipErrorInvalidValue` for a grid or workgroup that is empty, too large for packet, device or kernel, or
+/// not the one that the kernel requires, for too much LDS, and for arguments in both forms, in neither
+/// although the kernel has some, or in a buffer of the wrong size.
 pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     handle: hipFunction_t,
     grid_x: u32,
@@ -89,17 +89,18 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
         if grid[1..].iter().any(|&count| count > MOST_BLOCKS) {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched =
             unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, false) };
         launched.map_err(of_module)
     })
 }
 
-/// `hipModuleLaunchCooperativeKernel`: as `hipModuleLaunchKernel`, for kernels whose workgroups wait for each other.
+/// `hipModuleLaunchCooperativeKernel`: as `hipModuleLaunchKernel`, for kernels whose workgroups wait for each
+/// other.
 ///
-/// `hipErrorCooperativeLaunchTooLarge` for more workgroups than the device holds at once, `hipErrorNotSupported` on devices where
-/// they cannot wait.
+/// `hipErrorCooperativeLaunchTooLarge` for more workgroups than the device holds at once,
+/// `hipErrorNotSupported` on devices where they cannot wait.
 pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     handle: hipFunction_t,
     grid_x: u32,
@@ -118,7 +119,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
         if grid.iter().zip(block).any(|(&count, size)| count.checked_mul(size).is_none()) {
             return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched =
             unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, true) };
         launched.map_err(of_module)
@@ -126,7 +127,8 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
 }
 
 /// # Safety
-/// The arguments are as [`Layout::write`](crate::queue::arguments::Layout::write) needs them for the function that the handle names.
+/// The arguments are as [`Layout::write`](crate::queue::arguments::Layout::write) needs them for the function
+/// that the handle names.
 pub(crate) unsafe fn launch(
     handle: hipFunction_t,
     grid: Grid,
@@ -143,9 +145,9 @@ pub(crate) unsafe fn launch(
     launch.function.layout.accepts(arguments)?;
     launch.suits(&stream)?;
     if let Some(capture) = Capturing::of(&stream)? {
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         return capture.add(Op::Kernel(unsafe { KernelOp::new(launch, handle as usize, arguments) }));
     }
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     unsafe { launch.run(runtime, &stream, arguments) }
 }

@@ -1,4 +1,4 @@
-//! A kernel on several devices with one call, whose grids may synchronise with each other.
+//! Launches of a kernel on several devices with one call; the grids may synchronise with each other.
 
 use std::collections::HashSet;
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// What the grids of all devices count arrivals by: two words of the device libraries.
+/// The arrival counters of all devices' grids: two words of the device libraries.
 const SHARED_BYTES: usize = 64;
 
 /// The part of a launch that one device runs.
@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-/// The stream of a part. It must be one that the program made, and not be captured.
+/// The stream of a part. It must be created by the program, and not be captured.
 fn stream_of(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
     let stream = resolve(runtime, handle).map_err(|_| INVALID_VALUE)?;
     if stream.role == Role::Null {
@@ -50,7 +50,8 @@ fn stream_of(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Strea
     }
 }
 
-/// Launches the parts, each on a device of its own. Waits for the streams before and after, unless the flags say otherwise.
+/// Launches the parts, each on a different device. Waits for the streams before and after, unless the flags
+/// say otherwise.
 ///
 /// # Safety
 /// The arguments are those of the kernels.
@@ -75,7 +76,7 @@ unsafe fn launch(runtime: &'static Runtime, parts: &[Part], flags: u32, cooperat
     if parts.windows(2).any(|pair| !pair[0].is_alike(&pair[1])) {
         return Err(INVALID_VALUE);
     }
-    // All are checked before the first runs, as a grid waits for the others for ever.
+    // All are checked before the first runs, because a grid would wait for a missing one for ever.
     let launches = parts
         .iter()
         .map(|part| {
@@ -138,12 +139,12 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
             })
         };
         let parts = list.iter().map(part).collect::<Result<Vec<_>>>()?;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe { launch(runtime, &parts, flags, true) }
     })
 }
 
-/// As the functions below: host stubs, which stand for a function of each device.
+/// Implements the functions below: host stubs, which identify a function on each device.
 ///
 /// # Safety
 /// `list` is null or a list of so many; the arguments are those of the kernels.
@@ -176,22 +177,24 @@ unsafe fn launch_stubs(list: *mut hipLaunchParams, count: i32, flags: u32, coope
     unsafe { launch(runtime, &parts, flags, cooperative) }
 }
 
-/// `hipLaunchCooperativeKernelMultiDevice`: one kernel on several devices, with the same grid, on streams that the program made.
+/// `hipLaunchCooperativeKernelMultiDevice`: one kernel on several devices, with the same grid, on streams
+/// created by the program.
 pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernelMultiDevice(
     list: *mut hipLaunchParams,
     count: i32,
     flags: u32,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the list and the arguments.
+    // SAFETY: the caller is responsible for the list and the arguments.
     entry(|| unsafe { launch_stubs(list, count, flags, true) })
 }
 
-/// `hipExtLaunchMultiKernelMultiDevice`: as [`hipLaunchCooperativeKernelMultiDevice`], without what grids synchronise by.
+/// `hipExtLaunchMultiKernelMultiDevice`: as [`hipLaunchCooperativeKernelMultiDevice`], without
+/// synchronisation between grids.
 pub(crate) unsafe extern "C" fn hipExtLaunchMultiKernelMultiDevice(
     list: *mut hipLaunchParams,
     count: i32,
     flags: u32,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the list and the arguments.
+    // SAFETY: the caller is responsible for the list and the arguments.
     entry(|| unsafe { launch_stubs(list, count, flags, false) })
 }

@@ -1,6 +1,6 @@
-//! Libraries: modules under another name, with kernels that know which library they are of.
+//! Libraries: modules under a different name, with kernels that know their library.
 //!
-//! A library is loaded on the device that is current when it is.
+//! A library is loaded on the device that is current at that time.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,14 +18,14 @@ use crate::runtime::{Runtime, active};
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
-/// The handles of the modules that are libraries.
+/// The handles of modules that are libraries.
 static LIBRARIES: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn libraries() -> MutexGuard<'static, Vec<usize>> {
     LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The module that a library is.
+/// The module of a library.
 fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
     if handle.is_null() {
         return Err(INVALID_VALUE);
@@ -36,7 +36,7 @@ fn library(runtime: &Runtime, handle: hipLibrary_t) -> Result<Arc<Module>> {
     modules(runtime).get(handle as usize).ok_or(INVALID_HANDLE)
 }
 
-/// Loads a module without options for compilers and notes that it is a library.
+/// Loads a module without compiler options and marks it as a library.
 ///
 /// # Safety
 /// `out` is null or valid for writing.
@@ -57,8 +57,8 @@ unsafe fn load(
     Ok(())
 }
 
-/// `hipLibraryLoadData`: options for compilers of intermediate code, which there is none of, are `hipErrorInvalidValue`; those for when
-/// code is loaded change nothing here.
+/// `hipLibraryLoadData`: options for compiling intermediate code, which is not supported, give
+/// `hipErrorInvalidValue`; options for the time of loading have no effect here.
 pub(crate) unsafe extern "C" fn hipLibraryLoadData(
     out: *mut hipLibrary_t,
     code: *const c_void,
@@ -105,7 +105,7 @@ pub(crate) unsafe extern "C" fn hipLibraryUnload(handle: hipLibrary_t) -> hipErr
     })
 }
 
-/// `hipLibraryGetKernel`: can be used wherever a function can.
+/// `hipLibraryGetKernel`: the kernel can be used wherever a function can.
 pub(crate) unsafe extern "C" fn hipLibraryGetKernel(
     out: *mut hipKernel_t,
     handle: hipLibrary_t,
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "C" fn hipLibraryGetKernelCount(
     })
 }
 
-/// `hipLibraryEnumerateKernels`: as many as the list has room for, in the order of the code object.
+/// `hipLibraryEnumerateKernels`: as many as fit into the list, in the order of the code object.
 pub(crate) unsafe extern "C" fn hipLibraryEnumerateKernels(
     list: *mut hipKernel_t,
     room: u32,

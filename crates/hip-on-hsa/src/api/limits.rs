@@ -11,12 +11,12 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The most that a work-item's stack can be: what the header documents.
+/// The maximum stack of a work-item, as documented in the header.
 const MAX_STACK: usize = (128 << 10) - 16;
 
 /// `hipDeviceGetLimit`: of the current device.
 ///
-/// `hipErrorUnsupportedLimit` for others than those of stack and heap.
+/// `hipErrorUnsupportedLimit` for limits other than those of stack and heap.
 pub(crate) unsafe extern "C" fn hipDeviceGetLimit(out: *mut usize, limit: hipLimit_t) -> hipError_t {
     entry(|| {
         let device = current_device(active()?)?;
@@ -27,12 +27,12 @@ pub(crate) unsafe extern "C" fn hipDeviceGetLimit(out: *mut usize, limit: hipLim
     })
 }
 
-/// `hipDeviceSetLimit`: from now on. A program that sets the heap's limit has `malloc` in device code return null beyond it: what
-/// the heap takes from the device counts, in slabs of 2 MiB, of which there may always be one. Until then the heap grows as
-/// needed, as AMD's does.
+/// `hipDeviceSetLimit`: takes effect from now on. If the program sets the heap's limit, `malloc` in device
+/// code returns null beyond it. The limit counts the memory that the heap takes from the device, in slabs of
+/// 2 MiB; one slab is always allowed. Until then the heap grows as needed, as AMD's does.
 ///
-/// `hipErrorInvalidValue` for a stack of more than 128 KiB - 16, `hipErrorUnsupportedLimit` for others than those of stack and
-/// heap.
+/// `hipErrorInvalidValue` for a stack of more than 128 KiB - 16, `hipErrorUnsupportedLimit` for limits other
+/// than those of stack and heap.
 pub(crate) unsafe extern "C" fn hipDeviceSetLimit(limit: hipLimit_t, value: usize) -> hipError_t {
     entry(|| {
         let device = current_device(active()?)?;

@@ -1,4 +1,4 @@
-//! Functions by name: `hipGetProcAddress` and its relatives.
+//! Functions by name: `hipGetProcAddress` and similar functions.
 
 use std::ffi::{CStr, c_char, c_int, c_ulonglong, c_void};
 
@@ -8,12 +8,12 @@ use crate::api::table::table;
 use crate::caller;
 use crate::error::{Result, entry};
 
-/// Asks for the variants of functions whose default stream is the thread's.
+/// Requests the variants of functions whose default stream is the thread's.
 const PER_THREAD: u64 = hip_sys::hipEnablePerThreadDefaultStream as u64;
-/// From this version on, programs mean today's layout of device properties by the names that had no version.
+/// From this version on, unversioned names mean today's layout of device properties.
 const TODAYS_PROPERTIES: c_int = 600;
 
-/// The table's own function of a name.
+/// The table's function with a name.
 fn find(name: &CStr) -> Option<*mut c_void> {
     let table = table();
     let index = SYMBOLS.binary_search_by(|symbol| symbol.name.cmp(name)).ok()?;
@@ -44,7 +44,8 @@ unsafe fn look_up(name: *const c_char, today: bool, per_thread: bool) -> Result<
     Ok(find(name))
 }
 
-/// `hipGetProcAddress`: one that is not implemented is not found, which is `hipErrorInvalidValue`, as with AMD's runtime.
+/// `hipGetProcAddress`: a function that is not implemented counts as not found: `hipErrorInvalidValue`, as
+/// with AMD's runtime.
 pub(crate) unsafe extern "C" fn hipGetProcAddress(
     name: *const c_char,
     out: *mut *mut c_void,
@@ -58,7 +59,7 @@ pub(crate) unsafe extern "C" fn hipGetProcAddress(
         let out = unsafe { caller::place(out) }?;
         // SAFETY: the caller passes null or a NUL-terminated name.
         let found = unsafe { look_up(name, version >= TODAYS_PROPERTIES, flags & PER_THREAD != 0) }?;
-        // SAFETY: the caller passes null, which asks for nothing, or a valid place.
+        // SAFETY: the caller passes null, which requests nothing, or a valid place.
         if let Some(status) = unsafe { caller::optional_place(status) }? {
             *status = match found {
                 Some(_) => Answer::HIP_GET_PROC_ADDRESS_SUCCESS,

@@ -1,4 +1,4 @@
-//! What programs advise about managed memory, and ask.
+//! Advice about managed memory, and queries.
 
 use std::ffi::c_void;
 
@@ -35,7 +35,7 @@ fn place_at(location: hipMemLocation) -> Result<i32> {
     }
 }
 
-/// `place` is asked only by the advice that names one.
+/// `place` is called only for advice that names a location.
 fn advise(
     pointer: *const c_void,
     count: usize,
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn hipMemAdvise(
     entry(|| advise(pointer, count, advice, || place(device)))
 }
 
-/// `hipMemAdvise_v2`: the location has to be one even where the advice names none.
+/// `hipMemAdvise_v2`: the location must be valid even if the advice does not use it.
 pub(crate) unsafe extern "C" fn hipMemAdvise_v2(
     pointer: *const c_void,
     count: usize,
@@ -138,13 +138,13 @@ pub(crate) unsafe extern "C" fn hipMemPrefetchAsync_v2(
     )
 }
 
-/// The one value of all parts, or else another.
+/// The common value of all parts, or else a default.
 fn common<T: PartialEq + Copy>(hints: &[Hints], of: impl Fn(&Hints) -> T, otherwise: T) -> T {
     let first = hints.first().map_or(otherwise, &of);
     if hints.iter().all(|hints| of(hints) == first) { first } else { otherwise }
 }
 
-/// An attribute as the numbers that it is, `room` at most.
+/// An attribute as numbers, at most `room`.
 fn attribute(hints: &[Hints], which: hipMemRangeAttribute, room: usize) -> Result<Vec<i32>> {
     type A = hipMemRangeAttribute;
     type Mode = hipMemRangeCoherencyMode;
@@ -237,7 +237,7 @@ pub(crate) unsafe extern "C" fn hipMemRangeGetAttributes(
     })
 }
 
-/// `hipStreamAttachMemAsync`: changes nothing, as every stream may use managed memory at any time.
+/// `hipStreamAttachMemAsync`: has no effect, because every stream may use managed memory at any time.
 pub(crate) unsafe extern "C" fn hipStreamAttachMemAsync(
     stream: hipStream_t,
     pointer: *mut c_void,
@@ -249,7 +249,7 @@ pub(crate) unsafe extern "C" fn hipStreamAttachMemAsync(
         resolve(runtime, stream)?;
         let (found, offset) = memory(runtime).find(pointer as usize).ok_or(INVALID_VALUE)?;
         let known = [hip_sys::hipMemAttachGlobal, hip_sys::hipMemAttachHost, hip_sys::hipMemAttachSingle];
-        // A length of 0 stands for all of it, which is to be named by its start.
+        // A length of 0 means all of it; the address must then be its start.
         let whole = length == 0 && offset == 0 || length == found.size - offset;
         if found.memory_of().is_some() || !known.contains(&flags) || !whole {
             return Err(INVALID_VALUE);

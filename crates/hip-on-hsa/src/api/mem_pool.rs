@@ -1,4 +1,4 @@
-//! Memory pools, and memory that is allocated in the order of streams.
+//! Memory pools, and stream-ordered allocation.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The device at a location, or the code if there is none of that number.
+/// The device at a location, or the given code if there is no such device.
 fn device_at(location: hipMemLocation, code: hipError_t) -> Result<&'static Device> {
     match location.type_ {
         hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| code),
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn hipDeviceSetMemPool(device: i32, pool: hipMemPoo
     })
 }
 
-/// `hipMemPoolCreate`: of pinned device memory that is not for other processes.
+/// `hipMemPoolCreate`: of pinned device memory that cannot be shared with other processes.
 ///
 /// `hipErrorNotSupported` for handle types and for memory that is not a device's.
 pub(crate) unsafe extern "C" fn hipMemPoolCreate(
@@ -90,8 +90,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolCreate(
     })
 }
 
-/// `hipMemPoolDestroy`: returns at once. Memory that the program holds stays valid; what the pool holds goes back to HSA when
-/// it is free. A default pool cannot be destroyed.
+/// `hipMemPoolDestroy`: returns at once. Memory that the program holds stays valid; the pool's memory returns
+/// to HSA when it is free. A default pool cannot be destroyed.
 pub(crate) unsafe extern "C" fn hipMemPoolDestroy(pool: hipMemPool_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolDestroy(pool: hipMemPool_t) -> hipErro
     })
 }
 
-/// What a pool's attribute is, and how a program passes it.
+/// A pool's attribute, and the form in which a program passes it.
 enum Value {
     Flag(bool),
     Bytes(u64),
@@ -154,7 +154,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAttribute(
     })
 }
 
-/// `hipMemPoolSetAttribute`: the release threshold, the reuse flags, and high water marks to zero.
+/// `hipMemPoolSetAttribute`: the release threshold, the reuse flags, and the high-water marks, which can only
+/// be reset to zero.
 pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
     pool: hipMemPool_t,
     which: hipMemPoolAttr,
@@ -178,7 +179,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
                 state.internal_dependencies = flag;
             }
             (A::hipMemPoolAttrReleaseThreshold, Value::Bytes(bytes)) => state.threshold = bytes,
-            // The marks begin anew at what there is.
+            // The marks restart at the current value.
             (A::hipMemPoolAttrReservedMemHigh, Value::Bytes(0)) => state.reserved_high = state.reserved,
             (A::hipMemPoolAttrUsedMemHigh, Value::Bytes(0)) => state.used_high = state.used,
             _ => return Err(INVALID_VALUE),
@@ -187,7 +188,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
     })
 }
 
-/// `hipMemPoolTrimTo`: gives memory whose free has completed back until the pool holds no more than so many bytes.
+/// `hipMemPoolTrimTo`: returns memory whose free has completed, until the pool holds no more than this many
+/// bytes.
 pub(crate) unsafe extern "C" fn hipMemPoolTrimTo(pool: hipMemPool_t, keep: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -196,9 +198,10 @@ pub(crate) unsafe extern "C" fn hipMemPoolTrimTo(pool: hipMemPool_t, keep: usize
     })
 }
 
-/// `hipMemPoolSetAccess`: which devices may access the pool's memory, present and future. The owner always may.
+/// `hipMemPoolSetAccess`: which devices may access the pool's memory, present and future. The owner always
+/// may.
 ///
-/// `hipErrorNotSupported` for access that only reads, which HSA does not know.
+/// `hipErrorNotSupported` for read-only access, which HSA lacks.
 pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(
     pool: hipMemPool_t,
     list: *const hipMemAccessDesc,
@@ -269,8 +272,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolGetAccess(
     })
 }
 
-/// `hipMallocAsync`: from the current pool of the stream's device. The memory is for work that follows on the stream. Captured,
-/// a node that allocates memory of the graph.
+/// `hipMallocAsync`: from the current pool of the stream's device. The memory is for later work on the
+/// stream. In a capture, adds a node that allocates memory of the graph.
 pub(crate) unsafe extern "C" fn hipMallocAsync(
     out: *mut *mut c_void,
     size: usize,
@@ -289,7 +292,8 @@ pub(crate) unsafe extern "C" fn hipMallocAsync(
     })
 }
 
-/// `hipMallocFromPoolAsync`: the pool may be another device's than the stream. Captured, the memory is the graph's.
+/// `hipMallocFromPoolAsync`: the pool may belong to a different device from the stream's. In a capture, the
+/// memory is the graph's.
 pub(crate) unsafe extern "C" fn hipMallocFromPoolAsync(
     out: *mut *mut c_void,
     size: usize,

@@ -55,7 +55,8 @@ pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, size: usize) ->
     })
 }
 
-/// `hipExtMallocWithFlags`: default and fine-grained memory, and the 8 bytes of signal memory, which are the host's.
+/// `hipExtMallocWithFlags`: default and fine-grained memory, and the 8 bytes of signal memory, which are host
+/// memory.
 pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     out: *mut *mut c_void,
     size: usize,
@@ -79,11 +80,11 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     })
 }
 
-/// What a program allocates and frees.
+/// The kinds of memory that a program allocates and frees.
 const ALLOCATED: [Origin; 4] = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
 
-/// Frees memory of any kind: the functions for host and for device memory are the same, as AMD's are. RCCL frees uncached device memory
-/// with `hipHostFree`.
+/// Frees memory of any kind: the functions for host and device memory are the same, as in AMD's library. RCCL
+/// frees uncached device memory with `hipHostFree`.
 fn free(pointer: *mut c_void) -> Result {
     let runtime = active()?;
     graph::permit()?;
@@ -105,14 +106,14 @@ fn free(pointer: *mut c_void) -> Result {
     Ok(())
 }
 
-/// `hipFree`: waits until the device is idle, then frees memory of the host or of a device, or ends a buffer that was mapped on imported
-/// memory. Null is allowed.
+/// `hipFree`: waits until the device is idle, then frees host or device memory, or a buffer mapped from
+/// imported memory. Null is allowed.
 pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     entry(|| free(pointer))
 }
 
-/// Frees all memory that was allocated while the device was current, but managed variables and what graphs keep for their
-/// next launches.
+/// Frees all memory that was allocated while the device was current, except managed variables and memory that
+/// graphs keep for their next launches.
 pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) -> Result {
     let mut result = Ok(());
     for base in memory(runtime).bases_of(device) {
@@ -133,8 +134,9 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
     result
 }
 
-/// `hipFreeAsync`: a pool's memory is the pool's again, for work behind what the stream has so far. Other memory is freed once
-/// all of that has completed. Captured, a node that frees memory of a graph.
+/// `hipFreeAsync`: a pool's memory returns to the pool, for work behind the stream's current work. Other
+/// memory is freed once all of that work has completed. In a capture, adds a node that frees memory of a
+/// graph.
 pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -163,14 +165,14 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
             }
         };
         if freed.is_err() {
-            // The memory is still the program's.
+            // The memory still belongs to the program.
             memory(runtime).insert((*found).clone());
         }
         freed
     })
 }
 
-/// `hipMallocManaged`: host memory that every device can access, for both sides at the same address.
+/// `hipMallocManaged`: host memory that every device can access, at the same address for both sides.
 pub(crate) unsafe extern "C" fn hipMallocManaged(
     out: *mut *mut c_void,
     size: usize,
@@ -213,7 +215,7 @@ pub(crate) unsafe extern "C" fn hipMallocPitch(
     entry(|| unsafe { malloc_pitch(out, pitch, width, height) })
 }
 
-/// `hipMalloc3D`: rows start at multiples of 256 bytes, rectangles follow each other.
+/// `hipMalloc3D`: rows start at multiples of 256 bytes, rectangles are contiguous.
 pub(crate) unsafe extern "C" fn hipMalloc3D(out: *mut hipPitchedPtr, extent: hipExtent) -> hipError_t {
     entry(|| {
         // SAFETY: the caller passes null or a valid place.
@@ -258,8 +260,8 @@ unsafe fn host_malloc(out: *mut *mut c_void, size: usize, flags: u32) -> Result 
     unsafe { allocate_to(out, size, |runtime| allocate_host(runtime, size, Origin::Host, flags)) }
 }
 
-/// `hipHostMalloc`: pinned, coherent, mapped for all devices whatever the flags say. Bits that are no flag are not looked at, as with
-/// AMD's runtime.
+/// `hipHostMalloc`: pinned, coherent, mapped for all devices whatever the flags say. Unknown bits are
+/// ignored, as with AMD's runtime.
 pub(crate) unsafe extern "C" fn hipHostMalloc(out: *mut *mut c_void, size: usize, flags: u32) -> hipError_t {
     // SAFETY: the caller passes null or a valid place for a pointer.
     entry(|| unsafe { host_malloc(out, size, flags) })
@@ -303,14 +305,14 @@ pub(crate) unsafe extern "C" fn hipFreeHost(pointer: *mut c_void) -> hipError_t 
     entry(|| free(pointer))
 }
 
-/// What devices may do with memory that the host may read only.
+/// Device access to memory that the host may only read.
 fn read_only(runtime: &Runtime) -> Arc<BTreeMap<i32, hipMemAccessFlags>> {
     let devices = devices::all(runtime).into_iter();
     Arc::new(devices.map(|device| (device.ordinal, hipMemAccessFlags::hipMemAccessFlagsProtRead)).collect())
 }
 
-/// `hipHostRegister`: pins memory of the program for the devices there are now. It must be mapped for reads and writes; with
-/// `hipHostRegisterReadOnly` for reads at least, and then is not written by anyone.
+/// `hipHostRegister`: pins memory of the program for the devices that exist now. It must be mapped for reads
+/// and writes; with `hipHostRegisterReadOnly` at least for reads, and then nothing may write it.
 pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usize, flags: u32) -> hipError_t {
     entry(|| {
         use hip_sys::*;
@@ -341,14 +343,15 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             let same = |found: &Allocation| {
                 found.origin == Origin::Registered && (found.base, found.size) == (base, size)
             };
-            // The same range again changes nothing, as with AMD's runtime: programs free memory that they have registered, and get it again.
+            // Registering the same range again has no effect, as with AMD's runtime: programs free registered
+            // memory, and an allocation returns it again.
             return match memory(runtime).find(base) {
                 Some((found, 0)) if same(&found) => Ok(()),
                 _ => Err(hipError_t::hipErrorHostMemoryAlreadyRegistered),
             };
         }
         let mut agents = devices::agents(runtime);
-        // SAFETY: the caller vouches that the memory is there until it is unregistered.
+        // SAFETY: the caller promises that the memory is there until it is unregistered.
         let mapped = unsafe { runtime.hsa.lock(pointer, size, &mut agents, runtime.host_pool) }?;
         memory(runtime).insert(Allocation {
             base,
@@ -377,7 +380,8 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
             .remove(pointer as usize, &[Origin::Registered])
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
         quiesce_for_release(runtime, &found);
-        // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller vouches that none uses it.
+        // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller
+        // promises that none uses it.
         let unlocked = unsafe { runtime.hsa.unlock(pointer) };
         if unlocked.is_err() {
             // It is still locked.

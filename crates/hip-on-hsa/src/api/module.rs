@@ -1,4 +1,4 @@
-//! Modules and functions: loading, looking up, asking.
+//! Modules and functions: loading, look-up, queries.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn module(runtime: &Runtime, handle: hipModule_t) -> Result<Arc<Module>> {
     modules(runtime).get(handle as usize).ok_or_else(|| no_module(handle))
 }
 
-/// What AMD's runtime says of handles that are no module's: none is another error than an unknown one.
+/// AMD's codes for invalid module handles: null and unknown handles have different codes.
 fn no_module(handle: hipModule_t) -> hipError_t {
     if handle.is_null() { INVALID_HANDLE } else { hipError_t::hipErrorNotFound }
 }
@@ -45,7 +45,7 @@ fn insert(runtime: &'static Runtime, module: Module) -> Result<hipModule_t> {
     Ok(handle as hipModule_t)
 }
 
-/// `hipModuleLoad`: a file with a code object or an offload bundle.
+/// `hipModuleLoad`: loads a file with a code object or an offload bundle.
 pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *const c_char) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -59,7 +59,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoad(out: *mut hipModule_t, name: *cons
         let path = std::path::Path::new(std::ffi::OsStr::new(path.to_str().map_err(|_| INVALID_VALUE)?));
         let device = current_device(runtime)?;
         let bytes = std::fs::read(path).map_err(|error| {
-            tracing::error!(%error, path = %path.display(), "a module cannot be read");
+            tracing::error!(%error, path = %path.display(), "a module could not be read");
             hipError_t::hipErrorFileNotFound
         })?;
         let bytes = image::in_bytes(&bytes, &device.info.target)?;
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn hipModuleLoadData(out: *mut hipModule_t, image: 
     entry(|| unsafe { load_data(out, image) })
 }
 
-/// `hipModuleLoadDataEx`: the options are for compilers of intermediate code and change nothing here.
+/// `hipModuleLoadDataEx`: the options are for compiling intermediate code and have no effect here.
 pub(crate) unsafe extern "C" fn hipModuleLoadDataEx(
     out: *mut hipModule_t,
     image: *const c_void,
@@ -111,7 +111,7 @@ pub(crate) unsafe fn text<'a>(name: *const c_char) -> Result<&'a str> {
     unsafe { caller::text(name) }?.to_str().map_err(|_| hipError_t::hipErrorNotFound)
 }
 
-/// As [`text`]; none is an error of its own, as with AMD's runtime.
+/// As [`text`]; null has its own error code, as with AMD's runtime.
 ///
 /// # Safety
 /// As [`text`].
@@ -213,7 +213,7 @@ fn binary_version(function: &Function) -> u32 {
     major * 10 + minor
 }
 
-/// `hipFuncGetAttributes`: takes a host stub's address or the handle of a function.
+/// `hipFuncGetAttributes`: accepts a host stub's address or the handle of a function.
 pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
     out: *mut hipFuncAttributes,
     handle: *const c_void,
@@ -239,14 +239,14 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttributes(
     })
 }
 
-/// `hipKernelNameRef`: null for what is no function.
+/// `hipKernelNameRef`: null if the handle is not a function's.
 pub(crate) unsafe extern "C" fn hipKernelNameRef(handle: hipFunction_t) -> *const c_char {
     let found = active().and_then(|runtime| function(runtime, handle));
-    // The handle keeps the function, and that its name, until the module is unloaded.
+    // The handle keeps the function and its name until the module is unloaded.
     found.map_or(std::ptr::null(), |function| function.name.as_ptr())
 }
 
-/// `hipFuncSetAttribute`: the limit of dynamic LDS is checked; a carve-out is only advice.
+/// `hipFuncSetAttribute`: the limit of dynamic LDS is checked; a carve-out is only a hint.
 pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
     handle: *const c_void,
     attribute: hipFuncAttribute,
@@ -264,14 +264,14 @@ pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
             hipFuncAttribute::hipFuncAttributePreferredSharedMemoryCarveout => {
                 if (-1..=100).contains(&value) { Ok(()) } else { Err(INVALID_VALUE) }
             }
-            // AMD's runtime takes any other that there can be, and does nothing.
+            // AMD's runtime accepts all other valid attributes and ignores them.
             attribute if attribute.0 <= hipFuncAttribute::hipFuncAttributeMax.0 => Ok(()),
             _ => Err(INVALID_VALUE),
         }
     })
 }
 
-/// `hipFuncSetCacheConfig`: advice that AMD's devices have no use for.
+/// `hipFuncSetCacheConfig`: a hint that AMD's devices ignore.
 pub(crate) unsafe extern "C" fn hipFuncSetCacheConfig(
     handle: *const c_void,
     config: hipFuncCache_t,
@@ -282,7 +282,7 @@ pub(crate) unsafe extern "C" fn hipFuncSetCacheConfig(
     })
 }
 
-/// `hipFuncSetSharedMemConfig`: advice that AMD's devices have no use for.
+/// `hipFuncSetSharedMemConfig`: a hint that AMD's devices ignore.
 pub(crate) unsafe extern "C" fn hipFuncSetSharedMemConfig(
     handle: *const c_void,
     config: hipSharedMemConfig,

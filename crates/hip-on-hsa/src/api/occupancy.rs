@@ -1,4 +1,4 @@
-//! How many workgroups a multiprocessor holds, and which size of workgroups fills it.
+//! How many workgroups a multiprocessor holds, and which workgroup size fills it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ unsafe fn potential(
 ) -> Result {
     // SAFETY: as this function's contract.
     let (grid, block) = unsafe { (caller::place(grid)?, caller::place(block)?) };
-    // Nothing, and less, is no limit.
+    // Zero and negative values mean no limit.
     let limit = match u32::try_from(limit) {
         Ok(limit @ 1..) => limit.min(function.block_limit()),
         _ => function.block_limit(),
@@ -141,8 +141,8 @@ pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags
     })
 }
 
-/// `hipOccupancyAvailableDynamicSMemPerBlock`: what dynamic LDS each of so many workgroups on a multiprocessor can have; 0 if there cannot
-/// be so many.
+/// `hipOccupancyAvailableDynamicSMemPerBlock`: the dynamic LDS that each of this many workgroups on a
+/// multiprocessor can have; 0 if they do not fit.
 pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
     bytes: *mut usize,
     pointer: *const c_void,
@@ -156,7 +156,8 @@ pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
         let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks != 0).ok_or(INVALID_VALUE)?;
         let block = u32::try_from(block).ok().filter(|&block| block != 0).ok_or(INVALID_VALUE)?;
         let room = function.code.device.info.lds_bytes.saturating_sub(function.group_bytes) as usize;
-        // The answer falls with what a workgroup uses: the most that still lets all of them in.
+        // The number of workgroups falls as LDS per workgroup grows: find the largest amount with which all
+        // still fit.
         let fits = |lds: usize| -> Result<bool> { Ok(active_blocks(&function, block, lds)? >= blocks) };
         let (mut least, mut most) = (0, if fits(0)? { room } else { 0 });
         while least < most {

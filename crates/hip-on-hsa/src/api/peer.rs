@@ -74,38 +74,40 @@ fn peers_of(device: &Device) -> MutexGuard<'_, Vec<i32>> {
     device.peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Applies access that was changed in a table. If HSA refuses some of it, the table and what HSA has taken are changed back.
+/// Applies access that was changed in a table. If HSA refuses some of it, the table and the changes that HSA
+/// has accepted are reverted.
 pub(crate) fn apply_or_undo(apply: impl Fn() -> Result, undo: impl FnOnce()) -> Result {
     let applied = apply();
     if applied.is_err() {
         undo();
         if let Err(code) = apply() {
-            tracing::warn!(?code, "a change of access was refused, and some of it stays");
+            tracing::warn!(?code, "a change of access was refused, and could not be fully reverted");
         }
     }
     applied
 }
 
-/// Applies the present access to all memory of a device.
+/// Applies the current access to all memory of a device.
 fn share(runtime: &Runtime, owner: &Device) -> Result {
     pools(runtime).access_changed();
     memory(runtime).share_device_memory(runtime, owner)
 }
 
-/// The way from a device to the memory of another one.
+/// The path from a device to the memory of another one.
 struct Link {
-    /// HSA's number for what the first hop is.
+    /// HSA's number for the kind of the first hop.
     kind: u32,
     hops: u32,
     atomics: bool,
 }
 
 impl Link {
-    /// What HSA says, or nothing where the memory is out of reach.
+    /// HSA's answer, or `None` if the memory is inaccessible.
     fn between(runtime: &Runtime, from: &Device, to: &Device) -> Option<Self> {
         let links = runtime.hsa.links(from.agent, to.pool);
         let first = links.first()?;
-        // HSA tells one hop between any two devices, and a distance, which grows by this much with each hop.
+        // HSA reports one hop between any two devices, and a distance, which grows by this much with each
+        // hop.
         let of_one =
             if first.link_type == hsa_amd_link_info_type_t::HSA_AMD_LINK_INFO_TYPE_XGMI { 13 } else { 20 };
         Some(Self {
@@ -181,7 +183,8 @@ mod tests {
 
     #[test]
     fn access_that_is_refused_half_way_is_taken_back_and_can_be_given_later() {
-        // Allocations as HSA shares them, from the table's list of peers; one of them refuses a second agent for a while.
+        // Allocations as shared by HSA, from the table's list of peers; one of them refuses a second agent
+        // for a while.
         let (table, shared) = (RefCell::new(vec![0]), RefCell::new([vec![0], vec![0], vec![0]]));
         let refuses = Cell::new(true);
         let apply = || {

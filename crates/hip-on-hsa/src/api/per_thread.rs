@@ -1,5 +1,5 @@
-//! Functions that mean the thread's own default stream where they say none (`…_spt`), as programs call them that are
-//! compiled with `-fgpu-default-stream=per-thread`.
+//! Functions whose default stream is the thread's own (`…_spt`). Programs compiled with
+//! `-fgpu-default-stream=per-thread` call them.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
@@ -12,7 +12,7 @@ use hip_sys::{
 use crate::api::table::table;
 use crate::devices::stream::PER_THREAD;
 
-/// The stream that a handle means here.
+/// The stream of a handle in these functions.
 fn own(stream: hipStream_t) -> hipStream_t {
     if stream.is_null() { PER_THREAD as hipStream_t } else { stream }
 }
@@ -32,7 +32,7 @@ macro_rules! with_stream {
     )+};
 }
 
-/// Functions that take none and wait: they use what takes one, and wait for it.
+/// Synchronous functions without a stream: they call the variant with a stream, and wait for it.
 macro_rules! waiting {
     ($($name:ident = $plain:ident($($argument:ident: $type:ty),*);)+) => {$(
         #[doc = concat!("`", stringify!($name), "`: [`hip_sys::Table::", stringify!($plain), "`] on the thread's stream, and waits.")]

@@ -1,4 +1,4 @@
-//! What pointers are: the memory that they point to, where it is and whose.
+//! Queries about pointers: the memory that they point to, its location and owner.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,7 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
 
-/// The kind of an allocation's memory, and its address for the host if that is one.
+/// The kind of an allocation's memory, and its host address if it has one.
 fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
     let host = (found.base + offset) as *mut c_void;
     match found.origin {
@@ -31,7 +31,7 @@ fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
 /// `hipInvalidDeviceId`.
 const INVALID_DEVICE: i32 = -2;
 
-/// What `hipPointerGetAttributes` says of memory that HIP does not know.
+/// The answer of `hipPointerGetAttributes` for memory unknown to HIP.
 const UNREGISTERED: hipPointerAttribute_t = hipPointerAttribute_t {
     type_: hipMemoryType::hipMemoryTypeUnregistered,
     device: INVALID_DEVICE,
@@ -41,7 +41,8 @@ const UNREGISTERED: hipPointerAttribute_t = hipPointerAttribute_t {
     allocationFlags: 0,
 };
 
-/// `hipPointerGetAttributes`: memory that HIP does not know is unregistered, as since HIP 6; before, that was an error.
+/// `hipPointerGetAttributes`: memory unknown to HIP is unregistered, as since HIP 6; before, that was an
+/// error.
 pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
     out: *mut hipPointerAttribute_t,
     pointer: *const c_void,
@@ -67,7 +68,7 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
     })
 }
 
-/// `hipMemGetAddressRange`: start and size of the allocation that holds an address.
+/// `hipMemGetAddressRange`: start and size of the allocation that contains an address.
 pub(crate) unsafe extern "C" fn hipMemGetAddressRange(
     base: *mut hipDeviceptr_t,
     size: *mut usize,
@@ -112,7 +113,8 @@ fn size_of_attribute(which: hipPointer_attribute) -> usize {
     }
 }
 
-/// Whether there is room for the value of an attribute. None is larger than a word, at any alignment.
+/// Whether there is room for the value of an attribute. No value is larger than a word; any alignment is
+/// allowed.
 fn has_room(data: *mut c_void, which: hipPointer_attribute) -> bool {
     caller::is_accessible(data as usize, size_of_attribute(which), Access::Write)
 }
@@ -132,7 +134,7 @@ unsafe fn attribute(
     // SAFETY: as this function's contract.
     let put_bool = |value: bool| unsafe { data.cast::<bool>().write(value) };
     let Some((found, offset)) = found else {
-        // Whether memory is known can be asked of any pointer.
+        // This attribute can be queried for any pointer.
         if which != A::HIP_POINTER_ATTRIBUTE_MAPPED {
             return Err(INVALID_VALUE);
         }
@@ -172,7 +174,7 @@ unsafe fn attribute(
     Ok(())
 }
 
-/// `hipPointerGetAttribute`: unknown memory is an error, but for whether it is mapped.
+/// `hipPointerGetAttribute`: unknown memory is an error, except for the attribute "mapped".
 pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
     data: *mut c_void,
     which: hipPointer_attribute,
@@ -189,8 +191,8 @@ pub(crate) unsafe extern "C" fn hipPointerGetAttribute(
     })
 }
 
-/// `hipDrvPointerGetAttributes`: attributes that the memory does not have, or that there are none of, are left as they are, and those of
-/// unknown memory become zero.
+/// `hipDrvPointerGetAttributes`: attributes that do not exist or that the memory lacks are left unchanged,
+/// and those of unknown memory become zero.
 pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
     count: u32,
     attributes: *mut hipPointer_attribute,
@@ -225,7 +227,8 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
     })
 }
 
-/// `hipPointerSetAttribute`: whether synchronous copies of the memory always synchronise, which they do in any case.
+/// `hipPointerSetAttribute`: whether synchronous copies of the memory always synchronise, which they always
+/// do.
 pub(crate) unsafe extern "C" fn hipPointerSetAttribute(
     value: *const c_void,
     which: hipPointer_attribute,
@@ -241,7 +244,7 @@ pub(crate) unsafe extern "C" fn hipPointerSetAttribute(
     })
 }
 
-/// `hipMemGetHandleForAddressRange`: a descriptor of a DMA buffer, where HSA exports those.
+/// `hipMemGetHandleForAddressRange`: a descriptor of a DMA buffer, if HSA exports them.
 pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
     out: *mut c_void,
     pointer: hipDeviceptr_t,
@@ -261,10 +264,11 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         if !caller::is_accessible(out as usize, size_of::<i32>(), Access::Write) {
             return Err(INVALID_VALUE);
         }
-        // The buffer is of whole pages; a range that begins elsewhere cannot be told to the caller.
+        // The buffer consists of whole pages; the caller could not learn the offset of a range that begins
+        // elsewhere.
         let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
         if start != 0 {
-            // SAFETY: the descriptor was just made and nobody else knows it.
+            // SAFETY: the descriptor was just made and is not shared yet.
             unsafe { libc::close(descriptor) };
             return Err(INVALID_VALUE);
         }

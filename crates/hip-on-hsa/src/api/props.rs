@@ -46,10 +46,11 @@ fn threads(device: &Device) -> u32 {
     device.info.waves_per_cu * device.info.wave_size * device.units_per_multiprocessor()
 }
 
-/// Everything that is known about a device in HIP's form. Of textures only those over linear memory are offered, and no surfaces, so
-/// that the limits of all others are 0.
+/// All properties of a device in HIP's form. Only textures over linear memory are supported, and no surfaces,
+/// so the limits of all others are 0.
 fn properties(device: &Device) -> hipDeviceProp_tR0600 {
-    // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is valid.
+    // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is
+    // valid.
     let mut p: hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
     let info = &device.info;
     let lds = info.lds_bytes as usize;
@@ -112,7 +113,7 @@ fn properties(device: &Device) -> hipDeviceProp_tR0600 {
     p
 }
 
-/// The same in HIP 5's form, which the functions without a version in their name fill.
+/// The same in HIP 5's form, for the functions without a version in their name.
 fn old_properties(device: &Device) -> hipDeviceProp_tR0000 {
     let p = properties(device);
     let [major, minor, stepping] = device.info.gfx;
@@ -121,7 +122,7 @@ fn old_properties(device: &Device) -> hipDeviceProp_tR0000 {
     old
 }
 
-/// What every supported AMD device can do.
+/// Capabilities of every supported AMD device.
 fn arch() -> hipDeviceArch_t {
     let mut arch = hipDeviceArch_t::default();
     arch.set_hasGlobalInt32Atomics(1);
@@ -140,7 +141,7 @@ fn arch() -> hipDeviceArch_t {
     arch
 }
 
-/// One attribute; `None` for those that nobody can answer.
+/// One attribute; `None` if it has no answer.
 fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
     use hipDeviceAttribute_t as A;
     let p = properties(device);
@@ -263,7 +264,7 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
             known.map_or(256, |limits| int(limits.max_vgprs))
         }
         A::hipDeviceAttributePciChipId => int(info.chip_id),
-        // Registers as pointers do not fit an int, and a LUID is not a number; the properties have them.
+        // Register pointers do not fit an int, and a LUID is not a number; the properties contain them.
         _ => return None,
     })
 }
@@ -281,7 +282,8 @@ pub(crate) unsafe extern "C" fn hipGetDevicePropertiesR0600(
     })
 }
 
-/// `hipGetDeviceProperties`: the layout of HIP 5; programs that are compiled with newer headers call the one above.
+/// `hipGetDeviceProperties`: the layout of HIP 5; programs compiled with newer headers call the function
+/// above.
 pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
     out: *mut hipDeviceProp_tR0000,
     ordinal: i32,
@@ -294,7 +296,8 @@ pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
     })
 }
 
-/// `hipDeviceGetAttribute`. Two attributes, the registers that flush the host's data path, are pointers of eight bytes, as AMD's are.
+/// `hipDeviceGetAttribute`. Two attributes, the registers that flush the host's data path, are pointers of
+/// eight bytes, as in AMD's library.
 pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
     value: *mut i32,
     which: hipDeviceAttribute_t,
@@ -319,7 +322,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetAttribute(
     })
 }
 
-/// `hipChooseDeviceR0600`: the first device that has at least what is asked for, else the current one.
+/// `hipChooseDeviceR0600`: the first device that meets the request, else the current one.
 pub(crate) unsafe extern "C" fn hipChooseDeviceR0600(
     ordinal: *mut i32,
     wanted: *const hipDeviceProp_tR0600,
@@ -347,7 +350,7 @@ pub(crate) unsafe extern "C" fn hipChooseDevice(
     })
 }
 
-/// The ordinal of the first device that has at least what is asked for, else of the current one.
+/// The ordinal of the first device that meets the request, else of the current one.
 fn choose(runtime: &'static Runtime, wanted: &hipDeviceProp_tR0600) -> Result<i32> {
     let found = devices::all(runtime).into_iter().find(|device| {
         let p = properties(device);

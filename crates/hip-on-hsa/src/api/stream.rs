@@ -1,4 +1,4 @@
-//! Streams: making, waiting, asking, and host code in their order.
+//! Streams: creation, waits, queries, and host code in stream order.
 
 use std::ffi::c_void;
 
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C" fn hipStreamCreateWithFlags(stream: *mut hipStream_
     entry(|| unsafe { create(stream, flags, 0, None) })
 }
 
-/// `hipStreamCreateWithPriority`: a priority outside of the range is taken to its nearest end.
+/// `hipStreamCreateWithPriority`: a priority outside of the range is clamped.
 pub(crate) unsafe extern "C" fn hipStreamCreateWithPriority(
     stream: *mut hipStream_t,
     flags: u32,
@@ -160,7 +160,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetPriority(stream: hipStream_t, priori
     })
 }
 
-/// `hipGetStreamDeviceId`: the ordinal of the stream's device, -1 for what is no stream.
+/// `hipGetStreamDeviceId`: the ordinal of the stream's device; -1 if the handle is not a stream's.
 pub(crate) unsafe extern "C" fn hipGetStreamDeviceId(stream: hipStream_t) -> i32 {
     active().and_then(|runtime| resolve(runtime, stream)).map_or(-1, |stream| stream.device.ordinal)
 }
@@ -175,7 +175,8 @@ pub(crate) unsafe extern "C" fn hipStreamGetDevice(stream: hipStream_t, device: 
     })
 }
 
-/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error. It cannot be captured.
+/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error. It cannot be
+/// captured.
 pub(crate) unsafe extern "C" fn hipStreamAddCallback(
     stream: hipStream_t,
     callback: hipStreamCallback_t,
@@ -214,7 +215,8 @@ pub(crate) unsafe extern "C" fn hipLaunchHostFunc(
     })
 }
 
-/// Copies a text about a stream, NUL-terminated and cut to the buffer's size, and returns its full length without the NUL.
+/// Copies a text about a stream, NUL-terminated and cut to the buffer's size, and returns its full length
+/// without the NUL.
 ///
 /// # Safety
 /// The buffer is null or has as many bytes.
@@ -247,7 +249,8 @@ unsafe fn give_text(text: &str, buffer: *mut std::ffi::c_char, size: usize) -> u
     text.len()
 }
 
-/// The extension `stream_fault_report`: the text of the stream's last failure; empty if the stream has not failed.
+/// The extension `stream_fault_report`: the text of the stream's last failure; empty if the stream has not
+/// failed.
 pub(crate) unsafe extern "C" fn stream_fault_report(
     stream: hipStream_t,
     buffer: *mut std::ffi::c_char,

@@ -1,4 +1,4 @@
-//! What a program notes about its streams: numbers that name them, and attributes.
+//! Data that a program attaches to its streams: numbers that name them, and attributes.
 
 use std::sync::{Arc, PoisonError};
 
@@ -15,7 +15,7 @@ type A = hipLaunchAttributeID;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The stream that a handle names. AMD's library has another code for other handles here than elsewhere.
+/// The stream of a handle. AMD's library has a different code for invalid handles here than elsewhere.
 fn stream(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
     resolve(runtime, handle).map_err(|_| hipError_t::hipErrorInvalidHandle)
 }
@@ -24,7 +24,7 @@ fn attributes(stream: &Stream) -> std::sync::MutexGuard<'_, Attributes> {
     stream.attributes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `hipStreamGetId`: no two streams of the process have the same.
+/// `hipStreamGetId`: unique in the process.
 pub(crate) unsafe extern "C" fn hipStreamGetId(handle: hipStream_t, out: *mut u64) -> hipError_t {
     entry(|| {
         let stream = stream(active()?, handle)?;
@@ -66,7 +66,7 @@ unsafe fn set(stream: &Stream, attribute: A, value: &hipLaunchAttributeValue) ->
         match attribute {
             A::hipLaunchAttributeAccessPolicyWindow => attributes.window = Window(value.accessPolicyWindow),
             A::hipLaunchAttributeSynchronizationPolicy => attributes.policy = value.syncPolicy,
-            // A queue keeps the priority that it was made with.
+            // A queue keeps its original priority.
             A::hipLaunchAttributePriority if value.priority == stream.priority => {}
             A::hipLaunchAttributePriority => return Err(hipError_t::hipErrorNotSupported),
             _ => return Err(INVALID_VALUE),
@@ -75,8 +75,8 @@ unsafe fn set(stream: &Stream, attribute: A, value: &hipLaunchAttributeValue) ->
     Ok(())
 }
 
-/// `hipStreamSetAttribute`: the access policy and the policy of waiting, which change nothing. A priority is given with the stream's
-/// making; another one is `hipErrorNotSupported`.
+/// `hipStreamSetAttribute`: the access policy and the policy of waiting, which have no effect. A stream's
+/// priority is fixed at its creation; another one gives `hipErrorNotSupported`.
 pub(crate) unsafe extern "C" fn hipStreamSetAttribute(
     handle: hipStream_t,
     attribute: A,

@@ -1,4 +1,4 @@
-//! Waits for values in memory and writes of values, in the order of a stream.
+//! Waits for values in memory and writes of values, in stream order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: 
     start(stream, || Ok(MemoryOps::write(pointer as usize, is_long, value)))
 }
 
-/// `hipStreamBatchMemOp`: at most 256 operations, done one after the other. Flushes and barriers are `hipErrorInvalidValue`, as in
-/// AMD's library.
+/// `hipStreamBatchMemOp`: at most 256 operations, done one after the other. Flushes and barriers give
+/// `hipErrorInvalidValue`, as in AMD's library.
 pub(crate) unsafe extern "C" fn hipStreamBatchMemOp(
     stream: hipStream_t,
     count: u32,
@@ -53,14 +53,15 @@ pub(crate) unsafe extern "C" fn hipStreamBatchMemOp(
     flags: u32,
 ) -> hipError_t {
     entry(|| {
-        // AMD's library has another code for a stream here than elsewhere.
+        // AMD's library has a different code for an invalid stream here than elsewhere.
         resolve(active()?, stream).map_err(|_| INVALID_VALUE)?;
         // SAFETY: the caller's list has as many entries.
         start(stream, || unsafe { MemoryOps::of(list, count, flags) })
     })
 }
 
-/// `hipStreamWaitValue32`: what follows on the stream waits until the word is, masked, as the flags say of the value.
+/// `hipStreamWaitValue32`: later work on the stream waits until the masked word compares with the value as
+/// the flags say.
 pub(crate) unsafe extern "C" fn hipStreamWaitValue32(
     stream: hipStream_t,
     pointer: *mut c_void,
@@ -82,7 +83,8 @@ pub(crate) unsafe extern "C" fn hipStreamWaitValue64(
     entry(|| start_wait(stream, pointer, true, (flags, value, mask)))
 }
 
-/// `hipStreamWriteValue32`: once everything before it on the stream has completed. The flags change nothing, as with AMD's runtime.
+/// `hipStreamWriteValue32`: once everything before it on the stream has completed. The flags have no effect,
+/// as with AMD's runtime.
 pub(crate) unsafe extern "C" fn hipStreamWriteValue32(
     stream: hipStream_t,
     pointer: *mut c_void,

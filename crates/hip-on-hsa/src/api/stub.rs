@@ -1,4 +1,5 @@
-//! Kernels and variables that programs name by an address on the host: registration, and the functions that take such addresses.
+//! Kernels and variables that programs identify by a host address: registration, and the functions that take
+//! such addresses.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,15 +17,17 @@ use crate::object::symbols::{FatBinary, Kind, Managed, change, kernel, part, reg
 use crate::runtime::{active, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
-/// What every allocation of HSA is aligned to at least.
+/// Minimum alignment of HSA's allocations.
 const PAGE: usize = 4096;
 
-/// Takes a fat binary, and returns the handle by which kernels and variables are registered with it; null if there is none.
+/// Registers a fat binary, and returns the handle for registering its kernels and variables; null if there is
+/// no binary.
 ///
 /// `__hipRegisterFatBinary`.
 ///
 /// # Safety
-/// `header` is null, or a fat binary's header that is valid, as is what it leads to, until the handle is unregistered.
+/// `header` is null, or a fat binary's header that is valid, together with its image, until the handle is
+/// unregistered.
 pub(crate) unsafe fn register_fat_binary(header: *const c_void) -> *mut *mut c_void {
     if header.is_null() {
         return std::ptr::null_mut();
@@ -36,8 +39,8 @@ pub(crate) unsafe fn register_fat_binary(header: *const c_void) -> *mut *mut c_v
     })
 }
 
-/// Lets go of a fat binary and everything registered with it: waits for the devices that have loaded it, and unloads it.
-/// An unknown handle is ignored.
+/// Unregisters a fat binary and everything registered with it: waits for the devices that have loaded it, and
+/// unloads it. Ignores unknown handles.
 ///
 /// `__hipUnregisterFatBinary`.
 pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
@@ -51,7 +54,8 @@ pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
         module.unload(runtime);
     }
     for managed in binary.managed.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // SAFETY: the memory was allocated for the variable, which is gone with the code that names it.
+        // SAFETY: the memory was allocated for the variable, which is unloaded together with the code that
+        // uses it.
         let freed = unsafe { hipFree(managed.address as *mut c_void) };
         if freed != hipError_t::hipSuccess {
             tracing::warn!(?freed, name = managed.name, "a managed variable was not freed");
@@ -59,7 +63,7 @@ pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
     }
 }
 
-/// Says which kernel an address on the host stands for.
+/// Registers the kernel of a host address.
 ///
 /// `__hipRegisterFunction`.
 ///
@@ -70,7 +74,7 @@ pub(crate) unsafe fn register_function(handle: *mut *mut c_void, stub: *const c_
     unsafe { register(handle, stub, name, Kind::Kernel(Mutex::default())) };
 }
 
-/// Says which variable an address on the host stands for.
+/// Registers the variable of a host address.
 ///
 /// `__hipRegisterVar`.
 ///
@@ -85,12 +89,13 @@ pub(crate) unsafe fn register_variable(
     unsafe { register(handle, variable, name, Kind::Variable) };
 }
 
-/// Allocates a managed variable, gives it its first value and has the host's pointer point to it.
+/// Allocates a managed variable, sets its initial value and the host's pointer to it.
 ///
-/// `__hipRegisterManagedVar`. Unlike the others it starts the devices, because the host may use the variable at any time.
+/// `__hipRegisterManagedVar`. Unlike the others it starts the devices, because the host may use the variable
+/// at any time.
 ///
 /// # Errors
-/// The memory cannot be had; the host's pointer is then null.
+/// The memory could not be allocated; the host's pointer is then null.
 ///
 /// # Safety
 /// `pointer` is valid for writing and `first` for reading `size` bytes; `name` is null or NUL-terminated.
@@ -107,7 +112,8 @@ pub(crate) unsafe fn register_managed_variable(
         if pointer.is_null() || (first.is_null() && size != 0) || align > PAGE {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller vouches for the place, the first value and the name; the memory is as large as the value.
+        // SAFETY: the caller is responsible for the place, the first value and the name; the memory is as
+        // large as the value.
         unsafe {
             pointer.write(std::ptr::null_mut());
             let mut memory = std::ptr::null_mut();
@@ -125,7 +131,7 @@ pub(crate) unsafe fn register_managed_variable(
     })
 }
 
-/// The registering functions, as compiled host code calls them.
+/// The registration functions, as called by compiled host code.
 pub const HOST_CODE: HostCode = HostCode {
     register_fat_binary: __hipRegisterFatBinary,
     unregister_fat_binary: __hipUnregisterFatBinary,
@@ -185,7 +191,7 @@ unsafe extern "C" fn __hipRegisterManagedVar(
     // SAFETY: the caller passes its pointer, the first value and a name that ends in a NUL.
     let code = unsafe { register_managed_variable(binary.cast(), pointer, first, name, size, align) };
     if code != hipError_t::hipSuccess {
-        tracing::error!(?code, "a managed variable cannot be allocated");
+        tracing::error!(?code, "a managed variable could not be allocated");
     }
 }
 
@@ -203,7 +209,7 @@ pub(crate) unsafe extern "C" fn hipGetFuncBySymbol(
     })
 }
 
-/// `hipKernelNameRefByPtr`: null for what is no kernel of the stream's device.
+/// `hipKernelNameRefByPtr`: null if the pointer is not a kernel of the stream's device.
 pub(crate) unsafe extern "C" fn hipKernelNameRefByPtr(
     stub: *const c_void,
     stream: hipStream_t,
@@ -212,7 +218,7 @@ pub(crate) unsafe extern "C" fn hipKernelNameRefByPtr(
         let handle = kernel(runtime, stub, resolve(runtime, stream)?.device)?;
         function(runtime, handle)
     });
-    // The handle keeps the function, and that its name, until the fat binary is unregistered.
+    // The handle keeps the function and its name until the fat binary is unregistered.
     found.map_or(std::ptr::null(), |function| function.name.as_ptr())
 }
 
@@ -239,7 +245,8 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     })
 }
 
-/// Refuses directions that a copy to a variable, or from one, cannot have; also `hipMemcpyDefault`, as AMD's runtime does.
+/// Refuses impossible directions of a copy to or from a variable; also `hipMemcpyDefault`, as AMD's runtime
+/// does.
 fn check_direction(kind: hipMemcpyKind, other: hipMemcpyKind) -> Result {
     match kind == other || kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
         true => Ok(()),
@@ -258,7 +265,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbol(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the source.
+        // SAFETY: the part is the variable's; the caller is responsible for the source.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
     })
 }
@@ -274,7 +281,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbol(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the destination.
+        // SAFETY: the part is the variable's; the caller is responsible for the destination.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
     })
 }
@@ -291,7 +298,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbolAsync(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the source.
+        // SAFETY: the part is the variable's; the caller is responsible for the source.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })
     })
 }
@@ -308,7 +315,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbolAsync(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the destination.
+        // SAFETY: the part is the variable's; the caller is responsible for the destination.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })
     })
 }

@@ -1,7 +1,7 @@
-//! Launches as the code that compilers write makes them, and those with events or attributes.
+//! Launches by compiler-generated code, and launches with events or attributes.
 //!
-//! `kernel<<<grid, block>>>(arguments)` becomes a call that notes the configuration, a call of the host stub, and in that
-//! one two more: the configuration is taken back, and the kernel that the stub's address stands for is launched.
+//! `kernel<<<grid, block>>>(arguments)` becomes a call that pushes the configuration, and a call of the host
+//! stub, which pops the configuration and launches the kernel of the stub's address.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -28,10 +28,10 @@ use crate::unseen;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;
 
-/// More bytes of arguments than any kernel takes.
+/// Larger than the arguments of any kernel.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// How a launch is to be made that the thread has announced.
+/// The configuration of a launch that the thread has announced.
 struct Configuration {
     shape: Shape,
     /// Set by `hipSetupArgument`.
@@ -62,7 +62,7 @@ fn announced() -> Result<Configuration> {
 }
 
 impl Shape {
-    /// Launches the kernel that a pointer means on the stream's device.
+    /// Launches the kernel of a pointer on the stream's device.
     ///
     /// # Safety
     /// The arguments are those of the kernel.
@@ -77,13 +77,14 @@ impl Shape {
         }
     }
 
-    /// Notes that a launch without a result has failed. If it had no stream, the current device's default stream tells.
+    /// Records the failure of a launch without a result. If it had no stream, the current device's default
+    /// stream reports it.
     fn note_unseen(self, stub: *const c_void, code: hipError_t) -> Result {
         let runtime = active()?;
         let stream = resolve(runtime, self.stream).or_else(|_| resolve(runtime, DEFAULT_STREAM))?;
         let kernel = match symbol(stub) {
             Some(symbol) => format!("kernel `{}`", symbol.name()),
-            None => "a kernel that no fat binary has".to_owned(),
+            None => "a kernel that is in no fat binary".to_owned(),
         };
         let (name, words) = describe(code).unwrap_or((c"an unknown error", c"no text"));
         let (dim3 { x, y, z }, block) = (self.grid, self.block);
@@ -102,7 +103,7 @@ impl Shape {
     }
 }
 
-/// The arguments in whichever of the two forms they are.
+/// The arguments, in either form.
 ///
 /// # Safety
 /// `extra` is null or a list in the form that HIP documents.
@@ -115,7 +116,7 @@ unsafe fn either(arguments: *mut *mut c_void, extra: *mut *mut c_void) -> Result
     }
 }
 
-/// Runs a launch between the records of two events, each of which may be missing.
+/// Makes a launch between the records of two optional events.
 fn between(
     start: hipEvent_t,
     stop: hipEvent_t,
@@ -133,7 +134,7 @@ fn between(
     record(stop)
 }
 
-/// `__hipPushCallConfiguration`: notes how the thread's next launch is to be made.
+/// `__hipPushCallConfiguration`: pushes the configuration of the thread's next launch.
 pub(crate) unsafe extern "C" fn __hipPushCallConfiguration(
     grid: dim3,
     block: dim3,
@@ -143,7 +144,7 @@ pub(crate) unsafe extern "C" fn __hipPushCallConfiguration(
     entry(|| announce(Shape { grid, block, shared_bytes, stream }))
 }
 
-/// `__hipPopCallConfiguration`: takes back what was noted last; `hipErrorMissingConfiguration` if nothing was.
+/// `__hipPopCallConfiguration`: pops the last configuration; `hipErrorMissingConfiguration` if there is none.
 pub(crate) unsafe extern "C" fn __hipPopCallConfiguration(
     grid: *mut dim3,
     block: *mut dim3,
@@ -174,7 +175,7 @@ pub(crate) unsafe extern "C" fn hipConfigureCall(
     entry(|| announce(Shape { grid, block, shared_bytes, stream }))
 }
 
-/// `hipSetupArgument`: copies an argument to its place for the launch that was announced last.
+/// `hipSetupArgument`: copies an argument to its place for the last announced launch.
 pub(crate) unsafe extern "C" fn hipSetupArgument(
     argument: *const c_void,
     size: usize,
@@ -182,7 +183,7 @@ pub(crate) unsafe extern "C" fn hipSetupArgument(
 ) -> hipError_t {
     entry(|| {
         let end = offset.checked_add(size).filter(|&end| end <= MAX_ARGUMENTS).ok_or(INVALID_VALUE)?;
-        // SAFETY: the caller vouches for the argument.
+        // SAFETY: the caller is responsible for the argument.
         let argument = unsafe { caller::bytes(argument as usize, size) }?;
         let mut configuration = announced()?;
         let bytes = &mut configuration.arguments;
@@ -204,8 +205,9 @@ pub(crate) unsafe extern "C" fn hipLaunchByPtr(stub: *const c_void) -> hipError_
     })
 }
 
-/// `hipLaunchKernel`: takes a host stub's address or the handle of a function; `hipErrorInvalidDeviceFunction` for others. A failure in a
-/// host stub, which throws it away, is kept for who waits for the stream ([`unseen`](crate::unseen)).
+/// `hipLaunchKernel`: accepts a host stub's address or the handle of a function;
+/// `hipErrorInvalidDeviceFunction` for others. A host stub discards a failure, so it is kept for calls that
+/// wait for the stream ([`unseen`](crate::unseen)).
 pub(crate) unsafe extern "C" fn hipLaunchKernel(
     stub: *const c_void,
     grid: dim3,
@@ -216,11 +218,11 @@ pub(crate) unsafe extern "C" fn hipLaunchKernel(
 ) -> hipError_t {
     let in_stub = unseen::is_in_stub();
     let shape = Shape { grid, block, shared_bytes, stream };
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     let code = entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), false) });
-    // A grid of nothing has no work that could be missing, and programs launch one for no elements.
+    // For an empty grid no work is missing, and programs launch one when they have no elements.
     if in_stub && code != hipError_t::hipSuccess && !axes(grid).contains(&0) {
-        // Where nothing can be noted, no stream works.
+        // If nothing can be recorded, no stream works.
         let _ = catch_unwind(AssertUnwindSafe(|| shape.note_unseen(stub, code)));
     }
     code
@@ -237,11 +239,11 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
 ) -> hipError_t {
     let shape = Shape { grid, block, shared_bytes: shared_bytes as usize, stream };
     entry(|| {
-        // Codes of AMD's runtime for this function alone.
+        // AMD's codes for only this function.
         if shared_bytes > resolve(active()?, stream)?.device.info.lds_bytes {
             return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched = unsafe { shape.launch(stub, Explicit::listed(arguments), true) };
         launched.map_err(|code| match code {
             hipError_t::hipErrorInvalidDeviceFunction if !stub.is_null() => hipError_t::hipErrorInvalidSymbol,
@@ -250,8 +252,8 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
     })
 }
 
-/// `hipExtLaunchKernel`: the events are recorded before and behind the kernel. The flag that lets kernels overtake each
-/// other permits this order as well.
+/// `hipExtLaunchKernel`: the events are recorded before and behind the kernel. The flag that permits
+/// reordering of kernels also permits this order.
 pub(crate) unsafe extern "C" fn hipExtLaunchKernel(
     stub: *const c_void,
     grid: dim3,
@@ -266,7 +268,7 @@ pub(crate) unsafe extern "C" fn hipExtLaunchKernel(
     let shape = Shape { grid, block, shared_bytes, stream };
     entry(|| {
         between(start, stop, stream, || {
-            // SAFETY: the caller vouches for the arguments.
+            // SAFETY: the caller is responsible for the arguments.
             unsafe { shape.launch(stub, Explicit::listed(arguments), false) }
         })
     })
@@ -291,8 +293,8 @@ unsafe fn launch_items(
     })
 }
 
-/// `hipExtModuleLaunchKernel`: the grid is counted in work-items; of kernels that are compiled for it, the last workgroup may have fewer
-/// than the others (clang's `-fno-offload-uniform-block`).
+/// `hipExtModuleLaunchKernel`: the grid is counted in work-items; for kernels compiled for it, the last
+/// workgroup may have fewer than the others (clang's `-fno-offload-uniform-block`).
 pub(crate) unsafe extern "C" fn hipExtModuleLaunchKernel(
     function: hipFunction_t,
     items_x: u32,
@@ -310,7 +312,7 @@ pub(crate) unsafe extern "C" fn hipExtModuleLaunchKernel(
     _flags: u32,
 ) -> hipError_t {
     let shape = ([items_x, items_y, items_z], [block_x, block_y, block_z]);
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     entry(|| unsafe {
         launch_items(function, shape, shared_bytes, stream, either(arguments, extra)?, (start, stop))
     })
@@ -332,7 +334,7 @@ pub(crate) unsafe extern "C" fn hipHccModuleLaunchKernel(
     start: hipEvent_t,
     stop: hipEvent_t,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the arguments, which are the same.
+    // SAFETY: the caller is responsible for the arguments, which are the same.
     unsafe {
         hipExtModuleLaunchKernel(
             function,
@@ -353,11 +355,11 @@ pub(crate) unsafe extern "C" fn hipHccModuleLaunchKernel(
     }
 }
 
-/// Whether attributes of a launch ask for a cooperative one. A priority belongs to streams, so that of one launch is only
-/// advice; other attributes are not supported.
+/// Whether attributes of a launch request a cooperative one. Priorities belong to streams, so a launch's
+/// priority is only a hint; other attributes are not supported.
 ///
 /// # Safety
-/// There are as many attributes at the address.
+/// There are this many attributes at the address.
 unsafe fn is_cooperative(attributes: *const hipLaunchAttribute, count: u32) -> Result<bool> {
     // SAFETY: as this function's contract.
     let attributes = unsafe { caller::list(attributes, count as usize) }?;
@@ -396,7 +398,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
             shared_bytes: config.dynamicSmemBytes,
             stream: config.stream,
         };
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe { shape.launch(stub, Explicit::listed(arguments), cooperative) }
     })
 }
@@ -419,10 +421,10 @@ pub(crate) unsafe extern "C" fn hipDrvLaunchKernelEx(
         check_sizes(grid, block)?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let arguments = unsafe { either(arguments, extra) }?;
         let shared_bytes = config.sharedMemBytes;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe {
             launch(function, Grid::Blocks(grid), block, shared_bytes, config.hStream, arguments, cooperative)
         }

@@ -25,7 +25,7 @@ macro_rules! functions {
     };
 }
 
-// NEW-HIP-FUNCTION: its name, under the module that has it.
+// NEW-HIP-FUNCTION: its name, under its module.
 functions! {
     context:
         hipCtxCreate hipCtxDestroy hipCtxDisablePeerAccess hipCtxEnablePeerAccess hipCtxGetApiVersion
@@ -184,12 +184,12 @@ pub(crate) fn table() -> &'static Table {
             set_release_waits: Some(release::set_release_waits),
             host_code: Some(stub::HOST_CODE),
             has_exact_bounds: Some(device::has_exact_bounds),
-            // Whoever has chosen HSA knows where reports go, and whether there are devices to make.
+            // The code that chose the HSA implementation sets these: reports and virtual devices.
             leave_reports: None,
             open_virtual: None,
         });
-        // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
-        // called from any thread, and live as long as the process.
+        // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP
+        // documents, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     })
 }

@@ -1,4 +1,4 @@
-//! Texture objects over linear memory; and what ends arrays and surfaces, of which there are none.
+//! Texture objects over linear memory; and functions that destroy arrays and surfaces, which do not exist.
 
 use hip_sys::{
     hipArray_t, hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipMipmappedArray_t, hipResourceDesc,
@@ -17,16 +17,16 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
-/// What AMD's runtime says of missing descriptions, and of linear memory that is none or too large.
+/// AMD's error for missing descriptions, and for linear memory that is empty or too large.
 const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor;
 
-/// Ends an array: nobody has one.
+/// Destroys an array; there are none.
 fn end_array(is_null: bool) -> Result {
     graph::permit()?;
     Err(if is_null { INVALID_VALUE } else { hipError_t::hipErrorContextIsDestroyed })
 }
 
-/// `hipFreeArray`: there are no arrays, so that every handle is of one that has ended.
+/// `hipFreeArray`: there are no arrays, so every handle is that of a destroyed one.
 pub(crate) unsafe extern "C" fn hipFreeArray(array: hipArray_t) -> hipError_t {
     entry(|| end_array(array.is_null()))
 }
@@ -51,8 +51,8 @@ pub(crate) unsafe extern "C" fn hipDestroySurfaceObject(surface: hipSurfaceObjec
     entry(|| if surface.is_null() { Ok(()) } else { Err(INVALID_VALUE) })
 }
 
-/// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and addressing modes are
-/// ignored, as HIP says for such textures.
+/// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and
+/// addressing modes are ignored, as HIP says for such textures.
 pub(crate) unsafe extern "C" fn hipCreateTextureObject(
     out: *mut hipTextureObject_t,
     resource: *const hipResourceDesc,
@@ -100,7 +100,7 @@ pub(crate) unsafe extern "C" fn hipCreateTextureObject(
     })
 }
 
-/// `hipDestroyTextureObject`: waits for the device, whose kernels may read it. Null is fine.
+/// `hipDestroyTextureObject`: waits for the device, whose kernels may read it. Null is allowed.
 pub(crate) unsafe extern "C" fn hipDestroyTextureObject(handle: hipTextureObject_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn hipDestroyTextureObject(handle: hipTextureObject
     })
 }
 
-/// Gives what is known about a texture object.
+/// Writes the description of a texture object.
 ///
 /// # Safety
 /// `out` is null or valid for a write.
@@ -170,7 +170,8 @@ pub(crate) unsafe extern "C" fn hipCreateChannelDesc(
     hipChannelFormatDesc { x, y, z, w, f }
 }
 
-/// `hipDeviceGetTexture1DLinearMaxWidth`: elements of a format that a texture over linear memory can have.
+/// `hipDeviceGetTexture1DLinearMaxWidth`: the maximum number of elements of a format in a texture over linear
+/// memory.
 pub(crate) unsafe extern "C" fn hipDeviceGetTexture1DLinearMaxWidth(
     out: *mut usize,
     format: *const hipChannelFormatDesc,

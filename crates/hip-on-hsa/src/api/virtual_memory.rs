@@ -27,7 +27,7 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
 
-/// The device that a location names; hosts are not offered.
+/// The device of a location; host memory is not supported.
 fn device_at(location: hipMemLocation) -> Result<&'static Device> {
     match location.type_ {
         hipMemLocationType::hipMemLocationTypeDevice => by_ordinal(location.id).map_err(|_| INVALID_VALUE),
@@ -38,7 +38,7 @@ fn device_at(location: hipMemLocation) -> Result<&'static Device> {
     }
 }
 
-/// What properties ask for: the device and the handle types.
+/// The requested properties: the device and the handle types.
 ///
 /// # Safety
 /// `properties` is null or valid for reading.
@@ -61,7 +61,7 @@ unsafe fn wanted(
     Ok((device_at(properties.location)?, types))
 }
 
-/// `hipMemAddressReserve`: the address asked for is a wish.
+/// `hipMemAddressReserve`: the requested address is only a hint.
 pub(crate) unsafe extern "C" fn hipMemAddressReserve(
     out: *mut *mut c_void,
     size: usize,
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn hipMemAddressReserve(
     })
 }
 
-/// `hipMemAddressFree`: a whole reserved range, in which nothing is mapped.
+/// `hipMemAddressFree`: a whole reserved range without mappings.
 pub(crate) unsafe extern "C" fn hipMemAddressFree(pointer: *mut c_void, size: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -134,7 +134,7 @@ pub(crate) unsafe extern "C" fn hipMemCreate(
     })
 }
 
-/// `hipMemRelease`: the memory is gone when nothing maps it any more.
+/// `hipMemRelease`: the memory is freed once nothing maps it.
 pub(crate) unsafe extern "C" fn hipMemRelease(handle: hipMemGenericAllocationHandle_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -174,7 +174,8 @@ pub(crate) unsafe extern "C" fn hipMemMap(
     })
 }
 
-/// `hipMemUnmap`: one or several whole mappings. Waits until the devices are idle. After an error, some may be left as they were.
+/// `hipMemUnmap`: one or several whole mappings. Waits until the devices are idle. After an error, some may
+/// still be mapped.
 pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -185,7 +186,7 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
             let known = memory(runtime).remove(start, &[Origin::Mapped]);
             // SAFETY: the mapping was made here and no device uses it.
             if let Err(code) = unsafe { runtime.hsa.unmap_physical(start, mapping.physical.size) } {
-                // The memory is still there: a copy must not take it for the host's.
+                // The memory is still mapped: a copy must not treat it as host memory.
                 if let Some(known) = known {
                     memory(runtime).insert((*known).clone());
                 }
@@ -197,7 +198,8 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
     })
 }
 
-/// `hipMemSetAccess`: what devices may do with one or several whole mappings. Waits until the devices are idle.
+/// `hipMemSetAccess`: sets the access of devices to one or several whole mappings. Waits until the devices
+/// are idle.
 pub(crate) unsafe extern "C" fn hipMemSetAccess(
     pointer: *mut c_void,
     size: usize,
@@ -252,7 +254,7 @@ pub(crate) unsafe extern "C" fn hipMemSetAccess(
             if after.is_empty() {
                 memory(runtime).remove(start, &[Origin::Mapped]);
             } else {
-                // What is known already stays the same memory.
+                // Memory that is already known stays the same allocation.
                 let known = memory(runtime).find(start).filter(|_| !access.is_empty());
                 memory(runtime).insert(Allocation {
                     base: start,
@@ -334,7 +336,8 @@ pub(crate) unsafe extern "C" fn hipMemGetAllocationPropertiesFromHandle(
     })
 }
 
-/// `hipMemRetainAllocationHandle`: the handle of what is mapped at an address, to be released once more.
+/// `hipMemRetainAllocationHandle`: the handle of the memory mapped at an address, which must be released
+/// again.
 pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
     out: *mut hipMemGenericAllocationHandle_t,
     pointer: *mut c_void,
@@ -351,8 +354,8 @@ pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
     })
 }
 
-/// `hipMemExportToShareableHandle`: a file descriptor, which is the caller's to close. Memory that was created without that
-/// handle type is `hipErrorInvalidValue`.
+/// `hipMemExportToShareableHandle`: a file descriptor, which the caller must close. `hipErrorInvalidValue`
+/// for memory created without that handle type.
 pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
     out: *mut c_void,
     handle: hipMemGenericAllocationHandle_t,
@@ -376,7 +379,8 @@ pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
     })
 }
 
-/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. It stays the caller's to close.
+/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. The caller still has to
+/// close it.
 pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
     out: *mut hipMemGenericAllocationHandle_t,
     descriptor: *mut c_void,
@@ -401,7 +405,7 @@ pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
             devices::all(runtime).into_iter().find(of)
         };
         let Some(device) = pool.ok().and_then(owner) else {
-            // SAFETY: the memory was just imported and nobody else knows it.
+            // SAFETY: the memory was just imported and is not shared yet.
             let _ = unsafe { runtime.hsa.release_physical(raw) };
             return Err(INVALID_VALUE);
         };
@@ -412,7 +416,7 @@ pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
     })
 }
 
-/// Bytes of what a descriptor stands for; DMA buffers tell by their end.
+/// Bytes of a descriptor's memory; DMA buffers report their size through the end position.
 fn size_of_file(descriptor: i32) -> Option<usize> {
     // SAFETY: the calls take any number; the position of such files has no meaning.
     let end = unsafe { libc::lseek(descriptor, 0, libc::SEEK_END) };

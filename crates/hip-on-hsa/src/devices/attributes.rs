@@ -1,8 +1,8 @@
-//! What a program notes about its streams: numbers that name them, and attributes.
+//! Data that a program attaches to its streams: numbers that name them, and attributes.
 
 use hip_sys::hipSynchronizationPolicy;
 
-/// Attributes that are kept and change nothing.
+/// Attributes that are stored and have no effect.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes {
     pub(crate) window: Window,

@@ -1,4 +1,4 @@
-//! Streams whose kernels run on some of the device's multiprocessors only.
+//! Streams whose kernels run only on some of the device's multiprocessors.
 
 use crate::devices::device::Device;
 
@@ -19,7 +19,8 @@ impl CuMask {
         Self((0..count).step_by(BITS as usize).map(word).collect())
     }
 
-    /// Those of a program's list that the device has; nothing if it has none of them, which restricts nothing, as with AMD's runtime.
+    /// The multiprocessors of a program's list that the device has; none if it has none of them, which means
+    /// no restriction, as with AMD's runtime.
     pub(crate) fn of(device: &Device, words: &[u32]) -> Option<Self> {
         let mut mask = Self::all(device);
         let words = words.iter().copied().chain(std::iter::repeat(0));

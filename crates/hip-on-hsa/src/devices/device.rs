@@ -20,13 +20,13 @@ pub(crate) const VERSION: i32 = 7 * 10_000_000 + 2 * 100_000 + 53_211;
 /// A GPU with its streams. Devices are never removed.
 pub(crate) struct Device {
     gpu: Gpu,
-    /// What the program set by `hipSetDeviceFlags`.
+    /// The flags set with `hipSetDeviceFlags`.
     pub(crate) flags: AtomicU32,
     /// Devices whose memory this one has been given access to.
     pub(crate) peers: Mutex<Vec<i32>>,
     null: OnceLock<Arc<Stream>>,
     streams: RwLock<Vec<Arc<Stream>>>,
-    /// How many of `streams` wait for the null stream and are waited for by it.
+    /// How many of `streams` are synchronised with the null stream.
     blocking: AtomicUsize,
 }
 
@@ -40,7 +40,7 @@ impl Deref for Device {
 }
 
 impl Device {
-    /// A device that has no streams yet.
+    /// A device without streams.
     pub(crate) fn new(gpu: Gpu) -> Self {
         Self {
             gpu,
@@ -57,7 +57,7 @@ impl Device {
         self.null.get_or_init(|| Stream::new(self, hip_sys::hipStreamDefault, 0, Role::Null))
     }
 
-    /// The default stream, if it has ever been asked for.
+    /// The default stream, if it has ever been used.
     #[inline]
     pub(crate) fn null_stream_if_used(&self) -> Option<&Arc<Stream>> {
         self.null.get()
@@ -94,12 +94,12 @@ impl Device {
         if self.blocking.load(Ordering::Acquire) == 0 {
             return Ok(());
         }
-        // Visits may look after all streams: the lock is not for taking twice.
+        // `visit` may check all streams, so the lock must not be held.
         let streams = self.streams();
         streams.iter().filter(|stream| Self::is_ordered_with_null(stream)).try_for_each(&mut visit)
     }
 
-    /// Waits for all streams. Each failure is returned once, of launches that had no result too.
+    /// Waits for all streams. Each failure is returned once, including those of launches without a result.
     pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
         let mut result = Ok(());
         for stream in self.streams() {
@@ -109,14 +109,15 @@ impl Device {
         self.streams().iter().try_for_each(|stream| stream.unseen.report())
     }
 
-    /// Waits until no stream uses the device any more, whatever became of the work.
+    /// Waits until no stream uses the device any more, whether or not the work has failed.
     pub(crate) fn quiesce(&self, runtime: &'static Runtime) {
         for stream in self.streams() {
             stream.drain(runtime);
         }
     }
 
-    /// As [`quiesce`](Self::quiesce), before something is released, unless the thread has vouched that nothing uses it.
+    /// As [`quiesce`](Self::quiesce), before something is released, unless the thread has promised that
+    /// nothing uses it.
     pub(crate) fn quiesce_for_release(&self, runtime: &'static Runtime) {
         if release::waits() {
             self.quiesce(runtime);
@@ -169,7 +170,7 @@ pub(crate) fn suggest_current(device: &'static Device) {
     }
 }
 
-/// The device with an ordinal; agents that have appeared in the meantime are found.
+/// The device with an ordinal; finds agents that have appeared in the meantime.
 pub(crate) fn device(ordinal: i32) -> Result<&'static Device> {
     let runtime = active()?;
     match devices::get(runtime, ordinal) {

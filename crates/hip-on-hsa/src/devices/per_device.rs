@@ -1,10 +1,10 @@
-//! What layers above keep with each device.
+//! Data that higher layers keep for each device.
 
 use std::sync::{PoisonError, RwLock};
 
 use crate::gpu::Gpu;
 
-/// A value for each device, made when it is first asked for. Devices are never removed, and so are the values.
+/// A value for each device, created on first use. Devices and values are never removed.
 pub(crate) struct PerDevice<T: 'static>(RwLock<Vec<&'static T>>);
 
 impl<T: Default> PerDevice<T> {

@@ -1,4 +1,4 @@
-//! Streams: what orders work on a device, alone and among each other.
+//! Streams, which order work on a device, each on its own and with each other.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
 use crate::unseen::OfStream;
 
-/// `hipStreamLegacy` and `hipStreamPerThread`, which stand for streams without being handles.
+/// `hipStreamLegacy` and `hipStreamPerThread`, which name streams but are not handles.
 const LEGACY: usize = 1;
 pub(crate) const PER_THREAD: usize = 2;
 
@@ -28,7 +28,7 @@ pub(crate) const PER_THREAD: usize = 2;
 pub(crate) const LEAST_PRIORITY: i32 = 1;
 pub(crate) const GREATEST_PRIORITY: i32 = -1;
 
-/// How a stream came to be, which decides how it is ordered and whether it recovers from a failure.
+/// The kind of a stream, which decides how it is ordered and whether it recovers from a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The device's default stream: ordered with all blocking streams.
@@ -37,7 +37,7 @@ pub(crate) enum Role {
     PerThread,
     /// Created by the program.
     User,
-    /// Runs a part of a graph beside the stream that the graph is launched on.
+    /// Runs a part of a graph concurrently with the stream of the launch.
     Lane,
 }
 
@@ -47,20 +47,20 @@ pub(crate) fn streams(_started: &Runtime) -> &'static Registry<Stream> {
     &STREAMS
 }
 
-/// Who is told, before, that a stream ends.
+/// Functions to call before a stream ends.
 static ENDS: OnceLock<fn(&Stream)> = OnceLock::new();
 
-/// From now on, `listener` is told of each stream that is about to end.
+/// From now on, `listener` is called for each stream that is about to end.
 pub(crate) fn listen_to_ends(listener: fn(&Stream)) {
     let _ = ENDS.set(listener);
 }
 
 /// A stream of a device.
 pub(crate) struct Stream {
-    /// Which one of all that the process has had.
+    /// A number that is unique in the process.
     pub(crate) id: u64,
     pub(crate) attributes: Mutex<Attributes>,
-    /// Launches on it that failed and had no result.
+    /// Failed launches without a result.
     pub(crate) unseen: OfStream,
     pub(crate) device: &'static Device,
     pub(crate) flags: u32,
@@ -68,11 +68,11 @@ pub(crate) struct Stream {
     pub(crate) role: Role,
     this: Weak<Stream>,
     pub(crate) handle: OnceLock<usize>,
-    /// Where its kernels run, unless that is anywhere.
+    /// The compute units for its kernels, if restricted.
     pub(crate) cu_mask: OnceLock<CuMask>,
     inner: Mutex<Inner>,
-    /// How far the queue in `inner` has come. That is locked as long as somebody waits for room in the queue, and a failure
-    /// must be noted and seen meanwhile.
+    /// The progress of the queue in `inner`. `inner` is locked while a thread waits for room in the queue,
+    /// and failures must be recorded and seen meanwhile.
     current: Mutex<Option<Arc<Progress>>>,
     pub(super) submissions: Submissions,
 }
@@ -85,9 +85,10 @@ struct Inner {
     /// The last failure's text.
     report: Report,
     closed: bool,
-    /// What a default stream's failed queue had still to wait for, of other streams: the new one has to.
+    /// Work of other streams that a default stream's failed queue still had to wait for: the new queue must
+    /// wait for it.
     unreached: Vec<Arc<Marker>>,
-    /// Kernels count what they do, on every queue that the stream has.
+    /// Whether kernels count what they execute, on every queue of the stream.
     counts: bool,
 }
 
@@ -127,7 +128,7 @@ impl Stream {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Only for a moment: whoever holds this waits for nothing.
+    /// Held only briefly: a thread that holds it never waits.
     fn current(&self) -> MutexGuard<'_, Option<Arc<Progress>>> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,7 +158,8 @@ impl Stream {
         Ok(submitter)
     }
 
-    /// The stream's queue where it is made with the first work, or has to wait for what a failed one did not come to.
+    /// The stream's queue. It is created with the first work, and first waits for what a failed queue still
+    /// had to wait for.
     fn used_submitter<'a>(
         &self,
         runtime: &'static Runtime,
@@ -170,7 +172,8 @@ impl Stream {
         self.submitter(runtime, inner).map(Some)
     }
 
-    /// Writes to the stream's queue. Only for [`Order`](crate::devices::turn::Order), which knows what has to be waited for first.
+    /// Writes to the stream's queue. Only for [`Order`](crate::devices::turn::Order), which knows what to
+    /// wait for first.
     pub(super) fn with_submitter<T>(
         &self,
         runtime: &'static Runtime,
@@ -195,7 +198,7 @@ impl Stream {
             Some(submitter) if !submitter.is_idle() => match submitter.tail() {
                 Ok(marker) if !marker.is_done(runtime) => Ok(Some(marker)),
                 Ok(_) => Ok(None),
-                // A stream that fails at this moment has nothing to wait for either.
+                // A stream that fails at this moment leaves nothing to wait for either.
                 Err(_) if submitter.check().is_err() => Ok(None),
                 Err(code) => Err(code),
             },
@@ -203,12 +206,13 @@ impl Stream {
         }
     }
 
-    /// Waits for everything submitted so far. A failure of the stream is returned here.
+    /// Waits for everything submitted so far. Returns a failure of the stream.
     pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
         self.tell(runtime, self.wait_for_work(runtime))
     }
 
-    /// Ends a synchronising call. If the stream has failed, waits for what is under way then, and takes the failure.
+    /// Ends a synchronising call. If the stream has failed, waits for the work still in progress, and takes
+    /// the failure.
     pub(super) fn tell(&self, runtime: &'static Runtime, waited: Result) -> Result {
         waited.map_err(|code| {
             self.end_failed(runtime);
@@ -216,7 +220,7 @@ impl Stream {
         })
     }
 
-    /// Waits for everything submitted so far, and if the stream fails for what is under way then.
+    /// Waits for everything submitted so far, and, if the stream fails, for the work still in progress.
     fn wait(&self, runtime: &'static Runtime) -> Result {
         let waited = self.wait_for_work(runtime);
         if waited.is_err() {
@@ -225,7 +229,7 @@ impl Stream {
         waited
     }
 
-    /// Waits for what the stream's own queue was given.
+    /// Waits for the work of the stream's own queue.
     pub(super) fn wait_for_own_work(&self, runtime: &'static Runtime) -> Result {
         let (progress, fence) = {
             let mut inner = self.lock();
@@ -235,20 +239,20 @@ impl Stream {
         progress.wait(runtime, fence)
     }
 
-    /// If the stream has failed, waits until nothing happens any more that it was given.
+    /// If the stream has failed, waits until all its work has stopped.
     fn end_failed(&self, runtime: &'static Runtime) {
         if let Some(failed) = self.failed() {
             failed.end(runtime);
         }
     }
 
-    /// How far the queue came, if it has failed.
+    /// The progress of the queue, if it has failed.
     fn failed(&self) -> Option<Arc<Progress>> {
         self.current().clone().filter(|progress| progress.fault().is_some())
     }
 
-    /// Takes the failure for a synchronising call. A default stream gets a new queue, as it cannot be created anew, which comes after what
-    /// the failed one was to wait for.
+    /// Takes the failure for a synchronising call. A default stream gets a new queue, because it cannot be
+    /// recreated; the new queue waits for what the failed one was to wait for.
     fn report_failure(&self) -> Option<hipError_t> {
         let mut inner = self.lock();
         let submitter = inner.submitter.as_ref()?;
@@ -271,7 +275,7 @@ impl Stream {
     /// Waits for everything; returns a failure only if no other call has returned it before.
     pub(crate) fn settle(&self, runtime: &'static Runtime) -> Result {
         if self.role == Role::Lane {
-            // Its failures are those of the stream that the graph was launched on.
+            // Its failures belong to the stream that the graph was launched on.
             self.drain(runtime);
             return Ok(());
         }
@@ -285,7 +289,8 @@ impl Stream {
         self.synchronize(runtime)
     }
 
-    /// Those whose launches a call tells of that waits for this stream: the null stream waits for others.
+    /// The streams whose failed launches a wait for this stream reports: the null stream also waits for
+    /// others.
     fn visit_awaited(&self, mut visit: impl FnMut(&OfStream) -> Result) -> Result {
         visit(&self.unseen)?;
         match self.role {
@@ -294,17 +299,17 @@ impl Stream {
         }
     }
 
-    /// For calls that have waited for the stream: the failure of a launch that had no result, unless somebody has been told of it.
+    /// For calls that have waited for the stream: the unreported failure of a launch without a result.
     pub(crate) fn report_launches(&self) -> Result {
         self.visit_awaited(OfStream::report)
     }
 
-    /// As [`report_launches`](Self::report_launches) for calls that only ask: the failure stays.
+    /// As [`report_launches`](Self::report_launches), for calls that only query: the failure stays.
     pub(crate) fn look_at_launches(&self) -> Result {
         self.visit_awaited(|unseen| unseen.launches().look())
     }
 
-    /// Waits for everything, and takes no notice of failures.
+    /// Waits for everything, and ignores failures.
     pub(crate) fn drain(&self, runtime: &'static Runtime) {
         let _ = self.wait(runtime);
     }
@@ -320,14 +325,14 @@ impl Stream {
             Ok(true) => Ok(()),
             Err(code) if self.failed().is_none_or(|failed| failed.has_ended()) => Err(code),
             Ok(false) | Err(_) => {
-                // A program that only asks waits as much as one that sleeps.
+                // A program that polls is waiting, too.
                 runtime.look_after_streams();
                 Err(hipError_t::hipErrorNotReady)
             }
         }
     }
 
-    /// Whether what the stream's own queue was given has completed.
+    /// Whether the work of the stream's own queue has completed.
     pub(super) fn has_done_own_work(&self, runtime: &'static Runtime) -> Result<bool> {
         let mut inner = self.lock();
         let Some(submitter) = self.used_submitter(runtime, &mut inner)? else { return Ok(true) };
@@ -338,7 +343,7 @@ impl Stream {
         submitter.progress.has_reached(fence)
     }
 
-    /// Has kernels that begin from now on count what they do, or no longer.
+    /// Makes kernels that start from now on count what they execute, or stop counting.
     pub(crate) fn set_counters(&self, runtime: &'static Runtime, on: bool) -> Result {
         let mut inner = self.lock();
         self.submitter(runtime, &mut inner)?.set_counters(on)?;
@@ -346,7 +351,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What kernels have counted since the last call, as a JSON array; see the extension `stream_take_counters`.
+    /// The kernels' counters since the last call, as a JSON array; see the extension `stream_take_counters`.
     ///
     /// # Safety
     /// The buffer is null or has as many bytes.
@@ -355,7 +360,7 @@ impl Stream {
         self.lock().submitter.as_ref().map_or(0, |submitter| unsafe { submitter.take_counters(buffer, size) })
     }
 
-    /// What is known of the last failure; nothing if there was none.
+    /// The description of the last failure; empty if there was none.
     pub(crate) fn report(&self) -> Report {
         match self.failed() {
             Some(failed) => failed.report(),
@@ -363,12 +368,12 @@ impl Stream {
         }
     }
 
-    /// How far the stream's queue has come.
+    /// The progress of the stream's queue.
     pub(crate) fn progress(&self, runtime: &'static Runtime) -> Result<Arc<Progress>> {
         Ok(self.submitter(runtime, &mut self.lock())?.progress.clone())
     }
 
-    /// Ends what binds the stream's queue to others.
+    /// Ends the waits of other queues for the stream's queue.
     pub(crate) fn unbind(&self) {
         if let Some(submitter) = &self.lock().submitter {
             submitter.progress.unbind();
@@ -383,9 +388,10 @@ impl Stream {
         }
     }
 
-    /// Fails the stream if it can never end, see [`Submitter::check_health`], and ends what waits for a stream that has failed.
+    /// Fails the stream if it can never end, see [`Submitter::check_health`], and releases waiters of a
+    /// stream that has failed.
     pub(crate) fn check_health(&self) {
-        // A stream that somebody has locked is looked at the next time.
+        // A stream that is locked is checked the next time.
         let Ok(mut inner) = self.inner.try_lock() else { return };
         if let Some(submitter) = &mut inner.submitter {
             submitter.check_health();
@@ -399,7 +405,7 @@ impl Stream {
             tell(self);
         }
         let _ = self.wait(runtime);
-        // Nobody waits for the stream any more: the log has what nobody was told of.
+        // Nothing waits for the stream any more, so unreported failures go to the log.
         let _ = self.unseen.report();
         let mut inner = self.lock();
         inner.closed = true;
@@ -462,7 +468,7 @@ impl Drop for OwnStreams {
     }
 }
 
-/// The stream that a program's handle names; null stands for the current device's default stream.
+/// The stream of a program's handle; null is the current device's default stream.
 pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
     match handle as usize {
         0 | LEGACY => Ok(current_device(runtime)?.null_stream().clone()),

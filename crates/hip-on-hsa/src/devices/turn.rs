@@ -1,11 +1,13 @@
-//! What an operation of a stream waits for. Nothing else decides that.
+//! Decides what an operation of a stream waits for; no other code does.
 //!
-//! An operation comes after everything that its stream was given before. The null stream and blocking streams of a device also come after
-//! each other, and a copy or fill of theirs that uses another device's memory takes its place among that device's null stream's work.
+//! An operation comes after all earlier work of its stream. The null stream and the blocking streams of a
+//! device are also ordered with each other, and if their copies and fills use another device's memory, they
+//! are ordered with the work of that device's null stream, too.
 //!
-//! There are two ways to do an operation, and both lead through [`Order`]: to write it to the stream's queue ([`Order::submit`] and what
-//! is made of it), behind packets that wait; or to have the host do it at once. For the latter, code that uses a program's memory takes a
-//! [`Turn`], which is given out only when nothing is left to wait for.
+//! There are two ways to do an operation, and both lead through [`Order`]: write it to the stream's queue
+//! ([`Order::submit`] and functions built on it), behind packets that wait; or let the host do it at once.
+//! For the latter, code that uses a program's memory takes a [`Turn`], which exists only when nothing is left
+//! to wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +23,11 @@ use crate::queue::submitter::Submitter;
 use crate::queue::worker::{Job, Worker};
 use crate::runtime::Runtime;
 
-/// Everything that one operation comes after has ended. Whoever does an operation on the host takes it.
+/// Proof that everything before an operation has ended. Code that does an operation on the host requires it.
 #[must_use]
 pub(crate) struct Turn(());
 
-/// How much a stream was given, and how much of other streams' work it is ordered behind.
+/// The number of a stream's submissions, and how much of other streams' work it is ordered behind.
 #[derive(Default)]
 pub(super) struct Submissions {
     /// Submissions so far.
@@ -39,11 +41,11 @@ pub(super) struct Submissions {
 /// Unfinished work of another stream that an operation has to wait for.
 struct Predecessor {
     marker: Arc<Marker>,
-    /// What to note once the wait is written.
+    /// What to record once the wait is written.
     seen: Option<Seen>,
 }
 
-/// That one stream is ordered behind so many submissions of another one.
+/// Records that one stream is ordered behind a number of submissions of another.
 struct Seen {
     /// The stream that keeps the number, if that is not the stream of the operation.
     keeper: Option<Arc<Stream>>,
@@ -60,7 +62,7 @@ impl Seen {
     }
 }
 
-/// The place of an operation that is asked for now.
+/// The position of an operation that is submitted now.
 pub(crate) struct Order<'s> {
     stream: &'s Stream,
     /// Other devices whose memory it uses.
@@ -68,15 +70,15 @@ pub(crate) struct Order<'s> {
 }
 
 impl Stream {
-    /// The place of a copy or fill that uses memory of these devices.
+    /// The position of a copy or fill that uses memory of these devices.
     pub(crate) fn order_with(&self, memory: [Option<&'static Device>; 2]) -> Order<'_> {
         let is_foreign = |device: &&'static Device| !std::ptr::eq(*device, self.device);
-        // Non-blocking streams know nothing of null streams.
+        // Non-blocking streams are not ordered with null streams.
         let foreign = memory.map(|device| device.filter(|_| self.is_blocking()).filter(is_foreign));
         Order { stream: self, foreign }
     }
 
-    /// The place of an operation that uses no other device's memory.
+    /// The position of an operation that uses no other device's memory.
     pub(crate) fn order(&self) -> Order<'_> {
         self.order_with([None; 2])
     }
@@ -110,7 +112,7 @@ impl Stream {
         self.order().run_in_turn(runtime, blocks, run)
     }
 
-    /// Waits for everything submitted so far; as the null stream, for what blocking streams were given, too.
+    /// Waits for everything submitted so far; on the null stream, also for the work of blocking streams.
     pub(super) fn wait_for_work(&self, runtime: &'static Runtime) -> Result {
         match self.role {
             Role::Null => self.order().wait(runtime),
@@ -142,7 +144,8 @@ impl Order<'_> {
         };
         if own.role == Role::Null {
             own.device.visit_blocking(|stream| {
-                // The number comes first: what is submitted in between is waited for once too often.
+                // Read the number first: work submitted in between is then waited for once more than
+                // necessary.
                 let count = stream.submissions.count.load(Ordering::Acquire);
                 if count == stream.submissions.seen_by_null.load(Ordering::Acquire) {
                     return Ok(());
@@ -179,7 +182,7 @@ impl Order<'_> {
         runtime: &'static Runtime,
         work: impl FnOnce(&mut Submitter, &mut Option<Worker>) -> Result<T>,
     ) -> Result<T> {
-        // Other streams are asked before this one is locked: nobody ever holds two of these locks.
+        // Query other streams before locking this one: no thread ever holds two of these locks.
         let predecessors = self.predecessors(runtime)?;
         let submitted = self.submit_behind(runtime, predecessors, work);
         if submitted.is_ok() {
@@ -215,15 +218,15 @@ impl Order<'_> {
                 null.submissions.count.fetch_add(1, Ordering::AcqRel);
                 submitter.wait_for(end)
             })
-            // What becomes of a null stream that has failed is for its own calls to tell.
+            // The failed null stream's own calls report its failure.
             .or_else(|code| if null.failure().is_some() { Ok(()) } else { Err(code) })?;
         }
         Ok(())
     }
 
-    /// Runs host code behind everything submitted so far. With `blocks`, what is submitted later waits for it.
+    /// Runs host code behind everything submitted so far. With `blocks`, later work waits for it.
     ///
-    /// Where the stream has failed, the code runs early and gets the failure in the place of its turn.
+    /// If the stream has failed, the code runs early and gets the failure instead of its turn.
     pub(crate) fn run_on_host(
         &self,
         runtime: &'static Runtime,
@@ -233,7 +236,8 @@ impl Order<'_> {
         self.run_in_turn(runtime, blocks, |turn, _| run(turn))
     }
 
-    /// As [`run_on_host`](Self::run_on_host) for code that may fail the stream, or ends early when the stream fails meanwhile.
+    /// As [`run_on_host`](Self::run_on_host) for code that may fail the stream, or that ends early if the
+    /// stream fails meanwhile.
     pub(crate) fn run_in_turn(
         &self,
         runtime: &'static Runtime,
@@ -276,7 +280,7 @@ impl Order<'_> {
         self.stream.tell(runtime, done)
     }
 
-    /// Waits for the turn of an operation that the host does. A failure of the stream is returned here.
+    /// Waits for the turn of an operation that the host does. Returns a failure of the stream.
     pub(crate) fn await_turn(&self, runtime: &'static Runtime) -> Result<Turn> {
         self.stream.tell(runtime, self.wait(runtime)).map(Turn)
     }

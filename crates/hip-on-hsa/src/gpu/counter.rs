@@ -1,4 +1,4 @@
-//! Bytes that a device has given out.
+//! Bytes allocated from a device.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,9 @@
 //! The heap of `malloc` and `new` in device code, one per GPU.
 //!
-//! AMD's device libraries do the work: they cut slabs of 2 MiB into blocks, and ask the host only for slabs and for what is
-//! larger than 3 KiB ([`hostcall`](crate::queue::hostcall)). They tell the two apart by the address: a slab is aligned to its size,
-//! and what is aligned to a page is no block of a slab. What they need to know is in memory that starts as zero.
+//! AMD's device libraries do the work: they cut slabs of 2 MiB into blocks, and ask the host only for slabs
+//! and for blocks larger than 3 KiB ([`hostcall`](crate::queue::hostcall)). They distinguish the two by
+//! address: a slab is aligned to its size, and page-aligned memory is never a block of a slab. Their state is
+//! in memory that starts as zero.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -29,7 +30,7 @@ pub(crate) struct Heap {
 struct Inner {
     /// Address of the state; 0 before a kernel has needed it.
     state: usize,
-    /// What device code holds: the allocation behind each address, and its size.
+    /// Memory that device code holds: the allocation of each address, and its size.
     blocks: HashMap<u64, (usize, u64)>,
     /// Bytes that device code holds.
     held: u64,
@@ -40,12 +41,12 @@ impl Heap {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `hidden_heap_v1` gets. It is the same for all kernels, so that one can free what another has allocated.
+    /// The value of `hidden_heap_v1`. It is the same for all kernels, so that one can free memory of another.
     pub(crate) fn state(&self, runtime: &Runtime, gpu: &Gpu) -> Result<u64> {
         let mut inner = self.lock();
         if inner.state == 0 {
             let memory = runtime.hsa.allocate(gpu.pool, STATE)?;
-            // SAFETY: the memory has as many words and nobody else knows it.
+            // SAFETY: the memory has this many words and is not shared yet.
             if let Err(code) = unsafe { runtime.hsa.fill(memory, 0, STATE / 4) } {
                 // SAFETY: as above.
                 let _ = unsafe { runtime.hsa.free(memory) };
@@ -86,13 +87,13 @@ impl Heap {
         address
     }
 
-    /// Allocates what counts as held already.
+    /// Allocates memory that already counts as held.
     fn place(&self, runtime: &Runtime, gpu: &Gpu, bytes: usize) -> Result<u64> {
         let (hsa, size) = (runtime.hsa, bytes as u64);
         let mut memory = hsa.allocate(gpu.pool, bytes)?;
         let mut address = memory as u64;
         if size == SLAB && !address.is_multiple_of(SLAB) {
-            // SAFETY: nobody else knows the memory.
+            // SAFETY: the memory is not shared yet.
             let _ = unsafe { hsa.free(memory) };
             memory = hsa.allocate(gpu.pool, 2 * bytes)?;
             address = (memory as u64).next_multiple_of(SLAB);
@@ -102,15 +103,18 @@ impl Heap {
         Ok(address)
     }
 
-    /// Frees what [`allocate`](Self::allocate) returned. Other addresses are left alone: device code freed something twice,
-    /// or something that it had not allocated.
+    /// Frees memory from [`allocate`](Self::allocate). Other addresses are ignored: device code freed
+    /// something twice, or something that it had not allocated.
     pub(crate) fn free(&self, runtime: &Runtime, gpu: &Gpu, address: u64) {
         let mut inner = self.lock();
         let found = inner.blocks.remove(&address);
         inner.held -= found.map_or(0, |(_, size)| size);
         drop(inner);
         let Some((memory, size)) = found else {
-            tracing::error!(address = format!("{address:#x}"), "device code freed what it had not allocated");
+            tracing::error!(
+                address = format!("{address:#x}"),
+                "device code freed memory that it had not allocated"
+            );
             return;
         };
         gpu.allocated.subtract(size);

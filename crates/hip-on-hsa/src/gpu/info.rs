@@ -1,11 +1,11 @@
-//! What an agent says about itself.
+//! Properties of an agent.
 
 use code_object::TargetId;
 use hsa_sys::*;
 
 use crate::error::Hsa;
 
-/// What an agent says about itself.
+/// Properties of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Info {
     /// Marketing name, else the processor's.
@@ -35,14 +35,14 @@ pub(crate) struct Info {
     pub(crate) max_block: u32,
     pub(crate) max_block_dim: [u32; 3],
     pub(crate) copy_engines: u32,
-    /// The most elements of an image that is a buffer; 0 if there are no images.
+    /// The maximum number of elements of a buffer image; 0 if there are no images.
     pub(crate) max_texels: usize,
     pub(crate) is_apu: bool,
     pub(crate) hdp_mem_flush: HdpFlush,
     pub(crate) hdp_reg_flush: HdpFlush,
 }
 
-/// Where a device is on the PCI bus.
+/// A device's location on the PCI bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pci {
     pub(crate) domain: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Pci {
 }
 
 impl Info {
-    /// The most bytes of a texture over linear memory: elements have up to 16.
+    /// The maximum size in bytes of a texture over linear memory: elements have up to 16.
     pub(crate) fn max_linear_texture(&self) -> usize {
         self.max_texels.saturating_mul(16).min(i32::MAX as usize)
     }
@@ -68,7 +68,8 @@ impl Info {
         type P = hsa_amd_memory_pool_info_t;
         let isa = hsa.isa_name(agent).ok_or("it has no instruction set name")?;
         let target: TargetId = isa.parse().map_err(|_| "its instruction set name is no target id")?;
-        // SAFETY: the types are the headers' for these attributes; texts get at least the lengths stated there.
+        // SAFETY: the types are the headers' for these attributes; texts have at least the lengths stated
+        // there.
         unsafe {
             let word = |attribute: u32| hsa.agent_info(agent, attribute, 0u32);
             let some = |attribute: u32| word(attribute).unwrap_or(0);
@@ -142,7 +143,7 @@ impl Info {
                 max_block_dim: dims.map(u32::from),
                 copy_engines: some(X::HSA_AMD_AGENT_INFO_NUM_SDMA_ENG.0),
                 max_texels: if has_images {
-                    // AMD's runtime writes 32 bits, where the header says `size_t`.
+                    // AMD's runtime writes 32 bits, although the header says `size_t`.
                     hsa.agent_info(agent, A::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0, 0usize).unwrap_or(0)
                 } else {
                     0
@@ -155,7 +156,7 @@ impl Info {
     }
 }
 
-/// Words of the host that the device's host-data path needs to be flushed after direct writes; see [`HdpFlush::flush`].
+/// Host words that flush the device's host-data path after direct writes; see [`HdpFlush::flush`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HdpFlush(pub(crate) *mut u32);
 
@@ -165,7 +166,8 @@ unsafe impl Send for HdpFlush {}
 unsafe impl Sync for HdpFlush {}
 
 impl HdpFlush {
-    /// Makes direct writes of the host to device memory visible to the device. Does nothing where there is no such path.
+    /// Makes direct writes of the host to device memory visible to the device. Does nothing if there is no
+    /// such path.
     pub(crate) fn flush(self) {
         if !self.0.is_null() {
             // SAFETY: HSA gave the address as that of the flush register.

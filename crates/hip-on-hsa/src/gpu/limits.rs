@@ -29,7 +29,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of stack that a work-item gets where the compiler could not tell how much it needs.
+    /// Bytes of stack for a work-item if the compiler could not determine how much it needs.
     pub(crate) fn stack(&self) -> u32 {
         self.stack.load(Ordering::Relaxed) as u32
     }
@@ -40,7 +40,7 @@ impl Limits {
         self.heap_is_set.load(Ordering::Acquire).then(limit)
     }
 
-    /// Sets everything back to what it is at first.
+    /// Resets everything to the initial values.
     pub(crate) fn reset(&self) {
         let fresh = Self::default();
         self.stack.store(fresh.stack.into_inner(), Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Limits {
         match limit {
             hipLimit_t::hipLimitStackSize => Ok(&self.stack),
             hipLimit_t::hipLimitMallocHeapSize => Ok(&self.heap),
-            // Numbers beyond those of limits; AMD's runtime compares them with signs.
+            // Numbers beyond those of limits; AMD's runtime compares them as signed numbers.
             hipLimit_t(number) if number as i32 >= hipLimit_t::hipLimitRange.0 as i32 => Err(INVALID_VALUE),
             _ => Err(hipError_t::hipErrorUnsupportedLimit),
         }

@@ -18,7 +18,7 @@ pub(crate) struct StagingBuffers {
     free: Mutex<Vec<usize>>,
 }
 
-/// One staging buffer, given back on drop. Whoever drops it has waited for the copies that use it.
+/// One staging buffer, returned on drop. Code that drops it must have waited for the copies that use it.
 pub(crate) struct Staging {
     gpu: &'static Gpu,
     address: usize,

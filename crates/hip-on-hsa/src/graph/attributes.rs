@@ -2,7 +2,7 @@
 
 use crate::devices::attributes::Window;
 
-/// Attributes of a kernel node that change nothing here.
+/// Attributes of a kernel node that have no effect here.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Attributes {
     pub(crate) priority: i32,

@@ -1,7 +1,7 @@
-//! Stream capture: what a program submits to its streams becomes a graph instead of running.
+//! Stream capture: work that a program submits to its streams becomes a graph instead of running.
 //!
-//! One list holds the captures that go on, with their streams, under one lock. While it is empty, which one number says, calls
-//! look no further.
+//! One list holds the active captures with their streams, under one lock. A separate count tells whether it
+//! is empty, so that calls need not look at it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,29 +29,29 @@ const INVALIDATED: hipError_t = hipError_t::hipErrorStreamCaptureInvalidated;
 const IMPLICIT: hipError_t = hipError_t::hipErrorStreamCaptureImplicit;
 const ILLEGAL_STATE: hipError_t = hipError_t::hipErrorIllegalState;
 
-/// A capture that goes on.
+/// An active capture.
 pub(crate) struct Capture {
     pub(crate) id: u64,
     pub(crate) mode: Mode,
-    /// Where it began.
+    /// The stream where it began.
     pub(crate) thread: ThreadId,
     pub(crate) graph: Arc<Graph>,
-    /// The graph was made for this capture.
+    /// Whether the graph was created for this capture.
     owned: bool,
-    /// Something was done that a capture does not permit.
+    /// Whether an operation that a capture does not permit has invalidated it.
     pub(crate) invalid: bool,
-    /// The streams that are captured; the first one is where it began.
+    /// The captured streams; it began on the first one.
     pub(crate) members: Vec<Member>,
-    /// Launches that failed and had no result: the graph lacks them.
+    /// Failed launches without a result, which are missing from the graph.
     pub(crate) unseen: OfStream,
 }
 
 /// A captured stream.
 pub(crate) struct Member {
     stream: Weak<Stream>,
-    /// What the stream's next node waits for.
+    /// The nodes that the stream's next node waits for.
     pub(crate) tips: Vec<NodeId>,
-    /// Handles that `hipStreamGetCaptureInfo_v2` has returned the address of.
+    /// Handles whose address `hipStreamGetCaptureInfo_v2` has returned.
     pub(crate) shown: Box<[hipGraphNode_t]>,
 }
 
@@ -90,16 +90,16 @@ impl Capture {
 }
 
 static CAPTURES: Mutex<Vec<Capture>> = Mutex::new(Vec::new());
-/// How many captures go on.
+/// The number of active captures.
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 static NEXT_CAPTURE: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// Which captures keep this thread from calls that are not safe meanwhile.
+    /// Which captures forbid unsafe calls on this thread.
     pub(crate) static THREAD_MODE: Cell<Mode> = const { Cell::new(Mode::hipStreamCaptureModeGlobal) };
 }
 
-/// Whether any capture goes on. A thread that orders itself behind the beginning of one sees it.
+/// Whether there is an active capture. A thread that is ordered after the beginning of one sees it.
 #[inline]
 pub(crate) fn any() -> bool {
     ACTIVE.load(Ordering::Relaxed) != 0
@@ -109,7 +109,7 @@ pub(crate) fn lock() -> MutexGuard<'static, Vec<Capture>> {
     CAPTURES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Invalidates captures; an error if there are some.
+/// Invalidates captures; an error if there are any.
 fn refuse(captures: &mut [Capture], code: hipError_t, test: impl Fn(&Capture) -> bool) -> Result {
     let mut found = false;
     for capture in captures.iter_mut().filter(|capture| test(capture)) {
@@ -119,14 +119,14 @@ fn refuse(captures: &mut [Capture], code: hipError_t, test: impl Fn(&Capture) ->
     if found { Err(code) } else { Ok(()) }
 }
 
-/// Whether the null stream would have to wait for a captured stream, or that for it.
+/// Whether the null stream would have to wait for a captured stream, or vice versa.
 pub(crate) fn is_implicit(capture: &Capture, stream: &Stream) -> bool {
     let ordered = |other: &Stream| other.is_blocking() && std::ptr::eq(other.device, stream.device);
     stream.role == Role::Null && capture.members.iter().any(|member| member.has(ordered))
 }
 
-/// Refuses calls that are not safe while something is captured, by the mode of the thread: allocating, freeing, and what waits
-/// for devices. They invalidate the captures that forbid them.
+/// Refuses calls that are unsafe during a capture, depending on the thread's mode: allocating, freeing, and
+/// waiting for devices. They invalidate the captures that forbid them.
 #[inline]
 pub(crate) fn permit() -> Result {
     if any() { permit_in(&mut lock()) } else { Ok(()) }
@@ -144,7 +144,7 @@ fn permit_in(captures: &mut [Capture]) -> Result {
     })
 }
 
-/// Refuses waiting for a captured stream, asking it how far it is, and the like.
+/// Refuses waiting for a captured stream, querying it, and similar calls.
 #[inline]
 pub(crate) fn permit_stream_wait(stream: &Stream) -> Result {
     if any() { permit_stream_wait_in(&mut lock(), stream) } else { Ok(()) }
@@ -155,7 +155,7 @@ fn permit_stream_wait_in(captures: &mut [Capture], stream: &Stream) -> Result {
     refuse(captures, IMPLICIT, |capture| is_implicit(capture, stream))
 }
 
-/// Refuses work on a stream that has completed on return.
+/// Refuses synchronous work on a stream.
 #[inline]
 pub(crate) fn permit_waiting(stream: &Stream) -> Result {
     if !any() {
@@ -166,7 +166,7 @@ pub(crate) fn permit_waiting(stream: &Stream) -> Result {
     permit_in(&mut captures)
 }
 
-/// Refuses waiting for a device of which a stream is captured.
+/// Refuses waiting for a device with a captured stream.
 #[inline]
 pub(crate) fn permit_device_wait(device: &Device) -> Result {
     if !any() {
@@ -177,7 +177,7 @@ pub(crate) fn permit_device_wait(device: &Device) -> Result {
     })
 }
 
-/// Ends the part that a stream has in a capture, as the stream ends.
+/// Removes an ending stream from its capture.
 pub(crate) fn forget(stream: &Stream) {
     if !any() {
         return;
@@ -197,7 +197,7 @@ pub(crate) fn remove(captures: &mut Vec<Capture>, index: usize) -> Capture {
     captures.swap_remove(index)
 }
 
-/// Notes a launch without a result that has failed, for whoever waits for the stream or ends its capture.
+/// Records a failed launch without a result, for calls that wait for the stream or end its capture.
 pub(crate) fn note_unseen(stream: &Stream, code: hipError_t, text: String) {
     if any()
         && let Some(capture) = lock().iter().find(|capture| capture.holds(stream))
@@ -207,7 +207,7 @@ pub(crate) fn note_unseen(stream: &Stream, code: hipError_t, text: String) {
     stream.unseen.note(code, text);
 }
 
-/// Lets go of what an invalid capture has made.
+/// Releases the graph of an invalid capture.
 pub(crate) fn discard(capture: Capture) {
     if capture.owned
         && let Some(runtime) = runtime()
@@ -217,15 +217,15 @@ pub(crate) fn discard(capture: Capture) {
     }
 }
 
-/// A stream that is captured.
+/// A captured stream.
 pub(crate) struct Capturing {
     capture: u64,
     stream: Arc<Stream>,
 }
 
 impl Capturing {
-    /// Whether what is submitted to a stream goes to a capture. An error if that is invalid already, or if the stream is the
-    /// null stream and would have to wait for a captured one.
+    /// The capture that work on a stream goes to, if any. An error if the capture is invalid, or if the
+    /// stream is the null stream and would have to wait for a captured one.
     #[inline]
     pub(crate) fn of(stream: &Arc<Stream>) -> Result<Option<Self>> {
         if any() { Self::look_up(stream) } else { Ok(None) }
@@ -246,7 +246,7 @@ impl Capturing {
 
     fn with<T>(&self, work: impl FnOnce(&mut bool, &Arc<Graph>, &mut Vec<NodeId>) -> Result<T>) -> Result<T> {
         let mut captures = lock();
-        // The capture may have ended since, on another thread.
+        // The capture may have ended meanwhile, on another thread.
         let capture = captures.iter_mut().find(|capture| capture.id == self.capture).ok_or(INVALIDATED)?;
         let Capture { invalid, graph, members, .. } = capture;
         let member = members.iter_mut().find(|member| member.is(&self.stream)).ok_or(INVALIDATED)?;
@@ -257,14 +257,14 @@ impl Capturing {
     pub(crate) fn add(&self, op: Op) -> Result {
         let runtime = active()?;
         self.with(|_, graph, tips| {
-            // Nodes that the program has destroyed are waited for no more.
+            // Nodes that the program has destroyed are no longer waited for.
             tips.retain(|id| graph.nodes().contains_key(id));
             *tips = vec![graph.add(runtime, op, tips)?];
             Ok(())
         })
     }
 
-    /// Makes a node that allocates memory of the graph; returns its address.
+    /// Adds a node that allocates memory of the graph; returns the address.
     pub(crate) fn allocate(
         &self,
         runtime: &'static Runtime,
@@ -277,7 +277,7 @@ impl Capturing {
         Ok(base)
     }
 
-    /// The point that the stream has come to.
+    /// The stream's current point.
     pub(crate) fn point(&self) -> Result<CapturedPoint> {
         self.with(|_, _, tips| Ok(CapturedPoint { capture: self.capture, tips: tips.clone() }))
     }
@@ -292,12 +292,13 @@ impl Capturing {
 }
 
 impl CapturedPoint {
-    /// Whether the capture still goes on.
+    /// Whether the capture is still active.
     pub(crate) fn is_live(&self) -> bool {
         any() && lock().iter().any(|capture| capture.id == self.capture)
     }
 
-    /// Refuses what is not permitted on the event, and invalidates the capture, if it still goes on.
+    /// Refuses operations that are not permitted on the event, and invalidates the capture if it is still
+    /// active.
     pub(crate) fn refuse(&self) -> Result {
         if !any() {
             return Ok(());
@@ -305,7 +306,7 @@ impl CapturedPoint {
         refuse(&mut lock(), hipError_t::hipErrorCapturedEvent, |capture| capture.id == self.capture)
     }
 
-    /// Makes the stream wait for this point, and with that a part of the capture.
+    /// Makes the stream wait for this point, which adds it to the capture.
     pub(crate) fn join(&self, stream: &Arc<Stream>) -> Result {
         let mut captures = lock();
         let other = |capture: &Capture| capture.id != self.capture && capture.holds(stream);

@@ -24,13 +24,13 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Flags that `hipGraphInstantiateWithFlags` takes.
+/// Flags that `hipGraphInstantiateWithFlags` accepts.
 pub(crate) const AUTO_FREE: u64 = Flags::hipGraphInstantiateFlagAutoFreeOnLaunch.bits() as u64;
 pub(crate) const UPLOAD: u64 = Flags::hipGraphInstantiateFlagUpload.bits() as u64;
 const DEVICE_LAUNCH: u64 = Flags::hipGraphInstantiateFlagDeviceLaunch.bits() as u64;
 pub(crate) const NODE_PRIORITY: u64 = Flags::hipGraphInstantiateFlagUseNodePriority.bits() as u64;
 
-/// Argument blocks that are kept for the next change.
+/// Argument blocks kept for the next change.
 const SPARE_BLOCKS: usize = 2;
 
 /// All executable graphs by their handles.
@@ -44,7 +44,7 @@ pub(crate) struct Exec {
     runtime: &'static Runtime,
     pub(crate) flags: u64,
     state: Mutex<State>,
-    /// What the program lets it keep.
+    /// The user objects that it keeps.
     pub(crate) objects: Objects,
     /// Its right to the graph's memory nodes.
     _token: Arc<()>,
@@ -55,12 +55,12 @@ impl Drop for Exec {
         if self.objects.is_empty() {
             return;
         }
-        // What launches in flight use ends behind them.
+        // Memory that launches in flight use is released after them.
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = state.last.upgrade() {
             last.drain(self.runtime);
         }
-        // The stream of the last launch may have failed before it came to wait for these.
+        // The stream of the last launch may have failed before it waited for these.
         for end in state.earlier.drain(..) {
             let _ = end.wait(self.runtime);
         }
@@ -68,31 +68,31 @@ impl Drop for Exec {
 }
 
 pub(crate) struct State {
-    /// In the order in which the nodes were made; those of a child follow the child's.
+    /// In the order of the nodes' creation; the steps of a child graph follow the child's own step.
     pub(crate) steps: Vec<Step>,
     pub(crate) places: HashMap<NodeId, usize>,
-    /// The steps in the order in which they run.
+    /// The steps in execution order.
     order: Vec<usize>,
-    /// Made with the first launch after a change.
+    /// Prepared at the first launch after a change.
     program: Option<Program>,
     spare: Vec<Arc<KernargBlock>>,
     /// The kernels' devices.
     devices: Vec<&'static Device>,
-    /// Where it was launched last.
+    /// The stream of the last launch.
     last: Weak<Stream>,
-    /// The ends of launches on other streams than the last one, the latest of each stream: whoever waits for the last stream alone
-    /// does not wait for them if that stream fails.
+    /// The ends of launches on streams other than the last one, the newest of each stream: if the last stream
+    /// fails, waiting for only that stream does not wait for them.
     earlier: Vec<Arc<Marker>>,
     lanes: Lanes,
 }
 
-/// What a launch does.
+/// The actions of a launch.
 struct Program {
     packets: Vec<Packet>,
     actions: Vec<Action>,
     arguments: Arc<KernargBlock>,
     lanes: Vec<LaneDevice>,
-    /// How many points of lanes are noted; the first is the beginning of the launch.
+    /// The number of recorded points of lanes; the first is the beginning of the launch.
     points: usize,
     /// Steps that take or free memory.
     memory: Vec<usize>,
@@ -111,12 +111,12 @@ enum Action {
         lane: usize,
         step: usize,
     },
-    /// Notes the point that a lane has come to.
+    /// Records a lane's current point.
     Note {
         lane: usize,
         point: usize,
     },
-    /// What follows on a lane waits for a point.
+    /// Makes later work on a lane wait for a point.
     Wait {
         lane: usize,
         point: usize,
@@ -124,7 +124,7 @@ enum Action {
 }
 
 impl Exec {
-    /// Puts a graph in order. It may change and end afterwards.
+    /// Puts a graph in order. The graph may change or be destroyed afterwards.
     pub(crate) fn new(
         runtime: &'static Runtime,
         graph: &Graph,
@@ -173,8 +173,8 @@ impl Exec {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues everything on a stream, behind the launches before. What a launch that fails has enqueued on other streams is
-    /// waited for by its own one, or fails together with it.
+    /// Enqueues everything on a stream, behind the earlier launches. If the launch fails, its own stream
+    /// waits for the work already enqueued on other streams, or fails together with them.
     pub(crate) fn launch(&self, stream: &Arc<Stream>) -> Result {
         let runtime = self.runtime;
         let mut state = self.lock();
@@ -190,7 +190,7 @@ impl Exec {
         }
         for &place in &program.memory {
             match &steps[place].op {
-                // Memory that is freed with the launch is the program's again at once.
+                // Memory that the launch frees is immediately the program's again.
                 Op::Allocate(memory) if memory.is_live() && self.flags & AUTO_FREE == 0 => {
                     return Err(INVALID_VALUE);
                 }
@@ -234,7 +234,7 @@ impl Exec {
             let end = lane.submit(runtime, |submitter| submitter.tail());
             if let Err(code) = end.and_then(|end| stream.submit(runtime, |submitter| submitter.wait_for(end)))
             {
-                // Whoever waits for the launch does not wait for this lane. A lane that has failed says itself why.
+                // Waiting for the launch would not wait for this lane. A failed lane reports its own reason.
                 if lane.failure().is_none() {
                     stream.fail(code, "a part of a graph could not be waited for");
                 }
@@ -242,7 +242,7 @@ impl Exec {
             }
         }
         if done.is_err() {
-            // The next launch may begin them once more.
+            // The next launch may start them again.
             for memory in begun {
                 let _ = memory.end();
             }
@@ -256,7 +256,7 @@ impl Exec {
         done
     }
 
-    /// Changes a step; launches from now on use it.
+    /// Changes a step for later launches.
     pub(crate) fn change(&self, id: NodeId, work: impl FnOnce(&mut Step) -> Result) -> Result {
         let mut state = self.lock();
         let place = *state.places.get(&id).ok_or(INVALID_VALUE)?;
@@ -265,20 +265,20 @@ impl Exec {
         Ok(())
     }
 
-    /// Looks at a step.
+    /// Reads a step.
     pub(crate) fn look<T>(&self, id: NodeId, work: impl FnOnce(&Step) -> Result<T>) -> Result<T> {
         let state = self.lock();
         work(&state.steps[*state.places.get(&id).ok_or(INVALID_VALUE)?])
     }
 
-    /// A graph with the operations as they are now, those that are disabled left out.
+    /// A graph with the current operations, without the disabled ones.
     pub(crate) fn to_graph(&self) -> Result<Arc<Graph>> {
         let state = self.lock();
         rebuild(self.runtime, &state.steps, 0..state.steps.len())
     }
 }
 
-/// Adds the end of a launch. It stands for what its stream had before, too.
+/// Adds the end of a launch. It replaces earlier ends on its stream.
 fn note_end(ends: &mut Vec<Arc<Marker>>, end: Arc<Marker>) {
     let same = |known: &Marker| match (known.point(), end.point()) {
         (Some(known), Some(end)) => known.is_before(end),
@@ -289,7 +289,7 @@ fn note_end(ends: &mut Vec<Arc<Marker>>, end: Arc<Marker>) {
 }
 
 impl State {
-    /// A change: what was prepared is no longer right.
+    /// A change invalidates the prepared data.
     pub(crate) fn changed(&mut self) {
         if let Some(program) = self.program.take()
             && self.spare.len() < SPARE_BLOCKS
@@ -298,16 +298,16 @@ impl State {
         }
     }
 
-    /// Lets go of what launches so far may still use, when they are done.
+    /// Releases memory that launches so far may still use, when they are done.
     pub(crate) fn let_go(&self, runtime: &'static Runtime, objects: Objects) {
-        // Where it was launched last comes after all earlier launches.
+        // The stream of the last launch comes after all earlier launches.
         if let Some(last) = self.last.upgrade().filter(|_| !objects.is_empty()) {
-            // A stream that does not take it drops it.
+            // If the stream does not accept it, it is dropped.
             let _ = last.run_on_host(runtime, false, move |_| drop(objects));
         }
     }
 
-    /// Lays out arguments and packets, unless that is done.
+    /// Prepares arguments and packets, unless already done.
     pub(crate) fn prepare(&mut self, runtime: &'static Runtime) -> Result {
         if self.program.is_some() {
             return Ok(());
@@ -318,7 +318,7 @@ impl State {
             _ => None,
         };
         let enqueued = plan.enqueued();
-        // Whole cache lines, as in a stream's own ring. The places follow each other in the order of the plan.
+        // Whole cache lines, as in a stream's own ring, in the order of the plan.
         let mut places: HashMap<usize, Range<usize>> = HashMap::new();
         let mut size = 0usize;
         for &place in enqueued.iter().flat_map(|&index| &plan.units[index].steps) {
@@ -341,7 +341,7 @@ impl State {
         let base = arguments.start();
         let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
         let (mut packets, mut actions) = (Vec::new(), Vec::new());
-        // The point behind each unit that another lane waits for.
+        // The point after each unit that another lane waits for.
         let mut points: HashMap<usize, usize> = HashMap::new();
         for index in enqueued {
             let unit = &plan.units[index];
@@ -385,7 +385,7 @@ impl State {
 }
 
 impl Program {
-    /// Enqueues everything on the streams of its lanes, behind what the launch's own stream has.
+    /// Enqueues everything on the streams of its lanes, behind the work of the launch's own stream.
     fn enqueue(
         &mut self,
         runtime: &'static Runtime,
@@ -410,7 +410,7 @@ impl Program {
                 Action::Note { lane, point } => {
                     points[*point] = Some(streams[*lane].submit(runtime, |submitter| submitter.tail())?);
                 }
-                // What is on the launch's own stream follows its beginning anyway.
+                // Work on the launch's own stream follows its beginning anyway.
                 Action::Wait { lane, point: START } if Arc::ptr_eq(&streams[*lane], leader) => {}
                 Action::Wait { lane, point } => {
                     if let Some(marker) = points[*point].clone() {
@@ -423,7 +423,7 @@ impl Program {
     }
 }
 
-/// The executable graph that a program's handle names.
+/// The executable graph of a program's handle.
 pub(crate) fn exec(runtime: &Runtime, handle: hipGraphExec_t) -> Result<Arc<Exec>> {
     graph_execs(runtime).get(handle as usize).ok_or(INVALID_VALUE)
 }

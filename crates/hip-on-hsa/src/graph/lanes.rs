@@ -1,7 +1,7 @@
-//! The streams on which parts of a launched graph run beside its own stream.
+//! The streams on which parts of a launched graph run concurrently with its own stream.
 //!
-//! They belong to one executable graph as long as that is launched on one stream, and fail together with that stream. Afterwards
-//! a device keeps them for others.
+//! They belong to one executable graph while it is launched on the same stream, and fail together with that
+//! stream. Afterwards a device keeps them for other graphs.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,12 +16,12 @@ use crate::graph::plan::LaneDevice;
 use crate::queue::progress::Progress;
 use crate::runtime::Runtime;
 
-/// Streams that no graph uses at present; what they were given may still run.
+/// Streams that no graph uses at present; their work may still run.
 #[derive(Default)]
 pub(crate) struct SpareLanes(Mutex<Vec<Arc<Stream>>>);
 
 impl SpareLanes {
-    /// Those of a device.
+    /// The streams of a device.
     fn of(device: &Device) -> &'static Self {
         static SPARE: PerDevice<SpareLanes> = PerDevice::new();
         SPARE.of(device)
@@ -31,7 +31,7 @@ impl SpareLanes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stream that has nothing left to do.
+    /// An idle stream.
     fn take(runtime: &'static Runtime, device: &'static Device, priority: i32) -> Arc<Stream> {
         let (mut found, mut ended) = (None, Vec::new());
         Self::of(device).lock().retain(|stream| match stream.query(runtime) {
@@ -44,7 +44,7 @@ impl SpareLanes {
                 !takes
             }
             Err(hipError_t::hipErrorNotReady) => true,
-            // It failed with the stream that it was for, and nothing of it is under way.
+            // It failed together with its leader, and none of its work is in progress.
             Err(_) => {
                 ended.push(stream.clone());
                 false
@@ -62,7 +62,7 @@ impl SpareLanes {
             return;
         }
         if stream.query(runtime).is_ok() {
-            // What its former leader does from now on is no concern of its.
+            // Later failures of its former leader do not affect it.
             stream.unbind();
         }
         Self::of(stream.device).lock().push(stream);
@@ -72,11 +72,11 @@ impl SpareLanes {
 /// The lanes of one executable graph.
 pub(crate) struct Lanes {
     runtime: &'static Runtime,
-    /// The stream that they are for.
+    /// Their leader.
     leader: Weak<Stream>,
-    /// What they fail together with.
+    /// The queue that they fail together with.
     bound: Weak<Progress>,
-    /// None for a lane that is the leader itself.
+    /// `None` for a lane that is the leader itself.
     streams: Vec<Option<Arc<Stream>>>,
 }
 
@@ -97,7 +97,7 @@ impl Lanes {
             return Ok(Cow::Borrowed(std::slice::from_ref(leader)));
         }
         if !std::ptr::eq(self.leader.as_ptr(), Arc::as_ptr(leader)) {
-            // Launches on another stream are not to fail with this one.
+            // Launches on another stream must not fail with this one.
             self.give_back();
             self.leader = Arc::downgrade(leader);
         }

@@ -1,11 +1,11 @@
 //! Memory nodes: memory that a graph allocates and frees.
 //!
-//! The memory of an allocation node is taken from HSA when the node is made, and is given back with the last graph that has the
-//! node: its address is known from the beginning, and no two nodes share memory. A launch makes it the program's; a free node,
-//! `hipFree` or `hipFreeAsync` ends that.
+//! The memory of an allocation node is allocated from HSA when the node is created, and freed with the last
+//! graph that has the node: its address is known from the beginning, and no two nodes share memory. After a
+//! launch, the program owns it until a free node, `hipFree` or `hipFreeAsync`.
 //!
-//! The attributes count as AMD's runtime does, which takes memory with the launch: whole pages, reserved from the launch until the first
-//! synchronisation after the free, or until it is trimmed.
+//! The attributes count like AMD's runtime, which allocates memory with the launch: whole pages, reserved
+//! from the launch until the first synchronisation after the free, or until a trim.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -35,7 +35,7 @@ pub(crate) struct GraphMemory {
     pub(crate) base: usize,
     pub(crate) size: usize,
     allocation: Arc<Allocation>,
-    /// Held by the one executable graph that may use the node.
+    /// Held by the only executable graph that may use the node.
     user: Mutex<Weak<()>>,
 }
 
@@ -43,19 +43,19 @@ pub(crate) struct GraphMemory {
 #[derive(Default)]
 struct Known {
     all: HashMap<usize, Weak<GraphMemory>>,
-    /// What is the program's at present. It lives until it is freed, whatever becomes of the graphs.
+    /// Memory that the program owns at present. It lives until it is freed, even if the graphs end.
     live: HashMap<usize, Arc<GraphMemory>>,
 }
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-/// How many there are; frees look no further while there are none.
+/// Their number; while it is 0, frees need not look further.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes that the graphs of a device have.
+/// Bytes held by the graphs of a device.
 #[derive(Default)]
 pub(crate) struct Usage(Mutex<Bytes>);
 
@@ -63,18 +63,18 @@ pub(crate) struct Usage(Mutex<Bytes>);
 pub(crate) struct Bytes {
     pub(crate) used: u64,
     pub(crate) used_high: u64,
-    /// Freed, and not yet given back.
+    /// Freed, but still reserved.
     pub(crate) idle: u64,
     pub(crate) reserved_high: u64,
 }
 
 /// Whether a device may have idle bytes.
 static ANY_IDLE: AtomicBool = AtomicBool::new(false);
-/// What sizes are rounded to.
+/// The unit that sizes are rounded to.
 const PAGE: u64 = 4096;
 
 impl Usage {
-    /// What the graphs of a device have.
+    /// The memory of a device's graphs.
     pub(crate) fn of(device: &Device) -> &'static Self {
         static USAGES: PerDevice<Usage> = PerDevice::new();
         USAGES.of(device)
@@ -108,7 +108,7 @@ impl Bytes {
     }
 }
 
-/// Does what the program's synchronising does: what was freed is no longer reserved.
+/// Called when the program synchronises: freed memory is no longer reserved.
 pub(crate) fn synchronized(runtime: &Runtime) {
     if ANY_IDLE.load(Ordering::Acquire) && ANY_IDLE.swap(false, Ordering::AcqRel) {
         for device in devices::all(runtime) {
@@ -118,7 +118,7 @@ pub(crate) fn synchronized(runtime: &Runtime) {
 }
 
 impl GraphMemory {
-    /// Takes memory of a device, which others may access too, from HSA.
+    /// Allocates memory of a device from HSA; other devices may access it, too.
     pub(crate) fn new(
         runtime: &'static Runtime,
         device: &'static Device,
@@ -142,12 +142,12 @@ impl GraphMemory {
         self.base
     }
 
-    /// Whether the memory is the program's.
+    /// Whether the program owns the memory.
     pub(crate) fn is_live(&self) -> bool {
         known().live.contains_key(&self.base)
     }
 
-    /// Makes the memory the program's; false if it was already.
+    /// Gives the memory to the program; false if the program already owns it.
     pub(crate) fn begin(self: &Arc<Self>) -> bool {
         let begins = known().live.insert(self.base, self.clone()).is_none();
         if begins {
@@ -164,7 +164,7 @@ impl GraphMemory {
         Ok(())
     }
 
-    /// Takes the memory from the program; an error if it was not the program's.
+    /// Takes the memory from the program; an error if the program does not own it.
     pub(crate) fn end(&self) -> Result {
         let ended = known().live.remove(&self.base).ok_or(INVALID_VALUE)?;
         Usage::of(self.device).end(self.size);
@@ -172,7 +172,7 @@ impl GraphMemory {
         Ok(())
     }
 
-    /// Reserves the node for one executable graph, as long as that holds the token.
+    /// Reserves the node for one executable graph, while the graph holds the token.
     pub(crate) fn reserve(&self, token: &Arc<()>) -> Result {
         let mut user = self.user.lock().unwrap_or_else(PoisonError::into_inner);
         match user.upgrade() {
@@ -199,7 +199,7 @@ impl Drop for GraphMemory {
     }
 }
 
-/// The memory of a graph that begins at an address.
+/// The graph memory that begins at an address.
 #[inline]
 pub(crate) fn memory_at(address: usize) -> Option<Arc<GraphMemory>> {
     if COUNT.load(Ordering::Acquire) == 0 {
@@ -211,7 +211,7 @@ pub(crate) fn memory_at(address: usize) -> Option<Arc<GraphMemory>> {
 /// The operation that parameters describe; writes the address into them.
 ///
 /// # Safety
-/// The parameters are null or valid, with as many access descriptors as they say.
+/// The parameters are null or valid, with the stated number of access descriptors.
 pub(crate) unsafe fn allocation(
     runtime: &'static Runtime,
     parameters: *mut hipMemAllocNodeParams,

@@ -1,7 +1,7 @@
-//! Operations: what a stream can be asked to do, as a value that owns all it needs.
+//! Operations of streams, as values that own all they need.
 //!
-//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands it to the
-//! stream's capture; a graph keeps it and enqueues it with each launch.
+//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands
+//! it to the stream's capture; a graph keeps it and enqueues it with each launch.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::runtime::Runtime;
 /// One operation.
 #[derive(Clone)]
 pub(crate) enum Op {
-    /// Nothing; a point that others wait for.
+    /// Nothing; a point that other nodes wait for.
     Empty,
     Kernel(KernelOp),
     Copy(Transfer),
@@ -34,11 +34,11 @@ pub(crate) enum Op {
     Record(EventOp),
     /// Waits for an event.
     Wait(EventOp),
-    /// The operations of a graph that belongs to this one alone.
+    /// The operations of a child graph, which belongs only to this one.
     Child(Arc<Graph>),
-    /// Makes memory of the graph the program's.
+    /// Gives memory of the graph to the program.
     Allocate(Arc<GraphMemory>),
-    /// Ends that, for the memory at an address.
+    /// Takes the memory at an address back.
     Free(usize),
 }
 
@@ -47,17 +47,17 @@ pub(crate) enum Op {
 pub(crate) struct KernelOp {
     pub(crate) launch: Launch,
     pub(crate) arguments: Arc<Owned>,
-    /// By which the program named the function.
+    /// The handle with which the program named the function.
     pub(crate) handle: usize,
     pub(crate) attributes: Attributes,
 }
 
 impl KernelOp {
-    /// Takes over the caller's arguments.
+    /// Copies the caller's arguments.
     ///
     /// # Safety
-    /// The function's layout accepts the arguments, and they are as [`Layout::write`](crate::queue::arguments::Layout::write) needs
-    /// them.
+    /// The function's layout accepts the arguments, and they are as
+    /// [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
     pub(crate) unsafe fn new(launch: Launch, handle: usize, arguments: Explicit) -> Self {
         // SAFETY: as this function's contract.
         let arguments = unsafe { launch.function.layout.own(arguments) };
@@ -78,7 +78,7 @@ impl KernelOp {
     }
 }
 
-/// An event, and the handle by which the program knows it.
+/// An event and its handle.
 #[derive(Clone)]
 pub(crate) struct EventOp {
     pub(crate) event: Arc<Event>,
@@ -86,7 +86,7 @@ pub(crate) struct EventOp {
 }
 
 impl Op {
-    /// What HIP calls it.
+    /// HIP's type of the node.
     pub(crate) fn kind(&self) -> hipGraphNodeType {
         match self {
             Self::Empty => hipGraphNodeType::hipGraphNodeTypeEmpty,
@@ -103,12 +103,13 @@ impl Op {
         }
     }
 
-    /// Whether the operation uses memory that belongs to its graph, which cannot be copied then.
+    /// Whether the operation uses memory that belongs to its graph; such a graph cannot be copied.
     pub(crate) fn has_memory(&self) -> bool {
         matches!(self, Self::Allocate(_) | Self::Free(_))
     }
 
-    /// Checks what can have changed since the operation was made: the memory that it names, and the stream's device.
+    /// Checks everything that can have changed since the operation was created: the memory that it names, and
+    /// the stream's device.
     pub(crate) fn check(&self, runtime: &Runtime, stream: &Stream) -> Result {
         match self {
             Self::Record(record) => record.event.suits(stream),
@@ -119,10 +120,11 @@ impl Op {
         }
     }
 
-    /// Enqueues the operation behind everything submitted to the stream. Nothing of it happens before its turn.
+    /// Enqueues the operation behind everything submitted to the stream. No part of it runs before its turn.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         match self {
-            // A launch of a graph enqueues the operations of children itself, and takes and frees the graph's memory.
+            // A graph launch itself enqueues the operations of children, and gives and takes the graph's
+            // memory.
             Self::Empty | Self::Child(_) | Self::Allocate(_) | Self::Free(_) => Ok(()),
             Self::Kernel(kernel) => kernel.enqueue(runtime, stream),
             Self::Copy(copy) => copy.enqueue(runtime, stream),

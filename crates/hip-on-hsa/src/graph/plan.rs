@@ -1,10 +1,10 @@
-//! Where and in which order the nodes of an executable graph run.
+//! Plans where and in which order the nodes of an executable graph run.
 //!
-//! Kernels alone, of one device, take one *lane*, in the order of their levels: those of a level follow each other as packets of
-//! which only the first waits for what came before, so that they may run beside each other. Any other graph has as many lanes as
-//! nodes can run beside each other, up to [`MOST_LANES`] on a device. A lane is a stream; a node follows one that it waits
-//! for on its lane, or one that those wait for, and waits for points of other lanes. Only where there are not enough lanes does a
-//! node wait for one that it does not depend on.
+//! A graph with only kernels of one device takes one *lane*, in the order of levels: the kernels of a level
+//! are consecutive packets of which only the first waits for earlier work, so they may run concurrently. Any
+//! other graph has as many lanes as nodes can overlap, up to [`MOST_LANES`] on a device. A lane is a stream.
+//! A node runs on the lane of one of its direct or indirect predecessors, and waits for points of other
+//! lanes. Only if there are not enough lanes does a node wait for one that it does not depend on.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -13,34 +13,34 @@ use crate::devices::device::Device;
 use crate::graph::op::Op;
 use crate::graph::steps::Step;
 
-/// Lanes of one graph on one device, at most.
+/// Maximum lanes of one graph on one device.
 pub(crate) const MOST_LANES: usize = 16;
 
-/// Where a lane is, none for whatever the stream of the launch is of.
+/// The device of a lane; `None` for that of the launch's stream.
 pub(crate) type LaneDevice = Option<&'static Device>;
 
-/// What runs where.
+/// The plan of a graph.
 pub(crate) struct Plan {
-    /// The first one is the launch's own stream, if that is of this device.
+    /// The first one is the launch's own stream, if that belongs to this device.
     pub(crate) lanes: Vec<LaneDevice>,
-    /// In an order that can be enqueued.
+    /// In an order in which they can be enqueued.
     pub(crate) units: Vec<Unit>,
 }
 
-/// Nodes that run beside each other: several kernels, or one node of any kind.
+/// Nodes that run concurrently: several kernels, or one node of any kind.
 pub(crate) struct Unit {
     pub(crate) lane: usize,
     /// As indices of steps.
     pub(crate) steps: Vec<usize>,
     /// Units of other lanes that it waits for.
     pub(crate) after: Vec<usize>,
-    /// A unit of another lane waits for it.
+    /// Whether a unit of another lane waits for it.
     pub(crate) is_awaited: bool,
-    /// Nothing on its lane is before it, and it waits for nothing: it follows the beginning of the launch.
+    /// Whether it follows the beginning of the launch: it is the first on its lane and waits for nothing.
     pub(crate) is_first: bool,
 }
 
-/// The device that a step has to run on, if it matters.
+/// The device that a step has to run on, if any.
 fn device_of(step: &Step) -> LaneDevice {
     match &step.op {
         Op::Kernel(kernel) => Some(kernel.launch.function.code.device),
@@ -49,12 +49,12 @@ fn device_of(step: &Step) -> LaneDevice {
     }
 }
 
-/// Whether a step is a kernel that can be a packet made beforehand.
+/// Whether a step is a kernel whose packet can be prepared.
 pub(crate) fn is_packet(step: &Step) -> bool {
     matches!(&step.op, Op::Kernel(kernel) if kernel.launch.is_portable())
 }
 
-/// Whether a step does nothing on a stream: what memory nodes do is the host's business, at once.
+/// Whether a step does nothing on a stream: the host does memory nodes at once.
 pub(crate) fn is_silent(step: &Step) -> bool {
     matches!(step.op, Op::Empty | Op::Child(_) | Op::Allocate(_) | Op::Free(_))
 }
@@ -80,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// The units in an order in which all of a lane that can follow each other do.
+    /// The units in an order in which units of a lane are consecutive where possible.
     pub(crate) fn enqueued(&self) -> Vec<usize> {
         let mut left: Vec<VecDeque<usize>> = vec![VecDeque::new(); self.lanes.len()];
         for (index, unit) in self.units.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Plan {
     }
 }
 
-/// Units of one lane: what has the same level.
+/// Units of one lane: steps of the same level.
 fn by_level(steps: &[Step], order: &[usize]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for &place in order {
@@ -121,10 +121,10 @@ fn by_level(steps: &[Step], order: &[usize]) -> Vec<Unit> {
     units
 }
 
-/// For each step those that it waits for. What follows a child waits for the last nodes of that, and the first ones of a child
-/// for the child's own step.
+/// The predecessors of each step. Steps after a child wait for its last nodes, and the first nodes of a child
+/// wait for the child's own step.
 fn predecessors(steps: &[Step]) -> Vec<Vec<usize>> {
-    /// The steps that have to complete for the one at a place to be complete.
+    /// The steps that have to complete before a step is complete.
     fn ends(steps: &[Step], place: usize, found: &mut Vec<usize>) {
         let range = place + 1..place + 1 + steps[place].inner;
         if range.is_empty() {
@@ -141,7 +141,7 @@ fn predecessors(steps: &[Step]) -> Vec<Vec<usize>> {
             ends(steps, place, found);
         }
     }
-    /// The nodes of one graph, without those of its children.
+    /// The nodes of one graph, without its children's.
     fn top(steps: &[Step], range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let (start, end) = (range.start, range.end);
         let within = move |place: &usize| *place < end;
@@ -170,10 +170,11 @@ fn predecessors(steps: &[Step]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Groups of steps that are one unit, in an order that can be enqueued, and the groups that each waits for.
+/// Groups of steps that form one unit, in an order in which they can be enqueued, and the groups that each
+/// waits for.
 ///
-/// Kernels that wait for the same and are waited for by the same run beside each other as packets. Silent steps that wait for
-/// nothing are left out.
+/// Kernels with the same predecessors and successors run concurrently as packets. Silent steps without
+/// predecessors are left out.
 fn groups(steps: &[Step], order: &[usize]) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut before = predecessors(steps);
     let mut rooted = vec![false; steps.len()];
@@ -215,18 +216,18 @@ fn groups(steps: &[Step], order: &[usize]) -> Vec<(Vec<usize>, Vec<usize>)> {
     groups
 }
 
-/// One lane while units are given to lanes.
+/// A lane during the assignment of units.
 struct Lane {
     device: LaneDevice,
     units: u32,
-    /// How many units of each lane are complete when the last one of this lane is.
+    /// How many units of each lane are complete when the last unit of this lane is.
     behind: Vec<u32>,
 }
 
 fn by_dependency(steps: &[Step], order: &[usize], home: LaneDevice) -> Plan {
     let mut lanes: Vec<Lane> = vec![Lane { device: home, units: 0, behind: Vec::new() }];
     let mut units: Vec<Unit> = Vec::new();
-    // For each unit, how many units of each lane are complete when it is.
+    // For each unit, how many units of each lane are complete when this unit is.
     let mut behind: Vec<Vec<u32>> = Vec::new();
     let count = |clock: &[u32], lane: usize| clock.get(lane).copied().unwrap_or(0);
     let join = |clock: &mut Vec<u32>, other: &[u32]| {
@@ -242,7 +243,7 @@ fn by_dependency(steps: &[Step], order: &[usize], home: LaneDevice) -> Plan {
         for &unit in &after {
             join(&mut clock, &behind[unit]);
         }
-        // A lane of which everything is before this anyway: best where it follows directly.
+        // A lane whose units all precede this one anyway; best is one with a direct predecessor at the end.
         let free = |&lane: &usize| suits(&lanes[lane]) && lanes[lane].units <= count(&clock, lane);
         let follows = |&lane: &usize| after.iter().any(|&unit| units[unit].lane == lane);
         let free = || (0..lanes.len()).filter(free);
@@ -259,7 +260,7 @@ fn by_dependency(steps: &[Step], order: &[usize], home: LaneDevice) -> Plan {
                 .unwrap_or(0),
         };
         let mut known = std::mem::take(&mut lanes[lane].behind);
-        // What comes last covers most.
+        // The last units cover the most.
         after.sort_by_key(|&unit| std::cmp::Reverse(behind[unit].iter().sum::<u32>()));
         after.retain(|&unit| {
             let other = units[unit].lane;

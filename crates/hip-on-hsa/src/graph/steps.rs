@@ -1,4 +1,4 @@
-//! The nodes of a graph and of its children as one list, in which an executable graph keeps them.
+//! The nodes of a graph and of its children as one list, as kept by an executable graph.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,15 +13,15 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// A node, as it was when the graph was instantiated or as it was changed since.
+/// A node, as it was at instantiation or after later changes.
 pub(crate) struct Step {
     /// The node of the program's graph.
     pub(crate) id: NodeId,
     pub(crate) op: Op,
     pub(crate) enabled: bool,
-    /// The nodes of the same graph that it waits for, as distances in the list.
+    /// Its predecessors in the same graph, as distances in the list.
     pub(crate) after: Vec<isize>,
-    /// How many steps behind this one are its child's.
+    /// How many of the following steps belong to its child.
     pub(crate) inner: usize,
     pub(crate) level: u32,
 }
@@ -43,8 +43,8 @@ impl From<Refusal> for hipError_t {
     }
 }
 
-/// The level of each node: 0 for those that wait for none, else one more than the highest that they wait for. A child takes as
-/// many levels as its own nodes do. `None` if there is a cycle.
+/// The level of each node: 0 without predecessors, else one more than the highest predecessor. A child takes
+/// as many levels as its own nodes. `None` if there is a cycle.
 fn levels(nodes: &Nodes) -> Option<(HashMap<NodeId, u32>, u32)> {
     let mut depth = HashMap::new();
     for (&id, node) in nodes {
@@ -85,7 +85,7 @@ fn levels(nodes: &Nodes) -> Option<(HashMap<NodeId, u32>, u32)> {
     (done == nodes.len()).then_some((found, height))
 }
 
-/// Lays the nodes of a graph and its children out in one list.
+/// Lists the nodes of a graph and its children.
 pub(crate) fn flatten(graph: &Graph) -> std::result::Result<Vec<Step>, Refusal> {
     fn append(graph: &Graph, base: u32, steps: &mut Vec<Step>) -> Option<()> {
         let nodes = graph.nodes();
@@ -102,7 +102,7 @@ pub(crate) fn flatten(graph: &Graph) -> std::result::Result<Vec<Step>, Refusal> 
                 steps[place].inner = steps.len() - place - 1;
             }
         }
-        // An edge may lead to a node that was made later.
+        // An edge may lead to a node that was created later.
         for (place, step) in steps.iter_mut().enumerate().skip(start) {
             if let Some(node) = nodes.get(&step.id) {
                 let distance = |before: &usize| *before as isize - place as isize;
@@ -123,7 +123,7 @@ pub(crate) fn flatten(graph: &Graph) -> std::result::Result<Vec<Step>, Refusal> 
     }
 }
 
-/// The graph that a part of such a list came from, with the operations that are there now.
+/// The graph that a part of such a list came from, with the current operations.
 pub(crate) fn rebuild(runtime: &Runtime, steps: &[Step], range: Range<usize>) -> Result<Arc<Graph>> {
     let graph = Graph::new();
     let mut ids: HashMap<usize, NodeId> = HashMap::new();

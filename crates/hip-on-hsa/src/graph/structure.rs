@@ -15,13 +15,13 @@ use crate::runtime::{Runtime, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Names a node among all that the process ever makes; a later node has a larger one.
+/// A number that is unique in the process; later nodes have larger ones.
 pub(crate) type NodeId = u64;
 
-/// The nodes of a graph, in the order in which they were made.
+/// The nodes of a graph, in the order of creation.
 pub(crate) type Nodes = BTreeMap<NodeId, Node>;
 
-/// What a program's handle of a node stands for.
+/// The object of a node's handle.
 pub(crate) struct NodeName {
     pub(crate) graph: Weak<Graph>,
     pub(crate) id: NodeId,
@@ -39,10 +39,10 @@ pub(crate) fn graph_nodes(_started: &Runtime) -> &'static Registry<NodeName> {
     &NODES
 }
 
-/// What a program's handle of a graph stands for.
+/// The object of a graph's handle.
 pub(crate) struct GraphName {
     graph: Weak<Graph>,
-    /// Keeps the graph until it is destroyed, unless it is a node's.
+    /// Keeps the graph alive until it is destroyed, unless it belongs to a node.
     pub(crate) owned: Option<Arc<Graph>>,
 }
 
@@ -52,23 +52,23 @@ pub(crate) struct Node {
     pub(crate) op: Op,
     /// In the order in which they were added, each once.
     pub(crate) after: Vec<NodeId>,
-    /// The node that this one was copied from, when its graph was cloned.
+    /// The original of this node, if its graph was cloned.
     pub(crate) source: Option<NodeId>,
 }
 
 /// A graph.
 pub(crate) struct Graph {
     this: Weak<Graph>,
-    /// 0 while no program knows the graph.
+    /// 0 while the program has no handle.
     handle: AtomicUsize,
     nodes: Mutex<Nodes>,
-    /// How many graphs it lies within.
+    /// Its nesting depth in other graphs.
     nesting: AtomicU32,
-    /// What the program lets it keep.
+    /// The user objects that it keeps.
     pub(crate) objects: Objects,
 }
 
-/// Graphs within graphs, at most: what follows them does so by recursion.
+/// Maximum nesting of graphs, because code that follows them is recursive.
 const DEEPEST: u32 = 64;
 
 static NEXT_NODE: AtomicU64 = AtomicU64::new(1);
@@ -88,7 +88,7 @@ impl Graph {
         })
     }
 
-    /// Gives the graph a handle, which lives until the graph is destroyed, and keeps it.
+    /// Gives the graph a handle, which keeps it alive until it is destroyed.
     pub(crate) fn publish(self: &Arc<Self>, runtime: &Runtime) -> Result<hipGraph_t> {
         self.name(runtime, Some(self.clone()))
     }
@@ -108,12 +108,12 @@ impl Graph {
         Ok(handle as hipGraph_t)
     }
 
-    /// The handle, null while there is none.
+    /// The handle; null while there is none.
     pub(crate) fn handle(&self) -> hipGraph_t {
         self.handle.load(Ordering::Acquire) as hipGraph_t
     }
 
-    /// Ends the handle. Whatever else uses the graph keeps it.
+    /// Ends the handle. Other users keep the graph alive.
     pub(crate) fn unpublish(&self, runtime: &Runtime) -> Result {
         let handle = self.handle.swap(0, Ordering::AcqRel);
         graphs(runtime).remove(handle).map(drop).ok_or(INVALID_VALUE)
@@ -150,7 +150,7 @@ impl Graph {
         Ok(id)
     }
 
-    /// Notes how many graphs this one lies within.
+    /// Sets the nesting depth.
     pub(crate) fn nest(&self, nesting: u32) -> Result {
         if nesting > DEEPEST {
             return Err(INVALID_VALUE);
@@ -162,7 +162,7 @@ impl Graph {
         })
     }
 
-    /// A graph of its own with copies of all nodes.
+    /// A separate graph with copies of all nodes.
     pub(crate) fn duplicate(&self, runtime: &Runtime) -> Result<Arc<Self>> {
         let copy = Self::with_objects(self.objects.duplicate(runtime)?);
         let nodes = self.nodes();
@@ -178,7 +178,7 @@ impl Graph {
             };
             ids.insert(id, copy.insert(runtime, &mut copies, op, Vec::new(), Some(id))?);
         }
-        // An edge may lead to a node that was made later.
+        // An edge may lead to a node that was created later.
         for (id, node) in nodes.iter() {
             if let Some(copied) = ids.get(id).and_then(|id| copies.get_mut(id)) {
                 copied.after = node.after.iter().filter_map(|id| ids.get(id).copied()).collect();
@@ -188,7 +188,7 @@ impl Graph {
         Ok(copy)
     }
 
-    /// Whether each of `ids` is one of `ends` or something that those wait for.
+    /// Whether each of `ids` is one of `ends` or a predecessor of one.
     pub(crate) fn leads_to(&self, ids: &[NodeId], ends: &[NodeId]) -> bool {
         let nodes = self.nodes();
         let mut seen = std::collections::HashSet::new();
@@ -200,7 +200,7 @@ impl Graph {
                 left.extend(&node.after);
             }
         }
-        // Nodes that were destroyed in the meantime wait for nobody.
+        // Nodes that were destroyed meanwhile have no predecessors.
         ids.iter().all(|id| seen.contains(id) || !nodes.contains_key(id))
     }
 }
@@ -216,12 +216,12 @@ impl Drop for Graph {
     }
 }
 
-/// The graph that a program's handle names.
+/// The graph of a program's handle.
 pub(crate) fn graph(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>> {
     graphs(runtime).get(handle as usize).and_then(|name| name.graph.upgrade()).ok_or(INVALID_VALUE)
 }
 
-/// The graph of the node that a program's handle names, and the node's name there.
+/// The graph and number of the node of a program's handle.
 pub(crate) fn node(runtime: &Runtime, handle: hipGraphNode_t) -> Result<(Arc<Graph>, NodeId)> {
     let name = graph_nodes(runtime).get(handle as usize).ok_or(INVALID_VALUE)?;
     Ok((name.graph.upgrade().ok_or(INVALID_VALUE)?, name.id))
@@ -239,7 +239,7 @@ pub(crate) fn handle_within(graph: &Graph, id: NodeId) -> Option<usize> {
     })
 }
 
-/// The nodes of a graph that a program's list names, each once.
+/// The nodes of a graph in a program's list, each once.
 ///
 /// # Safety
 /// The list is null or has as many readable handles.

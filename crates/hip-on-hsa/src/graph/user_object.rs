@@ -1,4 +1,4 @@
-//! User objects: things of the program that graphs keep.
+//! User objects: objects of the program that graphs keep alive.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::runtime::{Runtime, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The largest number of references at a time.
+/// The maximum number of references at a time.
 pub(crate) const MOST: u32 = i32::MAX as u32;
 
 /// All user objects by their handles.
@@ -21,7 +21,7 @@ pub(crate) fn user_objects(_started: &Runtime) -> &'static Registry<UserObject> 
     &OBJECTS
 }
 
-/// A thing of the program, with a function that ends it.
+/// An object of the program, with its destructor.
 pub(crate) struct UserObject {
     destroy: HostFunction,
     references: Mutex<u32>,
@@ -40,7 +40,7 @@ impl UserObject {
     }
 }
 
-/// Gives references back; the last one ends the thing and its handle.
+/// Releases references; the last one destroys the object and ends its handle.
 pub(crate) fn release(runtime: &Runtime, handle: usize, count: u32) -> Result {
     let object = user_objects(runtime).get(handle).ok_or(INVALID_VALUE)?;
     let mut references = object.references.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ pub(crate) fn release(runtime: &Runtime, handle: usize, count: u32) -> Result {
     Ok(())
 }
 
-/// References that a graph has, by handle. They are given back when it ends.
+/// References that a graph holds, by handle. They are released when it ends.
 #[derive(Default)]
 pub(crate) struct Objects(Mutex<HashMap<usize, u32>>);
 
@@ -64,7 +64,7 @@ impl Objects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same references once more.
+    /// The same references again.
     pub(crate) fn duplicate(&self, runtime: &Runtime) -> Result<Self> {
         let copy = Self::default();
         for (&handle, &count) in self.lock().iter() {
@@ -74,7 +74,7 @@ impl Objects {
         Ok(copy)
     }
 
-    /// These references in the place of those that there are, which are the result.
+    /// Replaces the references and returns the old ones.
     pub(crate) fn replace(&self, new: Self) -> Self {
         let new = std::mem::take(&mut *new.lock());
         Self(Mutex::new(std::mem::replace(&mut *self.lock(), new)))

@@ -1,4 +1,4 @@
-//! Memory: what has been allocated and by whom.
+//! Allocations, and the functions they came from.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -15,14 +15,14 @@ use crate::memory::managed::managed;
 use crate::memory::pool::{Pool, pools};
 use crate::runtime::Runtime;
 
-/// Where memory came from.
+/// The origin of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// `hipMalloc` and its kin.
+    /// `hipMalloc` and similar functions.
     Device,
     /// `hipMallocManaged`.
     Managed,
-    /// `hipHostMalloc` and its kin.
+    /// `hipHostMalloc` and similar functions.
     Host,
     /// `hipHostRegister`.
     Registered,
@@ -48,17 +48,17 @@ pub(crate) struct Allocation {
     pub(crate) device: &'static Device,
     /// Address for devices.
     pub(crate) device_base: usize,
-    /// Flags that it was allocated or registered with.
+    /// Flags of its allocation or registration.
     pub(crate) flags: u32,
-    /// The pool that it goes back to.
+    /// The pool that it returns to.
     pub(crate) pool: Option<Arc<Pool>>,
-    /// Tells it from every other one that there has been; given when it becomes known.
+    /// A unique number, assigned when the allocation is registered.
     pub(crate) serial: u64,
-    /// What devices may do with it, by ordinal; `None` for memory that every device may use that reaches it.
+    /// Access rights of devices, by ordinal; `None` for memory without restrictions.
     pub(crate) access: Option<Arc<BTreeMap<i32, hipMemAccessFlags>>>,
 }
 
-/// What is done with memory, and the device whose stream does it, if that is known yet.
+/// A kind of access, and the device whose stream makes it, if already known.
 #[derive(Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) writes: bool,
@@ -70,7 +70,7 @@ impl Allocation {
         matches!(self.origin, Origin::Host | Origin::Registered | Origin::Managed | Origin::Signal)
     }
 
-    /// Whether it may be used so. What a device that was not told anything does is done by the device whose memory it is.
+    /// Whether this access is allowed. If the device is unknown, the owner of the memory counts.
     fn allows(&self, what: Use) -> bool {
         let Some(access) = &self.access else { return true };
         let suffices = |flags: &hipMemAccessFlags| match *flags {
@@ -87,7 +87,7 @@ impl Allocation {
         }
     }
 
-    /// The device whose memory it is; none for host memory.
+    /// The device that owns the memory; `None` for host memory.
     pub(crate) fn memory_of(&self) -> Option<&'static Device> {
         (!self.is_host()).then_some(self.device)
     }
@@ -111,7 +111,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The allocation that holds an address, and how far the address is behind its start.
+    /// The allocation that contains an address, and the address's offset in it.
     pub(crate) fn find(&self, address: usize) -> Option<(Arc<Allocation>, usize)> {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         let (&start, allocation) = map.range(..=address).next_back()?;
@@ -119,8 +119,8 @@ impl Memory {
         (offset < allocation.size).then(|| (allocation.clone(), offset))
     }
 
-    /// Whether an allocation holds so many bytes behind an offset, together with mappings that follow it without gaps, and all of them
-    /// may be used so.
+    /// Whether an allocation, together with adjacent mappings behind it, has this many bytes after an offset,
+    /// and all of them allow this access.
     pub(crate) fn holds(&self, found: &Allocation, offset: usize, size: usize, what: Use) -> bool {
         if !found.allows(what) {
             return false;
@@ -158,7 +158,7 @@ impl Memory {
         }
     }
 
-    /// Takes the allocation that starts exactly at an address, if it has one of the origins.
+    /// Removes the allocation that starts exactly at an address, if it has one of the origins.
     pub(crate) fn remove(&self, address: usize, origins: &[Origin]) -> Option<Arc<Allocation>> {
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let found = map.get(&address)?;
@@ -172,7 +172,7 @@ impl Memory {
         Some(found)
     }
 
-    /// Takes out exactly this allocation, unless somebody else has.
+    /// Removes exactly this allocation, unless another thread has.
     pub(crate) fn remove_known(&self, allocation: &Arc<Allocation>) -> bool {
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let is_there = map.get(&allocation.base).is_some_and(|found| Arc::ptr_eq(found, allocation));
@@ -182,14 +182,14 @@ impl Memory {
         is_there
     }
 
-    /// Where each allocation of a device starts.
+    /// The start of each allocation of a device.
     pub(crate) fn bases_of(&self, device: &Device) -> Vec<usize> {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         let of_device = map.values().filter(|found| std::ptr::eq(found.device, device));
         of_device.map(|found| found.base).collect()
     }
 
-    /// Whether any byte of the range is known.
+    /// Whether any byte of the range belongs to an allocation.
     pub(crate) fn overlaps(&self, start: usize, size: usize) -> bool {
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         let end = start.saturating_add(size);
@@ -208,7 +208,7 @@ impl Memory {
         }
     }
 
-    /// Applies the present peer access to all memory of a device, as far as HSA agrees.
+    /// Applies the current peer access to all memory of a device, as far as HSA permits.
     pub(crate) fn share_device_memory(&self, runtime: &Runtime, owner: &Device) -> Result {
         let agents = accessors(runtime, owner);
         let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +227,7 @@ impl Memory {
     }
 }
 
-/// Agents that may access the memory of a device: its own, its peers', and the host's where it can.
+/// Agents that may access the memory of a device: its own, its peers', and the host's if possible.
 pub(crate) fn accessors(runtime: &Runtime, owner: &Device) -> Vec<hsa_agent_t> {
     let mut agents = vec![owner.agent];
     if owner.host_visible {
@@ -313,7 +313,7 @@ pub(crate) fn allocate_host(
     Ok(base)
 }
 
-/// Gives memory back to its pool or to HSA. Nothing uses it any more.
+/// Returns memory to its pool or to HSA. Nothing may use it any more.
 pub(crate) fn release(runtime: &Runtime, allocation: &Allocation) -> Result {
     if let Some(pool) = &allocation.pool {
         pool.give_back(runtime, allocation, None);
@@ -340,7 +340,7 @@ pub(crate) fn quiesce_users(runtime: &'static Runtime, allocation: &Allocation) 
     }
 }
 
-/// As [`quiesce_users`], before the memory is released, unless the thread has vouched that nothing uses it.
+/// As [`quiesce_users`], before the memory is released, unless the thread has promised that nothing uses it.
 pub(crate) fn quiesce_for_release(runtime: &'static Runtime, allocation: &Allocation) {
     if crate::release::waits() {
         quiesce_users(runtime, allocation);

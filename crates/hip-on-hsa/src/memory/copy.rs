@@ -1,9 +1,13 @@
-//! Copies: between any two places, plain or in rows, in a stream's order.
+//! Copies between any two places, plain or in rows, in stream order.
 //!
-//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable memory goes
-//! through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has been read; a copy
-//! *to* pageable memory returns when the memory is written. So no copy uses the program's pageable memory after its call.
-//! Where the host can reach the device's memory directly and cheaply, synchronous copies are done by the host.
+//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable
+//! memory
+//! goes through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has
+//! been read;
+//! a copy *to* pageable memory returns when the memory is written. So no copy uses the program's pageable
+//! memory
+//! after its call. If the host can access the device's memory directly and fast, it does synchronous copies
+//! itself.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -27,15 +31,16 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Over a bus, the host itself writes at most this many bytes of device memory, and reads at most that many.
+/// Over a bus, the host itself writes at most the first number of bytes of device memory, and reads at most
+/// the second.
 const HOST_WRITES: usize = 16 << 10;
 const HOST_READS: usize = 256;
-/// Asynchronous copies on an idle stream of near memory are done by the host up to this size.
+/// On an idle stream, the host itself does asynchronous copies of near memory up to this size.
 const HOST_ASYNC: usize = 64 << 10;
-/// Staging buffers that one copy has in flight.
+/// Staging buffers in flight for one copy.
 const IN_FLIGHT: usize = 4;
 
-/// A staging buffer that is being filled, and where its contents go.
+/// A staging buffer being filled, and the destinations of its contents.
 struct Landing {
     progress: Arc<Progress>,
     fence: u64,
@@ -43,26 +48,27 @@ struct Landing {
     batch: Vec<Piece>,
 }
 
-/// What one end of a copy is.
+/// One end of a copy.
 #[derive(Clone, Copy)]
 enum Place {
     /// Memory of a device.
     Device(&'static Device),
-    /// Host memory that devices reach, at this distance from its host address.
+    /// Host memory that devices access, at this distance from its host address.
     Pinned(usize),
     /// Any other memory of the program.
     Pageable,
 }
 
 impl Place {
-    /// Finds out what is at one end of a copy, that a known allocation holds all of it, and that it may be used so.
+    /// Identifies one end of a copy, and checks that a known allocation contains all of it and allows the
+    /// access.
     fn of(runtime: &Runtime, rows: Rows, what: Use) -> Result<(Self, usize)> {
         let (address, extent) = (rows.start, rows.extent().ok_or(INVALID_VALUE)?);
         if address.checked_add(extent).is_none() {
             return Err(INVALID_VALUE);
         }
         let Some((found, offset)) = memory(runtime).find(address) else {
-            // What was freed is no memory of the program, and touching it would end the process.
+            // Freed memory is no longer the program's, and accessing it would end the process.
             let ends = [address, address + extent.max(1) - 1];
             let access = if what.writes { Access::Write } else { Access::Read };
             let is_own = ends.into_iter().all(|end| runtime.hsa.host_can_access(end))
@@ -99,7 +105,7 @@ unsafe fn copy_on_host(_turn: Turn, rect: Rect) {
     }
 }
 
-/// Lets a device see what the host has copied into its memory.
+/// Makes the host's writes to a device's memory visible to the device.
 fn written_by_host(runtime: &Runtime, rect: Rect, dst: Place) {
     if let Some(device) = dst.device() {
         for (dst, _, size) in rect.rows() {
@@ -109,7 +115,7 @@ fn written_by_host(runtime: &Runtime, rect: Rect, dst: Place) {
     }
 }
 
-/// A copy as a program asks for it.
+/// A copy as requested by a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
     pub(crate) rect: Rect,
@@ -122,7 +128,8 @@ impl Transfer {
         Self { rect: Rect::row(dst as usize, src as usize, size), kind }
     }
 
-    /// Checks the copy against what is at its addresses now. `device` is the stream's, once there is one.
+    /// Checks the copy against the current memory at its addresses. `device` is the stream's, once there is
+    /// one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
     }
@@ -133,16 +140,18 @@ impl Transfer {
         Ok(found.map(|(_, dst, src)| [dst, src].map(|place| place.device().is_some())))
     }
 
-    /// Copies in the stream's order; with `wait`, the copy has completed on return. Nobody waits for a copy between two places of a device.
+    /// Copies in stream order; with `wait`, the copy has completed on return. Copies within a device are
+    /// never waited for.
     ///
-    /// Returns whether the call is one that waits: as it was asked to, or for a place in pageable memory.
+    /// Returns whether the call is one that waits: because of `wait`, or because of pageable memory.
     pub(crate) fn start(self, runtime: &'static Runtime, stream: &Arc<Stream>, wait: bool) -> Result<bool> {
         let Some((rect, dst, src)) = self.sort_out(runtime, Some(stream.device))? else { return Ok(wait) };
         let request = Request { runtime, stream: stream.clone(), rect, dst, src };
         let waits = request.waits(wait);
         let on_a_device =
             matches!((dst, src), (Place::Device(to), Place::Device(from)) if std::ptr::eq(to, from));
-        // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
+        // A synchronising call reports a failed stream and lets a default stream recover, even if the copy
+        // was not finished.
         let done = request.run(wait && !on_a_device).map_err(|code| match wait {
             true => stream.synchronize(runtime).err().unwrap_or(code),
             false => code,
@@ -150,8 +159,8 @@ impl Transfer {
         done.map(|()| waits)
     }
 
-    /// Enqueues the copy as a part of other work of the stream: it reads and writes nothing before its turn, and nobody waits
-    /// for it here.
+    /// Enqueues the copy as part of other work of the stream: it accesses nothing before its turn, and this
+    /// call does not wait.
     pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         match self.sort_out(runtime, Some(stream.device))? {
             Some((rect, dst, src)) => {
@@ -161,7 +170,7 @@ impl Transfer {
         }
     }
 
-    /// Finds out what is at both ends; nothing for an empty copy.
+    /// Identifies both ends; `None` for an empty copy.
     fn sort_out(
         self,
         runtime: &Runtime,
@@ -188,8 +197,8 @@ impl Transfer {
         }
         let (dst, dst_address) = Place::of(runtime, rect.dst, Use { writes: true, device })?;
         let (src, src_address) = Place::of(runtime, rect.src, Use { writes: false, device })?;
-        // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches, unless the program has
-        // taken one direction for the other, and the other end is the device's.
+        // The kind does not change what the memory is. But a device end cannot be memory that no device
+        // accesses, unless the program has swapped the directions, and the other end is the device's.
         let pageable = [dst, src].map(|place| matches!(place, Place::Pageable));
         let is_other_way = device_end != [true, true] && pageable[0] != pageable[1];
         if !is_other_way && device_end.into_iter().zip(pageable).any(|(device, pageable)| device && pageable)
@@ -201,18 +210,19 @@ impl Transfer {
     }
 }
 
-/// Copies now, whoever has to do it.
+/// Copies now, by whatever means necessary.
 ///
 /// # Safety
-/// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses it
-/// meanwhile.
+/// The rectangle lies within an allocation at each end, or in memory for which the program is responsible;
+/// nothing else uses
+/// it meanwhile.
 unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
     let by_host = |place: Place, address| match place.device() {
         Some(device) => device.host_near(runtime) && is_in_reach(runtime, address),
         None => true,
     };
     if by_host(dst, rect.dst.start) && by_host(src, rect.src.start) {
-        // SAFETY: as this function's contract; the host reaches both ends.
+        // SAFETY: as this function's contract; the host can access both ends.
         unsafe { copy_on_host(turn, rect) };
         written_by_host(runtime, rect, dst);
         return Ok(());
@@ -240,7 +250,7 @@ unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: P
     Ok(())
 }
 
-/// One copy request, sorted out.
+/// An analysed copy request.
 pub(crate) struct Request {
     runtime: &'static Runtime,
     stream: Arc<Stream>,
@@ -250,7 +260,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Whether the host can do the copy itself at a reasonable speed.
+    /// Whether the host can do the copy itself reasonably fast.
     fn suits_host(&self) -> bool {
         let size = self.rect.bytes();
         let end = |place: Place, address: usize, limit: usize| match place {
@@ -263,12 +273,12 @@ impl Request {
         end(self.dst, self.rect.dst.start, HOST_WRITES) && end(self.src, self.rect.src.start, HOST_READS)
     }
 
-    /// The copy's place among the work of streams.
+    /// The copy's position in the order of streams.
     fn order(&self) -> Order<'_> {
         self.stream.order_with([self.dst.device(), self.src.device()])
     }
 
-    /// The copy's turn for the host; unless somebody waits for the copy anyway, only if that has come.
+    /// The copy's turn for the host. Waits for the turn only if the call waits for the copy anyway.
     fn turn(&self, wait: bool) -> Result<Option<Turn>> {
         match wait {
             true => self.order().await_turn(self.runtime).map(Some),
@@ -278,18 +288,20 @@ impl Request {
 
     /// Copies by the host.
     fn copy_on_host(&self, turn: Turn) {
-        // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; it is the copy's turn.
+        // SAFETY: known allocations hold their extents, the caller is responsible for pageable memory; it is
+        // the copy's turn.
         unsafe { copy_on_host(turn, self.rect) };
         written_by_host(self.runtime, self.rect, self.dst);
     }
 
-    /// Whether the call ends after the copy: `wait`, or because pageable memory is written, or read by the host, on return in any case.
+    /// Whether the call ends after the copy: because of `wait`, or because pageable memory is always written,
+    /// or read by the host, on return.
     fn waits(&self, wait: bool) -> bool {
         wait || matches!((self.dst, self.src), (Place::Pageable, _) | (Place::Pinned(_), Place::Pageable))
     }
 
     fn run(self, wait: bool) -> Result {
-        // What the host does at once, where its turn comes or has come.
+        // Copies that the host does at once, if their turn has come or is waited for.
         let by_host = match (self.dst, self.src) {
             (Place::Device(_), Place::Pageable) | (Place::Pageable, Place::Device(_)) => self.suits_host(),
             (Place::Pageable | Place::Pinned(_), Place::Pageable | Place::Pinned(_)) => true,
@@ -309,7 +321,8 @@ impl Request {
                 let rect = self.rect;
                 self.order().run_on_host(self.runtime, true, move |turn| {
                     if let Ok(turn) = turn {
-                        // SAFETY: pinned memory stays until the devices are idle, and this is part of a stream's work.
+                        // SAFETY: pinned memory stays until the devices are idle, and this is part of a
+                        // stream's work.
                         unsafe { copy_on_host(turn, rect) };
                     }
                 })
@@ -318,7 +331,7 @@ impl Request {
         }
     }
 
-    /// Enqueues a copy of which neither end may be touched before the stream gets there.
+    /// Enqueues a copy neither end of which may be accessed before its turn.
     fn run_in_turn(self) -> Result {
         let by_device = match (self.dst, self.src) {
             (Place::Device(to), Place::Device(from)) => std::ptr::eq(to, from) || reaches(to, from),
@@ -331,8 +344,8 @@ impl Request {
         let Self { runtime, rect, dst, src, .. } = self;
         self.order().run_in_turn(runtime, true, move |turn, progress| {
             let Ok(turn) = turn else { return };
-            // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is the
-            // program's to vouch for.
+            // SAFETY: known allocations hold their extents, and their frees wait for this stream; the program
+            // is responsible for pageable memory.
             if let Err(code) = unsafe { copy_now(turn, runtime, rect, dst, src) } {
                 progress.fail_stream(code, "a copy of a graph failed".to_owned());
             }
@@ -356,7 +369,8 @@ impl Request {
 
     fn copy_by_device(self, wait: bool) -> Result {
         let ops: Vec<CopyOp> = self.rect.rows().map(|(dst, src, size)| self.op(dst, src, size)).collect();
-        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
+        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the
+        // stream.
         let copy = |submitter: &mut crate::queue::submitter::Submitter| unsafe { submitter.copy(&ops, None) };
         if wait {
             self.order().run(self.runtime, copy)
@@ -365,7 +379,7 @@ impl Request {
         }
     }
 
-    /// Pieces of the rows, each no larger than a staging buffer.
+    /// The rows in pieces, each no larger than a staging buffer.
     fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
         self.rect.rows().flat_map(|(dst, src, size)| {
             (0..size)
@@ -402,7 +416,7 @@ impl Request {
             let mut ops = Vec::with_capacity(batch.len());
             let mut used = 0;
             for (dst, src, size) in batch {
-                // SAFETY: the caller vouches for the source; the batch fits the buffer.
+                // SAFETY: the caller is responsible for the source; the batch fits the buffer.
                 let staged = unsafe {
                     let staged = staging.pointer().add(used);
                     staged.copy_from_nonoverlapping(src as *const u8, size);
@@ -418,8 +432,8 @@ impl Request {
                 used += size;
             }
             let submitted = self.order().submit(self.runtime, |submitter| {
-                // SAFETY: the staging buffer stays with the submitter until the copies have completed; the destination is an
-                // allocation whose free waits for the device.
+                // SAFETY: the staging buffer stays with the submitter until the copies have completed; the
+                // destination is an allocation whose free waits for the device.
                 let fence = unsafe { submitter.copy(&ops, Some(staging)) }?;
                 Ok((submitter.progress.clone(), fence))
             })?;
@@ -431,13 +445,13 @@ impl Request {
     /// Copies from a device to pageable memory, which is written on return.
     fn stage_out(self) -> Result {
         let Place::Device(device) = self.src else { return Err(INVALID_VALUE) };
-        // Each buffer is held here as well as by its copies: it is read after them.
+        // Each buffer is held here as well as by its copies, because it is read after them.
         let mut flying: VecDeque<Landing> = VecDeque::new();
         let land = |Landing { progress, fence, staging, batch }: Landing| {
             progress.wait(self.runtime, fence)?;
             let mut used = 0;
             for (dst, _, size) in batch {
-                // SAFETY: the caller vouches for the destination; the copies have completed.
+                // SAFETY: the caller is responsible for the destination; the copies have completed.
                 unsafe { (dst as *mut u8).copy_from_nonoverlapping(staging.pointer().add(used), size) };
                 used += size;
             }
@@ -468,8 +482,9 @@ impl Request {
                 used += size;
             }
             let submitted = self.order().submit(self.runtime, |submitter| {
-                // SAFETY: the buffer stays with the submitter until the copies have completed, or the submitter is gone; the source
-                // is an allocation whose free waits for the device.
+                // SAFETY: the buffer stays with the submitter until the copies have completed, or the
+                // submitter is
+                // gone; the source is an allocation whose free waits for the device.
                 let fence = unsafe { submitter.copy(&ops, Some(staging.clone())) }?;
                 Ok((submitter.progress.clone(), fence))
             });
@@ -484,11 +499,12 @@ impl Request {
         for landing in flying {
             result = result.and(land(landing));
         }
-        // A failure was noticed on the way; the synchronising call reports it and lets a default stream recover.
+        // A failure was noticed during the copy; the synchronising call reports it and lets a default stream
+        // recover.
         result.map_err(|code| self.stream.synchronize(self.runtime).err().unwrap_or(code))
     }
 
-    /// Copies between devices that do not reach each other's memory, through the host.
+    /// Copies through the host between devices without access to each other's memory.
     fn copy_between_strangers(self) -> Result {
         let mut host = vec![0u8; STAGING_BYTES.min(self.rect.bytes())];
         for (dst, src, size) in self.pieces() {
@@ -512,7 +528,7 @@ fn reaches(device: &Device, other: &Device) -> bool {
     device.peers.lock().is_ok_and(|peers| peers.contains(&other.ordinal))
 }
 
-/// Writes a few bytes of a device's memory, in no order with what programs submit, and waits for that.
+/// Writes a few bytes of a device's memory, unordered with the programs' work, and waits for that.
 pub(crate) fn upload(
     runtime: &'static Runtime,
     device: &'static Device,
@@ -533,7 +549,8 @@ pub(crate) fn upload(
         size: bytes.len(),
     };
     let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
-    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the destination.
+    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the
+    // destination.
     let copied = stream.order().run(runtime, |submitter| unsafe { submitter.copy(&[copy], Some(staging)) });
     stream.close(runtime);
     copied

@@ -1,7 +1,7 @@
-//! Memory of other drivers, such as Vulkan's: `hipImportExternalMemory` and its kin.
+//! Memory of other drivers, such as Vulkan's: `hipImportExternalMemory` and similar functions.
 //!
-//! All of an imported memory is one allocation. The buffers that programs map on it are addresses in there, which are counted: the
-//! memory is there until its handle and all of them are gone.
+//! All of an imported memory is one allocation. Buffers that programs map from it are addresses within it,
+//! and are counted: the memory lives until its handle and all buffers are freed.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Imported memory, as its handle knows it.
+/// The object of an imported memory's handle.
 pub(crate) struct External {
     base: usize,
     size: usize,
@@ -30,7 +30,7 @@ pub(crate) fn externals(_started: &Runtime) -> &'static Registry<External> {
     &EXTERNALS
 }
 
-/// Who still has one imported memory.
+/// The users of one imported memory.
 #[derive(Default)]
 struct Holders {
     handle: bool,
@@ -53,14 +53,15 @@ fn holders(_started: &Runtime) -> MutexGuard<'static, HashMap<usize, Holders>> {
 /// Some imported memory is mapped for devices only.
 static OUT_OF_REACH: AtomicBool = AtomicBool::new(false);
 
-/// Whether the host reaches memory of a device where it reaches that device's own. HSA maps other drivers' memory for the device alone;
-/// the virtual GPU maps it for both.
+/// Whether the host can access imported memory of a device whose own memory it can access. HSA maps other
+/// drivers' memory only for the device; the virtual GPU maps it for both.
 pub(crate) fn is_in_reach(runtime: &Runtime, address: usize) -> bool {
     !OUT_OF_REACH.load(Ordering::Relaxed)
         || memory(runtime).find(address).is_none_or(|(found, _)| found.origin != Origin::External)
 }
 
-/// Maps the first bytes of what a file descriptor stands for and returns the handle. The descriptor stays the caller's.
+/// Maps the first bytes of a file descriptor's memory and returns the handle. The caller keeps the
+/// descriptor.
 pub(crate) fn import(
     runtime: &'static Runtime,
     device: &'static Device,
@@ -72,7 +73,7 @@ pub(crate) fn import(
         OUT_OF_REACH.store(true, Ordering::Relaxed);
     }
     let Some(handle) = externals(runtime).insert(Arc::new(External { base, size })) else {
-        // SAFETY: the memory was just mapped, and nobody knows it.
+        // SAFETY: the memory was just mapped, and is not shared yet.
         unsafe { runtime.hsa.unmap_descriptor(base as *mut c_void)? };
         return Err(hipError_t::hipErrorOutOfMemory);
     };
@@ -91,9 +92,9 @@ pub(crate) fn import(
     Ok(handle)
 }
 
-/// Maps a buffer on imported memory: its address.
+/// Maps a buffer from imported memory and returns its address.
 pub(crate) fn map(runtime: &Runtime, handle: usize, offset: usize, size: usize) -> Result<usize> {
-    // The handle may end at any time, but not between being found and being counted on.
+    // The handle may end at any time, but not between look-up and counting.
     let mut holders = holders(runtime);
     let external = externals(runtime).get(handle).ok_or(INVALID_VALUE)?;
     let end = offset.checked_add(size).ok_or(INVALID_VALUE)?;
@@ -106,7 +107,7 @@ pub(crate) fn map(runtime: &Runtime, handle: usize, offset: usize, size: usize) 
     Ok(address)
 }
 
-/// Ends a handle. Buffers that are mapped stay.
+/// Ends a handle. Mapped buffers stay.
 pub(crate) fn destroy(runtime: &'static Runtime, handle: usize) -> Result {
     let external = {
         let mut holders = holders(runtime);
@@ -139,14 +140,14 @@ pub(crate) fn unmap(runtime: &'static Runtime, address: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Gives the memory back to HSA once nobody has it. Waits until the devices are idle first.
+/// Returns the memory to HSA once nothing refers to it. Waits until the devices are idle first.
 fn release_if_unused(runtime: &'static Runtime, base: usize) -> Result {
     {
         let mut holders = holders(runtime);
         if !holders.get(&base).is_some_and(Holders::is_nobody) {
             return Ok(());
         }
-        // Nobody can get at it any more: not through its handle, nor by freeing a buffer.
+        // Nothing can reach it any more, neither through its handle nor by freeing a buffer.
         holders.remove(&base);
     }
     let Some(found) = memory(runtime).remove(base, &[Origin::External]) else { return Ok(()) };
@@ -154,7 +155,7 @@ fn release_if_unused(runtime: &'static Runtime, base: usize) -> Result {
     // SAFETY: the memory was mapped here, the program has let go of it, and no device uses it.
     let unmapped = unsafe { runtime.hsa.unmap_descriptor(base as *mut c_void) };
     if unmapped.is_err() {
-        // It is still there: a copy must not take it for the host's.
+        // It is still mapped: a copy must not treat it as host memory.
         memory(runtime).insert((*found).clone());
     }
     unmapped

@@ -1,4 +1,4 @@
-//! Fills: `hipMemset` and its kin.
+//! Fills: `hipMemset` and similar functions.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// What is written: the bytes of one element, repeated to a word.
+/// The value to write: the bytes of one element, repeated to a word.
 #[derive(Debug, Clone, Copy)]
 struct Pattern {
     word: u32,
@@ -48,7 +48,7 @@ impl Pattern {
     }
 }
 
-/// Where the rows are.
+/// The position of the rows.
 #[derive(Clone, Copy)]
 struct Target {
     /// The device that owns them, `None` for host memory.
@@ -58,7 +58,7 @@ struct Target {
 }
 
 impl Target {
-    /// Whether the host fills the rows best.
+    /// Whether the host is the best choice to fill the rows.
     fn is_near(self, runtime: &Runtime, rows: Rows) -> bool {
         match self.device {
             Some(device) => device.host_near(runtime) && is_in_reach(runtime, rows.start),
@@ -67,7 +67,7 @@ impl Target {
     }
 }
 
-/// Fills rows now, whoever has to do it.
+/// Fills rows now, by whatever means necessary.
 ///
 /// # Safety
 /// The rows lie within one allocation and nothing else uses them meanwhile.
@@ -75,7 +75,7 @@ unsafe fn fill_now(_turn: Turn, runtime: &Runtime, target: Target, rows: Rows, p
     let by_host = target.is_near(runtime, rows);
     for start in rows.iter() {
         if by_host {
-            // SAFETY: as this function's contract; the host reaches the memory.
+            // SAFETY: as this function's contract; the host can access the memory.
             pattern.write(unsafe { std::slice::from_raw_parts_mut(start as *mut u8, rows.width) });
             if target.device.is_some() {
                 runtime.hsa.host_wrote(start, rows.width);
@@ -106,7 +106,7 @@ unsafe fn fill_now(_turn: Turn, runtime: &Runtime, target: Target, rows: Rows, p
     Ok(())
 }
 
-/// A fill as a program asks for it.
+/// A fill as requested by a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
     rows: Rows,
@@ -119,7 +119,7 @@ impl Fill {
         Self { rows, pattern: Pattern::new(value, element) }
     }
 
-    /// Where it writes.
+    /// The destination.
     pub(crate) fn rows(&self) -> Rows {
         self.rows
     }
@@ -130,13 +130,14 @@ impl Fill {
         (if element < 4 { word & ((1 << (8 * element)) - 1) } else { word }, element)
     }
 
-    /// Checks the fill against what is at its address now. `device` is the stream's, once there is one.
+    /// Checks the fill against the current memory at its address. `device` is the stream's, once there is
+    /// one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
     }
 
-    /// Fills in the stream's order. With `wait`, host memory is written on return: of fills without a stream, those of device memory are
-    /// in the null stream's order and nothing waits for them.
+    /// Fills in stream order. With `wait`, host memory is written on return. Fills of device memory without a
+    /// stream are ordered in the null stream and not waited for.
     pub(crate) fn start(self, runtime: &'static Runtime, stream: &Stream, wait: bool) -> Result {
         match self.sort_out(runtime, Some(stream.device))? {
             Some((target, rows)) => {
@@ -154,7 +155,7 @@ impl Fill {
         }
     }
 
-    /// Finds out where the rows are; nothing if there are none.
+    /// Locates the rows; `None` if there are none.
     fn sort_out(self, runtime: &Runtime, device: Option<&'static Device>) -> Result<Option<(Target, Rows)>> {
         let Self { rows, pattern } = self;
         if rows.is_empty() {
@@ -176,7 +177,7 @@ impl Fill {
         }
         let target =
             Target { device: found.memory_of(), distance: found.device_base.wrapping_sub(found.base) };
-        // From here on, addresses are the host's, or the device's where the memory is a device's.
+        // From here on, addresses are the host's, or the device's for device memory.
         Ok(Some((target, Rows { start: found.base + offset, ..rows }.simplified())))
     }
 }
@@ -215,13 +216,14 @@ fn run(
                 size: rows.width,
             })
             .collect();
-        // SAFETY: the buffer stays with the submitter until the copies have completed; the destination is an allocation
-        // whose free waits for the device, or for the stream.
+        // SAFETY: the buffer stays with the submitter until the copies have completed; the destination is an
+        // allocation whose free waits for the device, or for the stream.
         return order.submit(runtime, |submitter| unsafe { submitter.copy(&ops, Some(staging)) }).map(drop);
     }
     order.run_in_turn(runtime, true, move |turn, progress| {
         let Ok(turn) = turn else { return };
-        // SAFETY: an allocation holds the rows; its free waits for the device, or for the stream, which this is part of.
+        // SAFETY: an allocation holds the rows; its free waits for the device, or for the stream, which this
+        // is part of.
         if let Err(code) = unsafe { fill_now(turn, runtime, target, rows, pattern) } {
             progress.fail_stream(code, format!("a fill of {size} bytes at {:#x} failed", rows.start));
         }

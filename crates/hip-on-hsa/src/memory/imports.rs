@@ -1,4 +1,4 @@
-//! Memory that several processes share: `hipIpcGetMemHandle` and its kin.
+//! Memory that several processes share: `hipIpcGetMemHandle` and similar functions.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -8,13 +8,13 @@ use hip_sys::hipIpcMemHandle_t;
 
 use crate::runtime::Runtime;
 
-/// What the bytes of a handle are.
+/// The contents of a handle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Shared {
     pub(crate) memory: [u32; 8],
     /// Bytes of the allocation.
     pub(crate) size: u64,
-    /// How far behind its start the pointer was.
+    /// Offset of the pointer in it.
     pub(crate) offset: u64,
     pub(crate) process: u32,
 }
@@ -44,7 +44,7 @@ impl Shared {
     }
 }
 
-/// What other processes have shared with this one.
+/// Memory that other processes have shared with this one.
 pub(crate) fn imports(_started: &Runtime) -> &'static Imports {
     static IMPORTS: LazyLock<Imports> = LazyLock::new(Imports::default);
     &IMPORTS

@@ -1,5 +1,5 @@
-//! Managed memory: what programs advise about it. It is host memory that all devices reach, and stays where it is; advice and
-//! prefetches are kept for those who ask, and change nothing else.
+//! Advice about managed memory. Managed memory is host memory that all devices access, and never moves;
+//! advice and prefetches are stored for queries and have no other effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
@@ -14,7 +14,7 @@ use crate::runtime::Runtime;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 pub(crate) const NOWHERE: i32 = -2;
 
-/// What has been said about a range.
+/// The advice for a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hints {
     pub(crate) read_mostly: bool,
@@ -42,7 +42,7 @@ pub(crate) fn managed(_started: &Runtime) -> &'static Managed {
     &MANAGED
 }
 
-/// Ranges about which something has been said: start, end and that.
+/// Ranges with advice: start, end, advice.
 #[derive(Default)]
 pub(crate) struct Managed {
     ranges: Mutex<Ranges>,
@@ -52,7 +52,7 @@ pub(crate) struct Managed {
 pub(crate) struct Ranges(BTreeMap<usize, (usize, Hints)>);
 
 impl Ranges {
-    /// Makes an address the border of two ranges if it lies within one.
+    /// Splits the range that contains an address at that address.
     fn split(&mut self, at: usize) {
         let within = self.0.range_mut(..at).next_back().filter(|(_, (end, _))| *end > at);
         if let Some((_, (end, hints))) = within {
@@ -79,7 +79,7 @@ impl Ranges {
         self.0.range_mut(start..end).for_each(|(_, (_, hints))| change(hints));
     }
 
-    /// What has been said about each part of a range.
+    /// The advice for each part of a range.
     pub(crate) fn of(&self, start: usize, end: usize) -> Vec<Hints> {
         let mut found = Vec::new();
         let first = self.0.range(..=start).next_back().filter(|(_, (end, _))| *end > start);
@@ -110,7 +110,7 @@ impl Managed {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets what was said about memory that is freed.
+    /// Removes the advice for freed memory.
     pub(crate) fn forget(&self, allocation: &Allocation) {
         self.lock().forget(allocation.base, allocation.base + allocation.size);
     }

@@ -1,9 +1,10 @@
 //! Memory pools: device memory that is allocated and freed in the order of streams.
 //!
-//! A block that a stream frees stays with its pool. It is used again, at exactly its size, by an allocation that is ordered
-//! behind the free: on the same stream at once, on another one when the free has completed or where an event or the null
-//! stream orders it. Blocks are neither split nor joined, so that an allocation's bounds are what the program asked for: the
-//! virtual GPU checks them. What a pool holds beyond its release threshold goes back to HSA when the program synchronises.
+//! A block that a stream frees stays with its pool. An allocation of exactly its size reuses it if it is
+//! ordered behind the free: on the same stream at once, on another stream when the free has completed or an
+//! event or the null stream orders it. Blocks are neither split nor joined, so an allocation has the bounds
+//! that the program asked for, and the virtual GPU checks them. When the program synchronises, the pool
+//! returns memory beyond its release threshold to HSA.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -34,19 +35,20 @@ struct Block {
     freed: Option<Arc<Marker>>,
     /// Points of other queues that are behind the free.
     behind: Vec<Point>,
-    /// [`Pools::access_epoch`] when the block was given to its agents.
+    /// [`Pools::access_epoch`] when agents got access to the block.
     epoch: u64,
 }
 
 impl Block {
-    /// Whether work after a point of a queue is behind the free by the order of streams alone.
+    /// Whether stream order alone puts work after a point of a queue behind the free.
     fn is_before(&self, point: Point, follow_events: bool) -> bool {
         let own = self.freed.as_ref().and_then(|freed| freed.point());
         own.is_some_and(|own| own.is_before(point))
             || (follow_events && self.behind.iter().any(|behind| behind.is_before(point)))
     }
 
-    /// Whether the stream that freed it has failed before it got there. Copies may still write such memory.
+    /// Whether the stream that freed it failed before it reached the free. Copies may still write such
+    /// memory.
     fn has_failed(&self) -> bool {
         self.freed.as_ref().is_some_and(|freed| freed.failure().is_some())
     }
@@ -63,14 +65,14 @@ impl Block {
 }
 
 pub(crate) struct State {
-    /// Freed blocks by size, the latest last.
+    /// Freed blocks by size, the newest last.
     free: BTreeMap<usize, Vec<Block>>,
-    /// Bytes taken from HSA, and how many of them the program holds.
+    /// Bytes allocated from HSA, and how many of them the program holds.
     pub(crate) reserved: u64,
     pub(crate) used: u64,
     pub(crate) reserved_high: u64,
     pub(crate) used_high: u64,
-    /// Bytes that a synchronising call leaves.
+    /// Bytes that a synchronising call keeps.
     pub(crate) threshold: u64,
     pub(crate) follow_events: bool,
     pub(crate) opportunistic: bool,
@@ -85,7 +87,7 @@ pub(crate) struct Pool {
     pub(crate) device: &'static Device,
     handle: OnceLock<usize>,
     pub(crate) is_default: bool,
-    /// The most that it takes from HSA.
+    /// The maximum that it allocates from HSA.
     max_size: u64,
     state: Mutex<State>,
 }
@@ -109,7 +111,7 @@ pub(crate) struct Pools {
     all: Mutex<Vec<Arc<Pool>>>,
     /// Freed blocks that pools hold.
     held: AtomicUsize,
-    /// Changes whenever other agents may access some pool's memory.
+    /// Changes whenever the agents with access to some pool's memory change.
     access_epoch: AtomicU64,
 }
 
@@ -117,12 +119,12 @@ pub(crate) struct Pools {
 #[derive(Default)]
 pub(crate) struct DevicePools {
     default: OnceLock<Arc<Pool>>,
-    /// What `hipDeviceSetMemPool` set, if it is not the default.
+    /// The pool set with `hipDeviceSetMemPool`, if not the default.
     current: Mutex<Option<Arc<Pool>>>,
 }
 
 impl DevicePools {
-    /// Those of a device.
+    /// The pools of a device.
     pub(crate) fn of(device: &Device) -> &'static Self {
         static POOLS: PerDevice<DevicePools> = PerDevice::new();
         POOLS.of(device)
@@ -138,7 +140,7 @@ impl Pools {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that what follows `after` in its queue waits for `before` of another one.
+    /// Records that work behind `after` in its queue waits for `before` of another queue.
     fn order(&self, before: Point, after: Point) {
         if self.held.load(Ordering::Acquire) == 0 {
             return;
@@ -153,12 +155,12 @@ impl Pools {
         }
     }
 
-    /// Notes that access to memory has changed, so that blocks are given to their agents anew.
+    /// Records that access to memory has changed, so that blocks get it again.
     pub(crate) fn access_changed(&self) {
         self.access_epoch.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Does what a pool does when the program synchronises: goes down to its release threshold.
+    /// Called when the program synchronises: shrinks pools to their release threshold.
     pub(crate) fn synchronized(&self, runtime: &Runtime) {
         if self.held.load(Ordering::Acquire) == 0 {
             return;
@@ -183,7 +185,7 @@ impl Pools {
         });
     }
 
-    /// Gives everything that pools of a device hold without need back to HSA. Returns whether that was anything.
+    /// Returns the unused memory of a device's pools to HSA. Returns whether there was any.
     pub(crate) fn release(&self, runtime: &Runtime, device: &Device) -> bool {
         let pools = self.all().clone();
         let of_device = pools.iter().filter(|pool| std::ptr::eq(pool.device, device));
@@ -197,7 +199,7 @@ impl Pools {
             let frees: Vec<Arc<Marker>> =
                 pool.state().free.values().flatten().filter_map(|block| block.freed.clone()).collect();
             for freed in frees {
-                // What became of the stream is for its own calls to tell.
+                // The stream's own calls report its failure.
                 let _ = freed.wait(runtime);
             }
         }
@@ -249,7 +251,7 @@ impl Pool {
         if let Some(pool) = DevicePools::of(device).default.get() {
             return Ok(pool.clone());
         }
-        // The lock keeps two threads from making two.
+        // The lock keeps two threads from creating two.
         let _current = DevicePools::of(device).current();
         if let Some(pool) = DevicePools::of(device).default.get() {
             return Ok(pool.clone());
@@ -258,7 +260,7 @@ impl Pool {
         Ok(DevicePools::of(device).default.get_or_init(|| pool).clone())
     }
 
-    /// The pool that `hipMallocAsync` takes from.
+    /// The pool that `hipMallocAsync` uses.
     pub(crate) fn current_of(runtime: &Runtime, device: &'static Device) -> Result<Arc<Self>> {
         let current = DevicePools::of(device).current().clone();
         current.map_or_else(|| Self::default_of(runtime, device), Ok)
@@ -287,7 +289,7 @@ impl Pool {
         agents
     }
 
-    /// Takes out a freed block that `suits`, the latest first. What failed streams have freed is not used again.
+    /// Takes a freed block that `suits`, the newest first. Blocks freed by failed streams are not reused.
     fn take(&self, runtime: &Runtime, size: usize, suits: impl Fn(&State, &Block) -> bool) -> Option<Block> {
         let mut state = self.state();
         let index =
@@ -303,7 +305,7 @@ impl Pool {
         Some(block)
     }
 
-    /// Takes a new block from HSA.
+    /// Allocates a new block from HSA.
     fn grow(&self, runtime: &Runtime, size: usize) -> Result<Block> {
         let bytes = size as u64;
         {
@@ -356,7 +358,7 @@ impl Pool {
         {
             return Ok(block);
         }
-        // There is no memory but what will be free later: the stream waits for that, or else the program does.
+        // Only blocks with pending frees are left: the stream waits for one, or else the program does.
         let later = stream.submit(runtime, |submitter| {
             let found = self.take(runtime, size, |state, _| state.internal_dependencies);
             let Some(block) = found else { return Ok(None) };
@@ -409,9 +411,9 @@ impl Pool {
         Ok(base)
     }
 
-    /// Takes memory back that the program has freed, at a point of a stream or for good.
+    /// Takes back memory that the program has freed, at a point of a stream or immediately.
     pub(crate) fn give_back(&self, runtime: &Runtime, allocation: &Allocation, freed: Option<Arc<Marker>>) {
-        // Blocks are given to their agents again where that may have changed meanwhile.
+        // Give agents access to the block again if that may have changed meanwhile.
         let epoch = pools(runtime).access_epoch.load(Ordering::Acquire);
         let Allocation { base, size, .. } = *allocation;
         self.put(runtime, Block { base, size, freed, behind: Vec::new(), epoch });
@@ -424,8 +426,8 @@ impl Pool {
         state.free.entry(block.size).or_default().push(block);
     }
 
-    /// Gives completely free blocks back to HSA, the longest unused of each size first, until the pool holds no more than
-    /// `keep` bytes. Returns whether there were any.
+    /// Returns completely free blocks to HSA, the longest unused of each size first, until the pool holds no
+    /// more than `keep` bytes. Returns whether there were any.
     pub(crate) fn trim(&self, runtime: &Runtime, keep: u64) -> bool {
         let mut over = Vec::new();
         let mut state = self.state();
@@ -446,7 +448,7 @@ impl Pool {
         pools(runtime).held.fetch_sub(over.len(), Ordering::AcqRel);
         for &(base, size) in &over {
             self.device.allocated.subtract(size as u64);
-            // SAFETY: the block came from HSA, its free has completed, and the pool knows it no more.
+            // SAFETY: the block came from HSA, its free has completed, and it is no longer in the pool.
             if unsafe { runtime.hsa.free(base as *mut c_void) }.is_err() {
                 tracing::warn!(address = base, "memory of a pool could not be freed");
             }

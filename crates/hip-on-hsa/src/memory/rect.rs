@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rows {
     pub(crate) start: usize,
-    /// From a row to the next one.
+    /// Distance from a row to the next one.
     pub(crate) pitch: usize,
-    /// From a rectangle to the next one.
+    /// Distance from a rectangle to the next one.
     pub(crate) slice: usize,
     /// Bytes of a row.
     pub(crate) width: usize,
@@ -27,19 +27,19 @@ impl Rows {
         Self { start, pitch, slice: 0, width, height, depth: 1 }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Whether rows lie behind each other, and rectangles too.
+    /// Whether rows and rectangles do not overlap.
     pub(crate) fn is_apart(&self) -> bool {
         let rows = self.height <= 1 || self.pitch >= self.width;
         let rectangle = || self.pitch.checked_mul(self.height - 1)?.checked_add(self.width);
         rows && (self.depth <= 1 || rectangle().is_some_and(|bytes| self.slice >= bytes))
     }
 
-    /// Bytes from the first to the last one, of a shape that is not empty; `None` if that overflows.
+    /// Bytes from the first to the last one of a nonempty shape; `None` on overflow.
     pub(crate) fn extent(&self) -> Option<usize> {
         let rectangles = self.slice.checked_mul(self.depth - 1)?;
         let rows = self.pitch.checked_mul(self.height - 1)?;
@@ -51,18 +51,18 @@ impl Rows {
         self.width * self.height * self.depth
     }
 
-    /// Joins rows, and then rectangles, that follow each other without gaps.
+    /// Joins adjacent rows, and then adjacent rectangles.
     pub(crate) fn simplified(self) -> Self {
         let rows = self.upright();
         Joints::of(&rows).join(rows)
     }
 
-    /// Rectangles of one row each as the rows of one rectangle.
+    /// Turns rectangles of one row each into the rows of one rectangle.
     fn upright(self) -> Self {
         if self.height == 1 { Self::rectangle(self.start, self.slice, self.width, self.depth) } else { self }
     }
 
-    /// Where each row starts.
+    /// The start of each row.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.depth).flat_map(move |rectangle| {
             (0..self.height).map(move |row| self.start + rectangle * self.slice + row * self.pitch)
@@ -70,7 +70,7 @@ impl Rows {
     }
 }
 
-/// What follows without gaps.
+/// Adjacent rows and rectangles.
 #[derive(Clone, Copy)]
 struct Joints {
     rows: bool,
@@ -90,7 +90,7 @@ impl Joints {
         match self {
             Self { rows: true, rectangles: true } => Rows::row(rows.start, rows.bytes()),
             Self { rows: true, rectangles: false } => {
-                // What is one row of a rectangle each becomes the rows of one rectangle.
+                // Rectangles of one row each become the rows of one rectangle.
                 Rows::rectangle(rows.start, rows.slice, rows.width * rows.height, rows.depth)
             }
             Self { rows: false, rectangles: true } => {
@@ -101,7 +101,7 @@ impl Joints {
     }
 }
 
-/// Where a row or a part of it goes, where it comes from, and its bytes.
+/// Destination, source and bytes of a row or a part of it.
 pub(crate) type Piece = (usize, usize, usize);
 
 /// The same shape at two places; a plain copy is one row.
@@ -140,7 +140,7 @@ impl Rect {
         self.dst.bytes()
     }
 
-    /// Joins what follows without gaps at both places.
+    /// Joins rows and rectangles that are adjacent at both places.
     pub(crate) fn simplified(self) -> Self {
         let rows = (self.dst.upright(), self.src.upright());
         let (dst, src) = (Joints::of(&rows.0), Joints::of(&rows.1));

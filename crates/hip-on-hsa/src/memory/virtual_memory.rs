@@ -1,8 +1,9 @@
-//! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the other.
+//! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the
+//! other.
 //!
-//! A mapping is memory for copies and kernels once a device has access to it. Where the host reaches the device's memory, it
-//! gets access with the first device. Mappings that follow each other are one range for copies and fills. A copy or fill does what the
-//! device of its stream may do, whoever does the work: the host too.
+//! Copies and kernels can use a mapping once a device has access to it. If the host can access the device's
+//! memory, it gets access together with the first device. Adjacent mappings are one range for copies and
+//! fills. A copy or fill has the access rights of its stream's device, even if the host does the work.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,7 @@ pub(crate) struct Physical {
     pub(crate) size: usize,
     pub(crate) device: &'static Device,
     pub(crate) handle_types: hipMemAllocationHandleType,
-    /// The program's handle, while it holds one, and how often it does.
+    /// The program's handle, while it holds one, and its reference count.
     pub(crate) held: Mutex<(usize, usize)>,
     /// Counts against the device; imported memory counts where it was created.
     pub(crate) charged: bool,
@@ -36,7 +37,7 @@ impl Physical {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the program a handle, or the one that it has once more.
+    /// Returns a handle to the program, or counts the existing one again.
     pub(crate) fn hold(self: &Arc<Self>, runtime: &Runtime) -> Result<hipMemGenericAllocationHandle_t> {
         let mut held = self.held();
         if held.1 == 0 {
@@ -80,14 +81,14 @@ pub(crate) fn physical(_started: &Runtime) -> &'static Registry<Physical> {
     &PHYSICAL
 }
 
-/// What programs have reserved and mapped.
+/// The reservations and mappings of programs.
 pub(crate) fn virtual_memory(_started: &Runtime) -> &'static VirtualMemory {
     static RESERVED: VirtualMemory =
         VirtualMemory { state: Mutex::new(State { reserved: BTreeMap::new(), mappings: BTreeMap::new() }) };
     &RESERVED
 }
 
-/// What programs have reserved and mapped.
+/// The reservations and mappings of programs.
 #[derive(Default)]
 pub(crate) struct VirtualMemory {
     state: Mutex<State>,
@@ -125,8 +126,8 @@ fn quiesce(runtime: &'static Runtime) {
     }
 }
 
-/// The mappings that make up a range exactly, once no device uses any. The lock is not held meanwhile: what the devices wait for may
-/// need it. What other threads have unmapped since is found out.
+/// The mappings that make up a range exactly, once no device uses any. The lock is not held during the wait,
+/// because work on the devices may need it. Mappings that other threads have removed meanwhile are detected.
 pub(crate) fn idle_mappings(
     runtime: &'static Runtime,
     address: usize,
@@ -143,7 +144,7 @@ pub(crate) fn idle_mappings(
     Ok((state, starts))
 }
 
-/// What sizes of memory of a device are multiples of: at least, and best.
+/// The granularity of a device's memory: minimum and recommended.
 pub(crate) fn granularity(runtime: &Runtime, device: &Device) -> (usize, usize) {
     type Info = hsa_amd_memory_pool_info_t;
     // SAFETY: the attributes' type is size_t.

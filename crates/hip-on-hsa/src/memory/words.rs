@@ -1,7 +1,7 @@
-//! Waits for values in memory and writes of values, one or several in a row, in a stream's order.
+//! Waits for values in memory and writes of values, single or in batches, in stream order.
 //!
-//! The host does both: a thread of the stream reads the memory until it has the value. So they are there for memory that the
-//! host reaches, which is all but the memory of devices behind a small window.
+//! The host does both: a thread of the stream reads the memory until it has the value. So they work for
+//! memory that the host can access, which is all except memory of devices behind a small window.
 
 use std::convert::Infallible;
 use std::ffi::c_void;
@@ -24,20 +24,20 @@ type Kind = hipStreamBatchMemOpType;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Operations of a batch, at most. (The headers say "less than 256", AMD's library takes as many.)
+/// Maximum operations of a batch. (The headers say "less than 256", but AMD's library accepts 256.)
 const MOST: u32 = 256;
 
-/// A word in memory that the host reaches.
+/// A word in memory that the host can access.
 #[derive(Clone, Copy)]
 struct Word {
     address: usize,
     is_long: bool,
-    /// Whose memory it is.
+    /// The owner of the memory.
     device: Option<&'static Device>,
 }
 
 impl Word {
-    /// Finds out whether the address is that of an aligned word in known memory.
+    /// Checks that the address is that of an aligned word in known memory.
     fn of(runtime: &Runtime, address: usize, is_long: bool, what: Use) -> Result<Self> {
         let size = if is_long { 8 } else { 4 };
         let (found, offset) = memory(runtime).find(address).ok_or(INVALID_VALUE)?;
@@ -53,9 +53,10 @@ impl Word {
     }
 
     /// # Safety
-    /// The memory is still there.
+    /// The memory is still allocated.
     unsafe fn load(self) -> u64 {
-        // SAFETY: as this function's contract; the word is aligned, and everybody uses it by atomic accesses of its size.
+        // SAFETY: as this function's contract; the word is aligned, and everybody uses it by atomic accesses
+        // of its size.
         unsafe {
             if self.is_long {
                 AtomicU64::from_ptr(self.address as *mut u64).load(Ordering::Acquire)
@@ -66,9 +67,10 @@ impl Word {
     }
 
     /// # Safety
-    /// The memory is still there.
+    /// The memory is still allocated.
     unsafe fn store(self, value: u64) {
-        // SAFETY: as this function's contract; the word is aligned, and everybody uses it by atomic accesses of its size.
+        // SAFETY: as this function's contract; the word is aligned, and everybody uses it by atomic accesses
+        // of its size.
         unsafe {
             if self.is_long {
                 AtomicU64::from_ptr(self.address as *mut u64).store(value, Ordering::Release);
@@ -82,7 +84,7 @@ impl Word {
     }
 }
 
-/// What a wait waits for.
+/// The condition of a wait.
 #[derive(Clone, Copy)]
 struct Condition {
     kind: u32,
@@ -111,7 +113,7 @@ impl Condition {
     }
 }
 
-/// What is done with a word.
+/// What to do with a word.
 #[derive(Clone, Copy)]
 enum Action {
     Wait(Condition),
@@ -130,7 +132,8 @@ impl MemoryOp {
     /// # Safety
     /// The parameters have the member that their operation names.
     unsafe fn of(params: &hipStreamBatchMemOpParams) -> Result<Self> {
-        // SAFETY: every member begins with the operation, and the others are as this function's contract says.
+        // SAFETY: every member begins with the operation, and the others are as this function's contract
+        // says.
         unsafe {
             let (kind, wait, write) = (params.operation, params.waitValue, params.writeValue);
             let is_long = matches!(kind, Kind::hipStreamMemOpWaitValue64 | Kind::hipStreamMemOpWriteValue64);
@@ -181,10 +184,10 @@ impl MemoryOp {
         params
     }
 
-    /// Does it, unless `goes_on` says that the stream has failed.
+    /// Does it, unless `goes_on` reports that the stream has failed.
     ///
     /// # Safety
-    /// The memory is still there.
+    /// The memory is still allocated.
     unsafe fn run(self, word: Word, goes_on: &impl Fn() -> bool) {
         let condition = match self.action {
             // SAFETY: as this function's contract.
@@ -201,7 +204,7 @@ impl MemoryOp {
 /// Operations on words of memory, done one after the other.
 pub(crate) struct MemoryOps {
     ops: Box<[MemoryOp]>,
-    /// The same as a program passes and gets them.
+    /// The same in the form that programs pass and receive.
     params: Box<[hipStreamBatchMemOpParams]>,
 }
 
@@ -211,7 +214,7 @@ unsafe impl Send for MemoryOps {}
 unsafe impl Sync for MemoryOps {}
 
 impl MemoryOps {
-    /// What a program's list says.
+    /// Reads a program's list.
     ///
     /// # Safety
     /// The list is null or has as many readable entries, each with the member that its operation names.
@@ -254,8 +257,8 @@ impl MemoryOps {
         &self.params
     }
 
-    /// Finds out whether all addresses are those of aligned words in known memory that the host reaches. `device` is the stream's, once
-    /// there is one.
+    /// Checks that all addresses are those of aligned words in known memory that the host can access.
+    /// `device` is the stream's, once there is one.
     pub(crate) fn check(&self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.words(runtime, device).map(drop)
     }
@@ -272,7 +275,7 @@ impl MemoryOps {
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         let words = self.words(runtime, Some(stream.device))?;
         stream.run_in_turn(runtime, true, move |turn, progress| {
-            // A stream that fails meanwhile waits no longer.
+            // The wait ends if the stream fails meanwhile.
             let goes_on = || progress.fault().is_none();
             if let Ok(turn) = turn {
                 // SAFETY: the memory's free waits for the device, or for the stream, which this is part of.
@@ -282,10 +285,10 @@ impl MemoryOps {
     }
 }
 
-/// Does operations one after the other, until `goes_on` says that the stream has failed.
+/// Does operations one after the other, until `goes_on` reports that the stream has failed.
 ///
 /// # Safety
-/// The memory is still there.
+/// The memory is still allocated.
 unsafe fn run_now(_turn: Turn, words: Vec<(MemoryOp, Word)>, goes_on: impl Fn() -> bool) {
     for (index, (op, word)) in words.into_iter().enumerate() {
         if index != 0 && !goes_on() {

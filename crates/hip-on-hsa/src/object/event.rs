@@ -26,27 +26,27 @@ pub(crate) struct Event {
     pub(crate) device: &'static Device,
     pub(crate) flags: u32,
     recorded: Mutex<Recorded>,
-    /// What other processes have of it; its records are there.
+    /// The part shared with other processes; its records are there.
     pub(crate) shared: Option<Arc<SharedEvent>>,
 }
 
-/// Where an event was last recorded.
+/// The place of an event's last record.
 #[derive(Default)]
 pub(crate) struct Recorded {
     /// In a stream.
     pub(crate) marker: Option<Arc<Marker>>,
-    /// Launches before it that failed and had no result.
+    /// Failed launches without a result before it.
     pub(crate) launches: Launches,
-    /// In a capture since then; counts as long as that goes on.
+    /// In a later capture; valid while the capture lasts.
     pub(crate) captured: Option<CapturedPoint>,
 }
 
-/// A point of a captured stream, which an event stands for.
+/// A point of a captured stream, recorded by an event.
 #[derive(Clone)]
 pub(crate) struct CapturedPoint {
     /// The capture's number.
     pub(crate) capture: u64,
-    /// The nodes that what follows waits for, by number.
+    /// The nodes that later work waits for, by number.
     pub(crate) tips: Vec<u64>,
 }
 
@@ -55,13 +55,13 @@ impl Event {
         Self { device, flags, recorded: Mutex::default(), shared }
     }
 
-    /// An event that several processes have.
+    /// An event shared by several processes.
     pub(crate) fn of_processes(device: &'static Device, shared: Arc<SharedEvent>) -> Self {
         let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
         Self::new(device, flags, Some(shared))
     }
 
-    /// What other processes have of it.
+    /// The part shared with other processes.
     pub(crate) fn shared(&self) -> Option<&Arc<SharedEvent>> {
         self.shared.as_ref()
     }
@@ -70,12 +70,12 @@ impl Event {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device on whose streams the event can be recorded, none if on any.
+    /// The device on whose streams the event can be recorded; `None` for any device.
     pub(crate) fn device_of_records(&self) -> Option<&'static Device> {
         self.shared.is_none().then_some(self.device)
     }
 
-    /// Whether events of this stream can be recorded.
+    /// Whether the event can be recorded on this stream.
     pub(crate) fn suits(&self, stream: &Stream) -> Result {
         let suits = self.device_of_records().is_none_or(|device| std::ptr::eq(device, stream.device));
         if suits { Ok(()) } else { Err(INVALID_HANDLE) }
@@ -93,7 +93,7 @@ impl Event {
         Ok(())
     }
 
-    /// Lets what is submitted to the stream from now on wait for the event's last record.
+    /// Makes later work of the stream wait for the event's last record.
     pub(crate) fn wait(&self, runtime: &'static Runtime, stream: &Stream) -> Result {
         if let Some(shared) = &self.shared {
             return shared.hold(runtime, stream);
@@ -106,7 +106,7 @@ impl Event {
     }
 }
 
-/// The event that a program's handle names.
+/// The event of a program's handle.
 pub(crate) fn find(runtime: &Runtime, event: hipEvent_t) -> Result<Arc<Event>> {
     events(runtime).get(event as usize).ok_or(INVALID_HANDLE)
 }

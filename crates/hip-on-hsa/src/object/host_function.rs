@@ -1,4 +1,4 @@
-//! Functions of the program that take their turn in a stream.
+//! Functions of the program that run in stream order.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ impl UserData {
     }
 }
 
-/// A function of the program that takes its turn in a stream.
+/// A function of the program that runs in stream order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostFunction {
     pub(crate) function: unsafe extern "C" fn(*mut c_void),

@@ -1,7 +1,8 @@
-//! Code objects as programs pass them: plain, in an offload bundle, compressed or not, or behind a fat binary's header.
+//! Code objects as programs pass them: plain, in an offload bundle, compressed or not, or behind a fat
+//! binary's header.
 //!
-//! HIP passes images by address alone, so that their headers say how long they are; nothing behind the end that the headers
-//! announce is touched.
+//! HIP passes images only by address, so their headers determine their length; nothing beyond the end that
+//! the headers state is read.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -27,7 +28,7 @@ pub(crate) unsafe fn at_address<'a>(image: *const c_void, device: &TargetId) -> 
     // SAFETY: the caller passes an image.
     let bytes = |start: usize, size: usize| unsafe { caller::bytes(start, size) };
     if bytes(start, 4)? == FAT_BINARY_MAGIC.to_le_bytes() {
-        // Magic, version, pointer to the image, and a pointer that is not used.
+        // Magic, version, pointer to the image, and an unused pointer.
         let mut address = [0; 8];
         address.copy_from_slice(&bytes(start, 16)?[8..]);
         start = usize::from_le_bytes(address);
@@ -50,7 +51,7 @@ pub(crate) fn in_bytes<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a,
     bundle::code_for(bytes, device).map_err(refused)
 }
 
-/// An image that cannot be read, or has no code for the device.
+/// The image cannot be read, or has no code for the device.
 fn refused(error: code_object::Error) -> hipError_t {
     tracing::error!("an image is refused: {error}");
     match error {

@@ -16,7 +16,7 @@ use crate::runtime::{Runtime, runtime};
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;
 
-/// A grid: whole workgroups, or work-items, of which the last workgroup may have fewer than the others.
+/// A grid, in whole workgroups, or in work-items, where the last workgroup may have fewer than the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Grid {
     Blocks([u32; 3]),
@@ -28,7 +28,7 @@ pub(crate) fn axes(size: dim3) -> [u32; 3] {
     [size.x, size.y, size.z]
 }
 
-/// Refuses a grid or workgroups of nothing, where AMD's runtime looks at them before anything else.
+/// Refuses an empty grid or empty workgroups, in functions where AMD's runtime checks them first.
 pub(crate) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
     match grid.contains(&0) || block.contains(&0) {
         true => Err(INVALID_CONFIGURATION),
@@ -36,7 +36,8 @@ pub(crate) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
     }
 }
 
-/// Checks a launch's shape against the kernel and the device; gives what the packet says, and the whole workgroups.
+/// Checks a launch's shape against the kernel and the device; returns the packet's sizes and the number of
+/// whole workgroups.
 fn shape(function: &Function, grid: Grid, block: [u32; 3], dynamic_lds: u32) -> Result<(Dispatch, [u32; 3])> {
     let info = &function.code.device.info;
     let (Grid::Blocks(counts) | Grid::Items(counts)) = grid;
@@ -111,7 +112,7 @@ impl Launch {
         Self::new(self.function.clone(), grid, self.dispatch.block, self.dynamic_lds, cooperative)
     }
 
-    /// Whether the stream is one of the function's device.
+    /// Whether the stream belongs to the function's device.
     pub(crate) fn suits(&self, stream: &Stream) -> Result {
         match std::ptr::eq(stream.device, self.function.code.device) {
             true => Ok(()),
@@ -129,7 +130,7 @@ impl Launch {
         self.dispatch.grid.iter().fold(1, |items: u64, &size| items.saturating_mul(size.into()))
     }
 
-    /// What hidden arguments say on every queue.
+    /// Values of hidden arguments that are the same on every queue.
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry {
             blocks: self.blocks,
@@ -145,8 +146,8 @@ impl Launch {
     /// Enqueues the kernel on a stream of its device.
     ///
     /// # Safety
-    /// The function's layout [accepts](crate::queue::arguments::Layout::accepts) the arguments, and they are as
-    /// [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
+    /// The function's layout [accepts](crate::queue::arguments::Layout::accepts) the arguments, and they are
+    /// as [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
     pub(crate) unsafe fn run(
         &self,
         runtime: &'static Runtime,
@@ -157,7 +158,8 @@ impl Launch {
         unsafe { self.run_among(runtime, stream, arguments, Grids::alone(self.items()), None) }
     }
 
-    /// As [`run`](Self::run), as one of several grids, which share memory if they synchronise with each other.
+    /// As [`run`](Self::run), for one of several grids, which share memory if they synchronise with each
+    /// other.
     ///
     /// # Safety
     /// As of `run`.
@@ -171,8 +173,8 @@ impl Launch {
     ) -> Result {
         let Self { function, blocks, dispatch, cooperative, .. } = self;
         let layout = &function.layout;
-        // What workgroups synchronise by lies before the arguments and lives as long as they do. Behind them would be where kernels that
-        // go beyond their arguments read.
+        // The synchronisation data is in front of the arguments and lives as long as they do. Behind them,
+        // kernels that read beyond their arguments would read it.
         let before = if *cooperative { GRID_SYNC.next_multiple_of(layout.align.max(64)) } else { 0 };
         let printed = stream.submit(runtime, |submitter| {
             let (queue, shared_base, private_base) = submitter.geometry();
@@ -191,7 +193,7 @@ impl Launch {
                     *sync = grids.sync(shared, blocks.iter().product());
                     geometry.grid_sync = sync.as_ptr() as u64;
                 }
-                // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
+                // SAFETY: the caller is responsible for the arguments; the layout has agreed to their form.
                 unsafe { layout.write(segment, arguments, &geometry) }
             })?;
             if let Some(shared) = shared {

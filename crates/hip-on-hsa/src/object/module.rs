@@ -1,4 +1,5 @@
-//! Modules and functions: code objects loaded on a device, and what a launch has to know about each kernel.
+//! Modules and functions: code objects loaded on a device, and the data about each kernel that a launch
+//! needs.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -21,14 +22,14 @@ use crate::runtime::Runtime;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
-/// A loaded code object. Unloaded when the last function lets go of it and the device is idle.
+/// A loaded code object. Unloaded when the last function has released it and the device is idle.
 pub(crate) struct Code {
     runtime: &'static Runtime,
     pub(crate) device: &'static Device,
     executable: hsa_executable_t,
     reader: Option<hsa_code_object_reader_t>,
     pub(crate) object: CodeObject,
-    /// What its kernels print into buffers.
+    /// The formats of its kernels' buffered `printf`.
     pub(crate) formats: Formats,
     /// HSA reads it as long as the reader lives.
     _bytes: Box<[u8]>,
@@ -55,14 +56,14 @@ pub(crate) struct Module {
 
 /// A kernel of a module.
 pub(crate) struct Function {
-    /// As programs name it.
+    /// Its name for programs.
     pub(crate) name: CString,
     pub(crate) code: Arc<Code>,
     /// HSA's handle, for dispatch packets.
     pub(crate) object: u64,
     /// Static LDS of a workgroup, bytes.
     pub(crate) group_bytes: u32,
-    /// Scratch of a work-item, bytes, as far as the compiler knew.
+    /// Scratch of a work-item, bytes, as far as the compiler knows.
     private_bytes: u32,
     /// The kernel may need more: recursion, indirect calls, `alloca`.
     dynamic_stack: bool,
@@ -76,7 +77,7 @@ pub(crate) struct Function {
     pub(crate) sgprs: u32,
     /// Kernels may use pairs of compute units.
     pub(crate) wgp_mode: bool,
-    /// What the program set as limit of dynamic LDS.
+    /// The limit of dynamic LDS set by the program.
     pub(crate) max_dynamic_lds: AtomicU32,
 }
 
@@ -225,13 +226,13 @@ impl Module {
         Self { code: Arc::new(code), functions: Mutex::default(), globals: Mutex::default() }
     }
 
-    /// The handle of a kernel; the same name gives the same one.
-    /// The names of all kernels, as programs use them.
+    /// The handle of a kernel; the same name gives the same one. The names of all kernels, in the form that
+    /// programs use.
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.code.object.kernels().iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Whether a handle of a function is one that this module has given.
+    /// Whether a function's handle came from this module.
     pub(crate) fn has_function(&self, handle: usize) -> bool {
         let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         functions.values().any(|&known| known == handle)
@@ -295,20 +296,20 @@ impl Module {
 }
 
 impl Function {
-    /// Work-items of a workgroup that are possible at most.
+    /// Maximum work-items of a workgroup.
     pub(crate) fn block_limit(&self) -> u32 {
         self.max_block.min(self.code.device.info.max_block)
     }
 
-    /// Scratch of a work-item in a launch, bytes. The stack of which the compiler does not know the size gets what
-    /// `hipLimitStackSize` says, as with AMD's runtime, the known part included.
+    /// Scratch of a work-item in a launch, bytes. If the compiler does not know the size of the stack, it
+    /// gets `hipLimitStackSize`, including the known part, as with AMD's runtime.
     pub(crate) fn scratch(&self) -> u32 {
         let stack = if self.dynamic_stack { self.code.device.limits.stack() } else { 0 };
         self.private_bytes.max(stack)
     }
 }
 
-/// The function that a program's handle names.
+/// The function of a program's handle.
 #[inline]
 pub(crate) fn function(runtime: &Runtime, handle: hipFunction_t) -> Result<Arc<Function>> {
     functions(runtime).get(handle as usize).ok_or(INVALID_HANDLE)

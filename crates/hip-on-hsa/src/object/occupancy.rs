@@ -9,7 +9,7 @@ use crate::object::module::Function;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// A device's compute unit: registers by its processor, the rest as it says.
+/// A device's compute unit: registers according to its processor, the rest from the agent's properties.
 pub(crate) fn compute_unit(info: &Info) -> ComputeUnit {
     ComputeUnit {
         simds: info.simds_per_cu.max(1),

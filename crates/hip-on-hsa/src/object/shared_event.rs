@@ -1,11 +1,12 @@
-//! Events of several processes: `hipIpcGetEventHandle` and its kin.
+//! Events of several processes: `hipIpcGetEventHandle` and similar functions.
 //!
-//! All processes map one page, which says how often the event was recorded and which record has completed. Whoever records it
-//! notes the completion from the stream's thread; who waits looks at the page.
+//! All processes map one page, which contains the number of records and the last completed record. The
+//! stream's thread of the recording process writes the completion; waiting threads poll the page.
 //!
-//! A process that ends before its stream gets there leaves a record that nobody completes. So each process that records the event
-//! locks a byte of the page's file, a lock that ends with the process, and the record names that byte. Who waits looks at the lock
-//! as well: a record whose byte nobody has locked any more is lost, and waiting for it is an error.
+//! If a process ends before its stream reaches the record, nothing completes the record. So each recording
+//! process locks a byte of the page's file, and the record names that byte. The lock ends with the process.
+//! Waiting threads also check the lock: a record whose byte is no longer locked is lost, and waiting for it
+//! is an error.
 
 use std::ffi::c_char;
 use std::fs::{File, OpenOptions};
@@ -30,7 +31,7 @@ const PAGE: usize = 4096;
 /// Begins every handle.
 const MAGIC: u32 = 0x6576_7432;
 
-/// How often a waiting thread looks whether there still is a process that can complete the record.
+/// How often a waiting thread checks that there still is a process that can complete the record.
 const LOOK_AFTER: Duration = Duration::from_millis(20);
 
 /// Waiting for a record whose process has ended.
@@ -39,17 +40,17 @@ const LOST: hipError_t = hipError_t::hipErrorIllegalState;
 const LOST_REPORT: &str =
     "a stream waited for an event of another process, which ended before it had completed its record";
 
-/// Bits of a record's name that are the recorder's byte; its number is above them.
+/// Bits of a record's name for the recorder's byte; the number is above them.
 const BYTE_BITS: u32 = 24;
 /// Bytes that processes may lock.
 const BYTES: u64 = 1 << BYTE_BITS;
 
-/// What the page begins with.
+/// The start of the page.
 #[repr(C)]
 struct Counts {
-    /// The last record, by name.
+    /// The name of the last record.
     recorded: AtomicU64,
-    /// The number of the last record that is complete.
+    /// The number of the last completed record.
     completed: AtomicU64,
 }
 
@@ -72,7 +73,7 @@ impl Record {
     }
 }
 
-/// The part of an event that several processes have.
+/// The part of an event that is shared by several processes.
 pub(crate) struct SharedEvent {
     counts: NonNull<Counts>,
     file: File,
@@ -86,10 +87,10 @@ unsafe impl Send for SharedEvent {}
 unsafe impl Sync for SharedEvent {}
 
 impl SharedEvent {
-    /// A new page, which nobody can make smaller.
+    /// A new page, which cannot be shrunk.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a text; the descriptor that is returned belongs to nobody else.
+        // SAFETY: the name is a text; the descriptor that is returned has no other owner.
         let file = unsafe {
             let descriptor = libc::memfd_create(c"hip-event".as_ptr(), flags);
             if descriptor < 0 {
@@ -123,7 +124,7 @@ impl SharedEvent {
         unsafe { self.counts.as_ref() }
     }
 
-    /// Records the event behind everything submitted to the stream. A failed stream completes it too.
+    /// Records the event behind everything submitted to the stream. A failed stream also completes it.
     pub(crate) fn record(self: &Arc<Self>, runtime: &'static Runtime, stream: &Stream) -> Result {
         let byte = self.own_byte()?;
         let next = |name| Record { number: Record::from_name(name).number + 1, byte };
@@ -150,14 +151,14 @@ impl SharedEvent {
         Record::from_name(self.counts().recorded.load(Ordering::Acquire))
     }
 
-    /// The byte that this process has locked, for as long as it or this object lives.
+    /// The byte that this process has locked, for the lifetime of the process or of this object.
     fn own_byte(&self) -> Result<u64> {
         if let Some(&byte) = self.byte.get() {
             return Ok(byte);
         }
         let first = u64::from(std::process::id());
-        // Processes of other containers may have the same number. Threads of this one have the same descriptor, which any of them may
-        // lock a byte for again.
+        // Processes of other containers may have the same number. Threads of this process share the
+        // descriptor, and any of them may lock a byte for it again.
         let free = (first..first + BYTES).map(|byte| byte % BYTES).find(|&byte| self.lock(byte));
         let byte = free.ok_or(hipError_t::hipErrorOperatingSystem)?;
         Ok(*self.byte.get_or_init(|| byte))
@@ -176,13 +177,14 @@ impl SharedEvent {
             return true;
         }
         let mut lock = byte_lock(record.byte);
-        // SAFETY: the descriptor is open, and the lock a valid one, which the call overwrites with the one that is in its way.
+        // SAFETY: the descriptor is open, and the lock a valid one, which the call overwrites with the one
+        // that is in its way.
         let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-        // What cannot be told is not lost.
+        // If this cannot be determined, the record counts as not lost.
         asked != 0 || lock.l_type != libc::F_UNLCK as libc::c_short
     }
 
-    /// Whether the record has completed; an error where its process has ended without that.
+    /// Whether the record has completed; an error if its process has ended before.
     fn state_of(&self, record: Record) -> Result<bool> {
         if self.has_completed(record) {
             return Ok(true);
@@ -190,7 +192,7 @@ impl SharedEvent {
         if self.has_recorder(record) {
             return Ok(false);
         }
-        // The process may have completed its record, and ended, since the first look.
+        // The process may have completed its record, and ended, since the first check.
         if self.has_completed(record) { Ok(true) } else { Err(LOST) }
     }
 
@@ -204,7 +206,7 @@ impl SharedEvent {
         self.wait_for(self.last(), || true)
     }
 
-    /// Waits for a record as long as `goes_on` says.
+    /// Waits for a record while `goes_on` permits.
     fn wait_for(&self, record: Record, goes_on: impl Fn() -> bool) -> Result {
         let mut looked_after = Instant::now();
         let look_after = || {
@@ -220,7 +222,7 @@ impl SharedEvent {
         wait_until(|| self.has_completed(record), look_after)
     }
 
-    /// Lets what is submitted to the stream from now on wait for the last record. The stream fails if that is lost.
+    /// Makes later work of the stream wait for the last record. The stream fails if the record is lost.
     pub(crate) fn hold(self: &Arc<Self>, runtime: &'static Runtime, stream: &Stream) -> Result {
         let record = self.last();
         if self.has_completed(record) {
@@ -228,7 +230,7 @@ impl SharedEvent {
         }
         let shared = self.clone();
         stream.run_in_turn(runtime, true, move |turn, progress| {
-            // A stream that fails meanwhile waits no longer.
+            // The wait ends if the stream fails meanwhile.
             let goes_on = || progress.fault().is_none();
             if turn.is_ok()
                 && let Err(code) = shared.wait_for(record, goes_on)
@@ -264,7 +266,7 @@ impl SharedEvent {
             return Err(hipError_t::hipErrorInvalidContext);
         }
         let path = format!("/proc/{process}/fd/{descriptor}");
-        // To open a file that is something else may do something.
+        // Opening some other kind of file may have side effects.
         let named = std::fs::metadata(&path).map_err(|_| INVALID_HANDLE)?;
         if named.ino() != inode || !named.is_file() {
             return Err(INVALID_HANDLE);
@@ -294,7 +296,7 @@ fn byte_lock(byte: u64) -> libc::flock {
 
 impl Drop for SharedEvent {
     fn drop(&mut self) {
-        // SAFETY: the page was mapped here, and nobody else unmaps it.
+        // SAFETY: the page was mapped here, and nothing else unmaps it.
         unsafe { libc::munmap(self.counts.as_ptr().cast(), PAGE) };
     }
 }

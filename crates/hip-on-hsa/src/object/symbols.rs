@@ -1,8 +1,8 @@
-//! Kernels and variables that programs name by an address on the host, as the code that compilers write does.
+//! Kernels and variables that programs identify by a host address, as compiler-generated code does.
 //!
-//! Before `main`, each object file hands over a fat binary and says which address of the host stands for which kernel or
-//! variable in it. That needs no runtime, and nothing is loaded: a fat binary becomes a module of a device when something
-//! in it is first asked for there.
+//! Before `main`, each object file registers a fat binary and the host addresses of the kernels and variables
+//! in it. That needs no runtime and loads nothing: a fat binary becomes a module of a device when something
+//! in it is first used there.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -19,22 +19,22 @@ use crate::runtime::{Runtime, active};
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_SYMBOL: hipError_t = hipError_t::hipErrorInvalidSymbol;
 
-/// What compilers pass for one object file or program.
+/// The fat binary of one object file or program.
 pub(crate) struct FatBinary {
-    /// Address of the header that leads to the image.
+    /// Address of the header that points to the image.
     header: usize,
     /// Its modules by the ordinal of their device.
     modules: Mutex<HashMap<i32, Arc<Module>>>,
     pub(crate) managed: Mutex<Vec<Managed>>,
 }
 
-/// A managed variable: device code finds its address in a pointer of the variable's name.
+/// A managed variable: device code finds its address in a pointer with the variable's name.
 pub(crate) struct Managed {
     pub(crate) name: String,
     pub(crate) address: usize,
 }
 
-/// What an address on the host stands for.
+/// The object that a host address identifies.
 pub(crate) struct Symbol {
     pub(crate) binary: Arc<FatBinary>,
     /// The name in device code.
@@ -43,10 +43,10 @@ pub(crate) struct Symbol {
 }
 
 pub(crate) enum Kind {
-    /// With the handles of the function on devices, by ordinal.
+    /// A kernel, with the handles of the function on devices, by ordinal.
     Kernel(Mutex<Vec<(i32, usize)>>),
     Variable,
-    /// The variable is at this address, on every device and on the host, and has so many bytes.
+    /// The variable's address, the same on every device and on the host, and its size.
     Managed(usize, usize),
 }
 
@@ -85,7 +85,7 @@ impl FatBinary {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The module on a device, loaded if it has not been.
+    /// The module on a device, loaded if necessary.
     fn module(&self, runtime: &'static Runtime, device: &'static Device) -> Result<Arc<Module>> {
         let mut modules = self.modules();
         if let Some(module) = modules.get(&device.ordinal) {
@@ -95,7 +95,7 @@ impl FatBinary {
         let module = Arc::new(unsafe { load(runtime, device, self.header as *const c_void) }?);
         for managed in self.managed.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let (pointer, size) = match module.variable(runtime, &managed.name) {
-                // Device code that does not use it does not have it.
+                // Device code that does not use the variable does not contain it.
                 Err(hipError_t::hipErrorNotFound) => continue,
                 found => found?,
             };
@@ -109,7 +109,7 @@ impl FatBinary {
     }
 }
 
-/// The function on a device that a pointer means: a host stub's address, or the handle of a function.
+/// The function on a device that a pointer refers to: a host stub's address, or the handle of a function.
 pub(crate) fn kernel(
     runtime: &'static Runtime,
     pointer: *const c_void,
@@ -137,13 +137,14 @@ pub(crate) fn kernel(
     Ok(handle)
 }
 
-/// The function that a pointer means for the current device: a host stub's address or the handle of a function.
+/// The function that a pointer refers to on the current device: a host stub's address or the handle of a
+/// function.
 pub(crate) fn by_pointer(pointer: *const c_void) -> Result<Arc<Function>> {
     let runtime = active()?;
     function(runtime, kernel(runtime, pointer, current_device(runtime)?)?)
 }
 
-/// Address and size of the current device's variable that an address on the host stands for.
+/// Address and size of the current device's variable for a host address.
 pub(crate) fn variable(runtime: &'static Runtime, address: *const c_void) -> Result<(usize, usize)> {
     let symbol = symbol(address).ok_or(INVALID_SYMBOL)?;
     match symbol.kind {
@@ -168,7 +169,8 @@ pub(crate) fn is_managed(address: usize) -> bool {
     })
 }
 
-/// Notes what an address stands for. What names no fat binary or has no name is left out, and its uses fail.
+/// Records the object of an address. An object without a known fat binary or name is left out, and its uses
+/// fail.
 ///
 /// # Safety
 /// `name` is null or NUL-terminated.

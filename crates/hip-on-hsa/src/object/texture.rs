@@ -1,6 +1,7 @@
-//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA's images of the geometry 1DB.
+//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA images with the geometry
+//! 1DB.
 //!
-//! Arrays are not there, nor rows with a pitch: textures over them are `hipErrorNotSupported`.
+//! Textures over arrays or pitched rows are not supported (`hipErrorNotSupported`).
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -19,17 +20,17 @@ use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
-/// What AMD's runtime says of missing descriptions, and of linear memory that is none or too large.
+/// AMD's error for missing descriptions, and for linear memory that is empty or too large.
 const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor;
 
-/// What addresses of textures, and their pitches, are a multiple of.
+/// Alignment of textures' addresses and pitches.
 pub(crate) const ALIGNMENT: usize = 256;
 
-/// Words of an image's descriptor. Device code finds the sampler's behind them.
+/// Words of an image's descriptor. The sampler's words follow.
 const IMAGE_WORDS: usize = 12;
 const SAMPLER_WORDS: usize = 8;
 
-/// A texture object. Its handle is the address at which kernels find its descriptors.
+/// A texture object. Its handle is the address of its descriptors, for kernels.
 pub(crate) struct Texture {
     pub(crate) device: &'static Device,
     pub(crate) resource: hipResourceDesc,
@@ -57,11 +58,11 @@ impl Textures {
     }
 }
 
-/// What a texture's elements are made of.
+/// The format of a texture's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element {
     channels: usize,
-    /// Bits of the first channel, of which the others are copies.
+    /// Bits of the first channel; the others have the same.
     bits: i32,
     kind: hipChannelFormatKind,
 }
@@ -82,7 +83,8 @@ impl Element {
         self.channels * self.bits as usize / 8
     }
 
-    /// HSA's type of a channel. Integers of 32 bits are never made numbers between 0 and 1, as with AMD's runtime.
+    /// HSA's type of a channel. As with AMD's runtime, 32-bit integers are never normalised to numbers
+    /// between 0 and 1.
     fn channel_type(self, mode: hipTextureReadMode) -> Result<hsa_ext_image_channel_type_t> {
         use hsa_ext_image_channel_type_t as T;
         let normalized = mode == hipTextureReadMode::hipReadModeNormalizedFloat;
@@ -115,7 +117,7 @@ impl Element {
     }
 }
 
-/// Refuses what is not linear memory that a texture can be over, in the order in which AMD's runtime looks.
+/// Refuses anything but linear memory that is suitable for a texture, in the order of AMD's checks.
 pub(crate) fn check_resource(device: &Device, resource: &hipResourceDesc, has_view: bool) -> Result {
     type R = hipResourceType;
     if has_view && !matches!(resource.resType, R::hipResourceTypeArray | R::hipResourceTypeMipmappedArray) {
@@ -215,9 +217,9 @@ pub(crate) fn make_sampler(
     check(status, hipError_t::hipErrorOutOfMemory).map(|()| made)
 }
 
-/// Frees what a texture object is made of.
+/// Frees the parts of a texture object.
 pub(crate) fn release(runtime: &Runtime, handle: usize, texture: &Texture) {
-    // SAFETY: the objects were made here and nobody else has them.
+    // SAFETY: the objects were created here and have no other owner.
     unsafe {
         let _ = (runtime.hsa.table.hsa_ext_image_destroy)(texture.device.agent, texture.image);
         let _ = (runtime.hsa.table.hsa_ext_sampler_destroy)(texture.device.agent, texture.sampler);
@@ -227,12 +229,13 @@ pub(crate) fn release(runtime: &Runtime, handle: usize, texture: &Texture) {
     }
 }
 
-/// Puts the descriptors of a texture where kernels find them.
+/// Writes the descriptors of a texture to memory for kernels.
 pub(crate) fn descriptors(runtime: &Runtime, texture: &Texture) -> Result<usize> {
     let size = (IMAGE_WORDS + SAMPLER_WORDS) * size_of::<u32>();
     let memory = runtime.allocate_shared(texture.device.agent, size)?.cast::<u32>();
     let (image, sampler) = (texture.image.handle as *const u32, texture.sampler.handle as *const u32);
-    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just allocated.
+    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just
+    // allocated.
     unsafe {
         memory.copy_from_nonoverlapping(image, IMAGE_WORDS);
         memory.add(IMAGE_WORDS).copy_from_nonoverlapping(sampler, SAMPLER_WORDS);

@@ -1,4 +1,4 @@
-//! What a kernel's argument segment holds: the caller's arguments and the hidden ones that the runtime fills in.
+//! A kernel's argument segment: the caller's arguments and the hidden ones that the runtime fills in.
 
 use std::ffi::c_void;
 
@@ -10,7 +10,7 @@ use crate::caller;
 use crate::error::Result;
 use crate::runtime::Runtime;
 
-/// Where a kernel's arguments are, taken from the code object's metadata once per function.
+/// The layout of a kernel's arguments, read from the code object's metadata once per function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Size of the segment, bytes.
@@ -38,22 +38,22 @@ pub(crate) enum Explicit {
 }
 
 impl Explicit {
-    /// A list of pointers, which may be missing where there are none.
+    /// A list of pointers, which may be null if there are no arguments.
     pub(crate) fn listed(arguments: *mut *mut c_void) -> Self {
         if arguments.is_null() { Self::None } else { Self::Pointers(arguments) }
     }
 }
 
-/// What hidden arguments say about a launch.
+/// The values of hidden arguments that depend on a launch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Geometry {
     /// Whole workgroups of the grid.
     pub(crate) blocks: [u32; 3],
-    /// Work-items of the workgroup behind them, if there is one.
+    /// Work-items of the partial workgroup behind them, if there is one.
     pub(crate) rest: [u32; 3],
     /// Work-items of a workgroup.
     pub(crate) block: [u32; 3],
-    /// LDS that the launch adds, bytes.
+    /// Dynamic LDS of the launch, bytes.
     pub(crate) dynamic_lds: u32,
     /// Address of the queue.
     pub(crate) queue: u64,
@@ -61,44 +61,44 @@ pub(crate) struct Geometry {
     pub(crate) shared_base: u32,
     /// High half of the scratch aperture's address.
     pub(crate) private_base: u32,
-    /// Addresses of what the kernel needs from the host, 0 where it does not.
+    /// Addresses of the host services that the kernel needs; 0 for the others.
     pub(crate) services: Services<u64>,
-    /// Address of what the grid of a cooperative launch synchronises by, else 0.
+    /// Address of the synchronisation data of a cooperative launch's grid, else 0.
     pub(crate) grid_sync: u64,
 }
 
-/// The services of the host that device code can use, each through a buffer of its own.
+/// The host services for device code, each with its own buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Services<T> {
     /// Calls from device code to the host.
     pub(crate) hostcall: T,
-    /// Output that the host reads when the kernel has ended.
+    /// Output that the host reads after the kernel has ended.
     pub(crate) print_buffer: T,
     /// The heap of `malloc`.
     pub(crate) heap: T,
 }
 
-/// Bytes of what the workgroups of a cooperative launch synchronise by.
+/// Bytes of the synchronisation data for the workgroups of a cooperative launch.
 pub(crate) const GRID_SYNC: usize = 48;
 
-/// A grid's place among those that were launched together.
+/// A grid's position among those that were launched together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grids {
     pub(crate) index: u32,
     pub(crate) count: u32,
-    /// Work-items of those before it, and of all.
+    /// Work-items of the grids before it, and of all grids.
     pub(crate) before: u64,
     pub(crate) all: u64,
 }
 
 impl Grids {
-    /// The only one, of so many work-items.
+    /// A single grid with this many work-items.
     pub(crate) fn alone(items: u64) -> Self {
         Self { index: 0, count: 1, before: 0, all: items }
     }
 
-    /// What a grid synchronises by: `mg_info` of the device libraries. The workgroups count their arrivals in the word at offset 32,
-    /// the grids theirs in what is shared, if there are several.
+    /// The synchronisation data of a grid: `mg_info` of the device libraries. The workgroups count their
+    /// arrivals in the word at offset 32; if there are several grids, they count theirs in shared memory.
     pub(crate) fn sync(self, shared: u64, workgroups: u32) -> [u8; GRID_SYNC] {
         let mut bytes = [0; GRID_SYNC];
         bytes[..8].copy_from_slice(&shared.to_le_bytes());
@@ -122,7 +122,7 @@ impl Layout {
             .collect();
         let hidden = kernel
             .hidden_args()
-            // The segment is zeroed first, so that only values that can differ from 0 need an entry.
+            // The segment is zeroed first, so only values that can be nonzero need an entry.
             .filter(|(kind, _)| !is_zero(*kind))
             .map(|(kind, arg)| (kind, arg.offset as usize, arg.size as usize))
             .collect();
@@ -141,14 +141,15 @@ impl Layout {
         }
     }
 
-    /// Whether these arguments can be passed to the kernel, as far as their addresses tell. A buffer may have any size, as AMD's HIP looks at none: programs pass
-    /// the kernel's padding or leave it out, and hidden arguments too. What the buffer lacks is 0.
+    /// Whether these arguments can be passed to the kernel, as far as their addresses tell. A buffer may have
+    /// any size, because AMD's HIP ignores it: programs pass or omit the kernel's padding and hidden
+    /// arguments. Missing bytes are 0.
     pub(crate) fn accepts(&self, arguments: Explicit) -> Result {
         match arguments {
             Explicit::Pointers(list) => {
                 // SAFETY: the caller's list has a pointer for each argument.
                 let pointers = unsafe { caller::list(list, self.explicit.len()) }?;
-                // To ask for each would take longer than the launch.
+                // Probing each address would take longer than the launch.
                 let plausible = pointers.iter().all(|pointer| caller::is_plausible(*pointer as usize));
                 if plausible { Ok(()) } else { Err(hipError_t::hipErrorInvalidValue) }
             }
@@ -162,7 +163,8 @@ impl Layout {
         }
     }
 
-    /// Whether the segment is the same on every queue, so that it can be written once and used by many launches.
+    /// Whether the segment is the same on every queue, so that it can be written once and used by many
+    /// launches.
     pub(crate) fn is_portable(&self) -> bool {
         let is_bound = |kind: HiddenArg| {
             matches!(kind, HiddenArg::PrivateBase | HiddenArg::SharedBase | HiddenArg::QueuePtr)
@@ -180,13 +182,14 @@ impl Layout {
         match arguments {
             Explicit::Pointers(list) => {
                 for (index, &(offset, size)) in self.explicit.iter().enumerate() {
-                    // SAFETY: the caller's list has a valid pointer for each argument, and the copy holds all of them.
+                    // SAFETY: the caller's list has a valid pointer for each argument, and the copy holds all
+                    // of them.
                     unsafe { start.add(offset).copy_from_nonoverlapping((*list.add(index)).cast(), size) };
                 }
             }
             Explicit::Packed(bytes, size) => {
                 let size = size.min(self.explicit_end);
-                // SAFETY: the caller vouches for the bytes; the copy has as many.
+                // SAFETY: the caller is responsible for the bytes; the copy has as many.
                 unsafe { start.copy_from_nonoverlapping(bytes, size) };
             }
             Explicit::None => {}
@@ -198,15 +201,16 @@ impl Layout {
     /// Writes the whole segment.
     ///
     /// # Safety
-    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for each argument;
-    /// with [`Explicit::Packed`], the bytes are readable.
+    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for
+    /// each argument; with [`Explicit::Packed`], the bytes are readable.
     pub(crate) unsafe fn write(&self, segment: &mut [u8], arguments: Explicit, geometry: &Geometry) {
         segment.fill(0);
         match arguments {
             Explicit::Pointers(list) => {
                 for (index, &(offset, size)) in self.explicit.iter().enumerate() {
-                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked that every
-                    // argument lies within the segment, and the slice's own bounds are checked here.
+                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked
+                    // that
+                    // every argument lies within the segment, and the slice's own bounds are checked here.
                     unsafe {
                         let value = (*list.add(index)).cast::<u8>();
                         segment[offset..offset + size].as_mut_ptr().copy_from_nonoverlapping(value, size);
@@ -216,7 +220,7 @@ impl Layout {
             Explicit::Packed(bytes, size) => {
                 // Padding that reaches into the hidden part must not leave values there.
                 let place = &mut segment[..size.min(self.explicit_end)];
-                // SAFETY: the caller vouches for `size` readable bytes, and the place has no more.
+                // SAFETY: the caller is responsible for `size` readable bytes, and the place has no more.
                 unsafe { place.as_mut_ptr().copy_from_nonoverlapping(bytes, place.len()) };
             }
             Explicit::None => {}
@@ -232,7 +236,7 @@ impl Layout {
 /// A copy of the arguments that a caller passed.
 #[derive(Debug)]
 pub(crate) struct Owned {
-    /// The arguments where the kernel expects them, aligned for every type.
+    /// The arguments at the offsets that the kernel expects, aligned for every type.
     words: Box<[u128]>,
     size: usize,
     /// The address of each argument.
@@ -256,7 +260,7 @@ impl Owned {
 
 /// Argument memory that belongs to one graph, freed on drop.
 ///
-/// Whoever launches its kernels holds it until they have completed.
+/// Code that launches its kernels keeps it until they have completed.
 pub(crate) struct KernargBlock {
     runtime: &'static Runtime,
     start: usize,
@@ -264,7 +268,7 @@ pub(crate) struct KernargBlock {
 }
 
 impl KernargBlock {
-    /// Memory that the agents read; none without an agent.
+    /// Memory that the agents can read; `None` without an agent.
     pub(crate) fn new(runtime: &'static Runtime, agents: &[hsa_agent_t], size: usize) -> Result<Self> {
         if agents.is_empty() || size == 0 {
             return Ok(Self { runtime, start: 0, size: 0 });
@@ -286,8 +290,9 @@ impl KernargBlock {
         if self.size == 0 {
             return &mut [];
         }
-        // SAFETY: the memory was allocated with this size, the host reaches it, and it is borrowed as this object is; no
-        // kernel that reads it is in flight, as those hold a reference.
+        // SAFETY: the memory was allocated with this size, the host can access it, and it is borrowed as this
+        // object is;
+        // no kernel that reads it is in flight, as those hold a reference.
         unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.size) }
     }
 }

@@ -1,14 +1,15 @@
 //! Calls from device code to the host: `printf`, `assert`, `malloc` and functions of the program.
 //!
-//! The layouts and the protocol are those of AMD's device libraries (ROCm 5.2 to 7.2). Each queue has a buffer of packets,
-//! one for each wave that the device can hold, in two lists: free ones and those ready for the host. A wave takes a free
-//! packet, fills in a row of eight words for each enabled lane, puts it on the ready list, adds one to the doorbell signal and
-//! spins until the host has cleared the packet's ready flag. The host's answer is in the first two words of each row.
-//! Heads of the lists are a packet's index and, above it, a tag that changes with each use.
+//! The layouts and the protocol are those of AMD's device libraries (ROCm 5.2 to 7.2). Each queue has a
+//! buffer of packets, one for each wave that the device can hold, in two lists: free ones and those ready for
+//! the host. A wave takes a free packet, fills in a row of eight words for each enabled lane, puts it on the
+//! ready list, adds one to the doorbell signal and spins until the host has cleared the packet's ready flag.
+//! The host's answer is in the first two words of each row. Heads of the lists are a packet's index and,
+//! above it, a tag that changes with each use.
 //!
-//! All of it is memory that a kernel can write as it likes. So nothing in there is believed: indices are cut to the packets that
-//! there are, lists end where they repeat themselves, messages have bounds, and the only functions that are called are those
-//! that the program has named ([`functions`]).
+//! A kernel can write anything to all of this memory, so the host trusts none of it: indices are masked to
+//! existing packets, lists end where they repeat, messages are limited, and only functions that the program
+//! has registered are called ([`functions`]).
 
 mod functions;
 mod message;
@@ -41,7 +42,7 @@ pub(crate) struct Hostcalls {
 }
 
 struct State {
-    /// No queue uses the packets any more, and their memory is gone.
+    /// No queue uses the packets any more, and their memory is freed.
     closed: bool,
     messages: Messages,
 }
@@ -69,7 +70,7 @@ impl Host for Hostcalls {
 }
 
 impl Hostcalls {
-    /// Makes a buffer for a queue of the device and has the listener look after it.
+    /// Creates a buffer for a queue of the device and registers it with the listener.
     pub(crate) fn register(
         runtime: &'static Runtime,
         gpu: &'static Gpu,
@@ -77,12 +78,12 @@ impl Hostcalls {
     ) -> Result<Registered> {
         let listener = Listener::get(runtime)?;
         let info = &gpu.info;
-        // No wave may ever find the free list empty.
+        // The free list must never be empty for a wave.
         let count = (u64::from(info.compute_units) * u64::from(info.waves_per_cu)).max(2).next_power_of_two();
         let size = usize::try_from(packets::size(count)).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
         let memory = runtime.allocate_shared(gpu.agent, size)?;
-        // SAFETY: the memory was just allocated, is aligned to pages and has that size. It is freed when the state is closed,
-        // under the lock that whoever uses the packets holds.
+        // SAFETY: the memory was just allocated, is aligned to pages and has that size. It is freed when the
+        // state is closed, under the lock that users of the packets hold.
         let packets = unsafe { Packets::new(memory as usize, count, listener.doorbell) };
         let state = State { closed: false, messages: Messages::new(packets.lanes()) };
         let calls = Arc::new(Hostcalls { runtime, gpu, progress, packets, state: Mutex::new(state) });
@@ -94,19 +95,21 @@ impl Hostcalls {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers what is ready, and says whether there may be more: kernels that never stop asking hold up nobody else.
+    /// Answers the ready packets once, and returns whether there may be more, so that kernels with endless
+    /// calls do not delay others.
     fn serve(&self) -> bool {
         let mut state = self.lock();
         if state.closed {
             return false;
         }
         let Served { more, trouble, refused } = self.packets.serve(&mut state.messages, self);
-        // A stream that fails may drop its queue, which takes the lock.
+        // A failing stream may drop its queue, which takes the lock.
         drop(state);
         if let Some(what) = trouble {
             self.progress.fail_stream(hipError_t::hipErrorLaunchFailure, what);
         }
-        // Only now, as the kernel may complete at once and its stream has to have failed by then.
+        // Release the waves only now: the kernel may complete at once, and its stream must have failed by
+        // then.
         if !refused.is_empty() {
             let state = self.lock();
             if !state.closed {
@@ -117,11 +120,11 @@ impl Hostcalls {
     }
 }
 
-/// Packets that the listener looks after until this is dropped.
+/// Packets that the listener serves until this is dropped.
 pub(crate) struct Registered(Arc<Hostcalls>);
 
 impl Registered {
-    /// What `hidden_hostcall_buffer` gets.
+    /// The value of `hidden_hostcall_buffer`.
     pub(crate) fn address(&self) -> u64 {
         self.0.packets.address()
     }
@@ -148,14 +151,14 @@ struct Listener {
 
 static LISTENER: OnceLock<Result<Listener>> = OnceLock::new();
 
-/// How long the listener waits for the doorbell before it looks all the same.
+/// How long the listener waits for the doorbell before it checks the packets anyway.
 const LOOK_AT_LEAST: Duration = Duration::from_millis(100);
 
-/// What the doorbell signal starts with.
+/// The initial value of the doorbell signal.
 const FIRST: i64 = 1;
 
 impl Listener {
-    /// The one listener, started when it is first needed.
+    /// The only listener, started on first use.
     fn get(runtime: &'static Runtime) -> Result<&'static Listener> {
         let listener = LISTENER.get_or_init(|| {
             let doorbell = runtime.hsa.signal_create_open(FIRST)?;
@@ -174,7 +177,7 @@ fn listen() {
     let Ok(listener) = LISTENER.wait() else { return };
     let (mut seen, mut more) = (FIRST, false);
     loop {
-        // The doorbell is memory that kernels write: what does not ring it is found a little later.
+        // Kernels can overwrite the doorbell, so calls that do not ring it are found a little later.
         let patience = if more { Duration::ZERO } else { LOOK_AT_LEAST };
         seen = runtime.hsa.signal_wait_change(listener.doorbell, seen, runtime.ticks(patience));
         let queues = listener.queues.read().unwrap_or_else(PoisonError::into_inner).clone();

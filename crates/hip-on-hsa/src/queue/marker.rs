@@ -1,4 +1,4 @@
-//! Signals that are used again, and markers: points in a stream that anyone can wait for.
+//! Reusable signals, and markers: points in a stream that anything can wait for.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use hsa_sys::{hsa_agent_t, hsa_signal_t};
 use crate::error::Result;
 use crate::runtime::{Runtime, runtime};
 
-/// Signals that nothing uses now.
+/// Unused signals.
 static SIGNALS: SignalPool = SignalPool::new();
 
 /// A signal of the pool, returned to it on drop.
@@ -36,37 +36,38 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let Some(runtime) = runtime() else { return };
-        // SAFETY: the owner vouched that nothing uses the signal any more.
+        // SAFETY: the owner promised that nothing uses the signal any more.
         unsafe { SIGNALS.give_back(runtime.hsa, self.raw) };
     }
 }
 
-/// A place in the packets of one queue: everything up to it.
+/// A position in the packets of one queue: everything up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
-    /// Which queue, of all that the process has had.
+    /// The queue's number, unique in the process.
     pub(crate) submitter: u64,
-    /// How many packets it has.
+    /// The number of packets up to the point.
     pub(crate) packets: u64,
 }
 
 impl Point {
-    /// Whether what follows `later` in its queue follows this point too.
+    /// Whether everything after `later` in its queue is also after this point.
     pub(crate) fn is_before(self, later: Self) -> bool {
         self.submitter == later.submitter && self.packets <= later.packets
     }
 }
 
-/// A point in a stream: its signal goes from 1 to 0 when everything before it has completed, or when the stream fails.
+/// A point in a stream: its signal goes from 1 to 0 when everything before it has completed, or when the
+/// stream fails.
 #[derive(Debug)]
 pub(crate) struct Marker {
     signal: Signal,
     agent: hsa_agent_t,
-    /// Where in its queue it is; none if the host completes it.
+    /// Its position in its queue; `None` if the host completes it.
     point: Option<Point>,
     /// The `hipError_t` of the stream's failure, 0 if it has not failed.
     failure: AtomicU32,
-    /// Points of other streams that the failed stream was to wait for before this one, and did not come to.
+    /// Points of other streams that the failed stream should have waited for before this one.
     unreached: Mutex<Vec<Arc<Marker>>>,
 }
 
@@ -81,7 +82,7 @@ impl Marker {
         Ok(Self { point: Some(point), ..Self::new(runtime, agent)? })
     }
 
-    /// Where in its queue it is; none if the host completes it.
+    /// Its position in its queue; `None` if the host completes it.
     pub(crate) fn point(&self) -> Option<Point> {
         self.point
     }
@@ -110,7 +111,7 @@ impl Marker {
         self.failure().map_or(Ok(()), Err)
     }
 
-    /// Reaches the point from the host.
+    /// Completes the point from the host.
     pub(crate) fn complete(&self, runtime: &Runtime) {
         runtime.hsa.signal_store(self.signal(), 0);
     }
@@ -119,12 +120,14 @@ impl Marker {
         self.unreached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether everything that the point comes after has ended: what its stream was to wait for, too, where that has failed.
+    /// Whether everything before the point has ended; if its stream has failed, this includes the points that
+    /// it should have waited for.
     pub(crate) fn is_over(&self, runtime: &Runtime) -> bool {
         self.is_done(runtime) && self.unreached().iter().all(|before| before.is_over(runtime))
     }
 
-    /// Ends the point because its stream has failed, unless it was reached before. The stream was to wait for `unreached` first.
+    /// Ends the point because its stream has failed, unless it was already reached. The stream should have
+    /// waited for `unreached` first.
     pub(crate) fn fail(&self, runtime: &Runtime, code: hipError_t, unreached: &[Arc<Marker>]) {
         if !self.is_done(runtime) {
             *self.unreached() = unreached.to_vec();

@@ -1,4 +1,5 @@
-//! Which points of queues follow which: told to whoever keeps something until a point has been reached.
+//! Notifications about which points of queues follow which, for code that keeps something until a point is
+//! reached.
 
 use std::sync::OnceLock;
 
@@ -8,12 +9,12 @@ type Listener = fn(before: Point, after: Point);
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
 
-/// From now on, `listener` is told of each wait of a queue for a point of another one.
+/// From now on, `listener` is called for each wait of a queue for a point of another one.
 pub(crate) fn listen(listener: Listener) {
     let _ = LISTENER.set(listener);
 }
 
-/// Tells that what comes after a point of a queue comes after a point of another one, too.
+/// Announces that work after a point of one queue also comes after a point of another queue.
 pub(crate) fn follows(before: Point, after: Point) {
     if let Some(listener) = LISTENER.get() {
         listener(before, after);

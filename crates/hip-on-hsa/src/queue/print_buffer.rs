@@ -1,7 +1,9 @@
-//! The buffer that kernels compiled with `-mprintf-kind=buffered` print into, which the host reads when they have ended.
+//! The buffer that kernels compiled with `-mprintf-kind=buffered` print into, which the host reads when they
+//! have ended.
 //!
-//! Two 32-bit words say how many bytes are used and how many there are. A record follows the other: a 32-bit word with
-//! its size in bytes above two flags, then 64-bit words, the format or its hash first. A record that does not fit is lost.
+//! The buffer begins with two 32-bit words: the bytes used and the bytes available. Records follow: a 32-bit
+//! word with the size in bytes above two flags, then 64-bit words, the format or its hash first. A record
+//! that does not fit is lost.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -19,7 +21,7 @@ use crate::runtime::Runtime;
 
 /// Bytes of a buffer.
 const SIZE: usize = 4 << 20;
-/// Bytes of text that are printed of one buffer at most: a record of twelve bytes may say that it is a megabyte wide.
+/// Maximum bytes of text printed from one buffer: a record of twelve bytes may specify a width of a megabyte.
 const MOST: usize = 64 << 20;
 /// Bytes of text that are collected before they are passed on.
 const AT_ONCE: usize = 1 << 20;
@@ -49,14 +51,14 @@ pub(crate) struct PrintBuffer {
     memory: usize,
     /// The formats of all kernels that may have printed.
     formats: Mutex<Formats>,
-    /// It was said that text is dropped.
+    /// Whether dropped text has been reported.
     said: AtomicBool,
 }
 
 impl PrintBuffer {
     pub(crate) fn new(runtime: &'static Runtime, gpu: &Gpu) -> Result<Arc<Self>> {
         let memory = runtime.allocate_shared(gpu.agent, SIZE)?;
-        // SAFETY: the memory was just allocated and nobody else knows it.
+        // SAFETY: the memory was just allocated and is not shared yet.
         unsafe { memory.cast::<[u32; 2]>().write([0, (SIZE - HEAD) as u32]) };
         Ok(Arc::new(Self {
             runtime,
@@ -66,7 +68,7 @@ impl PrintBuffer {
         }))
     }
 
-    /// What `hidden_printf_buffer` gets.
+    /// The value of `hidden_printf_buffer`.
     pub(crate) fn address(&self) -> u64 {
         self.memory as u64
     }
@@ -75,7 +77,7 @@ impl PrintBuffer {
         self.formats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes formats known that a kernel may name from now on.
+    /// Registers formats that kernels may refer to from now on.
     pub(crate) fn know(&self, formats: &Formats) {
         let mut known = self.lock();
         for (hash, text) in formats {
@@ -101,12 +103,13 @@ impl PrintBuffer {
 
 impl Drop for PrintBuffer {
     fn drop(&mut self) {
-        // SAFETY: the queue and whoever drained the buffer have let go of it.
+        // SAFETY: the queue and the code that drained the buffer have released it.
         let _ = unsafe { self.runtime.hsa.free(self.memory as *mut c_void) };
     }
 }
 
-/// Passes on the texts of records, those in a row for the same channel together. Says whether nothing was dropped.
+/// Passes on the texts of records, joining consecutive ones for the same channel. Returns whether nothing was
+/// dropped.
 fn print(mut records: &[u8], formats: &Formats, write: &mut dyn FnMut(Channel, &[u8])) -> bool {
     let (mut channel, mut text) = (Channel::Output, Vec::new());
     let mut left = MOST;
@@ -114,7 +117,7 @@ fn print(mut records: &[u8], formats: &Formats, write: &mut dyn FnMut(Channel, &
     while let Some((control, _)) = records.split_first_chunk::<4>() {
         let control = u32::from_le_bytes(*control);
         let size = (control >> 2) as usize;
-        // A size that cannot be, which only a wild write makes: where the next record begins is unknown.
+        // An impossible size, from a wild write: the start of the next record is unknown.
         let Some(body) = records.get(4..size) else { break };
         let mut words: Vec<u64> = body
             .chunks_exact(8)
@@ -150,7 +153,7 @@ fn print(mut records: &[u8], formats: &Formats, write: &mut dyn FnMut(Channel, &
     whole
 }
 
-/// Any bytes in a buffer, as a kernel may write them, are printed, up to a bound.
+/// Any bytes that a kernel may write to a buffer are printed, up to a limit.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     let formats = Formats::from([
@@ -204,7 +207,7 @@ mod tests {
         for ((channel, text), expected) in found.iter().zip(expected) {
             assert_eq!((*channel, text.as_str()), expected);
         }
-        // What is cut off or makes no sense ends the reading.
+        // Truncated or invalid records end the reading.
         assert_eq!(texts(&records[..records.len() - 1]).len(), 2);
         assert_eq!(texts(&[0; 64]).len(), 0);
     }

@@ -1,23 +1,23 @@
-//! `printf` for device code: a format and its arguments, as AMD's device libraries pack them, become text.
+//! `printf` for device code: a format and its arguments, as packed by AMD's device libraries, become text.
 //!
-//! A message is a row of 64-bit words: the format's text, then each argument. Texts end in a NUL and are padded to whole
-//! words; every other argument is one word, whatever its type, integers without regard to their sign. The host's `snprintf`
-//! does each conversion, so that the text is the one that the host would print.
+//! A message is a row of 64-bit words: the format's text, then each argument. Texts end in a NUL and are
+//! padded to whole words; every other argument is one word, whatever its type, integers without regard to
+//! their sign. The host's `snprintf` does each conversion, so the text is what the host would print.
 
 use std::ffi::{c_char, c_int, c_longlong};
 
-/// Bytes of a message's text at most. Widths and precisions beyond this are cut to it, too, so that a wild one does not take all
-/// memory.
+/// Maximum bytes of a message's text. Widths and precisions are cut to it, too, so that a wild one does not
+/// exhaust memory.
 pub(crate) const LONGEST: usize = 1 << 20;
 
 /// The text of a message.
 pub(crate) struct Printed {
     pub(crate) text: Vec<u8>,
-    /// What went beyond [`LONGEST`] is not there.
+    /// Whether text beyond [`LONGEST`] was cut off.
     pub(crate) cut: bool,
 }
 
-/// The text of a message. An argument that is missing ends it; so does a conversion that C does not have.
+/// The text of a message. It ends at a missing argument or a conversion that C lacks.
 pub(crate) fn format(words: &[u64]) -> Printed {
     let mut text = convert_all(words);
     let cut = text.len() > LONGEST;
@@ -25,7 +25,7 @@ pub(crate) fn format(words: &[u64]) -> Printed {
     Printed { text, cut }
 }
 
-/// The text as far as the conversion that brings it beyond its limit.
+/// The text up to and including the conversion that exceeds the limit.
 fn convert_all(words: &[u64]) -> Vec<u8> {
     let mut words = Words(words);
     let format = words.text();
@@ -52,7 +52,7 @@ fn convert_all(words: &[u64]) -> Vec<u8> {
     out
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Words<'a>(&'a [u64]);
 
 impl Words<'_> {
@@ -62,7 +62,7 @@ impl Words<'_> {
         Some(first)
     }
 
-    /// The bytes up to the next NUL, or all there are.
+    /// The bytes up to the next NUL, or all of them.
     fn text(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         while let Some(word) = self.next() {
@@ -81,7 +81,8 @@ impl Words<'_> {
 
 /// One conversion of a format, its `*`s replaced by their arguments.
 struct Conversion {
-    /// `%`, flags, width and precision, for the host's `snprintf`; the length and the letter are still to come.
+    /// `%`, flags, width and precision, for the host's `snprintf`; the length and the letter are still to
+    /// come.
     start: Vec<u8>,
     length: Length,
     letter: u8,
@@ -96,7 +97,7 @@ enum Length {
 }
 
 impl Conversion {
-    /// Reads the conversion that a format begins with, and says how many bytes it has.
+    /// Reads the conversion at the start of a format, and returns its length in bytes.
     fn read(format: &[u8], words: &mut Words<'_>) -> Option<(Conversion, usize)> {
         let mut at = 1;
         let mut flags = Vec::new();
@@ -112,7 +113,7 @@ impl Conversion {
         let mut precision = None;
         if format.get(at) == Some(&b'.') {
             at += 1;
-            // A negative precision, which only an argument can give, is none.
+            // A negative precision, which only an argument can give, counts as absent.
             precision =
                 Some(number(format, &mut at, words)?.unwrap_or(0)).filter(|&precision| precision >= 0);
         }
@@ -137,7 +138,7 @@ impl Conversion {
         Some((Conversion { start, length, letter }, at + 1))
     }
 
-    /// Prints the next argument; `None` if there is none or the letter stands for no conversion.
+    /// Prints the next argument; `None` if there is none or the letter is not a conversion.
     fn print(&self, words: &mut Words<'_>, out: &mut Vec<u8>) -> Option<()> {
         match self.letter {
             b'd' | b'i' | b'o' | b'u' | b'x' | b'X' => {
@@ -174,7 +175,7 @@ impl Conversion {
         Some(())
     }
 
-    /// Has the host convert one value.
+    /// Converts one value with the host's `snprintf`.
     fn convert(&self, length: &[u8], mut value: Value, out: &mut Vec<u8>) {
         let mut format = self.start.clone();
         format.extend_from_slice(length);
@@ -186,8 +187,8 @@ impl Conversion {
         loop {
             let (to, size, how) =
                 (buffer.as_mut_ptr().cast::<c_char>(), buffer.len(), format.as_ptr().cast());
-            // SAFETY: the format holds one conversion, has no `*`, ends in a NUL, and the argument has the type that its
-            // letter and length stand for; the buffer has as many bytes as is said.
+            // SAFETY: the format holds one conversion, has no `*`, ends in a NUL, and the argument has the
+            // type that its letter and length stand for; the buffer has the stated size.
             let written = unsafe {
                 match &value {
                     Value::Integer(value) => libc::snprintf(to, size, how, *value as c_longlong),
@@ -215,7 +216,7 @@ enum Value {
     Text(Vec<u8>),
 }
 
-/// A width or precision: digits, or the argument that a `*` stands for. `Some(None)` if there is neither, `None` if there
+/// A width or precision: digits, or the argument of a `*`. `Some(None)` if there is neither, `None` if there
 /// is no argument.
 fn number(format: &[u8], at: &mut usize, words: &mut Words<'_>) -> Option<Option<i64>> {
     if format.get(*at) == Some(&b'*') {
@@ -327,7 +328,7 @@ mod tests {
             ),
             "[   1|2   |2.5]"
         );
-        // A negative width is a flag, a negative precision is none.
+        // A negative width is a flag, a negative precision counts as absent.
         assert_eq!(
             printed("[%*d|%.*d]", &[Word(-4i32 as u32 as u64), Word(1), Word(-1i32 as u32 as u64), Word(2)]),
             "[1   |2]"
@@ -354,7 +355,7 @@ mod tests {
         assert_eq!(printed("a %", &[]), "a ");
         assert_eq!(printed("a %n%d", &[Word(1), Word(2)]), "a 2");
         assert_eq!(super::format(&[]).text, b"");
-        // A text without an end is all there is.
+        // A text without a NUL extends to the end.
         assert_eq!(super::format(&[u64::from_le_bytes(*b"no end %")]).text, b"no end ");
     }
 }

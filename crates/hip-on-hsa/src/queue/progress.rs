@@ -1,4 +1,4 @@
-//! How far a queue has come, and what becomes of it when it fails.
+//! The progress of a queue, and what happens when it fails.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +16,8 @@ use crate::error::{Codes, Hsa};
 use crate::queue::marker::{Marker, Point, Signal};
 use crate::runtime::{Runtime, runtime};
 
-/// What the queue waits for and does not do itself: it goes on when the queue has failed, and what is behind it has not
-/// ended before.
+/// Work that a queue waits for but does not do itself. It continues when the queue has failed, and later work
+/// ends only after it.
 #[derive(Clone)]
 pub(crate) enum Outside {
     /// The signal of one copy, which is 0 when it has ended and negative when it has failed.
@@ -37,7 +37,7 @@ impl Outside {
     }
 }
 
-/// What of a failed queue has not ended.
+/// Unfinished work of a failed queue.
 pub(crate) enum UnderWay {
     /// The queue, or one that runs parts of the same work, has not stopped.
     Kernels(Arc<Progress>),
@@ -45,7 +45,7 @@ pub(crate) enum UnderWay {
 }
 
 impl UnderWay {
-    /// Less than 1 once it has ended.
+    /// Its signal, less than 1 once it has ended.
     pub(crate) fn signal(&self) -> hsa_signal_t {
         match self {
             Self::Kernels(progress) => progress.signal(),
@@ -53,7 +53,7 @@ impl UnderWay {
         }
     }
 
-    /// The place in a queue that it is, if it is one.
+    /// Its position in a queue, if it is a point of one.
     pub(crate) fn point(&self) -> Option<Point> {
         match self {
             Self::Outside(Outside::Foreign(marker)) => marker.point(),
@@ -62,16 +62,16 @@ impl UnderWay {
     }
 }
 
-/// Who submits to a queue, and is asked when the queue has failed.
+/// The submitter of a queue, which is called when the queue has failed.
 pub(crate) trait Owner: Send + Sync {
-    /// Ends the waits of the failed queue, if it is still the owner's, up to what is returned.
+    /// Ends the waits of the failed queue, if it still belongs to the owner, up to the returned work.
     fn release_waiters(&self, progress: &Arc<Progress>) -> Option<UnderWay>;
 }
 
-/// What is known of a failure.
+/// The description of a failure.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Report {
-    /// For people.
+    /// Human-readable text.
     pub(crate) text: String,
     /// The fault as data, in JSON; empty if there is none.
     pub(crate) json: String,
@@ -83,29 +83,29 @@ impl From<String> for Report {
     }
 }
 
-/// How far a queue has come and whether it has failed; shared with HSA's error callback and with waiting threads.
+/// The progress of a queue and its failure; shared with HSA's error callback and with waiting threads.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Which queue, of all that the process has had.
+    /// The queue's number, unique in the process.
     pub(crate) submitter: u64,
     hsa: Hsa,
     signal: ProgressSignal<Codes>,
     fault: AtomicU32,
-    /// Nothing runs on the queue any more, nor will.
+    /// Nothing runs on the queue any more or ever will.
     stopped: AtomicBool,
-    /// The fault has been returned by a synchronising call.
+    /// A synchronising call has returned the fault.
     pub(crate) reported: AtomicBool,
     report: Mutex<Report>,
-    /// The end of what device code has printed to standard error.
+    /// The last part of device code's output to standard error.
     error_output: Mutex<String>,
     owner: Weak<dyn Owner>,
-    /// The queue, 0 once it is gone.
+    /// The queue; 0 once it is destroyed.
     queue: Mutex<usize>,
     /// Queues that run parts of the same work: they fail together.
     bound: Mutex<Vec<Weak<Progress>>>,
 }
 
-/// Bytes of error output that are kept.
+/// How many bytes of error output to keep.
 const ERROR_OUTPUT: usize = 1024;
 
 impl Progress {
@@ -131,12 +131,12 @@ impl Progress {
         self.signal.raw()
     }
 
-    /// What the signal is less than once a fence has completed.
+    /// The value that the signal is less than once a fence has completed.
     pub(crate) fn value_after(fence: u64) -> i64 {
         ProgressSignal::<Codes>::value_after(fence)
     }
 
-    /// Notes the queue that this is the progress of, or, with null, that it is about to be destroyed.
+    /// Sets the queue of this progress; null means that it is about to be destroyed.
     pub(crate) fn set_queue(&self, queue: *mut hsa_queue_t) {
         *self.queue() = queue as usize;
     }
@@ -158,7 +158,7 @@ impl Progress {
                 bound.push(Arc::downgrade(two));
             }
         }
-        // A failure at this moment may have missed the other one.
+        // A failure at this moment may have missed the other queue.
         for (one, two) in [(self, other), (other, self)] {
             if let Some(code) = one.fault() {
                 two.fail(code, one.report());
@@ -166,7 +166,7 @@ impl Progress {
         }
     }
 
-    /// Ends what [`bind`](Self::bind) has begun, for all other queues.
+    /// Undoes [`bind`](Self::bind) for all other queues.
     pub(crate) fn unbind(&self) {
         let others = std::mem::take(&mut *self.bound());
         for other in others.iter().filter_map(Weak::upgrade) {
@@ -190,7 +190,7 @@ impl Progress {
         family
     }
 
-    /// Whether a point is one of a queue that fails together with this one.
+    /// Whether a point belongs to a queue that fails together with this one.
     pub(crate) fn shares_work_with(self: &Arc<Self>, point: Option<Point>) -> bool {
         point.is_some_and(|point| self.family().iter().any(|member| member.submitter == point.submitter))
     }
@@ -203,12 +203,12 @@ impl Progress {
         }
     }
 
-    /// What the implementation said about the failure.
+    /// The HSA implementation's report on the failure.
     pub(crate) fn report(&self) -> Report {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what device code prints to standard error: a failed assertion says so before it traps.
+    /// Records device code's output to standard error: a failed assertion prints its message before it traps.
     pub(crate) fn note_error_output(&self, text: &str) {
         let mut all = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
         all.push_str(text);
@@ -219,7 +219,7 @@ impl Progress {
         all.drain(..cut);
     }
 
-    /// A report, and what the device code had to say about it.
+    /// A report, followed by the device code's error output.
     fn with_error_output(&self, mut report: String) -> String {
         let said = self.error_output.lock().unwrap_or_else(PoisonError::into_inner);
         if !said.is_empty() {
@@ -248,7 +248,7 @@ impl Progress {
         }
     }
 
-    /// Notes the first failure: the queue takes no more packets. Returns whether this was the first.
+    /// Records the first failure: the queue takes no more packets. Returns whether this was the first.
     fn note(&self, code: hipError_t, report: Report) -> bool {
         let mut kept = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         let first = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
@@ -258,10 +258,11 @@ impl Progress {
         first
     }
 
-    /// Stops the failed queue: what has not begun does not run, and what runs is aborted. Waits for progress end after that.
+    /// Stops the failed queue: pending work does not run, and running work is aborted. After that, waits for
+    /// progress end.
     fn stop(&self) {
         let queue = self.queue();
-        // A queue that is about to be destroyed has stopped when it is gone.
+        // A queue that is about to be destroyed stops when it is destroyed.
         if *queue != 0 {
             self.hsa.inactivate(*queue as *mut hsa_queue_t);
         } else if !self.stopped.load(Ordering::Acquire) {
@@ -271,7 +272,7 @@ impl Progress {
         self.has_stopped();
     }
 
-    /// Notes that nothing runs on the queue any more: it is inactive, or gone.
+    /// Records that nothing runs on the queue any more: it is inactive or destroyed.
     pub(crate) fn has_stopped(&self) {
         // A failure at this moment is seen here, or sees this.
         let _queue = self.queue();
@@ -287,8 +288,8 @@ impl Progress {
         self.family().into_iter().find(runs)
     }
 
-    /// Fails the queue, and those that fail together with it. All are stopped before anything that they wait for ends, and before
-    /// anybody who waits for them hears of it.
+    /// Fails the queue and those that fail together with it. All are stopped before any of their waits end,
+    /// and before any waiter is notified.
     pub(crate) fn fail(self: &Arc<Self>, code: hipError_t, report: Report) {
         if !self.note(code, report.clone()) {
             return;
@@ -298,7 +299,7 @@ impl Progress {
         failed.iter().for_each(|member| member.stop());
     }
 
-    /// Fails the queue from outside of its stream: everything that is in flight ends with the error.
+    /// Fails the queue from outside of its stream: everything in flight ends with the error.
     pub(crate) fn fail_stream(self: &Arc<Self>, code: hipError_t, report: impl Into<Report>) {
         let report = report.into();
         tracing::error!(?code, report = report.text, "a stream has failed");
@@ -308,7 +309,7 @@ impl Progress {
         }
     }
 
-    /// As [`end`](Self::end) on another thread: this one may be what moves on what is under way.
+    /// As [`end`](Self::end), on another thread, because work in progress may depend on this thread.
     pub(crate) fn end_soon(self: &Arc<Self>) {
         let progress = self.clone();
         let end = move || {
@@ -316,24 +317,24 @@ impl Progress {
                 progress.end(runtime);
             }
         };
-        // Without the thread, whoever waits for something looks now and then.
+        // Without the thread, waiting threads check from time to time.
         let _ = start_thread(end);
     }
 
-    /// Ends all waits for what the failed queue, and those that fail together with it, will not do; returns what still happens,
-    /// with more waits behind it.
+    /// Ends all waits for work that the failed queue, and those that fail together with it, will not do.
+    /// Returns work that is still in progress with more waits behind it.
     fn under_way(self: &Arc<Self>) -> Vec<UnderWay> {
         let family = self.family();
         family.iter().filter_map(|member| member.owner.upgrade()?.release_waiters(member)).collect()
     }
 
-    /// Whether nothing happens any more that the failed queue, or one that fails together with it, was given.
+    /// Whether all work of the failed queue, and of those that fail together with it, has stopped.
     pub(crate) fn has_ended(self: &Arc<Self>) -> bool {
         self.under_way().is_empty()
     }
 
-    /// Waits until nothing happens any more that the failed queue, or one that fails together with it, was given: until then
-    /// it uses memory and calls the program.
+    /// Waits until all work of the failed queue, and of those that fail together with it, has stopped: until
+    /// then it uses memory and calls the program.
     pub(crate) fn end(self: &Arc<Self>, runtime: &Runtime) {
         loop {
             let under_way = self.under_way();
@@ -342,14 +343,14 @@ impl Progress {
             }
             match under_way.iter().find(|next| !self.shares_work_with(next.point())) {
                 Some(next) => runtime.wait_less(next.signal(), 1),
-                // Points of these queues themselves are reached by asking once more.
+                // Points of these queues themselves are resolved by checking again.
                 None => std::thread::yield_now(),
             }
         }
     }
 }
 
-/// Starts a thread that looks after a failure. The system may refuse one.
+/// Starts a thread that handles a failure. The system may refuse one.
 fn start_thread(run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     #[cfg(test)]
     if crate::tests::REFUSE_THREADS.load(Ordering::Acquire) {
@@ -365,8 +366,8 @@ pub(crate) unsafe extern "C" fn on_queue_error(
     data: *mut c_void,
 ) {
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `data` is the reference that `Submitter::new` gave away, which lives until the queue is destroyed; this
-        // adds one for the time of the call.
+        // SAFETY: `data` is the reference that `Submitter::new` gave away, which lives until the queue is
+        // destroyed; this adds one for the duration of the call.
         let progress = unsafe {
             Arc::increment_strong_count(data.cast::<Progress>());
             Arc::from_raw(data.cast_const().cast::<Progress>())

@@ -1,7 +1,8 @@
-//! Kernels and copies in the timeline, over an HSA that does not write them there itself.
+//! Records kernels and copies in the timeline, for HSA implementations that do not do it themselves.
 //!
-//! A kernel then has a completion signal of its own, as copies always have. When it has completed, HSA knows when it ran. That is asked at
-//! the end of each call of HIP, so that what a call has waited for is in the timeline when it returns.
+//! A kernel then has its own completion signal, as copies always have. When it has completed, HSA knows when
+//! it ran. This is queried at the end of each HIP call, so that all work that a call has waited for is in the
+//! timeline when it returns.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{CStr, c_char};
@@ -17,14 +18,14 @@ use crate::gpu::Gpu;
 use crate::queue::marker::Signal;
 use crate::runtime::{Runtime, runtime};
 
-/// How the build version of an HSA begins that writes what its queues do.
+/// Prefix of the build version of an HSA that records its queues' work itself.
 const WRITES_ITSELF: &str = "ferrocm virtual GPU";
-/// Tracks of a queue: kernels of a graph may run beside each other.
+/// Tracks of a queue: kernels of a graph may run concurrently.
 const LANES: usize = 16;
-/// The word of a packet where the completion signal is.
+/// The index of the completion signal in a packet's words.
 const COMPLETION: usize = 14;
 
-/// Whether this crate has to write what queues do.
+/// Whether this crate has to record the queues' work.
 #[inline]
 pub(crate) fn is_needed(runtime: &Runtime) -> bool {
     timeline::is_on() && is_left_to_us(runtime)
@@ -37,20 +38,20 @@ fn is_left_to_us(runtime: &Runtime) -> bool {
         error::after_calls(write_finished);
         let mut version: *const c_char = std::ptr::null();
         let attribute = hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
-        // SAFETY: the attribute is a pointer to a string, for which there is room.
+        // SAFETY: the attribute is a pointer to a string, and there is room for it.
         let status = unsafe { (runtime.hsa.table.hsa_system_get_info)(attribute, (&raw mut version).cast()) };
         let is_known = status == hsa_status_t::HSA_STATUS_SUCCESS && !version.is_null();
         // SAFETY: the string that HSA gives is static.
         if is_known && unsafe { CStr::from_ptr(version) }.to_bytes().starts_with(WRITES_ITSELF.as_bytes()) {
             return false;
         }
-        // SAFETY: the call takes a number. Where copies have no times, they are missing.
+        // SAFETY: the call takes a number. Copies without times are missing from the timeline.
         let _ = unsafe { (runtime.hsa.table.hsa_amd_profiling_async_copy_enable)(true) };
         true
     })
 }
 
-/// What was enqueued.
+/// An enqueued operation.
 enum What {
     Kernel { object: u64, grid: [u32; 3], block: [u32; 3], lds: u32 },
     Copy { bytes: usize, name: &'static str },
@@ -61,7 +62,7 @@ struct Pending {
     agent: hsa_agent_t,
     /// Less than 1 when it has ended, negative when it has failed.
     signal: Arc<Signal>,
-    /// The thread that has enqueued it, and when.
+    /// The thread that enqueued it, and when.
     from: (Track, u64),
 }
 
@@ -82,7 +83,7 @@ fn queues() -> MutexGuard<'static, BTreeMap<u64, Queue>> {
     QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers what a kernel is called.
+/// Records a kernel's name.
 pub(crate) fn know(runtime: &Runtime, object: u64, name: &CStr) {
     if is_needed(runtime) {
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,13 +92,14 @@ pub(crate) fn know(runtime: &Runtime, object: u64, name: &CStr) {
     }
 }
 
-/// Has the kernels among some packets complete signals, and remembers them. They are to be written to the queue of that number at once.
+/// Gives the kernels among some packets completion signals, and records them. The packets must then be
+/// written at once to the queue with this number.
 pub(crate) fn kernels(runtime: &Runtime, gpu: &Gpu, queue: u64, packets: &mut [Packet]) {
     let from = (Track::host(), timeline::now());
     let is_kernel =
         |packet: &&mut Packet| packet[0] & 0xff == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH.0;
     for packet in packets.iter_mut().filter(is_kernel) {
-        // Without a signal, it is missing in the timeline.
+        // Without a signal, the kernel is missing from the timeline.
         let Ok(signal) = Signal::new(runtime, 1).map(Arc::new) else { continue };
         let handle = signal.raw().handle;
         (packet[COMPLETION], packet[COMPLETION + 1]) = (handle as u32, (handle >> 32) as u32);
@@ -111,7 +113,7 @@ pub(crate) fn kernels(runtime: &Runtime, gpu: &Gpu, queue: u64, packets: &mut [P
     }
 }
 
-/// Remembers a copy that the submitters have been asked for.
+/// Records a copy that was submitted.
 pub(crate) fn copy(
     runtime: &Runtime,
     gpu: &Gpu,
@@ -141,13 +143,13 @@ fn remember(gpu: &Gpu, queue: u64, pending: Pending) {
     queues().entry(queue).or_insert_with(new).pending.push_back(pending);
 }
 
-/// Forgets a queue that is gone: nothing completes its signals any more.
+/// Forgets a destroyed queue: nothing completes its signals any more.
 pub(crate) fn forget(queue: u64) {
     write_finished();
     drop(queues().remove(&queue));
 }
 
-/// Writes what has ended.
+/// Writes completed operations.
 fn write_finished() {
     let Some(runtime) = runtime() else { return };
     for (number, queue) in queues().iter_mut() {
@@ -165,7 +167,8 @@ impl Queue {
         let Some((start, end)) = pending.times(runtime) else { return };
         let (category, lane) = match pending.what {
             What::Copy { .. } => ("copy", LANES),
-            // Kernels of one track must not overlap. More beside each other than there are tracks are none of them.
+            // Kernels of one track must not overlap. If more run concurrently than there are tracks, the rest
+            // are left out.
             What::Kernel { .. } => match self.ends[..LANES].iter().position(|last| *last <= start) {
                 Some(lane) => ("kernel", lane),
                 None => return,
@@ -216,7 +219,7 @@ impl Queue {
 }
 
 impl Pending {
-    /// When it ran, on the timeline's clock; none where HSA does not know.
+    /// When it ran, on the timeline's clock; `None` if HSA does not know.
     fn times(&self, runtime: &Runtime) -> Option<(u64, u64)> {
         let hsa = runtime.hsa;
         let (start, end) = match self.what {
@@ -236,7 +239,8 @@ impl Pending {
     }
 }
 
-/// A time of HSA's clock on the timeline's. The clocks are compared once: both go on evenly.
+/// Converts a time of HSA's clock to the timeline's. The clocks are compared once, because both run at a
+/// constant rate.
 fn nanoseconds(runtime: &Runtime, ticks: u64) -> u64 {
     static AHEAD: OnceLock<i128> = OnceLock::new();
     let plain = |ticks: u64| i128::from(ticks) * 1_000_000_000 / i128::from(runtime.frequency);

@@ -1,10 +1,10 @@
 //! One HSA queue and everything in flight on it.
 //!
-//! Packets run in order: each has the barrier bit, but kernels of a graph that may run beside each other. Kernels carry no
-//! completion signal; instead a *fence*, a barrier packet with a system-scope release, decrements the queue's one
-//! *progress* signal, so that a number says how far the queue has come. Fences are written where somebody needs to know:
-//! before a wait, when a part of the argument ring is left, and after each copy. A *marker* is a barrier packet with a
-//! signal of its own that others can wait for.
+//! Packets run in order: each has the barrier bit, except kernels of a graph that may run concurrently.
+//! Kernels carry no completion signal; instead a *fence*, a barrier packet with a system-scope release,
+//! decrements the queue's one *progress* signal, so that a number gives the queue's progress. Fences are
+//! written where progress matters: before a wait, at the end of a part of the argument ring, and after each
+//! copy. A *marker* is a barrier packet with its own signal that others can wait for.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
@@ -30,22 +30,22 @@ use crate::runtime::Runtime;
 
 /// Packets that a queue holds; fewer if the agent says so.
 const PACKETS: u32 = 4096;
-/// More things in flight than this are looked through for finished ones.
+/// Above this number of things in flight, finished ones are released.
 const MANY: usize = 64;
 
 /// Something that has to live until a fence has completed.
 enum Kept {
-    /// Happens outside of the queue.
+    /// Work outside of the queue.
     Outside(Outside),
     /// A point of this stream, which ends when the stream fails.
     Marker(Arc<Marker>),
-    /// Held for its Drop, which gives the memory back.
+    /// Kept for its `Drop`, which returns the memory.
     Staging(#[allow(dead_code, reason = "held for its Drop")] Arc<Staging>),
     /// Arguments that the packets of a graph point to.
     Arguments(Arc<KernargBlock>),
 }
 
-/// A plain copy as the copy engines take it.
+/// A plain copy in the form that the copy engines take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CopyOp {
     pub(crate) dst: *mut c_void,
@@ -67,13 +67,13 @@ pub(crate) struct Submitter {
     fences: u64,
     /// Packets were written after the last fence.
     unfenced: bool,
-    /// The next kernel must see what others wrote: the host, a copy, another stream.
+    /// The next kernel must see writes of others: the host, a copy, another stream.
     acquire: bool,
     /// A marker after which nothing was written.
     tail: Option<Arc<Marker>>,
     /// The signal of copies after which nothing was written.
     tail_copy: Option<Arc<Signal>>,
-    /// Made with the first kernel that has arguments.
+    /// Created with the first kernel that has arguments.
     ring: Option<ArgumentRing>,
     kept: VecDeque<(u64, Kept)>,
     geometry: (u64, u32, u32),
@@ -83,7 +83,8 @@ pub(crate) struct Submitter {
     print_buffer: Option<Arc<PrintBuffer>>,
 }
 
-// SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no thread.
+// SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no
+// thread.
 unsafe impl Send for Submitter {}
 
 impl Submitter {
@@ -120,9 +121,10 @@ impl Submitter {
         }
         // SAFETY: the queue, if there is one, was just created, and only this submitter writes to it.
         let Some(packets) = (unsafe { PacketRing::of(hsa.table, queue) }) else {
-            tracing::error!("HSA made a queue that is none");
+            tracing::error!("HSA returned an invalid queue");
             if !queue.is_null() {
-                // SAFETY: nothing uses the queue. Its callback's reference is not given back: what was made may still have it.
+                // SAFETY: nothing uses the queue. Its callback's reference is leaked, because the invalid
+                // queue may still use it.
                 let _ = unsafe { (hsa.table.hsa_queue_destroy)(queue) };
             }
             return Err(hipError_t::hipErrorRuntimeOther);
@@ -153,7 +155,7 @@ impl Submitter {
             hostcalls: None,
             print_buffer: None,
         };
-        // Event times come from the packets, which have them only while this is on.
+        // Event times come from the packets, which have times only while this is on.
         // SAFETY: the queue is live.
         let status = unsafe { (hsa.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
         if status != hsa_status_t::HSA_STATUS_SUCCESS {
@@ -180,7 +182,7 @@ impl Submitter {
         // SAFETY: the queue is live, and the list has as many bits.
         let status =
             unsafe { (self.runtime.hsa.table.hsa_amd_queue_cu_set_mask)(self.queue, bits, mask.as_ptr()) };
-        // HSA may have reduced the mask by what its own environment says.
+        // HSA's own environment variables may have reduced the mask.
         match status {
             hsa_status_t::HSA_STATUS_CU_MASK_REDUCED => Ok(()),
             status => check(status, hipError_t::hipErrorInvalidValue),
@@ -192,7 +194,7 @@ impl Submitter {
         self.geometry
     }
 
-    /// The buffers of the services that a kernel needs, made when the first one needs them.
+    /// The buffers of the services that a kernel needs, created on first use.
     pub(crate) fn services(&mut self, wanted: Services<bool>) -> Result<Services<u64>> {
         let mut found = Services::default();
         if wanted.hostcall {
@@ -241,7 +243,8 @@ impl Submitter {
         self.progress.fault().map_or(Ok(()), Err)
     }
 
-    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is full.
+    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is
+    /// full.
     fn push(&mut self, packets: &[Packet]) -> Result {
         self.check()?;
         let count = packets.len() as u64;
@@ -261,7 +264,8 @@ impl Submitter {
                 self.runtime.look_after_streams();
             }
         }
-        // SAFETY: the slots were just reserved and have room; what packets name is kept until the fence behind them has completed.
+        // SAFETY: the slots were just reserved and have room; what packets name is kept until the fence
+        // behind them has completed.
         unsafe { self.packets.write(first, packets) };
         self.tail = None;
         self.tail_copy = None;
@@ -269,7 +273,7 @@ impl Submitter {
         Ok(())
     }
 
-    /// Has kernels be in the timeline, if they are for this crate to write.
+    /// Records kernels in the timeline, if this crate has to do that.
     #[inline]
     fn show(&self, packets: &mut [Packet]) {
         if shown::is_needed(self.runtime) {
@@ -282,7 +286,7 @@ impl Submitter {
         Point { submitter: self.progress.submitter, packets: self.packets.written() }
     }
 
-    /// Whether everything that was written has completed.
+    /// Whether everything written so far has completed.
     pub(crate) fn is_idle(&self) -> bool {
         if let Some(tail) = &self.tail {
             return tail.is_done(self.runtime);
@@ -300,7 +304,7 @@ impl Submitter {
         Ok(self.fences)
     }
 
-    /// Notes that the packet just written was a fence.
+    /// Records that the packet just written was a fence.
     fn fenced(&mut self) {
         self.fences += 1;
         self.unfenced = false;
@@ -312,12 +316,12 @@ impl Submitter {
         self.kept.push_back((fence, thing));
     }
 
-    /// Holds memory that what was dispatched last uses.
+    /// Keeps memory alive that the last dispatch uses.
     pub(crate) fn hold(&mut self, block: Arc<KernargBlock>) {
         self.keep(Kept::Arguments(block));
     }
 
-    /// Lets go of what completed fences no longer need.
+    /// Releases objects whose fences have completed.
     fn reap(&mut self) {
         if self.kept.is_empty() || self.progress.fault().is_some() {
             return;
@@ -328,7 +332,7 @@ impl Submitter {
         }
     }
 
-    /// Lets go of finished things when there are many.
+    /// Releases finished things when there are many.
     fn tidy(&mut self) -> Result {
         if self.kept.len() >= MANY {
             self.fence()?;
@@ -356,7 +360,7 @@ impl Submitter {
         }
     }
 
-    /// What follows waits for a point of another stream.
+    /// Makes later work wait for a point of another stream.
     pub(crate) fn wait_for(&mut self, marker: Arc<Marker>) -> Result {
         let before = marker.point();
         if !marker.is_done(self.runtime) {
@@ -369,7 +373,7 @@ impl Submitter {
         Ok(())
     }
 
-    /// What follows waits for a point that the host completes on behalf of this stream, as it then has to.
+    /// Makes later work wait for a point that the host must complete on behalf of this stream.
     pub(crate) fn wait_for_host(&mut self, marker: Arc<Marker>) -> Result {
         self.wait_for_signal(marker.signal())?;
         self.keep(Kept::Outside(Outside::Host(marker)));
@@ -383,12 +387,12 @@ impl Submitter {
         Ok(())
     }
 
-    /// Copies behind everything written so far, one after the other; what follows waits for them. Returns the fence that covers
-    /// them. After an error none of them happens, unless the queue has failed.
+    /// Enqueues copies behind everything written so far, one after the other; later work waits for them.
+    /// Returns the fence that covers them. After an error none of them is done, unless the queue has failed.
     ///
     /// # Safety
-    /// The memory stays valid for the agents until that fence has completed or, if the queue fails, until the submitter is
-    /// gone.
+    /// The memory stays valid for the agents until that fence has completed or, if the queue fails, until the
+    /// submitter is gone.
     pub(crate) unsafe fn copy(
         &mut self,
         copies: &[CopyOp],
@@ -402,14 +406,14 @@ impl Submitter {
             Some(copies) => (Some(copies.raw()), Some(copies)),
             None => (Some(self.tail()?.signal()), None),
         };
-        // A signal for each: of a copy that fails nothing but its own signal says so, and the others go on.
+        // A signal for each: only its own signal shows that a copy has failed, and the others continue.
         let signals = copies.iter().map(|_| Signal::new(self.runtime, 1).map(Arc::new));
         let ends = signals.collect::<Result<Vec<_>>>()?;
         let Some(last) = ends.last() else { return self.fence() };
-        // What follows is made to wait first: where that is refused, no copy has begun.
+        // Make later work wait first: if that is refused, no copy has begun.
         self.push(&[barrier_packet(&[last.raw()], self.progress.signal(), SCOPE_SYSTEM)])?;
         self.fenced();
-        // A signal must not be used again before those who wait for it have seen it.
+        // A signal must not be reused before its waiters have seen it.
         for end in previous.iter().chain(&ends) {
             self.keep(Kept::Outside(Outside::Copy(end.clone())));
         }
@@ -430,8 +434,8 @@ impl Submitter {
             };
             if let Err(code) = result {
                 if index != 0 {
-                    // The ones before cannot be taken back.
-                    let report = format!("HSA refused copy {index} of {} that belong together", copies.len());
+                    // Earlier copies cannot be cancelled.
+                    let report = format!("HSA refused copy {index} of a group of {}", copies.len());
                     self.progress.fail(hipError_t::hipErrorLaunchFailure, report.into());
                     self.progress.end_soon();
                 }
@@ -448,8 +452,8 @@ impl Submitter {
         Ok(self.fences)
     }
 
-    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes, and `before` bytes in front of it, a multiple of the
-    /// alignment.
+    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes, and `before` bytes in front
+    /// of it, a multiple of the alignment.
     pub(crate) fn dispatch(
         &mut self,
         dispatch: &Dispatch,
@@ -476,7 +480,7 @@ impl Submitter {
         Ok(())
     }
 
-    /// Dispatches the kernels of a graph, whose arguments lie in a block of their own.
+    /// Dispatches the kernels of a graph, whose arguments are in a separate block.
     pub(crate) fn dispatch_prepared(
         &mut self,
         packets: &mut [Packet],
@@ -487,14 +491,14 @@ impl Submitter {
         for packets in packets.chunks_mut(at_once) {
             if let Some([first, ..]) = packets.first_mut() {
                 let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
-                // Chunks begin in order, whatever the graph says.
+                // The first packet of a chunk has the barrier bit, whatever the graph says.
                 *first = dispatch_header(acquire);
             }
             self.show(packets);
             self.push(packets)?;
             self.acquire = false;
         }
-        // A graph that is launched again and again needs one entry.
+        // A graph that is launched repeatedly needs only one entry.
         let fence = self.fences + u64::from(self.unfenced);
         match self.kept.back_mut() {
             Some((last, Kept::Arguments(kept))) if Arc::ptr_eq(kept, arguments) => *last = fence,
@@ -537,8 +541,8 @@ impl Submitter {
         }
     }
 
-    /// Fails the queue if nothing can end the waits for it any more: a copy has ended with an error, which HSA reports by a
-    /// negative signal and nothing else, or packets or signals are not what was written.
+    /// Fails the queue if nothing can end the waits for it any more: a copy has ended with an error, which
+    /// HSA reports only by a negative signal, or packets or signals were overwritten.
     pub(crate) fn check_health(&mut self) {
         if self.progress.fault().is_some() {
             return;
@@ -555,8 +559,9 @@ impl Submitter {
         }
     }
 
-    /// What the queue has lost, if it waits in vain. Only this submitter writes packets, and they are what completes fences and
-    /// markers; so whatever is outstanding when the queue has nothing to do never comes.
+    /// What the queue has lost, if its waits can never end. Only this submitter writes packets, and only
+    /// packets complete fences and markers. So whatever is outstanding while the queue is idle will never
+    /// complete.
     fn lost(&self) -> Option<String> {
         let hsa = self.runtime.hsa;
         let missing = hsa.missing_packet(self.queue)?;
@@ -574,9 +579,10 @@ impl Submitter {
         })
     }
 
-    /// Ends the markers of a failed queue, in their order, up to the first thing that has not ended, which is returned: who waits
-    /// for what is behind it may give back the memory that it uses. Of points of other streams only those count that run parts of
-    /// the same work, and those that copies come after: with the markers the copies begin.
+    /// Ends the markers of a failed queue, in order, up to the first unfinished work, which is returned: code
+    /// that waits for a later marker may release the memory that this work uses. Points of other streams
+    /// count only if the streams run parts of the same work, or if copies come after the points: ending the
+    /// markers starts the copies.
     pub(crate) fn release_waiters(&mut self) -> Option<UnderWay> {
         let code = self.progress.fault()?;
         if let Some(running) = self.progress.still_running() {
@@ -603,7 +609,7 @@ impl Submitter {
                         unreached.push(marker.clone());
                     }
                     (1.., _) => return Some(UnderWay::Outside(outside.clone())),
-                    // Copies behind a failed one wait for 0.
+                    // Copies behind a failed copy wait for 0.
                     (..0, _) => hsa.signal_store(outside.signal(), 0),
                 },
                 Kept::Staging(_) | Kept::Arguments(_) => {}
@@ -612,7 +618,7 @@ impl Submitter {
         None
     }
 
-    /// The points of other streams that what was written was to wait for, and that are not reached.
+    /// The unreached points of other streams that the packets written so far should have waited for.
     pub(crate) fn unreached(&self) -> Vec<Arc<Marker>> {
         let foreign = self.kept.iter().filter_map(|(_, kept)| match kept {
             Kept::Outside(Outside::Foreign(marker)) => Some(marker),
@@ -625,20 +631,20 @@ impl Submitter {
 impl Drop for Submitter {
     fn drop(&mut self) {
         if self.progress.fault().is_none() {
-            // Whoever drops an submitter has waited for it, unless something went wrong on the way.
+            // Code that drops a submitter has waited for it, unless something went wrong.
             if let Ok(fence) = self.fence() {
                 let _ = self.progress.wait(self.runtime, fence);
             }
         }
         self.progress.set_queue(std::ptr::null_mut());
-        // SAFETY: nobody submits any more: the submitter is owned by the caller alone.
+        // SAFETY: nothing submits any more: the caller is the only owner of the submitter.
         let status = unsafe { (self.runtime.hsa.table.hsa_queue_destroy)(self.queue) };
         let is_gone = status == hsa_status_t::HSA_STATUS_SUCCESS;
         if !is_gone {
             self.runtime.hsa.inactivate(self.queue);
         }
         self.progress.has_stopped();
-        // Copies that were on their way use memory and signals until they end, even when the queue has failed.
+        // Copies in progress use memory and signals until they end, even if the queue has failed.
         let code = self.progress.fault().unwrap_or(hipError_t::hipErrorContextIsDestroyed);
         for (_, kept) in &self.kept {
             match kept {
@@ -647,14 +653,14 @@ impl Drop for Submitter {
                 }
                 Kept::Outside(Outside::Copy(end)) => {
                     self.runtime.wait_less(end.raw(), 1);
-                    // Copies behind a failed one wait for 0.
+                    // Copies behind a failed copy wait for 0.
                     self.runtime.hsa.signal_store(end.raw(), 0);
                 }
                 Kept::Outside(Outside::Foreign(_)) | Kept::Staging(_) | Kept::Arguments(_) => {}
             }
         }
         if !is_gone {
-            // It may still use what it was given, and call back.
+            // It may still use its memory and signals, and call back.
             tracing::error!(?status, "a queue could not be destroyed; its memory and signals are leaked");
             std::mem::forget((std::mem::take(&mut self.kept), self.tail.take(), self.tail_copy.take()));
             std::mem::forget((self.hostcalls.take(), self.print_buffer.take()));

@@ -1,4 +1,4 @@
-//! Host code that takes its turn in a stream: callbacks, large fills, frees.
+//! Host code that runs in stream order: callbacks, large fills, frees.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct Job {
     pub(crate) after: Arc<Marker>,
     /// Completed afterwards, if the stream waits for the code.
     pub(crate) done: Option<Arc<Marker>>,
-    /// Gets the stream's failure, if there was one.
+    /// The code; it gets the stream's failure, if there was one.
     pub(crate) run: Box<dyn FnOnce(Option<hipError_t>) + Send>,
 }
 

@@ -50,7 +50,7 @@ fn all_copies_of_a_batch_are_done_or_none() {
     assert_eq!(hip!(hip, hipMemcpy(seen.as_mut_ptr().cast(), second, 8, kind)), OK);
     assert!(seen[..8].iter().copied().eq(16..24));
 
-    // The last one leaves its allocation: nothing is copied.
+    // The last copy exceeds its allocation: nothing is copied.
     assert_eq!(hip!(hip, hipMemset(first, 9, 64)), OK);
     dsts[2] = first.wrapping_byte_add(60);
     assert_eq!(batch(&mut dsts, &mut firsts, &mut failed, 3), INVALID);

@@ -1,4 +1,4 @@
-//! Stream capture: what becomes a node, in which order, and what is not permitted meanwhile.
+//! Stream capture: what becomes a node, in which order, and which calls are not permitted meanwhile.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -157,7 +157,7 @@ fn arguments_are_copied_when_a_kernel_is_captured() {
     }
     let graph = hip.end(stream);
     let exec = hip.instantiate(graph);
-    assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK, "the executable graph needs it no more");
+    assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK, "the executable graph no longer needs it");
     let mut places = Vec::new();
     for _ in 0..2 {
         assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
@@ -213,7 +213,7 @@ fn events_carry_a_capture_to_other_streams_and_back() {
     assert_eq!(hip!(hip, hipGraphLaunch(exec, side)), OK);
     assert_eq!(hip!(hip, hipStreamSynchronize(side)), OK);
     let ordered: Vec<_> = fake::take_dispatched().into_iter().map(|seen| seen.ordered).collect();
-    assert_eq!(ordered, [true, true, false, true], "the two in the middle may run beside each other");
+    assert_eq!(ordered, [true, true, false, true], "the two in the middle may run concurrently");
     assert_eq!(hip!(hip, hipEventDestroy(fork)), OK);
     assert_eq!(hip!(hip, hipEventDestroy(join)), OK);
     assert_eq!(hip!(hip, hipStreamDestroy(side)), OK);
@@ -259,7 +259,7 @@ fn a_capture_ends_where_it_began_with_all_its_work_joined() {
             assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
         }
     }
-    // A stream that ends takes its capture along.
+    // A stream that ends also ends its capture.
     hip.begin(origin, GLOBAL);
     assert_eq!(hip!(hip, hipStreamDestroy(origin)), OK);
     hip.free(hip.malloc(16));
@@ -386,7 +386,7 @@ fn dependencies_on_the_outside_are_refused() {
     hip.end_with(first, E::hipErrorStreamCaptureInvalidated);
     hip.end_with(second, E::hipErrorStreamCaptureInvalidated);
 
-    // Of the null stream on a captured blocking stream; others do not concern it.
+    // Of the null stream on a captured blocking stream; others do not affect it.
     for call in [0, 1, 2, 3] {
         hip.begin(first, RELAXED);
         let memory = NULL;
@@ -408,7 +408,7 @@ fn dependencies_on_the_outside_are_refused() {
     let graph = hip.end(second);
     assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
 
-    // Of the host on an event of a capture; when that has ended, the event is what it was before.
+    // Of the host on an event of a capture; after the capture, the event has its previous state.
     assert_eq!(hip!(hip, hipEventRecord(event, second)), OK);
     let mut time = 0.0;
     for call in [0, 1, 2] {
@@ -489,7 +489,7 @@ fn the_state_of_a_capture_can_be_seen_and_changed() {
     let mut first = null_mut();
     assert_eq!(hip!(hip, hipGraphAddEmptyNode(&mut first, target, null(), 0)), OK);
     let none = hip!(hip, hipStreamBeginCaptureToGraph(stream, target, &first, null(), 0, GLOBAL));
-    assert_eq!(none, E::hipErrorInvalidValue, "a list of nothing");
+    assert_eq!(none, E::hipErrorInvalidValue, "an empty list");
     let data = hip_sys::hipGraphEdgeData::default();
     let edges = hip!(hip, hipStreamBeginCaptureToGraph(stream, target, &first, &data, 1, GLOBAL));
     assert_eq!(edges, E::hipErrorNotSupported);
@@ -561,6 +561,6 @@ fn captured_copies_use_pageable_memory_in_their_turn() {
     }
     hip.end_all(graph, exec, stream);
     hip.free(device);
-    // SAFETY: the box was made above and nobody uses it any more.
+    // SAFETY: the box was made above and nothing uses it any more.
     drop(unsafe { Box::from_raw(buffers) });
 }

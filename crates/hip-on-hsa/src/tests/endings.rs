@@ -1,4 +1,4 @@
-//! What has to have ended when a stream has failed, and what becomes of calls that are refused on the way.
+//! What must have ended when a stream has failed, and what happens to calls that are refused meanwhile.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -32,7 +32,7 @@ impl Drop for Switch {
     }
 }
 
-/// Fails a stream from outside, as a call of its device code to the host does. Returns once its queue has stopped.
+/// Fails a stream from outside, as a bad call from device code does. Returns once its queue has stopped.
 fn fail(stream: usize) {
     resolve(active().unwrap(), stream as _).unwrap().fail(E::hipErrorLaunchFailure, "a failure from outside");
 }
@@ -49,7 +49,7 @@ fn pause() {
 fn until(mut reached: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(LIMIT);
     while !reached() {
-        assert!(Instant::now() < end, "it never comes to pass");
+        assert!(Instant::now() < end, "it never happens");
         std::thread::yield_now();
     }
 }
@@ -61,7 +61,8 @@ fn destroy(hip: &Hip, streams: &[hipStream_t]) {
     }
 }
 
-/// A stream with a kernel that runs, one that will trap, and so many packets that `free` places are left in its queue.
+/// A stream with a kernel that runs, one that will trap, and enough packets to leave `free` places in its
+/// queue.
 fn nearly_full(hip: &Hip, module: hipModule_t, free: usize) -> hipStream_t {
     let stream = hip.stream(1);
     assert_eq!(hip.launch(hip.function(module, "work"), stream), OK);
@@ -146,7 +147,7 @@ fn a_failed_stream_has_ended_only_when_its_kernels_have() {
     assert_eq!(hip!(hip, hipEventQuery(event)), E::hipErrorLaunchFailure);
     drop(hold);
     pause();
-    assert!(fake::take_dispatched().is_empty(), "nothing goes on afterwards");
+    assert!(fake::take_dispatched().is_empty(), "nothing continues afterwards");
     destroy(&hip, &[stream]);
     assert_eq!(hip!(hip, hipEventDestroy(event)), OK);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
@@ -195,7 +196,7 @@ fn a_failure_from_outside(refuse_threads: bool) {
     let hold = Hold::new();
     assert_eq!(hip.launch(work, failing), OK);
     assert_eq!(hip!(hip, hipEventRecord(event, failing)), OK);
-    // It comes to its wait long after the event has ended, one way or the other.
+    // It reaches its wait long after the event has ended, one way or the other.
     assert_eq!(hip.launch(work, healthy), OK);
     assert_eq!(hip!(hip, hipLaunchHostFunc(healthy, Some(rest), null_mut())), OK);
     assert_eq!(hip!(hip, hipStreamWaitEvent(healthy, event, 0)), OK);
@@ -221,7 +222,7 @@ fn a_full_queue_does_not_keep_the_host_from_looking_at_values() {
     let equal = hip_sys::hipStreamWaitValueEq;
     assert_eq!(hip!(hip, hipStreamWaitValue32(stream, memory, 1, equal, u32::MAX)), OK);
     let launched = overfill(&hip, empty, stream);
-    // Time to fill the queue, and for the host to look for long.
+    // Time to fill the queue, and for the host to poll for long.
     std::thread::sleep(Duration::from_millis(200));
     assert!(launched.try_recv().is_err(), "the queue is full");
     word.store(1, Ordering::Release);
@@ -243,7 +244,7 @@ fn a_fill_that_fails_fails_the_stream_though_its_queue_is_full() {
         let hold = Hold::new();
         assert_eq!(hip.launch(work, stream), OK);
         let fails = Switch::on(&fake::FAIL_FILLS);
-        // Larger than what copies do.
+        // Larger than the limit for copies.
         assert_eq!(hip!(hip, hipMemsetAsync(device, 0x5a, size, stream)), OK);
         let launched = full.then(|| overfill(&hip, empty, stream));
         std::thread::sleep(Duration::from_millis(100));
@@ -323,7 +324,7 @@ fn rows_that_hsa_refuses_are_an_error_and_nothing_is_left() {
         let stream = hip.stream(1);
         fake::REFUSE_COPY_AFTER.store(refused, Ordering::Release);
         assert_ne!(copy_rows(&hip, device, stream), OK);
-        // Rows that were taken cannot be taken back, so that the stream has failed.
+        // Accepted rows cannot be cancelled, so the stream has failed.
         let expected = if refused == 0 { OK } else { E::hipErrorLaunchFailure };
         assert_eq!(synchronize(&hip, stream), expected, "row {refused}");
         assert_eq!(fake::COPIES.load(Ordering::Acquire), 0);
@@ -352,7 +353,7 @@ fn copies_of_a_failed_stream_wait_for_what_they_were_ordered_behind() {
     let number = writer as usize;
     let waited = begin(&hip, move |hip| hip!(hip, hipStreamSynchronize(number as _)));
     std::thread::sleep(Duration::from_millis(300));
-    assert!(waited.try_recv().is_err(), "what the copy was ordered behind still runs");
+    assert!(waited.try_recv().is_err(), "the work before the copy still runs");
     // SAFETY: the fake's device memory is the host's; the word is accessed atomically.
     let first = unsafe { AtomicU64::from_ptr(device.cast()) };
     assert_eq!(first.load(Ordering::Acquire), 0x1111_1111_1111_1111, "the copy ran ahead");
@@ -466,7 +467,7 @@ fn what_a_queue_uses_that_cannot_be_destroyed_stays() {
     let keep = Switch::on(&fake::KEEP_QUEUES);
     destroy(&hip, &[stream]);
     assert_eq!(fake::live(), before, "nothing that the queue uses is freed");
-    // The queue lives, and says so.
+    // The queue still exists, and reports that.
     assert_eq!(fake::fire(), 1);
     drop(keep);
     assert_eq!(fake::live(), before);

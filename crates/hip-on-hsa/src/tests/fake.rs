@@ -1,6 +1,7 @@
-//! A small HSA in memory: one CPU agent, one GPU agent, queues whose kernels only leave a note, copies by the host.
+//! A small HSA in memory: one CPU agent, one GPU agent, queues whose kernels are only recorded, copies by the
+//! host.
 //!
-//! It shows what the runtime asks of HSA and lets a test decide how HSA answers.
+//! It shows how the runtime calls HSA and lets a test decide how HSA answers.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ const GROUP_POOL: u64 = 21;
 /// Memory of the fake device, and the largest allocation.
 pub(super) const DEVICE_BYTES: usize = 1 << 30;
 
-/// A dispatched kernel, as its packet and argument segment said.
+/// A dispatched kernel, from its packet and argument segment.
 #[derive(Debug, Clone)]
 pub(super) struct Dispatched {
     pub(super) kernel: String,
@@ -88,40 +89,40 @@ struct FakeSignal {
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
-/// The masks of compute units that queues were given, the latest last.
+/// The masks of compute units set for queues, the newest last.
 pub(super) static CU_MASKS: Mutex<Vec<Vec<u32>>> = Mutex::new(Vec::new());
 /// The next copies end with an error.
 pub(super) static FAIL_COPIES: AtomicBool = AtomicBool::new(false);
 /// The next copy that begins ends with an error at once.
 pub(super) static FAIL_ONE_COPY: AtomicBool = AtomicBool::new(false);
-/// How many more copies are taken; the one after those is refused.
+/// How many more copies are accepted; the next one is refused.
 pub(super) static REFUSE_COPY_AFTER: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Copies that were taken and have not ended.
+/// Copies that were accepted and have not ended.
 pub(super) static COPIES: AtomicU64 = AtomicU64::new(0);
 /// Fills fail.
 pub(super) static FAIL_FILLS: AtomicBool = AtomicBool::new(false);
-/// Queues are not destroyed; [`fire`] is for them.
+/// Queues are not destroyed until [`fire`].
 pub(super) static KEEP_QUEUES: AtomicBool = AtomicBool::new(false);
 /// Copies that are due wait until this is false.
 pub(super) static HOLD_COPIES: AtomicBool = AtomicBool::new(false);
 /// How many of the next allocations fail.
 pub(super) static FAIL_ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-/// Packets do not complete their signals, as if those had been overwritten.
+/// Packets do not complete their signals, as if the signals had been overwritten.
 pub(super) static LOSE_SIGNALS: AtomicBool = AtomicBool::new(false);
 /// Kernels named `work` wait until this is false.
 pub(super) static HOLD: AtomicBool = AtomicBool::new(false);
 /// How many kernels have been held so far.
 pub(super) static HELD: AtomicU64 = AtomicU64::new(0);
-/// Those that are aborted go on until this is false.
+/// Aborted kernels continue until this is false.
 pub(super) static HOLD_ABORTED: AtomicBool = AtomicBool::new(false);
 
 /// How many signals can still be created.
 pub(super) static SIGNALS_LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
-/// The next queue that is created is none: 1 for a null pointer, 2 for a ring of 0 packets, 3 for one of 3.
+/// The next queue is invalid: 1 for a null pointer, 2 for a ring of 0 packets, 3 for one of 3.
 pub(super) static BAD_QUEUE: AtomicU64 = AtomicU64::new(0);
 /// The virtual memory of this fake refuses: bits of [`Refused`].
 pub(super) static REFUSE: AtomicU64 = AtomicU64::new(0);
-/// Of the calls in [`REFUSE`], those that still succeed.
+/// How many of the calls in [`REFUSE`] still succeed.
 pub(super) static REFUSE_AFTER: AtomicU64 = AtomicU64::new(0);
 
 /// A call that a test has refused.
@@ -148,7 +149,7 @@ fn fresh() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What has been dispatched since the last call.
+/// Kernels dispatched since the last call.
 pub(super) fn take_dispatched() -> Vec<Dispatched> {
     std::mem::take(&mut state().dispatched)
 }
@@ -158,7 +159,7 @@ pub(super) fn staging_buffers() -> usize {
     state().allocations.values().filter(|layout| layout.size() == crate::gpu::STAGING_BYTES).count()
 }
 
-/// Queues that are there.
+/// Live queues.
 pub(super) fn queues() -> usize {
     state().queues.len()
 }
@@ -301,7 +302,7 @@ unsafe extern "C" fn agent_pool_info(
     value: *mut c_void,
 ) -> S {
     use hsa_amd_memory_pool_access_t as A;
-    // The host cannot reach the device's memory, as on a GPU without a large BAR.
+    // The host cannot access the device's memory, as on a GPU without a large BAR.
     let access = if agent == CPU && pool.handle == DEVICE_POOL {
         A::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
     } else {
@@ -653,7 +654,7 @@ unsafe extern "C" fn queue_inactivate(queue: *mut hsa_queue_t) -> S {
     stop(found)
 }
 
-/// Aborts what the queue does, and waits for that.
+/// Aborts the queue's work, and waits for its end.
 fn stop(queue: Option<&'static Queue>) -> S {
     let Some(queue) = queue else { return S::HSA_STATUS_ERROR_INVALID_QUEUE };
     queue.stop.store(true, Ordering::SeqCst);
@@ -663,7 +664,7 @@ fn stop(queue: Option<&'static Queue>) -> S {
     S::HSA_STATUS_SUCCESS
 }
 
-/// Tells the owners of queues that they were not allowed to destroy of an error, and destroys those queues.
+/// Reports an error to the owners of queues whose destruction was refused, and destroys the queues.
 pub(super) fn fire() -> usize {
     KEEP_QUEUES.store(false, Ordering::Release);
     let kept: Vec<&'static Queue> =
@@ -980,7 +981,7 @@ unsafe extern "C" fn missing_packet(queue: *const hsa_queue_t) -> u64 {
     if written || queue.awaited.load(Ordering::Acquire) != id { u64::MAX } else { id }
 }
 
-/// Takes away the packets of all queues that are not processed yet; returns how many.
+/// Removes all packets that are not processed yet from all queues; returns how many.
 pub(super) fn erase_packets() -> usize {
     let queues: Vec<&'static Queue> = state().queues.values().copied().collect();
     let mut erased = 0;

@@ -31,7 +31,7 @@ fn a_fault_fails_its_stream_and_no_other() {
     let illegal = E::hipErrorIllegalAddress;
 
     assert_eq!(hip.launch(poke, stream), OK);
-    // What is submitted before the fault is noticed may or may not be taken; nothing of it may hang.
+    // Work submitted before the fault is noticed may or may not be accepted; none of it may hang.
     let _ = hip!(hip, hipEventRecord(event, stream));
     let _ = hip!(hip, hipMemcpyDtoDAsync(device, device.wrapping_byte_add(4096), 4096, stream));
     let _ = hip!(hip, hipStreamWaitEvent(other, event, 0));
@@ -155,7 +155,7 @@ fn an_event_behind_a_fault_completes_with_the_error() {
     fake::HOLD.store(false, Ordering::Release);
     assert_eq!(hip!(hip, hipEventSynchronize(event)), E::hipErrorLaunchFailure);
     assert_eq!(hip!(hip, hipEventQuery(event)), E::hipErrorLaunchFailure);
-    assert_eq!(hip!(hip, hipEventQuery(gate)), OK, "the other stream's event is not touched");
+    assert_eq!(hip!(hip, hipEventQuery(gate)), OK, "the other stream's event is not affected");
     assert_eq!(hip!(hip, hipDeviceSynchronize()), E::hipErrorLaunchFailure);
     assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
     for _ in 0..500 {
@@ -203,7 +203,7 @@ fn a_failed_stream_has_ended_only_when_its_copies_have() {
     while hip.report(stream).is_empty() {
         std::thread::yield_now();
     }
-    // The copy still uses the memory, whoever asks.
+    // The copy still uses the memory, whichever call waits.
     let not_ready = E::hipErrorNotReady;
     for _ in 0..20 {
         assert_eq!(hip!(hip, hipStreamQuery(stream)), not_ready);
@@ -226,7 +226,7 @@ fn a_failed_stream_has_ended_only_when_its_copies_have() {
         wait(|hip, event| hip!(hip, hipEventSynchronize(event as _)), event_number);
         wait(|hip, _| hip!(hip, hipDeviceSynchronize()), 0);
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert_eq!(RETURNED.load(Ordering::Acquire), 0, "nobody waits for the copy");
+        assert_eq!(RETURNED.load(Ordering::Acquire), 0, "nothing waits for the copy");
         fake::HOLD_COPIES.store(false, Ordering::Release);
     });
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorLaunchFailure);
@@ -324,7 +324,7 @@ fn waits_for_packets_that_were_overwritten_end() {
     for _ in 0..3 {
         assert_eq!(hip.launch(empty, stream), OK);
     }
-    // Lets go of the first kernel when the packets behind it, and the fence that the wait writes, are gone.
+    // Releases the first kernel when the packets behind it, and the fence that the wait writes, are gone.
     let waited = std::thread::scope(|scope| {
         let (hip, number) = (&hip, stream as usize);
         let waits = scope.spawn(move || hip!(hip, hipStreamSynchronize(number as _)));
@@ -342,12 +342,12 @@ fn waits_for_packets_that_were_overwritten_end() {
 static SLOW_CALLS: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn slow(_: *mut c_void) {
-    // Several looks at the health of all streams.
+    // Several checks of the health of all streams.
     std::thread::sleep(std::time::Duration::from_millis(400));
     SLOW_CALLS.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Whoever waits for the host, for another stream or for a copy waits for something that comes.
+/// Waits for the host, for another stream or for a copy end normally.
 #[test]
 fn a_wait_that_something_still_ends_is_no_failure() {
     let hip = start();

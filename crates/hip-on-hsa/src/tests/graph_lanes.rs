@@ -1,4 +1,4 @@
-//! Graphs: what does not depend on each other overlaps, and everything else keeps its order.
+//! Graphs: independent nodes overlap, and all others keep their order.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -88,7 +88,7 @@ fn host_functions_of_one_level_can_wait_for_each_other() {
     assert_eq!(met.into_inner(), COUNT);
 }
 
-/// Lends functions of a test to a graph that has ended before it returns.
+/// Lends functions of a test to a graph that ends before this returns.
 fn with_works<const N: usize>(functions: [&(dyn Fn() + Sync); N], run: impl FnOnce(&[Work])) {
     let works = functions.map(|function| -> Work {
         // SAFETY: the boxes end before the functions do; only the lifetime is left out.
@@ -110,7 +110,7 @@ fn a_host_function_can_wait_for_a_kernel_a_copy_and_a_fill_of_its_level_and_they
     let words = unsafe { std::slice::from_raw_parts(pinned.cast::<AtomicU32>(), 2) };
     let (saw, graph) = (AtomicBool::new(false), hip.graph());
     let look = || {
-        // Neither has a successor, but for the second copy, which follows the first one.
+        // Neither has a successor, except that the second copy follows the first one.
         let seen = comes(|| words[1].load(Ordering::Acquire) == 0x0707_0707);
         saw.store(seen, Ordering::Release);
         // Now the kernel of the same level may end.
@@ -133,7 +133,7 @@ fn a_host_function_can_wait_for_a_kernel_a_copy_and_a_fill_of_its_level_and_they
         assert_eq!(hip.run_once(graph), OK);
         drop(hold);
     });
-    assert!(saw.into_inner(), "the copy did not run beside the host function");
+    assert!(saw.into_inner(), "the copy did not overlap the host function");
     hip.free(memory);
     assert_eq!(hip!(hip, hipHostFree(pinned)), OK);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
@@ -155,9 +155,9 @@ fn more_nodes_than_lanes_all_run() {
     assert_eq!(count.into_inner(), 100);
 }
 
-/// One node of a random graph: what of it has been done, and by which launch.
+/// One node of a random graph: how much of it has been done, and by which launch.
 struct Node {
-    /// The nodes that have to be done before, over any number of edges.
+    /// Its direct and indirect predecessors.
     before: Vec<usize>,
     done: AtomicU32,
 }
@@ -298,7 +298,7 @@ fn a_fault_on_one_lane_stops_what_follows_on_all_of_them() {
 }
 
 impl Hip {
-    /// Takes the signals that the runtime has in reserve, for as long as the events are there.
+    /// Uses up the runtime's spare signals while the events live.
     fn take_spare_signals(&self, stream: hipStream_t, function: hipFunction_t) -> Vec<hipEvent_t> {
         let (mut events, mut fresh) = (Vec::new(), 0);
         while fresh < 3 {
@@ -325,7 +325,7 @@ fn a_launch_that_runs_out_of_signals_leaves_nothing_that_nobody_waits_for() {
         std::thread::sleep(Duration::from_millis(milliseconds));
         ended.fetch_add(1, Ordering::AcqRel);
     };
-    // What the launch's own stream runs, which is the first, ends long before the others.
+    // The work of the launch's own stream, the first, ends long before the others.
     with_works([&|| run(1), &|| run(60), &|| run(60)], |works| {
         let graph = hip.graph();
         let mut parameters = hip_sys::hipMemAllocNodeParams { bytesize: 4096, ..Default::default() };
@@ -340,7 +340,7 @@ fn a_launch_that_runs_out_of_signals_leaves_nothing_that_nobody_waits_for() {
             hip.host(graph, &[], work);
         }
         let exec = hip.instantiate(graph);
-        // The lanes' queues are not made with a launch that fails.
+        // A launch that fails does not create the lanes' queues.
         let first = hip.stream(NON_BLOCKING);
         assert_eq!(hip!(hip, hipGraphLaunch(exec, first)), OK);
         assert_eq!(hip!(hip, hipStreamSynchronize(first)), OK);
@@ -365,7 +365,7 @@ fn a_launch_that_runs_out_of_signals_leaves_nothing_that_nobody_waits_for() {
                 assert_eq!(waited, OK);
                 break;
             }
-            // Neither the graph's memory nor its lanes stand in the way of the next launch.
+            // Neither the graph's memory nor its lanes block the next launch.
             assert_ne!(launched, E::hipErrorInvalidValue, "{left}");
             refused += 1;
         }
@@ -420,12 +420,12 @@ fn earlier_launches_are_waited_for_even_if_the_stream_of_the_last_one_fails() {
             assert_eq!(entered.load(Ordering::Acquire), 1, "two launches run at once");
             let (table, exec) = (hip.table, exec as usize);
             std::thread::scope(|scope| {
-                // SAFETY: the handle is the test's, and nobody uses it any more.
+                // SAFETY: the handle is the test's, and nothing uses it any more.
                 let end = scope.spawn(move || unsafe { (table.hipGraphExecDestroy)(exec as _) });
                 std::thread::sleep(Duration::from_millis(50));
                 let early = gone.load(Ordering::Acquire);
                 open.store(true, Ordering::Release);
-                assert!(!early, "what the graph kept ended under a launch");
+                assert!(!early, "the graph's user object ended during a launch");
                 assert!(comes(|| end.is_finished()), "the graph does not end");
                 assert_eq!(end.join().unwrap(), OK);
             });
@@ -484,7 +484,7 @@ fn segments_of_kernels_fit_in_whatever_order_they_were_made() {
         let nodes: Vec<_> = (0..12)
             .map(|_| hip.kernel_of_zeros(graph, &[], functions[next() as usize % functions.len()]))
             .collect();
-        // Any order of time that is none of making.
+        // An order of execution that is not the order of creation.
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         for left in (1..order.len()).rev() {
             order.swap(left, next() as usize % (left + 1));

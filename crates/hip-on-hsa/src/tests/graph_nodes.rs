@@ -1,4 +1,4 @@
-//! What nodes of each kind do, and how they and whole graphs are changed.
+//! Nodes of each kind, and changes to nodes and whole graphs.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -105,7 +105,7 @@ fn copies_and_fills_do_what_their_parameters_say_and_show_them() {
             == (b.dst, b.elementSize, b.height, b.pitch, b.value, b.width)
     };
     assert!(same(&shown, &params), "{shown:?}");
-    // What is shown means the same.
+    // The queried parameters mean the same.
     let mut shown = hipMemcpy3DParms::default();
     assert_eq!(hip!(hip, hipGraphMemcpyNodeGetParams(copy, &mut shown)), OK);
     assert_eq!(shown.srcPtr.ptr as usize, from as usize + 1);
@@ -113,7 +113,7 @@ fn copies_and_fills_do_what_their_parameters_say_and_show_them() {
     assert_eq!(hip!(hip, hipGraphMemcpyNodeSetParams(copy, &shown)), OK);
     assert_eq!(hip!(hip, hipGraphMemcpyNodeGetParams(fill, &mut shown)), INVALID, "it is a fill");
 
-    // The executable graph's nodes change alone.
+    // Only the executable graph's nodes change.
     let changed = memset(to, 7, 1, 8, 1);
     assert_eq!(hip!(hip, hipGraphExecMemsetNodeSetParams(exec, fill, &changed)), OK);
     let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
@@ -125,7 +125,7 @@ fn copies_and_fills_do_what_their_parameters_say_and_show_them() {
     assert_eq!(hip!(hip, hipGraphMemsetNodeGetParams(fill, &mut shown)), OK);
     assert!(same(&shown, &params));
 
-    // What cannot be is refused when it is said, and memory that has gone when it is launched.
+    // Impossible parameters are refused at once, and freed memory at the launch.
     let outside = memset(from, 7, 1, 8, 9);
     assert_eq!(hip!(hip, hipGraphMemsetNodeSetParams(fill, &outside)), INVALID);
     assert_eq!(hip!(hip, hipGraphMemsetNodeSetParams(fill, &memset(from, 7, 3, 8, 1))), INVALID);
@@ -208,7 +208,7 @@ fn nodes_of_all_kinds_can_be_made_by_one_function() {
     assert_eq!(hip!(hip, hipGraphExecNodeSetParams(exec, nested, &mut params)), OK);
     hip.host_node(other_child, &others);
     let grown = hip!(hip, hipGraphExecChildGraphNodeSetParams(exec, nested, other_child));
-    assert_eq!(grown, INVALID, "its form differs");
+    assert_eq!(grown, INVALID, "its shape differs");
     hip.run(exec, stream);
     assert_eq!((calls.load(Ordering::Acquire), others.load(Ordering::Acquire)), (2, 2));
     let mut shown = hipHostNodeParams::default();
@@ -327,24 +327,24 @@ fn memory_of_a_graph_is_the_programs_from_a_launch_to_a_free() {
     assert_eq!(hip!(hip, hipGraphDestroyNode(node)), E::hipErrorNotSupported);
     let mut clone = null_mut();
     assert_eq!(hip!(hip, hipGraphClone(&mut clone, graph)), E::hipErrorNotSupported);
-    assert_eq!(hip!(hip, hipFree(memory)), INVALID, "it is not the program's yet");
+    assert_eq!(hip!(hip, hipFree(memory)), INVALID, "the program does not own it yet");
 
     let exec = hip.instantiate(graph);
     let mut other = null_mut();
     let second = hip!(hip, hipGraphInstantiate(&mut other, graph, null_mut(), null_mut(), 0));
     assert_eq!(second, INVALID, "one at a time");
     let [used, _, reserved, _] = hip.memory_use();
-    assert_eq!((used, reserved), (before[0], before[2]), "what no launch has used is not there");
+    assert_eq!((used, reserved), (before[0], before[2]), "memory that no launch has used does not count");
     hip.run(exec, stream);
     let [used, high, reserved, reserved_high] = hip.memory_use();
     assert_eq!((used - before[0], reserved - before[2]), (4096, 4096));
     assert!(high >= used && reserved_high >= reserved);
     assert_eq!(hip.read(memory, 32), [1; 32]);
-    assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), INVALID, "it is still the program's");
+    assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), INVALID, "the program still owns it");
     assert_eq!(hip!(hip, hipFreeAsync(memory, stream)), OK);
     assert_eq!(hip!(hip, hipFreeAsync(memory, stream)), INVALID);
     let [used, _, reserved, _] = hip.memory_use();
-    assert_eq!((used - before[0], reserved - before[2]), (0, 4096), "reserved until somebody waits");
+    assert_eq!((used - before[0], reserved - before[2]), (0, 4096), "reserved until the program waits");
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     assert_eq!(hip.memory_use()[2], before[2]);
     hip.run(exec, stream);
@@ -421,7 +421,7 @@ fn a_graph_may_free_its_memory_with_the_next_launch() {
     for _ in 0..3 {
         hip.run(exec, stream);
     }
-    // A graph of its own frees it.
+    // A separate graph frees it.
     let other = hip.new_graph();
     let mut node = null_mut();
     assert_eq!(hip!(hip, hipGraphAddMemFreeNode(&mut node, other, null(), 0, memory)), OK);
@@ -486,7 +486,7 @@ fn an_update_replaces_what_an_executable_graph_keeps() {
     let (mut node, mut result) = (null_mut(), hip_sys::hipGraphExecUpdateResult::hipGraphExecUpdateError);
     assert_eq!(hip!(hip, hipGraphExecUpdate(exec, graphs[1], &mut node, &mut result)), OK);
     graphs.into_iter().for_each(|graph| assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK));
-    // The first one's thing ends behind the launch, the second one's is the executable graph's now.
+    // The first graph's object ends after the launch; the second one's now belongs to the executable graph.
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     let came = (0..2000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -581,7 +581,7 @@ fn a_reset_takes_memory_from_the_program_but_not_from_the_graph() {
     assert_eq!(hip!(hip, hipDeviceReset()), OK);
     assert_eq!(hip!(hip, hipFree(memory)), INVALID);
     assert_eq!(hip.memory_use()[0], 0);
-    // Nobody else has got the address.
+    // No other memory has the address.
     let others: Vec<_> = (0..16).map(|_| hip.malloc(4096)).collect();
     assert!(!others.contains(&memory));
     hip.run(exec, NULL);
@@ -615,7 +615,7 @@ fn graphs_leave_no_memory_behind() {
         let kernel = hip.nodes(graph)[1];
         for stream in [first, second, first] {
             assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
-            // A change lays the arguments out anew while the launch may be in flight.
+            // A change writes the arguments again while the launch may be in flight.
             assert_eq!(hip!(hip, hipGraphNodeSetEnabled(exec, kernel, 0)), OK);
         }
         // A capture that fails leaves no graph either.
@@ -690,7 +690,7 @@ fn a_copy_of_an_executable_graph_keeps_its_direction() {
         let added = hip!(hip, hipGraphAddMemcpyNode1D(&mut node, graph, null(), 0, dst, src, 64, kind));
         assert_eq!(added, OK);
         let exec = hip.instantiate(graph);
-        // Nothing, a copy onto itself, and another direction, whether there is one of that name or not.
+        // An empty copy, a copy onto itself, and a different direction, valid or not.
         let explicit = hipMemcpyKind::hipMemcpyDeviceToDevice;
         for (src, size, kind) in
             [(src, 0, kind), (dst, 64, kind), (src, 64, explicit), (src, 64, hipMemcpyKind(99))]
@@ -701,7 +701,7 @@ fn a_copy_of_an_executable_graph_keeps_its_direction() {
         let added = hip!(hip, hipGraphAddMemcpyNode1D(&mut node, graph, null(), 0, dst, src, 0, kind));
         assert_eq!(added, INVALID);
         for (wanted, (dst, src)) in ends.into_iter().enumerate() {
-            // Another size and another place of the same kind are right.
+            // A different size and a different place of the same kind are accepted.
             let (dst, src) = (dst.wrapping_byte_add(64), src.wrapping_byte_add(128));
             let code = if wanted == index { OK } else { INVALID };
             let set = hip!(hip, hipGraphExecMemcpyNodeSetParams1D(exec, node, dst, src, 32, kind));

@@ -89,7 +89,7 @@ fn nodes_run_behind_what_they_wait_for_whatever_the_order_they_were_made_in() {
     assert_eq!(count, 2);
     assert_eq!((starts, ends), ([three, three, null_mut(), null_mut()], [one, two, null_mut(), null_mut()]));
 
-    // What was instantiated before stays as it was.
+    // Earlier instantiations are unchanged.
     assert_eq!(hip!(hip, hipGraphDestroyNode(two)), OK);
     assert_eq!(hip!(hip, hipGraphDestroyNode(two)), INVALID);
     let changed = hip.instantiate(graph);
@@ -239,7 +239,7 @@ fn changes_concern_later_launches_only() {
         list[0] = (&raw mut a).cast();
         assert_eq!(hip!(hip, hipGraphExecKernelNodeSetParams(exec, node, &params)), OK);
     }
-    // The node of the graph keeps what it was made with, and shows it.
+    // The graph's node keeps and returns its original parameters.
     let mut seen = parameters(saxpy, 0, null_mut());
     assert_eq!(hip!(hip, hipGraphKernelNodeGetParams(node, &mut seen)), OK);
     // SAFETY: the node's list has a pointer to each argument.
@@ -390,7 +390,7 @@ fn graphs_lie_within_each_other_to_a_limit() {
     assert_eq!(hip!(hip, hipGraphAddChildGraphNode(&mut node, outer, null(), 0, graph)), INVALID);
     let exec = hip.instantiate(graph);
     assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
-    // Nor from within: the innermost graph takes no more.
+    // Nor from within: the innermost graph accepts no more.
     let mut place = graph;
     for _ in 0..64 {
         let nodes = hip.nodes(place);

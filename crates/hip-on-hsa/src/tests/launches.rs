@@ -108,7 +108,7 @@ fn hidden_arguments_describe_the_launch_in_each_version() {
             assert_eq!(found, expected, "{hidden:?} of version {version}");
             known += 1;
         }
-        // Version 4 has nothing but offsets and buffers, which are all 0; a kernel without need of them has none.
+        // Version 4 has only offsets and buffers, which are all 0; a kernel that does not need them has none.
         assert!(known > 0 || version == 4, "version {version}");
         assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
     }
@@ -130,7 +130,7 @@ fn a_buffer_of_packed_arguments_may_have_any_size_and_what_it_lacks_is_zero() {
             n: u32,
         }
         let arguments = Arguments { a: 1.5, x: 0x10, y: 0x20, n: 99 };
-        // What lies behind the arguments must not get to hidden ones.
+        // Bytes behind the arguments must not reach hidden ones.
         let mut buffer = [0xee_u8; 1 << 12];
         // SAFETY: the buffer has room, at any alignment.
         unsafe { buffer.as_mut_ptr().cast::<Arguments>().write_unaligned(arguments) };
@@ -181,7 +181,7 @@ fn a_buffer_of_packed_arguments_may_have_any_size_and_what_it_lacks_is_zero() {
             let all = fake::take_dispatched();
             assert_eq!(all.len(), 2);
             for seen in all {
-                // The first size is that of the arguments: the others differ in what they lack only.
+                // The first size is that of the arguments: the others differ only in missing bytes.
                 let whole = reference.get_or_insert_with(|| seen.arguments.clone());
                 for (at, (&found, &given)) in seen.arguments.iter().zip(whole.iter()).enumerate() {
                     let expected = if at >= size && at < 28 { 0 } else { given };
@@ -246,7 +246,7 @@ fn shapes_that_cannot_be_launched_are_refused() {
     assert_eq!(shape(narrow, one, [65, 1, 1], 0), invalid);
     assert_eq!(shape(narrow, one, [64, 1, 1], 0), OK);
     assert_eq!(shape(function, one, [1024, 1, 1], 65536), OK);
-    // Arguments in both forms, and in none.
+    // Arguments in both forms, and in neither.
     let mut list = [null_mut::<c_void>(); 5];
     let both = hip!(
         hip,
@@ -299,7 +299,7 @@ fn images_that_are_none_are_refused_and_nothing_is_lost() {
     let mut load = |bytes: &[u8]| hip!(hip, hipModuleLoadData(&mut module, bytes.as_ptr().cast()));
     assert_eq!(load(&[0; 64]), E::hipErrorInvalidImage);
     assert_eq!(load(&kernels(5, "gfx90a")), E::hipErrorNoBinaryForGpu);
-    // The header is whole and says how long the rest is, so that damage behind it can be shown.
+    // The header is intact and states the length of the rest, so that damage behind it can be tested.
     let mut damaged = kernels(5, "gfx1100");
     let middle = damaged.len() / 2;
     damaged[64..middle].fill(0);

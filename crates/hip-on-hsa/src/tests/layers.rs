@@ -1,6 +1,6 @@
-//! The order of the crate's folders: what stands lower knows nothing of what stands higher.
+//! The order of the crate's folders: lower modules never use higher ones.
 
-/// Files and folders of `src`, the lowest first. Those of one row know each other.
+/// Files and folders of `src`, the lowest first. Those of one row may use each other.
 const LAYERS: &[&[&str]] = &[
     &["error", "caller", "output", "patience", "registry", "release", "start", "unseen", "visible"],
     &["runtime"],

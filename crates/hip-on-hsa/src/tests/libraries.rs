@@ -1,4 +1,4 @@
-//! Libraries, and what a program notes about its streams.
+//! Libraries, and data that a program attaches to its streams.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -66,7 +66,7 @@ fn kernels_of_a_library_are_functions_that_know_it() {
     assert_eq!(hip!(hip, hipKernelGetLibrary(&mut of, kernel)), OK);
     assert_eq!(of, other);
     assert_eq!(hip!(hip, hipLibraryUnload(other)), OK);
-    // A module is no library.
+    // A module is not a library.
     let module = hip.load(5);
     assert_eq!(hip!(hip, hipLibraryUnload(module.cast())), HANDLE);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);

@@ -1,4 +1,4 @@
-//! Managed memory: advice, prefetches and what is known of them.
+//! Managed memory: advice, prefetches and queries.
 
 use std::ffi::c_void;
 use std::ptr::{from_mut, null_mut};
@@ -84,7 +84,7 @@ fn advice_is_kept_for_the_range_that_it_was_given_for() {
     assert_eq!((all, last, mostly), (OK, CPU, 1));
     assert_eq!(hip.range(A::hipMemRangeAttributeLastPrefetchLocation, memory, 4096), 0);
 
-    // What is allocated there next begins anew.
+    // The next allocation there starts without advice.
     hip.free(memory);
     assert_eq!(
         hip!(hip, hipMemAdvise(memory, 1, Advice::hipMemAdviseSetReadMostly, 0)),

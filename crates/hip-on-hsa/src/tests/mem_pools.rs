@@ -1,4 +1,4 @@
-//! Memory pools: when freed memory is used again, and when it goes back.
+//! Memory pools: when freed memory is reused, and when it is returned.
 
 use std::ffi::c_void;
 use std::ptr::{from_mut, null_mut};
@@ -75,7 +75,11 @@ fn a_stream_uses_what_it_has_freed_at_once_at_exactly_that_size() {
     let hold = Hold::new();
     assert_eq!(hip.launch(work, stream), OK);
     hip.free_async(first, stream);
-    assert_eq!(hip!(hip, hipFreeAsync(first, stream)), E::hipErrorInvalidValue, "it is gone for the program");
+    assert_eq!(
+        hip!(hip, hipFreeAsync(first, stream)),
+        E::hipErrorInvalidValue,
+        "the program no longer owns it"
+    );
     let smaller = hip.allocate(SIZE - 1, stream);
     assert_ne!(smaller, first);
     let second = hip.allocate(SIZE, stream);
@@ -122,7 +126,7 @@ fn another_stream_uses_freed_memory_when_the_free_has_completed() {
     hip.free_async(again, second);
     hip.free_async(other, second);
 
-    // Without opportunistic reuse, only what the program has synchronised with is used.
+    // Without opportunistic reuse, only memory that the program has synchronised with is reused.
     let pool = hip.default_pool();
     assert_eq!(hip.set_bytes(pool, A::hipMemPoolAttrReleaseThreshold, u64::MAX), OK);
     hip.set_flag(pool, A::hipMemPoolReuseAllowOpportunistic, 0);
@@ -282,12 +286,12 @@ fn where_nothing_else_is_left_an_allocation_waits_for_a_free() {
     let order: Vec<_> = fake::take_dispatched().into_iter().map(|seen| seen.kernel).collect();
     assert_eq!(order, ["work", "empty"]);
 
-    // A block of another size is given back first, for which the program waits.
+    // A block of another size is returned first, and the program waits for that.
     hip.free_async(again, second);
     assert_eq!(hip!(hip, hipMallocFromPoolAsync(&mut again, SIZE - 5, pool, first)), OK);
     assert_eq!(hip.bytes(pool, A::hipMemPoolAttrReservedMemCurrent), SIZE as u64 - 5);
 
-    // Destroyed, it is there until its memory is freed.
+    // A destroyed pool lives until its memory is freed.
     assert_eq!(hip!(hip, hipMemPoolDestroy(pool)), OK);
     let fails = hip!(hip, hipMallocFromPoolAsync(&mut memory, 1, pool, first));
     assert_eq!(fails, E::hipErrorInvalidValue);
@@ -308,7 +312,7 @@ fn plain_allocations_get_the_memory_that_pools_hold_without_need() {
     let pool = hip.default_pool();
     assert_eq!(hip.set_bytes(pool, A::hipMemPoolAttrReleaseThreshold, u64::MAX), OK);
     let memory = hip.allocate(SIZE, NULL);
-    // What was allocated in pools is freed by `hipFree` too, which waits for the device.
+    // `hipFree` also frees memory of pools, and waits for the device.
     hip.free(memory);
     assert_eq!(hip!(hip, hipFree(memory)), E::hipErrorInvalidValue);
     assert_eq!(hip.bytes(pool, A::hipMemPoolAttrReservedMemCurrent), SIZE as u64);

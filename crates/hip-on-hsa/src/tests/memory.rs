@@ -61,7 +61,7 @@ fn only_the_start_of_live_memory_can_be_freed() {
     assert_eq!(hip!(hip, hipFree(device)), invalid);
     assert_eq!(hip!(hip, hipHostFree(host)), OK);
     assert_eq!(hip!(hip, hipHostFree(host)), invalid);
-    // As AMD's, either function frees what the other's side allocated.
+    // As in AMD's library, either function frees memory of the other side.
     assert_eq!(hip!(hip, hipHostMalloc(&mut host, 4096, 0)), OK);
     assert_eq!(hip!(hip, hipFree(host)), OK);
     assert_eq!(hip!(hip, hipHostFree(host)), invalid);
@@ -107,7 +107,7 @@ fn copies_that_leave_an_allocation_are_refused() {
     assert_eq!(hip!(hip, hipMemset(device.wrapping_byte_add(100), 0, 1)), invalid);
     assert_eq!(hip!(hip, hipMemset(host, 0, 1)), invalid);
     hip.free(device);
-    // What was device memory is unknown now, which the kind does not allow.
+    // Former device memory is unknown now, which the kind does not allow.
     assert_eq!(hip!(hip, hipMemcpy(device, host, 1, Kind::hipMemcpyHostToDevice)), invalid);
 }
 
@@ -118,7 +118,7 @@ fn kinds_and_null_are_checked_and_nothing_to_copy_is_success() {
     let mut byte = 0u8;
     let host = (&raw mut byte).cast::<c_void>();
     assert_eq!(hip!(hip, hipMemcpy(device, host, 1, Kind(9))), E::hipErrorInvalidMemcpyDirection);
-    // AMD's examples for Python copy results to the host and call that the other direction.
+    // AMD's Python examples copy results to the host but name the opposite direction.
     for (dst, src) in [(device, host), (host, device)] {
         for kind in [Kind::hipMemcpyHostToDevice, Kind::hipMemcpyDeviceToHost] {
             assert_eq!(hip!(hip, hipMemcpy(dst, src, 1, kind)), E::hipSuccess);
@@ -282,7 +282,7 @@ fn pointers_say_where_their_memory_is() {
     assert_eq!((attributes.type_, attributes.isManaged), (hip_sys::hipMemoryType::hipMemoryTypeManaged, 1));
     hip.free(managed);
     hip.free(device);
-    // Any other address is memory of the program, for all that HIP knows.
+    // As far as HIP knows, any other address is memory of the program.
     for unknown in [device, null_mut(), (&raw mut size).cast()] {
         assert_eq!(hip!(hip, hipPointerGetAttributes(&mut attributes, unknown)), OK);
         let expected = (hip_sys::hipMemoryType::hipMemoryTypeUnregistered, -2, 0, 0);

@@ -1,4 +1,5 @@
-//! Every operation of a stream, whoever does it, comes after what the null stream's rules say, and after nothing else.
+//! Every operation of a stream, by host or device, comes after the work that the null stream's rules require,
+//! and nothing else.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -23,7 +24,7 @@ struct Places {
     pageable: [usize; 2],
 }
 
-/// Does something on a stream that lets the first byte of a place be 7; gives the place.
+/// Does something on a stream that sets the first byte of a place to 7; returns the place.
 type Operation = fn(Calls, Places, hipStream_t) -> usize;
 
 fn copy(hip: Calls, to: usize, from: usize, size: usize, stream: hipStream_t) -> usize {
@@ -173,7 +174,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     }),
 ];
 
-/// What is at the place.
+/// The byte at the place.
 fn look(address: usize) -> u8 {
     // SAFETY: the place is one of the test's, and the fake's device memory is the host's.
     unsafe { AtomicU8::from_ptr(address as *mut u8) }.load(Ordering::Acquire)
@@ -224,15 +225,15 @@ impl Places {
     }
 }
 
-/// Streams by handle, made anew or not.
+/// Streams by handle, newly created or not.
 struct Pair {
-    /// Has work that does not end.
+    /// The stream with endless work.
     busy: usize,
-    /// Gets the operation.
+    /// The stream with the operation.
     other: usize,
 }
 
-/// Does an operation, by its name, on one stream of a pair, whose other one is held.
+/// Does a named operation on one stream of a pair, while the other one is blocked.
 type Check = fn(&Hip, &str, Pair, Places, Operation, Hold);
 
 /// Does each operation on a stream while the other one of the pair is busy.
@@ -258,7 +259,7 @@ fn each(pair: fn(&Hip) -> Pair, check: Check) {
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
 }
 
-/// The operation has no effect before the busy stream is told to go on, and has it then.
+/// The operation takes effect only after the busy stream is released.
 fn waits(hip: &Hip, name: &str, streams: Pair, places: Places, operation: Operation, hold: Hold) {
     let other = streams.other;
     let done = begin(hip, move |hip| {
@@ -276,7 +277,7 @@ fn waits(hip: &Hip, name: &str, streams: Pair, places: Places, operation: Operat
     assert_eq!(look(place), 7, "{name}");
 }
 
-/// The operation ends though the busy stream does not.
+/// The operation ends although the busy stream does not.
 fn goes_on(hip: &Hip, name: &str, streams: Pair, places: Places, operation: Operation, hold: Hold) {
     let other = streams.other;
     let place = within(hip, 60, move |hip| {

@@ -1,4 +1,4 @@
-//! What pointers are said to be.
+//! Queries about pointers.
 
 use std::ffi::c_void;
 use std::ptr::{from_mut, null_mut};

@@ -1,4 +1,5 @@
-//! What HSA refuses half-way, and calls that wait: tables agree with HSA afterwards, and no other call is held up.
+//! Calls that HSA refuses half-way, and calls that wait: tables agree with HSA afterwards, and no other call
+//! is blocked.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -19,7 +20,7 @@ const INVALID: E = E::hipErrorInvalidValue;
 const PIECE: usize = 1 << 16;
 const HERE: hipMemLocation = hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: 0 };
 
-/// Has HSA refuse a call after some that it grants, as long as this lives.
+/// While this lives, HSA refuses a call after some that succeed.
 struct Refusal;
 
 impl Refusal {
@@ -38,7 +39,7 @@ impl Drop for Refusal {
 }
 
 impl Hip {
-    /// A range with so many mappings one behind the other, which the device may write.
+    /// A range with this many adjacent mappings, which the device may write.
     fn mapped(&self, pieces: usize) -> *mut c_void {
         let mut start = null_mut();
         assert_eq!(hip!(self, hipMemAddressReserve(&mut start, pieces * PIECE, 0, null_mut(), 0)), OK);
@@ -65,7 +66,7 @@ impl Hip {
         hip!(self, hipMemSetAccess(start, pieces * PIECE, &access, 1))
     }
 
-    /// What the device may do there, if something is mapped; the runtime's table of memory says the same.
+    /// The device's access, if something is mapped; checks that the runtime's table agrees.
     fn access(&self, start: *mut c_void) -> Option<Access> {
         let mut flags = 99;
         let code = hip!(self, hipMemGetAccess(&mut flags, &HERE, start));
@@ -82,7 +83,7 @@ impl Hip {
         code == OK && found.type_ != hip_sys::hipMemoryType::hipMemoryTypeUnregistered
     }
 
-    /// Runs a call on a thread while a kernel runs that it waits for, and another one meanwhile, which must come back.
+    /// Runs a call on a thread that waits for a kernel, and another call meanwhile, which must return.
     fn while_waiting(&self, waits: impl FnOnce() -> E + Send, other: impl FnOnce() -> E + Send) -> [E; 2] {
         let module = self.load(5);
         let work = self.function(module, "work");
@@ -135,7 +136,7 @@ fn addresses_can_be_reserved_while_a_mapping_waits_for_its_end() {
     assert_eq!(hip!(hip, hipMemAddressFree(second as _, PIECE)), OK);
 }
 
-/// A handle as another process would have made it, for 4096 bytes.
+/// A handle as if from another process, for 4096 bytes.
 fn foreign_handle(hip: &Hip) -> hipIpcMemHandle_t {
     let memory = hip.malloc(4096);
     let mut handle = hipIpcMemHandle_t { reserved: [0; 64] };
@@ -167,7 +168,7 @@ fn memory_of_others_can_be_opened_while_it_waits_for_its_end_and_stays_open_then
     assert!(hip.knows(memory));
     let refusal = Refusal::new(Refused::Detach, 0);
     assert_ne!(hip!(hip, hipIpcCloseMemHandle(memory)), OK);
-    assert!(hip.knows(memory), "it is still there");
+    assert!(hip.knows(memory), "it is still mapped");
     drop(refusal);
     assert_eq!(hip!(hip, hipIpcCloseMemHandle(memory)), OK);
     assert!(!hip.knows(memory));
@@ -244,7 +245,8 @@ fn reads_that_fail_keep_no_staging_buffers() {
         let kind = hip_sys::hipMemcpyKind::hipMemcpyDeviceToHost;
         hip!(hip, hipMemcpyWithStream(bytes.as_mut_ptr().cast(), memory, size, kind, stream))
     };
-    // Rings of arguments and queues go with their streams; spare staging buffers are as many as one read needs.
+    // Argument rings and queues end with their streams; the spare staging buffers are those that one read
+    // needs.
     let round = |read: &mut dyn FnMut(hipStream_t) -> E| {
         let stream = hip.stream(NON_BLOCKING);
         fake::FAIL_COPIES.store(true, Ordering::Release);

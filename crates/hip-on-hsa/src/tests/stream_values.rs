@@ -1,4 +1,4 @@
-//! Waits for values and writes of values in a stream's order.
+//! Waits for values and writes of values in stream order.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -145,7 +145,7 @@ fn a_batch_is_done_in_its_order() {
     assert_eq!(hip!(hip, hipStreamBatchMemOp(first, 1, &mut barrier, 0)), invalid);
     barrier.operation = hip_sys::hipStreamBatchMemOpType(99);
     assert_eq!(hip!(hip, hipStreamBatchMemOp(first, 1, &mut barrier, 0)), invalid);
-    // Nothing of a batch is done if one of it is wrong.
+    // If one operation of a batch is invalid, none is done.
     let mut wrong = [word_of_32(true, pinned, 9, 0), word_of_32(true, other.wrapping_byte_add(1), 9, 0)];
     assert_eq!(hip!(hip, hipStreamBatchMemOp(first, 2, wrong.as_mut_ptr(), 0)), invalid);
     assert_eq!(hip!(hip, hipStreamSynchronize(first)), OK);
@@ -186,7 +186,7 @@ fn waits_and_writes_are_captured_as_nodes_that_can_be_changed() {
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     assert_eq!(seen[1].load(Ordering::Acquire), 6);
 
-    // A node with two operations instead; the graph keeps what it had.
+    // Replaces it with a node of two operations; the graph keeps its original ones.
     let mut list = [word_of_32(true, other, 7, 0), word_of_32(true, pinned, 8, 0)];
     let mut other_params = hipBatchMemOpNodeParams { count: 2, paramArray: list.as_mut_ptr(), ..params };
     assert_eq!(hip!(hip, hipGraphExecBatchMemOpNodeSetParams(exec, nodes[1], &other_params)), OK);

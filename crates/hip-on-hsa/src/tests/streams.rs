@@ -23,7 +23,7 @@ fn a_stream_is_busy_until_its_work_has_ended() {
     let hold = Hold::new();
     assert_eq!(hip.launch(work, stream), OK);
     assert_eq!(hip!(hip, hipStreamQuery(stream)), NOT_READY);
-    assert_eq!(hip!(hip, hipPeekAtLastError()), OK, "not ready is no failure");
+    assert_eq!(hip!(hip, hipPeekAtLastError()), OK, "not ready is not a failure");
     drop(hold);
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     assert_eq!(hip!(hip, hipStreamQuery(stream)), OK);
@@ -46,7 +46,7 @@ fn the_null_stream_and_blocking_streams_wait_for_each_other() {
     assert_eq!(hip.launch(work, blocking), OK);
     assert_eq!(hip.launch(empty, NULL), OK);
     assert_eq!(hip.launch(empty, free), OK);
-    assert_eq!(hip!(hip, hipStreamSynchronize(free)), OK, "a non-blocking stream waits for nobody");
+    assert_eq!(hip!(hip, hipStreamSynchronize(free)), OK, "a non-blocking stream does not wait");
     sleep(Duration::from_millis(20));
     assert_eq!(fake::take_dispatched().len(), 1, "the null stream waits for the blocking stream");
     assert_eq!(hip!(hip, hipStreamQuery(NULL)), NOT_READY);
@@ -118,7 +118,7 @@ fn events_are_reached_in_order_and_order_other_streams() {
     assert_eq!(order, ["work", "empty"]);
     assert_eq!(hip!(hip, hipEventElapsedTime(&mut time, start, stop)), OK);
     assert!(time >= 20.0, "{time} ms");
-    // An event may go while others still wait for the point at which it was recorded.
+    // An event may be destroyed while others still wait for its record.
     assert_eq!(hip!(hip, hipEventRecord(stop, first)), OK);
     assert_eq!(hip!(hip, hipStreamWaitEvent(second, stop, 0)), OK);
     assert_eq!(hip!(hip, hipEventDestroy(stop)), OK);
@@ -221,7 +221,7 @@ fn a_stream_ordered_free_of_plain_memory_happens_when_the_stream_gets_there() {
     sleep(Duration::from_millis(20));
     assert_eq!(fake::live().0, before, "but not yet freed");
     drop(hold);
-    // Nobody has to wait for the stream.
+    // No wait for the stream is necessary.
     for _ in 0..500 {
         if fake::live().0 < before {
             break;
@@ -300,7 +300,7 @@ fn streams_can_be_kept_to_some_multiprocessors() {
         (&[1u32][..], 1, Some(3)),
         (&[2, 7], 2, Some(12)),
         (&[u32::MAX], 3, Some(15)),
-        // None of the device's restricts nothing.
+        // A mask without any of the device's restricts nothing.
         (&[4], 3, None),
         (&[0, 1], 3, None),
     ] {

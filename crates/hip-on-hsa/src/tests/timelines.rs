@@ -1,4 +1,5 @@
-//! The timeline over an HSA that writes none itself: kernels and copies are there when the call returns that has waited for them.
+//! The timeline over an HSA that does not record one itself: kernels and copies are in it when the call that
+//! waited for them returns.
 
 use std::process::Command;
 
@@ -7,7 +8,7 @@ use timeline_test::Timeline;
 
 use super::*;
 
-/// Tells the first test that it is the process that the second one has started.
+/// Tells the first test that it runs in the process started by the second one.
 const CHILD: &str = "FERROCM_TEST_HSA_TIMELINE";
 const BYTES: usize = 1 << 20;
 
@@ -25,13 +26,13 @@ fn the_program_of_the_timeline() {
         for _ in 0..3 {
             assert_eq!(hip.launch(work, stream), OK);
         }
-        // The stream is busy, so that the submitter copies.
+        // The stream is busy, so the submitter does the copy.
         let direction = hipMemcpyKind::hipMemcpyDeviceToDevice;
         assert_eq!(hip!(hip, hipMemcpyAsync(memory[0], memory[1], BYTES, direction, stream)), OK);
         drop(hold);
         assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     }
-    // Nothing may be missing that a call has waited for.
+    // No work that a call has waited for may be missing.
     std::process::abort();
 }
 
@@ -49,7 +50,8 @@ fn kernels_and_copies_are_in_the_timeline_with_the_times_that_hsa_knows() {
     assert_eq!((Timeline::tracks(&kernels).len(), Timeline::tracks(&copies).len()), (2, 2));
     let waits = timeline.named("hipStreamSynchronize");
     for slice in kernels.iter().chain(&copies) {
-        // The clocks of HSA and host were compared: nothing ran before it was asked for, or after it was waited for.
+        // The clocks of HSA and host were compared: nothing ran before it was submitted, or after the wait
+        // for it.
         let call = timeline.origin(slice, "hip").unwrap_or_else(|| panic!("no arrow to {slice:?}"));
         assert!(call.start <= slice.start, "{call:?} {slice:?}");
         assert!(waits.iter().any(|wait| slice.end <= wait.end && call.end <= wait.start), "{slice:?}");

@@ -1,4 +1,5 @@
-//! Any bytes as handles of memory and events of other processes. The fuzz target `ipc_handles` uses this file too.
+//! Any bytes as handles of memory and events of other processes. The fuzz target `ipc_handles` uses this file
+//! too.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -9,10 +10,10 @@ use hip_sys::{Table, hipError_t, hipIpcEventHandle_t, hipIpcMemHandle_t, hipMemc
 const OK: hipError_t = hipError_t::hipSuccess;
 /// Not a multiple of a page.
 const BYTES: usize = 5000;
-/// Where a handle of memory has the process that made it.
+/// The position of the creating process in a memory handle.
 const PROCESS: usize = 48;
 
-/// Handles of this process's own, as bytes.
+/// This process's own handles, as bytes.
 fn handles(table: &'static Table) -> &'static [[u8; 64]; 2] {
     static HANDLES: OnceLock<[[u8; 64]; 2]> = OnceLock::new();
     HANDLES.get_or_init(|| {
@@ -31,8 +32,9 @@ fn handles(table: &'static Table) -> &'static [[u8; 64]; 2] {
     })
 }
 
-/// Handles, each by its length, with a flag for those that begin as true ones (of another process, as far as HIP can tell), and changes: a
-/// place and a byte. They are refused, or open memory that is there to its end and is closed as often as it was opened.
+/// Handles, each by its length, with a flag for those that start as real ones (of another process, as far as
+/// HIP can tell), and changes: a position and a byte. They are refused, or they open memory that is
+/// accessible to its end and can be closed as often as it was opened.
 pub(crate) fn run(table: &'static Table, mut bytes: &[u8]) {
     let [memory, event] = *handles(table);
     let mut opened = Vec::new();
@@ -77,7 +79,7 @@ pub(crate) fn run(table: &'static Table, mut bytes: &[u8]) {
     }
 }
 
-/// Reads all of the memory that something lies in.
+/// Reads the whole allocation around an address.
 fn check(table: &'static Table, start: *mut c_void) {
     let (mut base, mut size) = (null_mut(), 0);
     // SAFETY: both are places to write to.

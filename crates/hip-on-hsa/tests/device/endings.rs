@@ -1,7 +1,7 @@
-//! A failed stream has ended only when nothing of it runs any more: not beside the kernel that faulted, not on other lanes of its
-//! graph, and not behind a call to the host that failed it.
+//! A failed stream has ended only when nothing of it runs any more: not concurrently with the faulted kernel,
+//! not on other lanes of its graph, and not behind the call to the host that failed it.
 //!
-//! On real hardware a fault may end the process, so that these tests run on virtual devices only.
+//! On real hardware a fault may end the process, so these tests run only on virtual devices.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -46,7 +46,7 @@ impl Count {
     fn assert_still(&self) {
         let seen = self.word().load(Ordering::Acquire);
         std::thread::sleep(Duration::from_millis(100));
-        assert_eq!(self.word().load(Ordering::Acquire), seen, "a kernel of the failed stream runs on");
+        assert_eq!(self.word().load(Ordering::Acquire), seen, "a kernel of the failed stream still runs");
     }
 }
 
@@ -56,7 +56,7 @@ impl Drop for Count {
     }
 }
 
-/// A node that waits for none.
+/// A node without dependencies.
 fn add_kernel(graph: hipGraph_t, kernel: hipFunction_t, arguments: &mut [*mut c_void]) {
     let one = dim3 { x: 1, y: 1, z: 1 };
     let params = hipKernelNodeParams {
@@ -70,8 +70,8 @@ fn add_kernel(graph: hipGraph_t, kernel: hipFunction_t, arguments: &mut [*mut c_
     assert_eq!(hip!(hipGraphAddKernelNode(&mut node, graph, null(), 0, &params)), OK);
 }
 
-/// Launches a graph whose kernels run beside each other: one counts, one traps. With `lanes`, there is a copy as well, for which
-/// other queues run.
+/// Launches a graph with concurrent kernels: one counts, one traps. With `lanes`, there is a copy as well,
+/// which needs further queues.
 fn fault_beside_a_kernel(lanes: bool) {
     let _turn = turn();
     if !is_virtual() {
@@ -125,7 +125,7 @@ fn kernels_behind_a_bad_call_to_the_host_do_not_run_on() {
     let (kernels, hostile) = (Kernels::load(), Kernels::hostile());
     let (stream, other, event) = (Stream::new(NON_BLOCKING), Stream::new(NON_BLOCKING), Event::new());
     let (count, out) = (Count::new(), Memory::of(&[0u64; 2]));
-    // A function that the program has not named.
+    // A function that the program has not registered.
     let (mut function, mut answer) = (0x1000u64, out.pointer);
     let (mut pointer, mut rounds) = (count.0, ROUNDS);
     assert_eq!(launch(hostile.get("call"), [1; 3], [1; 3], 0, stream.0, arguments![function, answer]), OK);

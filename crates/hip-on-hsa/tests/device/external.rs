@@ -1,4 +1,4 @@
-//! Memory that comes as a file descriptor: here from the runtime itself, which exports such.
+//! Memory imported from a file descriptor, here one exported by the runtime itself.
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -55,7 +55,7 @@ fn export(memory: &Memory) -> Option<i32> {
     Some(descriptor)
 }
 
-/// Which file a descriptor is of.
+/// The file behind a descriptor.
 fn file(descriptor: i32) -> Option<u64> {
     std::fs::metadata(format!("/proc/self/fd/{descriptor}")).ok().map(|file| file.ino())
 }
@@ -85,7 +85,7 @@ fn imported_memory_stays_until_its_handle_and_all_its_buffers_are_gone() {
     assert_eq!(read(second, 200), numbers[100..300]);
     assert_eq!(hip!(hipMemsetD32(second, 9, 200)), OK);
     assert_eq!(own.read::<u32>(5000)[100..300], [9; 200]);
-    // A copy that leaves the memory is refused, one that leaves a buffer is not: all of it is one allocation.
+    // A copy beyond the memory is refused, one beyond a buffer is not: all of it is one allocation.
     let mut values = [0_u32; 2];
     let last = first.wrapping_byte_add(own.size - 4);
     let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
@@ -102,7 +102,7 @@ fn imported_memory_stays_until_its_handle_and_all_its_buffers_are_gone() {
     assert_eq!(hip!(hipFree(second)), OK);
     assert_eq!(hip!(hipFree(second)), INVALID);
     drop(own);
-    assert_eq!(read(first, 100), numbers[..100], "it was mapped twice, and the memory is everybody's");
+    assert_eq!(read(first, 100), numbers[..100], "it was mapped twice, and the memory is shared");
     assert_eq!(hip!(hipFree(first)), OK);
     let code = hip!(hipMemcpy(values.as_mut_ptr().cast(), first, 8, kind));
     assert!(code == INVALID || !is_virtual(), "{code:?}");
@@ -126,7 +126,7 @@ fn what_cannot_be_imported_or_mapped_is_an_error_and_the_descriptor_stays() {
     assert_eq!(refused(&|wrong| wrong.size = 1 << 40), INVALID);
     assert_eq!(refused(&|wrong| wrong.flags = 2), INVALID);
     assert_eq!(refused(&|wrong| wrong.handle.fd = -1), INVALID);
-    assert_eq!(refused(&|wrong| wrong.handle.fd = 0), INVALID, "standard input is no memory");
+    assert_eq!(refused(&|wrong| wrong.handle.fd = 0), INVALID, "standard input is not memory");
     assert_eq!(refused(&|wrong| wrong.type_ = hipExternalMemoryHandleType(77)), INVALID);
     for kind in [Handle::hipExternalMemoryHandleTypeOpaqueWin32, Handle::hipExternalMemoryHandleTypeNvSciBuf]
     {

@@ -1,6 +1,6 @@
-//! Kernels that go wrong on a virtual device: the process lives and the error says what happened.
+//! Kernels that fault on a virtual device: the process survives and the error says what happened.
 //!
-//! On real hardware a fault may end the process, so that these tests run on virtual devices only.
+//! On real hardware a fault may end the process, so these tests run only on virtual devices.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,7 +112,7 @@ fn memory_of_pools_has_the_bounds_that_were_asked_for_also_when_it_is_used_again
     for round in 0..2 {
         let mut memory = std::ptr::null_mut();
         assert_eq!(hip!(hipMallocAsync(&mut memory, 1000, stream.0)), OK);
-        assert!(round == 0 || memory == last, "the block is used again");
+        assert!(round == 0 || memory == last, "the block is reused");
         last = memory;
         let mut inside = memory as u64 + 996;
         assert_eq!(launch(poke, [1; 3], [1; 3], 0, stream.0, arguments![inside]), OK);

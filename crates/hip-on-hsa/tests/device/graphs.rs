@@ -1,4 +1,4 @@
-//! Graphs on a device, against the same computed by plain Rust.
+//! Graphs on a device, compared with the same computation in plain Rust.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -168,7 +168,7 @@ fn an_updated_graph_runs_the_new_arguments() {
     end(graph, exec);
 }
 
-/// Host memory that the device reaches too, as atomic words of 0.
+/// Host memory that the device can access, as atomic words of 0.
 struct Words(*mut c_void, usize);
 
 impl Words {

@@ -1,6 +1,6 @@
 //! Kernels that try to harm the process that launches them, and get an error for it.
 //!
-//! On real hardware a fault may end the process, so that these tests run on virtual devices only.
+//! On real hardware a fault may end the process, so these tests run only on virtual devices.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -42,16 +42,19 @@ fn a_function_that_the_program_has_not_named_is_not_called() {
         assert_eq!(launch(call, [1; 3], [1; 3], 0, stream.0, arguments![address, pointer]), OK);
         assert_eq!(stream.wait(), E::hipErrorLaunchFailure, "{address:#x}");
         let report = stream.report();
-        assert!(report.contains(&format!("{address:#x}")) && report.contains("has not named"), "{report}");
+        assert!(
+            report.contains(&format!("{address:#x}")) && report.contains("has not registered"),
+            "{report}"
+        );
     }
     assert_eq!(CALLS.load(Ordering::SeqCst), 0);
-    // What else the buffer is for works.
+    // The buffer still works for its normal purpose.
     let (output, _) = Printed::by(|| {
         assert_eq!(launch(hello, [1; 3], [1; 3], 0, NULL, &mut []), OK);
         assert_eq!(hip!(hipStreamSynchronize(NULL)), OK);
     });
     assert_eq!(output, "hello\n");
-    // Once named it is called, and then no more.
+    // It is called while registered, and not afterwards.
     let name = support::table().ext.device_function.unwrap();
     let mut address = function as usize as u64;
     for named in [true, false] {
@@ -103,7 +106,7 @@ fn printf_without_an_end_takes_no_memory() {
         assert_eq!(launch(hello, [1; 3], [1; 3], 0, stream.0, &mut []), OK);
         assert_eq!(stream.wait(), OK);
     });
-    // Each of 64 is cut to a megabyte; that something was dropped has been said.
+    // Each of 64 is cut to a megabyte, and the dropping is reported.
     assert!(output.len() <= (64 << 20) + 6 && output.ends_with("hello\n"), "{}", output.len());
     assert_eq!(error, "");
 }

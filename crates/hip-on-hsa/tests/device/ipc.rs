@@ -1,4 +1,4 @@
-//! Memory and events that two processes share: the test starts itself once more as the other one.
+//! Memory and events shared by two processes: the test starts itself again as the other process.
 
 use std::ffi::c_void;
 use std::io::{BufRead, BufReader};
@@ -27,7 +27,7 @@ fn what_one_process_writes_the_other_reads() {
     let first: Vec<f32> = (0..COUNT).map(|index| index as f32).collect();
     let memory = Memory::of(&first);
     let handle = handle_of(memory.pointer);
-    assert_eq!(handle.reserved, handle_of(memory.pointer).reserved, "asking again changes nothing");
+    assert_eq!(handle.reserved, handle_of(memory.pointer).reserved, "a second query returns the same");
     let text = to_text(handle.reserved);
     let mut other = Command::new(std::env::current_exe().unwrap());
     other.args(["--exact", "ipc::the_other_process", "--include-ignored", "--nocapture"]).env(HANDLE, text);
@@ -42,13 +42,13 @@ fn what_one_process_writes_the_other_reads() {
 #[test]
 fn any_bytes_as_a_handle_are_refused_or_open_what_is_there() {
     if !support::is_virtual() {
-        // Handles of AMD's HSA are its own, and it believes them.
+        // AMD's HSA has its own handles, and trusts them.
         return;
     }
     let _turn = turn();
     let run = |input: &[u8]| crate::any_handle::run(support::table(), input);
     run(&[0, 1, 2, 3]);
-    // The same memory twice, as of so many bytes and of whole pages.
+    // The same memory twice: with its exact size and in whole pages.
     let size = |at: u8, byte: u8| [32 + at, byte];
     let pages = [&[2 | 2 << 2][..], &size(0, 0), &size(1, 0x20)].concat();
     run(&[&[2], &pages[..], &[2]].concat());
@@ -110,7 +110,7 @@ fn from_text(text: &str) -> [std::ffi::c_char; 64] {
     std::array::from_fn(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap() as _)
 }
 
-/// An event of several processes, and its handle.
+/// An interprocess event and its handle.
 fn shared_event() -> (hip_sys::hipEvent_t, hip_sys::hipIpcEventHandle_t) {
     let flags = hip_sys::hipEventInterprocess | hip_sys::hipEventDisableTiming;
     let mut event = null_mut();
@@ -120,7 +120,7 @@ fn shared_event() -> (hip_sys::hipEvent_t, hip_sys::hipIpcEventHandle_t) {
     (event, handle)
 }
 
-/// Holds a stream until the word in memory that is returned becomes 1.
+/// Blocks a stream until the returned word in memory becomes 1.
 fn hold(stream: &Stream) -> *mut c_void {
     let mut word = null_mut();
     assert_eq!(hip!(hipExtMallocWithFlags(&mut word, 8, hip_sys::hipMallocSignalMemory)), OK);
@@ -142,7 +142,7 @@ fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
     assert_eq!(hip!(hipIpcGetEventHandle(&mut none, plain.0)), E::hipErrorInvalidConfiguration);
     assert_eq!(hip!(hipEventQuery(event)), OK, "never recorded");
 
-    // The stream is held by a word in memory until the other process has seen that the event is not there yet.
+    // A word in memory blocks the stream until the other process has seen that the event is not yet complete.
     let stream = Stream::new(hip_sys::hipStreamNonBlocking);
     let word = hold(&stream);
     assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
@@ -160,7 +160,7 @@ fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
     unsafe { AtomicU64::from_ptr(word.cast()) }.store(1, Ordering::Release);
     let rest: Vec<String> = lines.collect();
     assert!(process.wait().unwrap().success(), "{rest:?}");
-    assert_eq!(hip!(hipEventSynchronize(event)), OK, "the other process has recorded it once more");
+    assert_eq!(hip!(hipEventSynchronize(event)), OK, "the other process has recorded it again");
     assert_eq!(stream.wait(), OK);
     assert_eq!(hip!(hipFree(word)), OK);
     assert_eq!(hip!(hipEventDestroy(event)), OK);
@@ -202,7 +202,7 @@ fn a_record_whose_process_has_ended_is_an_error_for_who_waits() {
         .unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("it has recorded")));
-    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady, "the other process is there");
+    assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady, "the other process is alive");
     let stream = Stream::new(hip_sys::hipStreamNonBlocking);
     let other = Stream::new(hip_sys::hipStreamNonBlocking);
     let kernels = Kernels::load();
@@ -219,10 +219,10 @@ fn a_record_whose_process_has_ended_is_an_error_for_who_waits() {
     process.kill().unwrap();
     process.wait().unwrap();
     assert_eq!(stream.wait(), E::hipErrorIllegalState);
-    assert_eq!(memory.read::<f32>(64), [1.0; 64], "what was to follow did not run");
+    assert_eq!(memory.read::<f32>(64), [1.0; 64], "later work did not run");
     assert_eq!(hip!(hipEventSynchronize(event)), E::hipErrorIllegalState);
     assert_eq!(hip!(hipEventQuery(event)), E::hipErrorIllegalState);
-    // A record of a process that lives makes it an event again.
+    // A record by a live process makes the event usable again.
     assert_eq!(hip!(hipEventRecord(event, other.0)), OK);
     assert_eq!(hip!(hipEventSynchronize(event)), OK);
     assert_eq!(hip!(hipEventQuery(event)), OK);
@@ -239,7 +239,7 @@ fn the_process_that_ends_before_its_stream() {
     hold(&stream);
     assert_eq!(hip!(hipEventRecord(event, stream.0)), OK);
     println!("it has recorded");
-    // The test above ends this process; where that has ended itself, so does this.
+    // The test above kills this process; if that test has ended itself, so does this.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
@@ -257,7 +257,7 @@ fn only_device_memory_is_shared_and_only_with_others() {
     assert_eq!(hip!(hipHostMalloc(&mut pointer, 64, 0)), OK);
     assert_eq!(hip!(hipIpcGetMemHandle(&mut out, pointer)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hipHostFree(pointer)), OK);
-    // Shared memory is memory like any other.
+    // Shared memory works like any other.
     memory.write(&[7u8; 100]);
     assert_eq!(memory.read::<u8>(100), [7; 100]);
 }

@@ -120,7 +120,7 @@ fn streams_wait_for_events_of_other_streams() {
         assert_eq!(launch(work, [1; 3], [64, 1, 1], 0, first.0, arguments![rounds, po]), OK);
         event.record(&first);
         assert_eq!(hip!(hipStreamWaitEvent(second.0, event.0, 0)), OK);
-        // Reads what `work` wrote: a one as integer, which is the smallest float above 0.
+        // Reads the result of `work`: an integer one, which is the smallest float above 0.
         let (mut a, mut px, mut py, mut n) = (1.0f32, out.pointer, y.pointer, 1u32);
         assert_eq!(launch(saxpy, [1; 3], [32, 1, 1], 0, second.0, arguments![a, px, py, n]), OK);
         assert_eq!(second.wait(), OK);

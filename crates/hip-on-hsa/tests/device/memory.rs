@@ -240,7 +240,7 @@ fn pooled_memory_is_used_again_in_stream_order() {
         assert_eq!(hip!(hipMallocAsync(&mut other, size, stream.0)), OK);
         assert_eq!(hip!(hipMemcpyDtoDAsync(other, memory, size, stream.0)), OK);
         assert_eq!(hip!(hipFreeAsync(memory, stream.0)), OK);
-        // This one is the one just freed, which the copy still reads.
+        // This is the block just freed, which the copy still reads.
         let mut again = std::ptr::null_mut();
         assert_eq!(hip!(hipMallocAsync(&mut again, size, stream.0)), OK);
         assert_eq!(again, memory);

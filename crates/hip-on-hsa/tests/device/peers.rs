@@ -1,4 +1,4 @@
-//! Several devices: virtual ones, of which a process can have as many as it likes.
+//! Several devices: virtual ones, because a process can have any number of them.
 
 use hip_sys::hipMemcpyKind as Kind;
 use test_skip::{Lack, skip};
@@ -11,7 +11,7 @@ fn count() -> i32 {
     count
 }
 
-/// Makes a device the thread's current one, and the first again on drop.
+/// Makes a device the thread's current one; on drop, the first one again.
 struct Current;
 
 impl Current {
@@ -27,7 +27,7 @@ impl Drop for Current {
     }
 }
 
-/// Ordinal of a device of another kind than the first, attached after the runtime has started.
+/// Ordinal of a device of a different kind from the first, attached after the runtime has started.
 fn second() -> i32 {
     let before = count();
     let config: vgpu::DeviceConfig = "gfx90a?cus=2&memory=64MiB".parse().unwrap();
@@ -60,7 +60,7 @@ fn a_device_that_appears_later_gets_the_next_ordinal_and_keeps_it() {
     std::thread::spawn(|| {
         let mut current = -1;
         assert_eq!(hip!(hipGetDevice(&mut current)), OK);
-        assert_eq!(current, 0, "each thread has a current device of its own");
+        assert_eq!(current, 0, "each thread has its own current device");
     })
     .join()
     .unwrap();

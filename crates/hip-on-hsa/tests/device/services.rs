@@ -102,7 +102,7 @@ fn a_buffer_that_is_full_keeps_what_it_holds() {
         wait();
     });
     check_crowd(&output, 100, 64);
-    // A record has 28 bytes, so that these are more than 4 MiB of them.
+    // A record has 28 bytes, so these exceed 4 MiB.
     let (blocks, block) = (700, 256);
     let (output, _) = Printed::by(|| {
         assert_eq!(launch(crowd, [blocks, 1, 1], [block, 1, 1], 0, NULL, &mut []), OK);
@@ -273,7 +273,7 @@ fn the_workgroups_of_a_cooperative_launch_meet() {
         let (mut rounds, mut pv, mut pf) = (1u32, values.pointer, failures.pointer);
         let refused = launch_cooperative(meet, most + 1, block, arguments![rounds, pv, pf]);
         assert_eq!(refused, E::hipErrorCooperativeLaunchTooLarge);
-        // A grid that was not launched so has nothing to synchronise by, and says so.
+        // A grid that was not launched cooperatively has no synchronisation data, and reports that.
         assert_eq!(launch(meet, [1; 3], [1; 3], 0, NULL, arguments![rounds, pv, pf]), OK);
         wait();
         assert_eq!(failures.read::<u32>(1), [1]);

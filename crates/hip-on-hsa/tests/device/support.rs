@@ -1,4 +1,4 @@
-//! A device to test on, as `FERROCM_DEVICE` names it, and the test kernels built for it.
+//! The device in `FERROCM_DEVICE`, and the test kernels built for it.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
@@ -15,7 +15,7 @@ pub(crate) type E = hipError_t;
 pub(crate) const OK: E = E::hipSuccess;
 pub(crate) const NULL: hipStream_t = std::ptr::null_mut();
 
-/// Calls a function of the table. Each test keeps the contract of what it calls.
+/// Calls a function of the table. Each test keeps the contract of the function.
 macro_rules! hip {
     ($name:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: as the macro says.
@@ -24,7 +24,7 @@ macro_rules! hip {
 }
 pub(crate) use hip;
 
-/// The HIP table over the HSA that `FERROCM_DEVICE` asks for: `vgpu:gfx1100` unless said otherwise.
+/// The HIP table over the HSA of `FERROCM_DEVICE`; by default `vgpu:gfx1100`.
 pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -41,9 +41,9 @@ pub(crate) fn table() -> &'static Table {
     })
 }
 
-/// Whether `FERROCM_DEVICE` asks for virtual devices.
+/// Whether `FERROCM_DEVICE` names virtual devices.
 pub(crate) fn is_virtual() -> bool {
-    // Refuses what is neither.
+    // Refuses anything else.
     table();
     !std::env::var("FERROCM_DEVICE").is_ok_and(|device| device.starts_with("amdgpu"))
 }
@@ -55,7 +55,7 @@ fn attach(config: &str) -> &'static hsa_sys::Table {
     vgpu::hsa::table()
 }
 
-/// What the current device says about itself.
+/// The current device's properties.
 pub(crate) fn properties() -> hipDeviceProp_tR0600 {
     // SAFETY: all numbers and pointers of the structure may be zero.
     let (mut device, mut properties) = (-1, unsafe { std::mem::zeroed() });
@@ -148,24 +148,25 @@ pub(crate) fn launch(
     ))
 }
 
-/// Pointers to values, as `hipModuleLaunchKernel` wants them.
+/// Pointers to values, as `hipModuleLaunchKernel` takes them.
 macro_rules! arguments {
     ($($value:ident),*) => { &mut [$((&raw mut $value).cast::<std::ffi::c_void>()),*] };
 }
 pub(crate) use arguments;
 
-/// Lets one test at a time run where they share a process: they share the device and its default stream as well.
+/// Lets one test run at a time if they share a process, because they also share the device and its default
+/// stream.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What device code prints to standard output and standard error while a test looks, by the number of each.
+/// Output of device code to standard output and standard error during a test, by file descriptor number.
 #[derive(Default)]
 pub(crate) struct Printed(Mutex<[String; 3]>);
 
 impl Printed {
-    /// Runs a test's work and returns what was printed meanwhile.
+    /// Runs a test's work and returns the output.
     pub(crate) fn by(work: impl FnOnce()) -> (String, String) {
         unsafe extern "C" fn take(
             data: *mut c_void,
@@ -173,7 +174,8 @@ impl Printed {
             text: *const std::ffi::c_char,
             size: usize,
         ) {
-            // SAFETY: `data` is the object below, which lives until it is no longer called; the text has that many bytes.
+            // SAFETY: `data` is the object below, which lives until it is no longer called; the text has that
+            // many bytes.
             let (printed, text) =
                 unsafe { (&*data.cast::<Printed>(), std::slice::from_raw_parts(text.cast::<u8>(), size)) };
             let text = String::from_utf8_lossy(text);

@@ -26,7 +26,7 @@ fn properties(types: HandleType) -> hipMemAllocationProp {
     properties
 }
 
-/// Whether the device has virtual memory management; where not, its functions say so.
+/// Whether the device has virtual memory management; if not, its functions must report that.
 fn is_supported() -> bool {
     let mut supported = 0;
     let which = hip_sys::hipDeviceAttribute_t::hipDeviceAttributeVirtualMemoryManagementSupported;
@@ -160,7 +160,7 @@ fn the_same_memory_has_two_addresses_and_keeps_its_contents_without_any() {
     assert_eq!(hip!(hipMemGetAllocationPropertiesFromHandle(&mut found, handle)), OK);
     assert_eq!((found.type_, found.location.id), (hipMemAllocationType::hipMemAllocationTypePinned, 0));
     assert_eq!(hip!(hipMemRelease(handle)), OK);
-    assert_eq!(hip!(hipMemRelease(handle)), E::hipErrorInvalidValue, "it was released as often as held");
+    assert_eq!(hip!(hipMemRelease(handle)), E::hipErrorInvalidValue, "all references were released");
     assert_eq!(hip!(hipMemUnmap(second, size)), OK);
     assert_eq!(hip!(hipMemAddressFree(start, 2 * size)), OK);
 }
@@ -282,7 +282,7 @@ fn kernels_fault_where_nothing_is_mapped_and_where_they_may_only_read() {
     assert_eq!(hip!(hipMemMap(start, size, 0, handle, 0)), OK);
     assert_eq!(attempt(0), E::hipErrorIllegalAddress, "mapped, without access");
     assert_eq!(set_access(start, size, Flags::hipMemAccessFlagsProtRead), OK);
-    assert_eq!(attempt(0), E::hipErrorIllegalAddress, "for reading only");
+    assert_eq!(attempt(0), E::hipErrorIllegalAddress, "read-only");
     assert!(report(NULL).contains("poke"), "{}", report(NULL));
     assert_eq!(set_access(start, size, Flags::hipMemAccessFlagsProtReadWrite), OK);
     assert_eq!(attempt(size - 4), OK);

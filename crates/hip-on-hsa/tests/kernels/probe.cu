@@ -1,4 +1,4 @@
-// Kernels that show what the runtime passed and did.
+// Kernels that report what the runtime passed and did.
 
 struct Mixed {
     char a;
@@ -23,7 +23,7 @@ extern "C" __global__ void geometry(unsigned *out) {
     }
 }
 
-// Arguments of all sizes, each behind a gap or none.
+// Arguments of all sizes, with and without gaps.
 extern "C" __global__ void mixed(char a, short b, int c, long long d, Mixed e, double *out) {
     out[0] = a;
     out[1] = b;
@@ -47,12 +47,12 @@ extern "C" __global__ void bump() {
     if (threadIdx.x == 0) atomicAdd(&counter, 1u);
 }
 
-// Writes to wherever it is told to.
+// Writes to a given address.
 extern "C" __global__ void poke(unsigned *address) { *address = 1; }
 
 extern "C" __global__ void stop() { __builtin_trap(); }
 
-// Keeps the device busy, then says so.
+// Keeps the device busy, then sets a flag.
 extern "C" __global__ void work(unsigned rounds, unsigned *out) {
     unsigned value = threadIdx.x;
     for (unsigned i = 0; i < rounds; i++) value = value * 1664525u + 1013904223u;
@@ -66,7 +66,7 @@ extern "C" __global__ void empty() {}
 
 __launch_bounds__(64) extern "C" __global__ void narrow(unsigned *out) { out[0] = blockDim.x; }
 
-// Says that it is there, and waits until somebody else is; whether that came to pass.
+// Announces itself, waits for another one, and reports whether it came.
 extern "C" __global__ void meet(unsigned *here, unsigned *there, unsigned *met) {
     __hip_atomic_store(here, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
     unsigned seen = 0;
@@ -75,12 +75,12 @@ extern "C" __global__ void meet(unsigned *here, unsigned *there, unsigned *met) 
     *met = seen;
 }
 
-// Counts as long as it runs, which is for many rounds.
+// Counts for many rounds while it runs.
 extern "C" __global__ void count_up(unsigned *count, unsigned rounds) {
     for (unsigned i = 0; i < rounds; i++) __hip_atomic_fetch_add(count, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-// Traps once somebody has counted.
+// Traps once the counter has changed.
 extern "C" __global__ void stop_after(unsigned *count) {
     while (__hip_atomic_load(count, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
     __builtin_trap();

@@ -15,10 +15,10 @@ extern "C" __global__ void conversions(int n, long long wide, double d, const vo
     }
 }
 
-// What printf returns: the number of bytes.
+// The result of printf: the number of bytes.
 extern "C" __global__ void returned(int *out) { out[threadIdx.x] = printf("%s\n", threadIdx.x % 2 ? "odd" : "even"); }
 
-// Every work-item of many workgroups says its number.
+// Every work-item of many workgroups prints its number.
 extern "C" __global__ void crowd() {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     printf("item %u of block %u\n", i, blockIdx.x);
@@ -35,7 +35,7 @@ struct Node {
 
 __device__ Node *list;
 
-// Each work-item puts a node of its own into a list that outlives the kernel.
+// Each work-item adds a node to a list that outlives the kernel.
 extern "C" __global__ void push(unsigned *failures) {
     Node *node = static_cast<Node *>(malloc(sizeof(Node)));
     if (!node) {
@@ -49,7 +49,7 @@ extern "C" __global__ void push(unsigned *failures) {
     } while (!__atomic_compare_exchange_n(&list, &head, node, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-// Another kernel reads the list, marks what it finds and frees it.
+// Another kernel reads the list, marks its nodes and frees them.
 extern "C" __global__ void pop_all(unsigned *seen) {
     while (list) {
         Node *node = list;
@@ -59,7 +59,7 @@ extern "C" __global__ void pop_all(unsigned *seen) {
     }
 }
 
-// Blocks of all sizes, small ones from slabs and large ones from the host; all bytes are there and nobody else's.
+// Blocks of all sizes, small ones from slabs and large ones from the host; all bytes are usable and do not overlap.
 extern "C" __global__ void sizes(unsigned *failures) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     for (unsigned size = 1 + i % 7; size < 20000; size = size * 3 + 1) {
@@ -90,7 +90,7 @@ struct Polygon : Shape {
     __device__ unsigned corners() const override { return count; }
 };
 
-// Objects with virtual functions, by new and delete.
+// Objects with virtual functions, with new and delete.
 extern "C" __global__ void shapes(unsigned *out) {
     const unsigned i = threadIdx.x;
     Shape *shape = i % 3 == 0 ? static_cast<Shape *>(new Triangle) : new Polygon(i);
@@ -111,7 +111,8 @@ extern "C" __global__ void call_host(unsigned long long function, unsigned long 
     out[2 * threadIdx.x + 1] = pair.y;
 }
 
-// The workgroups of a grid meet `rounds` times: each sees in every round what all the others wrote in the one before.
+// The workgroups of a grid meet `rounds` times: in every round, each sees what all the others wrote in the
+// previous round.
 #include <hip/hip_cooperative_groups.h>
 extern "C" __global__ void meet(unsigned rounds, unsigned *values, unsigned *failures) {
     cooperative_groups::grid_group grid = cooperative_groups::this_grid();

@@ -1,7 +1,7 @@
-//! The functions that stand in a table in place of an older library's own.
+//! The table entries that replace an older library's own functions.
 //!
-//! What a caller points to may lie anywhere: it is read and written without regard to alignment, and null goes through to
-//! the library, which has its own opinion of it.
+//! A caller's pointers need not be aligned, so memory is read and written without alignment. Null is passed
+//! on to the library, which decides about it.
 #![allow(non_snake_case, reason = "the C names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
@@ -12,7 +12,7 @@ use super::{Generation, Originals, held};
 use crate::bindings::*;
 use crate::legacy::{v5_2, v5_7};
 
-/// Makes of each function one for each slot, which finds the library's own functions there and does the work with them.
+/// Defines each function once per slot. It finds the library's own functions in the slot and works with them.
 macro_rules! calls {
     ($(
         $(#[$doc:meta])*
@@ -22,7 +22,7 @@ macro_rules! calls {
             $(#[$doc])*
             ///
             /// # Safety
-            /// As the C function of that name.
+            /// As for the C function of that name.
             pub(super) unsafe extern "C" fn $name<const SLOT: usize>($($argument: $type),*) -> hipError_t {
                 unsafe fn work($own: &Originals $(, $argument: $type)*) -> hipError_t $work
                 match held(SLOT) {
@@ -35,7 +35,7 @@ macro_rules! calls {
     };
 }
 
-/// The library's own function, or an early return without it.
+/// Returns the library's own function, or returns early from the caller without it.
 macro_rules! own {
     ($own:ident.$name:ident) => {
         match $own.$name {
@@ -45,7 +45,7 @@ macro_rules! own {
     };
 }
 
-/// Calls with the older form of what `given` points to; null is passed on.
+/// Calls with the older form of the value at `given`; null is passed on.
 ///
 /// # Safety
 /// `given` must be null or point to a `New`.
@@ -57,7 +57,7 @@ unsafe fn with<New: Copy, Old>(
     if given.is_null() {
         return call(null());
     }
-    // SAFETY: the caller vouches for it, but not that it is aligned.
+    // SAFETY: the caller vouches for it, but not for alignment.
     let new = unsafe { given.read_unaligned() };
     match convert(&new) {
         Ok(old) => call(&old),
@@ -65,8 +65,8 @@ unsafe fn with<New: Copy, Old>(
     }
 }
 
-/// As `with`, for an array. The older elements need less room than the caller's own array, so that what is taken from the
-/// heap for a long one is in proportion.
+/// Like `with`, for an array. The older elements are smaller than the caller's, so the heap use for a long
+/// array is in proportion.
 ///
 /// # Safety
 /// `given` must be null or point to `count` times `New`.
@@ -81,7 +81,7 @@ unsafe fn with_array<New: Copy, Old: Copy + Default>(
         return call(null());
     }
     let count = count as usize;
-    // SAFETY: the caller vouches for the elements, but not that they are aligned.
+    // SAFETY: the caller vouches for the elements, but not for alignment.
     let element = |index: usize| convert(&unsafe { given.add(index).read_unaligned() });
     let mut few = [Old::default(); 8];
     if let Some(few) = few.get_mut(..count) {
@@ -98,8 +98,8 @@ unsafe fn with_array<New: Copy, Old: Copy + Default>(
     call(many.as_ptr())
 }
 
-/// Calls with a place for the older form, and writes the newest form of what the call puts there to `place`; null is
-/// passed on.
+/// Calls with a place for the older form, and writes the result in the newest form to `place`; null is passed
+/// on.
 ///
 /// # Safety
 /// `place` must be null or have room for a `New`.
@@ -114,7 +114,7 @@ unsafe fn receive<New, Old: Default>(
     let mut old = Old::default();
     let status = call(&mut old);
     if status == hipError_t::hipSuccess {
-        // SAFETY: the caller vouches for the place, but not that it is aligned.
+        // SAFETY: the caller vouches for the place, but not for alignment.
         unsafe { place.write_unaligned(convert(&old)) };
     }
     status
@@ -127,7 +127,7 @@ unsafe fn receive<New, Old: Default>(
 unsafe fn renumber_memory_type(place: *mut c_void) {
     let place = place.cast::<u32>();
     if !place.is_null() {
-        // SAFETY: the caller vouches for it, but not that it is aligned.
+        // SAFETY: the caller vouches for it, but not for alignment.
         unsafe {
             let old = v5_7::hipMemoryType(place.read_unaligned());
             place.write_unaligned(convert::memory_type_of_5(old).0);
@@ -136,21 +136,21 @@ unsafe fn renumber_memory_type(place: *mut c_void) {
 }
 
 calls! {
-    /// From the properties that HIP 5 has; what it does not know is zero.
+    /// From HIP 5's properties; fields that it lacks are zero.
     fn hipGetDevicePropertiesR0600(own, properties: *mut hipDeviceProp_tR0600, device: c_int) {
         let get = own!(own.hipGetDeviceProperties);
         // SAFETY: the place is the caller's, or null, or for the older form.
         unsafe { receive(properties, |old| get(old, device), hipDeviceProp_tR0600::of_5) }
     }
 
-    /// By the properties that HIP 5 has.
+    /// With HIP 5's properties.
     fn hipChooseDeviceR0600(own, device: *mut c_int, properties: *const hipDeviceProp_tR0600) {
         let choose = own!(own.hipChooseDevice);
         // SAFETY: both are the caller's; the properties are converted.
         unsafe { with(properties, |new| Ok(hipDeviceProp_tR0000::of_6(new)), |old| choose(device, old)) }
     }
 
-    /// By the number that the attribute has in the library.
+    /// With the attribute's number in the library.
     fn hipDeviceGetAttribute(own, value: *mut c_int, attribute: hipDeviceAttribute_t, device: c_int) {
         let get = own!(own.hipDeviceGetAttribute);
         let attribute = match own.generation {
@@ -164,7 +164,7 @@ calls! {
         }
     }
 
-    /// From the device's properties, as HIP 7 does it.
+    /// From the device's properties, as in HIP 7.
     fn hipDeviceGetTexture1DLinearMaxWidth(
         own,
         width: *mut usize,
@@ -187,7 +187,7 @@ calls! {
         if status != hipError_t::hipSuccess {
             return status;
         }
-        // SAFETY: neither is null; the caller vouches for both, but not that they are aligned.
+        // SAFETY: neither is null; the caller vouches for both, but not for their alignment.
         unsafe {
             match convert::texture_width(bytes, &format.read_unaligned()) {
                 Ok(elements) => width.write_unaligned(elements),
@@ -197,14 +197,14 @@ calls! {
         hipError_t::hipSuccess
     }
 
-    /// With the number that the flag has in HIP 5.
+    /// With the flag's value in HIP 5.
     fn hipIpcOpenMemHandle(own, pointer: *mut *mut c_void, handle: hipIpcMemHandle_t, flags: c_uint) {
         let open = own!(own.hipIpcOpenMemHandle);
         // SAFETY: the place is the caller's.
         unsafe { open(pointer, handle, convert::ipc_flags_to_5(flags)) }
     }
 
-    /// With a pointer to the file descriptor in place of its number.
+    /// With a pointer to the file descriptor instead of its number.
     fn hipMemImportFromShareableHandle(
         own,
         handle: *mut hipMemGenericAllocationHandle_t,
@@ -262,8 +262,8 @@ calls! {
             return status;
         }
         for index in 0..count as usize {
-            // SAFETY: the caller vouches for so many elements, but not that they are aligned; where the attribute is
-            // the memory type, the library has written its number.
+            // SAFETY: the caller vouches for this many elements, but not for their alignment; where the
+            // attribute is the memory type, the library has written its number.
             unsafe {
                 if attributes.add(index).read_unaligned() == hipPointer_attribute::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE {
                     renumber_memory_type(data.add(index).read_unaligned());
@@ -308,7 +308,7 @@ calls! {
         unsafe { with(copy, convert::copy_3d_to_5, |old| run(old, stream)) }
     }
 
-    /// Without a largest size.
+    /// Without a maximum size.
     fn hipMemPoolCreate(own, pool: *mut hipMemPool_t, properties: *const hipMemPoolProps) {
         let create = own!(own.hipMemPoolCreate);
         // SAFETY: both are the caller's; the properties are converted.
@@ -394,7 +394,8 @@ calls! {
         stream: hipStream_t,
     ) {
         let signal = own!(own.hipSignalExternalSemaphoresAsync);
-        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no pointer to them.
+        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no
+        // pointer to them.
         unsafe { with_array(parameters, count, convert::signal_to_5, |old| signal(semaphores, old, count, stream)) }
     }
 
@@ -407,7 +408,8 @@ calls! {
         stream: hipStream_t,
     ) {
         let wait = own!(own.hipWaitExternalSemaphoresAsync);
-        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no pointer to them.
+        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no
+        // pointer to them.
         unsafe { with_array(parameters, count, convert::wait_to_5, |old| wait(semaphores, old, count, stream)) }
     }
 
@@ -424,7 +426,7 @@ calls! {
         }
     }
 
-    /// Without a largest size of the pool.
+    /// Without a maximum size of the pool.
     fn hipGraphAddMemAllocNode(
         own,
         node: *mut hipGraphNode_t,
@@ -438,8 +440,8 @@ calls! {
             // SAFETY: everything else is the caller's; the library sees that there are no parameters.
             return unsafe { add(node, graph, dependencies, count, null_mut()) };
         }
-        // SAFETY: the caller vouches for the parameters, but not that they are aligned, nor that the address, which
-        // the library writes, has a value yet.
+        // SAFETY: the caller vouches for the parameters, but not for their alignment, nor that the address,
+        // which the library writes, is initialised.
         let (pool, mut old) = unsafe {
             (
                 (&raw const (*parameters).poolProps).read_unaligned(),

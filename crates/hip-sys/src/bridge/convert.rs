@@ -1,6 +1,7 @@
-//! What older versions lay out or number otherwise, to and from the form of the bindings.
+//! Conversions between older layouts and values and those of the bindings.
 //!
-//! The types of HIP 5 are those of `v5_7`, whatever the minor version: `v5_2` has the same ones under another name.
+//! The types of HIP 5 are those of `v5_7` for every minor version: `v5_2` has the same types under other
+//! names.
 
 use std::ffi::{c_int, c_uint};
 use std::mem::{offset_of, transmute};
@@ -8,10 +9,10 @@ use std::mem::{offset_of, transmute};
 use crate::bindings::*;
 use crate::legacy::{v5_2, v5_7, v6_4};
 
-/// What a conversion gives, or the error to answer instead of calling the library.
+/// The result of a conversion, or the error to return instead of calling the library.
 pub(super) type Converted<T> = Result<T, hipError_t>;
 
-/// A layout of 5.2 that is used as 5.7's.
+/// A layout of 5.2 that is the same as 5.7's.
 macro_rules! same_layout {
     ($name:ident: $($field:ident)*) => {
         const _: () = {
@@ -25,12 +26,12 @@ same_layout!(hip_Memcpy2D: srcMemoryType srcHost dstMemoryType dstHost Height);
 same_layout!(HIP_MEMCPY3D: srcMemoryType srcHost srcPitch dstXInBytes dstMemoryType dstHost WidthInBytes Depth);
 const _: () = assert!(size_of::<hipKernelNodeAttrValue>() == size_of::<v6_4::hipLaunchAttributeValue>());
 
-/// Assigns the fields that two structures both have.
+/// Assigns the fields that two structures share.
 macro_rules! assign {
     ($to:ident = $from:ident: $($field:ident)*) => { $($to.$field = $from.$field;)* };
 }
 
-/// Assigns the device properties that the structures of HIP 5 and of HIP 6 both have.
+/// Assigns the device properties that the structures of HIP 5 and HIP 6 share.
 macro_rules! assign_properties {
     ($to:ident = $from:ident) => {
         assign!($to = $from:
@@ -48,7 +49,7 @@ macro_rules! assign_properties {
 }
 
 impl hipDeviceProp_tR0600 {
-    /// From the form of HIP 5; what that does not know is zero.
+    /// From the form of HIP 5; fields that it lacks are zero.
     pub fn of_5(old: &hipDeviceProp_tR0000) -> Self {
         let mut new = Self::default();
         assign_properties!(new = old);
@@ -57,7 +58,7 @@ impl hipDeviceProp_tR0600 {
 }
 
 impl hipDeviceProp_tR0000 {
-    /// From the form of HIP 6 and 7, which knows no `gcnArch`: that is zero.
+    /// From the form of HIP 6 and 7, which lacks `gcnArch`; it becomes zero.
     pub fn of_6(new: &hipDeviceProp_tR0600) -> Self {
         let mut old = Self::default();
         assign_properties!(old = new);
@@ -65,8 +66,8 @@ impl hipDeviceProp_tR0000 {
     }
 }
 
-/// The number of a device attribute in HIP 5; `None` where it has another attribute under the number, which writes
-/// texts of up to 256 bytes.
+/// The number of a device attribute in HIP 5. `None` if HIP 5 has another attribute under the number, which
+/// writes texts of up to 256 bytes.
 pub(super) fn device_attribute_to_5(attribute: hipDeviceAttribute_t) -> Option<hipDeviceAttribute_t> {
     const OTHERS: [hipDeviceAttribute_t; 5] = [
         hipDeviceAttribute_t::hipDeviceAttributeUnused1,
@@ -90,7 +91,7 @@ pub(super) fn device_attribute_to_7_0(attribute: hipDeviceAttribute_t) -> Option
     }
 }
 
-/// The flags of `hipIpcOpenMemHandle` in HIP 5, where the only flag is the number 0.
+/// The flags of `hipIpcOpenMemHandle` in HIP 5, whose only flag has the value 0.
 pub(super) fn ipc_flags_to_5(flags: c_uint) -> c_uint {
     if flags == hipIpcMemLazyEnablePeerAccess { v5_7::hipIpcMemLazyEnablePeerAccess } else { flags }
 }
@@ -137,7 +138,7 @@ pub(super) fn copy_2d_to_5(new: &hip_Memcpy2D) -> Converted<v5_7::hip_Memcpy2D> 
     Ok(old)
 }
 
-/// A copy whose sizes are 32 bits wide in HIP 5: larger ones are an error.
+/// A copy, whose sizes are 32 bits wide in HIP 5. Larger ones are an error.
 pub(super) fn copy_3d_to_5(new: &HIP_MEMCPY3D) -> Converted<v5_7::HIP_MEMCPY3D> {
     let mut old = v5_7::HIP_MEMCPY3D {
         srcMemoryType: memory_type_to_5(new.srcMemoryType)?,
@@ -156,7 +157,7 @@ pub(super) fn copy_3d_to_5(new: &HIP_MEMCPY3D) -> Converted<v5_7::HIP_MEMCPY3D> 
     Ok(old)
 }
 
-/// The properties of a memory pool. HIP 5 cannot limit its size: asking for that is an error.
+/// The properties of a memory pool. HIP 5 cannot limit its size, so a limit is an error.
 pub(super) fn pool_to_5(new: &hipMemPoolProps) -> Converted<v5_7::hipMemPoolProps> {
     if new.maxSize != 0 {
         return Err(hipError_t::hipErrorNotSupported);
@@ -182,7 +183,8 @@ pub(super) fn allocation_node_of_5(old: &v5_7::hipMemAllocNodeParams) -> hipMemA
     new
 }
 
-/// The properties of an allocation. HIP 5.2 knows nothing of direct access by other devices: asking for it is an error.
+/// The properties of an allocation. HIP 5.2 has no direct access by other devices, so requesting it is an
+/// error.
 pub(super) fn allocation_to_5_2(new: &hipMemAllocationProp) -> Converted<v5_2::hipMemAllocationProp> {
     if new.allocFlags.gpuDirectRDMACapable != 0 {
         return Err(hipError_t::hipErrorNotSupported);
@@ -213,7 +215,7 @@ pub(super) fn allocation_of_5_2(old: &v5_2::hipMemAllocationProp) -> hipMemAlloc
     new
 }
 
-/// The description of foreign memory; a kind of handle that came after HIP 5 is an error.
+/// The description of external memory. A kind of handle newer than HIP 5 is an error.
 pub(super) fn external_memory_to_5(
     new: &hipExternalMemoryHandleDesc_st,
 ) -> Converted<v5_7::hipExternalMemoryHandleDesc_st> {
@@ -242,7 +244,7 @@ pub(super) fn external_buffer_to_5(
     Ok(old)
 }
 
-/// The description of a foreign semaphore; a kind of handle that came after HIP 5 is an error.
+/// The description of an external semaphore. A kind of handle newer than HIP 5 is an error.
 pub(super) fn external_semaphore_to_5(
     new: &hipExternalSemaphoreHandleDesc_st,
 ) -> Converted<v5_7::hipExternalSemaphoreHandleDesc_st> {
@@ -272,7 +274,7 @@ pub(super) fn external_semaphore_to_5(
     Ok(old)
 }
 
-/// The parameters of a signal; those of the kinds of semaphore that HIP 5 does not know are left out.
+/// The parameters of a signal, without those for kinds of semaphores that HIP 5 lacks.
 pub(super) fn signal_to_5(
     new: &hipExternalSemaphoreSignalParams_st,
 ) -> v5_7::hipExternalSemaphoreSignalParams_st {
@@ -284,7 +286,7 @@ pub(super) fn signal_to_5(
     old
 }
 
-/// The parameters of a wait; those of the kinds of semaphore that HIP 5 does not know are left out.
+/// The parameters of a wait, without those for kinds of semaphores that HIP 5 lacks.
 pub(super) fn wait_to_5(new: &hipExternalSemaphoreWaitParams_st) -> v5_7::hipExternalSemaphoreWaitParams_st {
     let mut old = v5_7::hipExternalSemaphoreWaitParams_st::default();
     old.params.fence.value = new.params.fence.value;
@@ -295,7 +297,7 @@ pub(super) fn wait_to_5(new: &hipExternalSemaphoreWaitParams_st) -> v5_7::hipExt
     old
 }
 
-/// HIP 5.2's kinds of graph nodes. Its one-dimensional copies are copies to every other version.
+/// HIP 5.2's kinds of graph nodes. Every other version treats its one-dimensional copies as copies.
 pub(super) fn node_type_of_5_2(old: v5_2::hipGraphNodeType) -> hipGraphNodeType {
     use v5_2::hipGraphNodeType as Old;
     match old {
@@ -315,7 +317,7 @@ pub(super) fn node_type_of_5_2(old: v5_2::hipGraphNodeType) -> hipGraphNodeType 
     }
 }
 
-/// The kinds of graph nodes of HIP 5.3 and 5.4, which have no allocations and therefore other numbers behind them.
+/// The kinds of graph nodes of HIP 5.3 and 5.4, which lack allocations, so later kinds have other numbers.
 pub(super) fn node_type_of_5_3(old: v5_2::hipGraphNodeType) -> hipGraphNodeType {
     match old.0 {
         0..=9 => hipGraphNodeType(old.0),
@@ -378,7 +380,7 @@ pub(super) fn memset_to_6(new: &hipMemsetParams) -> Converted<HIP_MEMSET_NODE_PA
     Ok(old)
 }
 
-/// How many elements of a format fit a one-dimensional linear texture of so many bytes.
+/// How many elements of a format fit in a one-dimensional linear texture of a size in bytes.
 pub(super) fn texture_width(bytes: c_int, format: &hipChannelFormatDesc) -> Converted<usize> {
     let bits: i64 = [format.x, format.y, format.z, format.w].into_iter().map(i64::from).sum();
     match usize::try_from(bits / 8) {

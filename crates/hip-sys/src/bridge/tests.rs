@@ -9,7 +9,7 @@ use crate::bindings::*;
 use crate::legacy;
 use crate::{SYMBOLS, VERSIONS};
 
-/// Functions of `AFFECTED` lists that have no bridge though the library exports them, and why none is needed.
+/// Functions of `AFFECTED` lists that are exported but need no bridge, and why.
 const EXEMPT: [(&str, &str); 0] = [];
 
 fn generation(version: &str) -> Generation {
@@ -103,7 +103,7 @@ fn a_version_may_speak_for_a_newer_generation_than_the_symbols() {
     assert_eq!(Generation::of(|_| true, Some(Version::new(5, 2, 0))), Generation::V7_1);
 }
 
-/// The functions of a library that has none.
+/// The functions of a library that lacks all of them.
 fn lacking_all(generation: Generation) -> Originals {
     // SAFETY: no symbol is found.
     unsafe { Originals::of(generation, |_| None) }
@@ -147,12 +147,12 @@ fn a_file_descriptor_is_passed_by_its_place_before_7_1() {
         unsafe { *out = at(shared.cast::<c_int>().read() as usize) };
         hipError_t::hipSuccess
     }
-    // The last slot is no other test's.
+    // No other test uses the last slot.
     let own = Originals { hipMemImportFromShareableHandle: Some(import), ..lacking_all(Generation::V7_0) };
     assert!(HELD[SLOTS - 1].set(own).is_ok());
     let mut handle = at(0);
     let kind = hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
-    // SAFETY: the place is one, and the function above is what is called.
+    // SAFETY: the place is valid, and the called function is the one above.
     let status =
         unsafe { calls::hipMemImportFromShareableHandle::<{ SLOTS - 1 }>(&raw mut handle, at(17), kind) };
     assert_eq!((status, handle), (hipError_t::hipSuccess, at(17)));
@@ -217,7 +217,7 @@ fn device_properties_keep_what_both_forms_have() {
 
 #[test]
 fn every_byte_of_the_old_properties_goes_somewhere() {
-    // What the newest structure lost is one number; padding aside, the rest must be there again after both ways.
+    // The newest structure lost one number. Apart from padding, the rest must survive both conversions.
     let old: hipDeviceProp_tR0000 = distinct();
     let back = hipDeviceProp_tR0000::of_6(&hipDeviceProp_tR0600::of_5(&old));
     let text = |properties: &hipDeviceProp_tR0000| format!("{properties:?}");
@@ -564,7 +564,7 @@ fn values_of_launch_attributes_are_those_of_their_member() {
     assert_eq!(format!("{:?}", windows.0), format!("{window:?}"));
     assert_eq!(format!("{:?}", windows.1), format!("{window:?}"));
 
-    // Only the one member of the union is set, as a caller may do.
+    // Only one member of the union is set, as by a caller.
     let new = hipLaunchAttributeValue { cooperative: -7 };
     let old = convert::launch_value_to_6(Id::hipLaunchAttributeCooperative, &new).expect("known");
     let back = convert::launch_value_of_6(Id::hipLaunchAttributeCooperative, &old);

@@ -1,7 +1,8 @@
-//! Older libraries behind the newest types: fake ones, which a C compiler makes, compare what reaches them with what is
-//! expected and answer with known contents, all in the form that their version has.
+//! Older libraries behind the newest types. A C compiler makes fake libraries, which compare their arguments
+//! with expected values and return known contents, all in the form of their version.
 //!
-//! Where `FERROCM_ROCM_HEADERS` names the headers of all releases, the fakes are compiled against those of their own.
+//! If `FERROCM_ROCM_HEADERS` names the headers of all releases, each fake is compiled against its release's
+//! headers.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::mem::offset_of;
@@ -13,7 +14,7 @@ use std::sync::OnceLock;
 use hip_sys::*;
 use test_skip::{Lack, skip};
 
-/// A library of a version, or why there is none here.
+/// A library of a version.
 struct Fake {
     shape: &'static str,
     /// The release whose headers it is compiled against, if there are any.
@@ -41,7 +42,7 @@ impl Fake {
             let reason = "the fake libraries are made for Linux, and Miri cannot open them".to_owned();
             return Err((Lack::Machine, reason));
         }
-        // The library stays open, its file need not.
+        // The library stays open; its file is not needed any more.
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let library = self.compile(folder.path()).map_err(|reason| (Lack::Tool, reason))?;
         // SAFETY: the file is what the compiler has just made; it has no initialisers.
@@ -101,7 +102,7 @@ fn put(chars: &mut [c_char], text: &str) {
     }
 }
 
-/// The tables of both kinds of HIP 5 that can be made here, and their names.
+/// The tables of both forms of HIP 5 that can be made here, with their names.
 fn hip_5() -> impl Iterator<Item = (&'static str, &'static Table)> {
     [("5.2", &HIP_5_2), ("5.7", &HIP_5_7)].into_iter().filter_map(|(name, fake)| Some((name, fake.table()?)))
 }
@@ -119,7 +120,7 @@ fn device_properties_have_the_newest_form() {
         assert_eq!((properties.cooperativeMultiDeviceLaunch, properties.maxTexture1DLinear), (11, 1000));
         assert_eq!(properties.pageableMemoryAccessUsesHostPageTables, 12);
         assert_eq!(properties.luidDeviceNodeMask, 0);
-        // SAFETY: as above; the library answers for null.
+        // SAFETY: as above; the library handles null.
         let others = unsafe {
             (
                 (table.hipGetDevicePropertiesR0600)(&mut properties, 1),
@@ -153,10 +154,10 @@ fn devices_are_chosen_by_the_newest_form() {
         put(&mut wanted.name, "wanted");
         put(&mut wanted.gcnArchName, "gfx1030");
         let mut device = 0;
-        // SAFETY: both are of the types that the function takes.
+        // SAFETY: both arguments have the function's types.
         assert_eq!(unsafe { (table.hipChooseDeviceR0600)(&mut device, &wanted) }, SUCCESS);
         assert_eq!(device, 3);
-        // SAFETY: the library answers for null.
+        // SAFETY: the library handles null.
         assert_eq!(unsafe { (table.hipChooseDeviceR0600)(&mut device, null()) }, INVALID);
     }
 }
@@ -198,7 +199,7 @@ fn a_texture_is_measured_by_the_device_s_properties() {
 fn device_attributes_have_the_newest_numbers() {
     let ask = |table: &Table, number: c_uint| {
         let mut value = -1;
-        // SAFETY: the place is of the type that is written.
+        // SAFETY: the place has the type that is written.
         let status = unsafe { (table.hipDeviceGetAttribute)(&mut value, hipDeviceAttribute_t(number), 0) };
         (status, value)
     };
@@ -225,14 +226,14 @@ fn the_flag_for_shared_memory_is_the_newest() {
             reserved: std::array::from_fn(|index| c_char::try_from(index + 1).expect("small")),
         };
         let mut pointer = null_mut();
-        // SAFETY: the place is of the type that is written.
+        // SAFETY: the place has the type that is written.
         let status =
             unsafe { (table.hipIpcOpenMemHandle)(&mut pointer, handle, hipIpcMemLazyEnablePeerAccess) };
         assert_eq!((status, pointer), (SUCCESS, at(7)));
     }
 }
 
-/// HIP 5's numbers of memory types, and the newest.
+/// HIP 5's values of memory types, and the newest.
 const TYPES: [(usize, hipMemoryType); 5] = [
     (0, hipMemoryType::hipMemoryTypeHost),
     (1, hipMemoryType::hipMemoryTypeDevice),
@@ -246,14 +247,14 @@ fn pointers_have_the_newest_memory_types() {
     for (_, table) in hip_5() {
         for (old, new) in TYPES {
             let mut attributes = hipPointerAttribute_t::default();
-            // SAFETY: the place is of the type that is written.
+            // SAFETY: the place has the type that is written.
             let status = unsafe { (table.hipPointerGetAttributes)(&mut attributes, at(old)) };
             assert_eq!((status, attributes.type_), (SUCCESS, new));
             assert_eq!((attributes.device, attributes.isManaged, attributes.allocationFlags), (1, 4, 5));
             assert_eq!((attributes.devicePointer, attributes.hostPointer), (at(2), at(3)));
         }
         let mut untouched = hipPointerAttribute_t { device: 66, ..Default::default() };
-        // SAFETY: as above; the library answers for null.
+        // SAFETY: as above; the library handles null.
         unsafe {
             assert_eq!((table.hipPointerGetAttributes)(&mut untouched, at(5)), INVALID);
             assert_eq!((table.hipPointerGetAttributes)(null_mut(), at(0)), INVALID);
@@ -271,7 +272,7 @@ fn memory_types_behind_untyped_pointers_are_the_newest() {
             let number = c_uint::try_from(old).expect("small");
             let mut value = hipMemoryType(77);
             let place = (&raw mut value).cast::<c_void>();
-            // SAFETY: the place is of the size that is written.
+            // SAFETY: the place has the size that is written.
             assert_eq!(unsafe { (table.hipPointerGetAttribute)(place, kind, at(old)) }, SUCCESS);
             assert_eq!(value, new);
             let place = (&raw mut value).cast::<c_void>();
@@ -288,7 +289,7 @@ fn memory_types_behind_untyped_pointers_are_the_newest() {
             };
             assert_eq!((status, left.0, right), (SUCCESS, number, new));
         }
-        // SAFETY: the library answers for null.
+        // SAFETY: the library handles null.
         unsafe {
             assert_eq!((table.hipPointerGetAttribute)(null_mut(), kind, at(0)), INVALID);
             assert_eq!((table.hipDrvPointerGetAttributes)(1, null_mut(), null_mut(), at(0)), INVALID);
@@ -321,7 +322,7 @@ fn flat_copies_reach_the_library_with_its_memory_types() {
         for (pointer, expected) in
             [(&raw const copy, SUCCESS), (&raw const wrong, INVALID), (null(), INVALID)]
         {
-            // SAFETY: the description is one, or null; nothing is copied.
+            // SAFETY: the description is valid or null; nothing is copied.
             unsafe {
                 assert_eq!((table.hipMemcpyParam2D)(pointer), expected);
                 assert_eq!((table.hipMemcpyParam2DAsync)(pointer, at(77)), expected);
@@ -359,9 +360,9 @@ fn solid_copies_reach_the_library_with_its_sizes() {
         Depth: 0xffff_ffff,
     };
     let wrong = HIP_MEMCPY3D { Depth: 0x1_0000_0000, ..copy };
-    // A caller in C may have it anywhere.
+    // A caller in C may place it at any address.
     let mut packed = [0u8; size_of::<HIP_MEMCPY3D>() + 1];
-    // SAFETY: there is room, and the write does not care for alignment.
+    // SAFETY: there is room, and the write needs no alignment.
     let odd = unsafe {
         let odd = packed.as_mut_ptr().add(1).cast::<HIP_MEMCPY3D>();
         odd.write_unaligned(copy);
@@ -370,7 +371,7 @@ fn solid_copies_reach_the_library_with_its_sizes() {
     let cases = [(&raw const copy, SUCCESS), (odd, SUCCESS), (&raw const wrong, INVALID), (null(), INVALID)];
     for (_, table) in hip_5() {
         for (pointer, expected) in cases {
-            // SAFETY: the description is one, or null; nothing is copied.
+            // SAFETY: the description is valid or null; nothing is copied.
             unsafe {
                 assert_eq!((table.hipDrvMemcpy3D)(pointer), expected);
                 assert_eq!((table.hipDrvMemcpy3DAsync)(pointer, at(77)), expected);
@@ -395,7 +396,7 @@ fn pools_are_created_without_a_largest_size() {
     for (_, table) in hip_5() {
         let mut created = null_mut();
         let limited = hipMemPoolProps { maxSize: 1 << 20, ..pool() };
-        // SAFETY: both are of the types that the function takes, or null.
+        // SAFETY: both arguments have the function's types, or null.
         unsafe {
             assert_eq!((table.hipMemPoolCreate)(&mut created, &limited), NOT_SUPPORTED);
             assert!(created.is_null());
@@ -418,7 +419,7 @@ fn allocation_nodes_of_graphs_return_their_address() {
     };
     let mut node = null_mut();
     let add = table.hipGraphAddMemAllocNode;
-    // SAFETY: all are of the types that the function takes; the fake only compares the others.
+    // SAFETY: all arguments have the function's types; the fake only compares the others.
     unsafe {
         assert_eq!(add(&mut node, at(1), at(2), 3, &mut parameters), SUCCESS);
         assert_eq!(add(&mut node, at(1), at(2), 3, null_mut()), INVALID);
@@ -433,7 +434,7 @@ fn allocation_nodes_of_graphs_return_their_address() {
     assert_eq!((parameters.poolProps.location.id, parameters.poolProps.reserved[0]), (1, 2));
     assert_eq!((parameters.accessDescs.cast_mut(), parameters.accessDescCount), (at(3), 4));
     assert_eq!((parameters.bytesize, parameters.dptr, parameters.poolProps.maxSize), (5, at(6), 0));
-    // SAFETY: the library answers for null.
+    // SAFETY: the library handles null.
     assert_eq!(unsafe { (table.hipGraphMemAllocNodeGetParams)(node, null_mut()) }, INVALID);
     if let Some(older) = HIP_5_2.table() {
         assert!(!older.has("hipGraphAddMemAllocNode"), "it came with 5.5");
@@ -458,7 +459,7 @@ fn physical_memory_of_hip_5_2_has_its_own_properties() {
     };
     let option = hipMemAllocationGranularity_flags::hipMemAllocationGranularityRecommended;
     let (mut handle, mut granularity) = (null_mut(), 0);
-    // SAFETY: all are of the types that the functions take.
+    // SAFETY: all arguments have the functions' types.
     unsafe {
         assert_eq!((table.hipMemCreate)(&mut handle, 7, &properties, 8), SUCCESS);
         assert_eq!((table.hipMemGetAllocationGranularity)(&mut granularity, &properties, option), SUCCESS);
@@ -466,7 +467,7 @@ fn physical_memory_of_hip_5_2_has_its_own_properties() {
     assert_eq!((handle, granularity), (at(9), 10));
     let expected = properties;
     properties = hipMemAllocationProp::default();
-    // SAFETY: the place is of the type that is written.
+    // SAFETY: the place has the type that is written.
     assert_eq!(unsafe { (table.hipMemGetAllocationPropertiesFromHandle)(&mut properties, handle) }, SUCCESS);
     assert_eq!((properties.type_, properties.location.id), (expected.type_, 2));
     assert_eq!((properties.win32HandleMetaData, properties.allocFlags.usage), (at(6), 5));
@@ -494,7 +495,7 @@ fn foreign_memory_and_semaphores_are_described_in_the_old_form() {
             flags: 12,
             reserved: [0; 16],
         };
-        // SAFETY: all are of the types that the functions take.
+        // SAFETY: all arguments have the functions' types.
         unsafe {
             assert_eq!((table.hipImportExternalMemory)(&mut memory, &description), SUCCESS);
             assert_eq!((table.hipExternalMemoryGetMappedBuffer)(&mut pointer, memory, &buffer), SUCCESS);
@@ -502,7 +503,7 @@ fn foreign_memory_and_semaphores_are_described_in_the_old_form() {
         }
         assert_eq!((memory, pointer, semaphore), (at(5), at(9), at(13)));
         description.type_ = hipExternalMemoryHandleType::hipExternalMemoryHandleTypeNvSciBuf;
-        // SAFETY: as above; the library answers for null.
+        // SAFETY: as above; the library handles null.
         unsafe {
             assert_eq!((table.hipImportExternalMemory)(&mut memory, &description), NOT_SUPPORTED);
             assert_eq!((table.hipImportExternalMemory)(&mut memory, null()), INVALID);
@@ -543,7 +544,7 @@ fn arrays_of_semaphore_parameters_are_converted_one_by_one() {
             let (signal, wait) =
                 (table.hipSignalExternalSemaphoresAsync, table.hipWaitExternalSemaphoresAsync);
             let expected = if count == 0 { SUCCESS } else { INVALID };
-            // SAFETY: both arrays have the length, or are null, for which the library answers.
+            // SAFETY: both arrays have the length, or are null, which the library handles.
             unsafe {
                 assert_eq!(signal(semaphores.as_ptr(), signals.as_ptr(), length, at(77)), SUCCESS);
                 assert_eq!(wait(semaphores.as_ptr(), waits.as_ptr(), length, at(77)), SUCCESS);
@@ -558,9 +559,9 @@ fn arrays_of_semaphore_parameters_are_converted_one_by_one() {
 fn nodes_of_graphs_have_the_newest_types() {
     let ask = |table: &Table, node: usize| {
         let mut kind = hipGraphNodeType(77);
-        // SAFETY: the place is of the type that is written.
+        // SAFETY: the place has the type that is written.
         assert_eq!(unsafe { (table.hipGraphNodeGetType)(at(node), &mut kind) }, SUCCESS);
-        // SAFETY: the library answers for null.
+        // SAFETY: the library handles null.
         assert_eq!(unsafe { (table.hipGraphNodeGetType)(at(node), null_mut()) }, INVALID);
         kind
     };
@@ -584,7 +585,7 @@ fn attributes_of_kernel_nodes_are_of_the_size_the_library_knows() {
         let (get, set) = (table.hipGraphKernelNodeGetAttribute, table.hipGraphKernelNodeSetAttribute);
         let mut value = hipLaunchAttributeValue { pad: [9; 64] };
         value.cooperative = 3;
-        // SAFETY: the value is one; the node is only compared.
+        // SAFETY: the value is valid; the node is only compared.
         unsafe {
             assert_eq!(set(at(1), known, &value), SUCCESS);
             assert_eq!(get(at(1), known, &mut value), SUCCESS);
@@ -608,7 +609,7 @@ fn memset_nodes_of_hip_6_have_their_parameters_in_another_order() {
     let parameters = hipMemsetParams { dst: at(1), elementSize: 2, height: 3, pitch: 4, value: 5, width: 6 };
     let (add, set) = (table.hipDrvGraphAddMemsetNode, table.hipDrvGraphExecMemsetNodeSetParams);
     let mut node = null_mut();
-    // SAFETY: all are of the types that the functions take, or only compared; the library answers for null.
+    // SAFETY: all arguments have the functions' types, or are only compared; the library handles null.
     unsafe {
         assert_eq!(add(&mut node, at(7), at(8), 9, &parameters, at(10)), SUCCESS);
         assert_eq!(set(at(12), at(11), &parameters, at(10)), SUCCESS);

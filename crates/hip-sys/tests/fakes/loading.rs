@@ -1,4 +1,4 @@
-//! Where the run-time compiler is found, with libraries made for the purpose.
+//! The search for the run-time compiler, with libraries made for the test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,13 +36,14 @@ fn the_compiler_of_the_runtime_in_the_process_goes_first() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let search = &rtc::Table::SEARCH;
-    // HIP 7 has no compiler in the runtime, HIP 6 has; both as wheels call them, with no version in the name.
+    // HIP 7's runtime has no compiler, HIP 6's has one. Both have the file names of wheels, without a
+    // version.
     let Some(seven) = library(root.join("seven/libamdhip64.so"), &[RUNTIME]) else { return };
     let Some(six) = library(root.join("six/libamdhip64.so"), &[RUNTIME, VERSION, COMPILER]) else { return };
     let Some(beside) = library(root.join("six/libhiprtc.so.6.4.43484"), &[COMPILER]) else { return };
     std::os::unix::fs::symlink(&beside, root.join("six/libhiprtc.so")).unwrap();
 
-    // SAFETY: here and below, the libraries were made by this test, with the types of the functions that are called.
+    // SAFETY: here and below, this test made the libraries, with the types of the functions that are called.
     let error = unsafe { rtc::Table::load_from(&seven) }.unwrap_err();
     assert_eq!(error.attempts[0].reason, "has no symbol hiprtcVersion");
 
@@ -51,7 +52,7 @@ fn the_compiler_of_the_runtime_in_the_process_goes_first() {
     assert_eq!(runtime.version(), Some(Version::new(6, 4, 43484)), "asked, because the name does not tell");
     assert_eq!(runtime.amd_release(), runtime.version(), "it has none of this project's extensions");
 
-    // The one in the runtime serves, and it is there already; whatever the machine has besides.
+    // The compiler in the loaded runtime is used, whatever else the machine has.
     // SAFETY: as above.
     let found = unsafe { Library::find_in(search, &Places::within(&root)) }.unwrap();
     assert_eq!((found.path(), found.source()), (&*six, Source::Process));
@@ -59,7 +60,7 @@ fn the_compiler_of_the_runtime_in_the_process_goes_first() {
     let refused: Vec<_> = found.passed_over().iter().map(|attempt| Path::new(&attempt.place)).collect();
     assert!(refused.contains(&&*seven), "it is in the process, too, and has no compiler: {refused:?}");
 
-    // A variable goes before everything, and a name with a version is not asked about.
+    // A variable overrides everything, and a library with a version in its name is not asked for its version.
     let places = Places::within(&root).with_variable("FERROCM_HIPRTC_LIBRARY", root.join("six/libhiprtc.so"));
     // SAFETY: as above.
     let found = unsafe { Library::find_in(search, &places) }.unwrap();

@@ -1,4 +1,4 @@
-//! Libraries that a C compiler makes, in the place of AMD's.
+//! Fake libraries, made by a C compiler, in the place of AMD's.
 
 mod bridge;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! On AMD's own runtime of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own runtime of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ use hip_sys::{
 };
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release's version of HIP by its headers, and the version in the file's name.
+/// Each release, with the version of HIP in its headers and the version in the file name.
 const VERSIONS: [(&str, (&str, &str)); 4] = [
     ("5.2", ("5.2.3", "5.2.21153")),
     ("5.7", ("5.7.1", "5.7.31921")),
@@ -23,8 +23,8 @@ fn find() -> Option<(Sysroot, &'static str, &'static str)> {
     Some((sysroot, version, file))
 }
 
-/// What a version's functions return where there is no GPU, except the one that counts devices. HIP 5.2 knows no better
-/// word for it, and 5.7 does not on the first call of a process.
+/// The result of a version's functions without a GPU, except the one that counts devices. HIP 5.2 has no
+/// better code for it, nor does 5.7 on the first call of a process.
 fn no_device(version: &str, is_first: bool) -> hipError_t {
     match version {
         "5.2.3" => hipError_t::hipErrorInvalidDevice,
@@ -64,7 +64,7 @@ fn without_a_gpu_every_answer_is_an_error_with_a_name() {
     }
     let table = Table::load().unwrap();
     let (mut count, mut device, mut memory, mut stream) = (-1, -1, null_mut(), null_mut());
-    // SAFETY: every place is of the type that the function writes, if it writes.
+    // SAFETY: every place has the type that the function writes, if it writes.
     let (first, counted, others) = unsafe {
         (
             (table.hipInit)(0),
@@ -97,7 +97,7 @@ fn errors_have_the_names_that_the_library_gives_them() {
         // SAFETY: the function takes any value and returns a string that lives as long as the library.
         let theirs = unsafe { CStr::from_ptr((table.hipGetErrorName)(hipError_t(code))) };
         let theirs = theirs.to_str().unwrap();
-        // What a library calls unknown may be an error that came later.
+        // An error that a library calls unknown may be newer than the library.
         if ours != theirs && theirs != "hipErrorUnknown" {
             assert!(!ours.starts_with("hipError_t("), "{code} is {theirs} and has no constant");
             assert_eq!(ours, theirs, "{code}");
@@ -152,7 +152,7 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
     let (host, on_device) = (hipMemoryType::hipMemoryTypeHost, hipMemoryType::hipMemoryTypeDevice);
     let copy_2d = hip_Memcpy2D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
     let copy_3d = HIP_MEMCPY3D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
-    // SAFETY: every place is of the type that the function reads or writes.
+    // SAFETY: every place has the type that the function reads or writes.
     let statuses = unsafe {
         [
             (table.hipGetDevicePropertiesR0600)(&mut properties, 0),
@@ -165,6 +165,6 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
             (table.hipMemPoolCreate)(&mut pool, &hipMemPoolProps::default()),
         ]
     };
-    // None of them is a stub's answer: each got through to the library.
+    // None of these is a stub's result: each call reached the library.
     assert_eq!(statuses, [no_device(version, false); 8]);
 }

@@ -1,4 +1,4 @@
-//! On AMD's own libraries of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own libraries of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 mod hip;
 mod rtc;

@@ -1,5 +1,5 @@
-//! On AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test rocm` runs these. Compiling needs no
-//! GPU.
+//! Tests on AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Compiling needs no GPU.
 
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
@@ -9,14 +9,14 @@ use hip_sys::Source;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// What is known of a release's compiler.
+/// The expected facts about a release's compiler.
 #[derive(Clone, Copy)]
 struct Release {
     /// The version of the headers.
     version: &'static str,
-    /// How the name of the file that holds the compiler starts.
+    /// The start of the name of the file with the compiler.
     file: &'static str,
-    /// Targets that it knows, among others.
+    /// Some of the targets that it knows.
     targets: &'static [&'static str],
     /// The code object version that it writes.
     code_object: u8,
@@ -74,7 +74,7 @@ fn find() -> Option<(Sysroot, Release)> {
     Some((sysroot, release))
 }
 
-/// Compiles a program; the error is the compiler's own, with its log.
+/// Compiles a program. The error is the compiler's own, with its log.
 fn compile(table: &Table, source: &CStr, target: &str) -> Result<Vec<u8>, (hiprtcResult, String)> {
     let option = CString::new(format!("--gpu-architecture={target}")).unwrap();
     let mut program: hiprtcProgram = null_mut();
@@ -92,7 +92,7 @@ fn compile(table: &Table, source: &CStr, target: &str) -> Result<Vec<u8>, (hiprt
             let status = unsafe { (table.hiprtcGetCodeSize)(program, &mut size) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             let mut code = vec![0u8; size];
-            // SAFETY: the buffer has the size that the compiler said.
+            // SAFETY: the buffer has the size that the compiler reported.
             let status = unsafe { (table.hiprtcGetCode)(program, code.as_mut_ptr().cast()) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             Ok(code)
@@ -103,7 +103,7 @@ fn compile(table: &Table, source: &CStr, target: &str) -> Result<Vec<u8>, (hiprt
             let status = unsafe { (table.hiprtcGetProgramLogSize)(program, &mut size) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             let mut log = vec![0u8; size + 1];
-            // SAFETY: the buffer has the size that the compiler said, and one more.
+            // SAFETY: the buffer has the size that the compiler reported, plus one.
             let status = unsafe { (table.hiprtcGetProgramLog)(program, log.as_mut_ptr().cast()) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             Err((error, CStr::from_bytes_until_nul(&log).unwrap().to_string_lossy().into_owned()))
@@ -126,7 +126,8 @@ fn the_compiler_is_found_in_the_file_that_the_release_has_it_in() {
     assert_eq!(table.source(), Some(Source::Loader));
     let version = table.version().unwrap();
     assert!(name.ends_with(&version.to_string()), "{version} in {name}");
-    // Until HIP 6 it is a part of the runtime, found where that is if that is in the process.
+    // Up to HIP 6, the compiler is part of the runtime, and is found there if the process has loaded the
+    // runtime.
     let runtime = hip_sys::Table::load().unwrap();
     assert_eq!(runtime.version(), Some(version));
     assert_eq!(runtime.path() == Some(path), version.major < 7);
@@ -179,7 +180,7 @@ fn template_instances_are_found_by_expression() {
     let mut program: hiprtcProgram = null_mut();
     let options = [c"--gpu-architecture=gfx1030".as_ptr()];
     let mut lowered = null();
-    // SAFETY: the strings live through the calls; each call is given the program that the first one made.
+    // SAFETY: the strings outlive the calls, and each call gets the program that the first one made.
     let name = unsafe {
         let calls = [
             (table.hiprtcCreateProgram)(&mut program, source.as_ptr(), null(), 0, null(), null()),

@@ -1,4 +1,4 @@
-//! Virtual GPUs of a HIP library that has them, this project's `libamdhip64`, for programs that have none in themselves.
+//! Virtual GPUs of this project's HIP library, `libamdhip64`, for programs built without their own.
 
 use std::ffi::{CString, c_char, c_int};
 
@@ -8,10 +8,10 @@ use super::{Backend, Opened, device_count};
 use crate::error::Result;
 use crate::uri::{DeviceUri, VirtualGpu};
 
-/// More bytes than any URI or reason has.
+/// More bytes than any URI or reason needs.
 const TEXT: usize = 4096;
 
-/// Virtual GPUs with these parameters, of the library that the program loads.
+/// Opens virtual GPUs with these parameters in the library that the program loads.
 pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     const WITHOUT: &str =
         "this program is built without the virtual GPU, the feature `virtual` of the crate `hip`";
@@ -24,32 +24,33 @@ pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     open_in(table, gpu)
 }
 
-/// Virtual GPUs of a table that has them.
+/// Opens virtual GPUs of a table that offers them.
 pub(super) fn open_in(table: &'static Table, gpu: &VirtualGpu) -> Result<Opened> {
     let backend = Backend::Virtual;
-    let not_there = || backend.unavailable("the HIP library has none");
+    let not_there = || backend.unavailable("the HIP library has no virtual GPU");
     let open = table.ext.open_virtual.ok_or_else(not_there)?;
     let wanted = DeviceUri::Virtual(gpu.clone());
     let text = CString::new(wanted.to_string()).map_err(|error| backend.unavailable(error))?;
     let (mut first, mut count): (c_int, c_int) = (0, 0);
     let mut told = vec![0_u8; TEXT];
     let told_at = told.as_mut_ptr().cast::<c_char>();
-    // SAFETY: the URI ends in a NUL, the results are places to write to, and the text's place has so many bytes.
+    // SAFETY: the URI ends in a NUL, the results are places to write to, and the text's buffer has this many
+    // bytes.
     let opened = unsafe { open(text.as_ptr(), &raw mut first, &raw mut count, told_at, told.len()) };
     let end = told.iter().position(|byte| *byte == 0).unwrap_or(told.len());
     let told = String::from_utf8_lossy(&told[..end]).into_owned();
     if !opened {
-        return Err(backend.unavailable(format!("the HIP library says: {told}")));
+        return Err(backend.unavailable(format!("the HIP library reports: {told}")));
     }
     let each = match told.parse()? {
         DeviceUri::Virtual(gpu) => VirtualGpu { count: None, ..gpu },
-        other => return Err(backend.unavailable(format!("the HIP library has made `{other}`"))),
+        other => return Err(backend.unavailable(format!("the HIP library opened `{other}` instead"))),
     };
     let uri = DeviceUri::Virtual(each);
     let there = device_count(table).map_err(|error| backend.unavailable(error))?;
     let end = first.checked_add(count).filter(|end| first >= 0 && count > 0 && *end <= there);
     let Some(end) = end else {
-        let reason = format!("the HIP library has {there} devices, and not {count} behind {first}");
+        let reason = format!("the HIP library has {there} devices, not {count} from ordinal {first} on");
         return Err(backend.unavailable(reason));
     };
     Ok(Opened { backend, table, devices: (first..end).map(|ordinal| (ordinal, uri.clone())).collect() })
@@ -73,7 +74,7 @@ mod tests {
         hipError_t::hipSuccess
     }
 
-    /// As many devices as the URI says, from the second on.
+    /// Opens as many devices as the URI says, from the second on.
     unsafe extern "C" fn opens(
         uri: *const c_char,
         first: *mut c_int,

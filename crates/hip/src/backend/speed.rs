@@ -1,12 +1,13 @@
-//! A virtual GPU that was compiled without optimisation says so, once in a process: profiles of this workspace do not reach the programs
-//! that depend on it.
+//! Warns once per process if the virtual GPU was compiled without optimisation. This is needed because
+//! programs do not inherit this workspace's profiles.
 
 use std::sync::Once;
 
 use crate::error::Result;
 
-/// What a program's `Cargo.toml` needs. With checks inside vector loads and stores, the executor has two fifths more code and takes a third
-/// longer to compile; its debug information would be most of a program's size.
+/// What a program's `Cargo.toml` needs. With checks inside vector loads and stores, the executor has two
+/// fifths more code and takes a third longer to compile. Its debug information would be most of a program's
+/// size.
 const PROFILE: &str = "\
 [profile.dev.package.ferrocm-vgpu]
 opt-level = 3
@@ -17,10 +18,10 @@ overflow-checks = false
 debug = false
 ";
 
-/// Prints the message where it is due, to standard error and as a `tracing` warning.
+/// Prints the warning if it applies, to standard error and through `tracing`.
 ///
 /// # Errors
-/// A variable that does not say what silences it.
+/// The variable that silences the warning has an invalid value.
 pub(super) fn tell_if_slow(level: &str) -> Result<()> {
     static TOLD: Once = Once::new();
     let is_silent = variables::VGPU_SLOW.word()?.is_some();
@@ -39,7 +40,7 @@ fn message(level: &str, is_silent: bool) -> Option<String> {
     }
     let variable = variables::VGPU_SLOW.name;
     Some(format!(
-        "warning: the virtual GPU was compiled with opt-level {level}, which makes it up to a hundred times slower. For a quick one, add \
+        "warning: the virtual GPU was compiled with opt-level {level}, which makes it up to a hundred times slower. To make it fast, add \
          to Cargo.toml\n\n{PROFILE}\nor build with --release. {variable}=ok silences this.\n"
     ))
 }
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn the_template_has_the_lines() {
         let template = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/own-crate/Cargo.toml");
-        // A published crate has no template beside it.
+        // A published crate does not contain the template.
         if let Ok(text) = std::fs::read_to_string(template) {
             assert!(text.contains(PROFILE), "{text}");
         }

@@ -6,7 +6,7 @@ use super::{Backend, Opened, device_count, speed};
 use crate::error::Result;
 use crate::uri::{DeviceUri, VirtualGpu};
 
-/// Virtual GPUs with these parameters, made if there are none.
+/// Opens virtual GPUs with these parameters, and creates them if there are none.
 pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     let backend = Backend::Virtual;
     speed::tell_if_slow(vgpu::OPT_LEVEL)?;
@@ -40,14 +40,13 @@ pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);
     let devices: Vec<_> = ordinals.map(|ordinal| (ordinal, uri.clone())).collect();
     if devices.len() != config.count as usize {
-        return Err(
-            backend.unavailable(format!("the runtime sees {count} devices, and not those just attached"))
-        );
+        return Err(backend
+            .unavailable(format!("the runtime reports {count} devices, but not the ones just attached")));
     }
     Ok(Opened { backend, table, devices })
 }
 
-/// The targets of virtual GPUs, as short as they can be named.
+/// The targets of virtual GPUs, by their shortest names.
 pub(crate) fn targets() -> Vec<TargetId> {
     let target = |target: &vgpu::machine::Target| TargetId {
         processor: target.name.to_owned(),

@@ -1,4 +1,4 @@
-//! What the span of a call holds.
+//! The fields of a call's span.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -15,7 +15,7 @@ pub(crate) trait Argument: Debug + Any {}
 
 impl<T: Debug + Any> Argument for T {}
 
-/// Records where a call goes and with what.
+/// Records a call's device, stream and arguments.
 pub(crate) fn describe(span: &Span, arguments: &[&dyn Argument]) {
     if span.is_disabled() {
         return;
@@ -32,7 +32,7 @@ pub(crate) fn describe(span: &Span, arguments: &[&dyn Argument]) {
     span.record("arguments", debug(arguments));
 }
 
-/// Records how a call failed; what is merely not done yet has not.
+/// Records a call's error. "Not ready" is not an error.
 pub(crate) fn finish(span: &Span, result: &Result<()>) {
     match result {
         Ok(()) | Err(Error::Hip { code: hipError_t::hipErrorNotReady, .. }) => {}
@@ -58,7 +58,7 @@ mod tests {
 
     type Recorded = HashMap<&'static str, String>;
 
-    /// Keeps the spans of calls: their names, and what was recorded in them.
+    /// Collects the spans of calls: their names and fields.
     #[derive(Clone, Default)]
     struct Calls(Arc<Mutex<Vec<(&'static str, Recorded)>>>);
 
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn every_call_is_a_span_with_what_is_known_of_it() {
         let stream = fake::device(1).stream().unwrap();
-        // Places in the code are known to `tracing` from their first call on. One that another thread's test makes known at the same time
-        // might miss the subscriber.
+        // `tracing` registers a call site on its first use. One that another thread's test registers at the
+        // same time might miss the subscriber.
         DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
         assert!(stream.is_done().unwrap());
         let calls = Calls::default();

@@ -6,11 +6,11 @@ use super::Device;
 use crate::call::call;
 use crate::error::Result;
 
-/// Something of a device that a program can set a limit to (`hipLimit_t`). All are bytes.
+/// A limit that a program can set on a device (`hipLimit_t`). All are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// The stack of a work-item, for kernels whose need the compiler does not know.
+    /// The stack of a work-item, for kernels whose stack size the compiler does not know.
     #[doc(alias = "hipLimitStackSize")]
     Stack,
     /// The buffer of `printf` in device code.
@@ -32,7 +32,7 @@ impl Limit {
 }
 
 impl Device {
-    /// A limit of the device, bytes (`hipDeviceGetLimit`).
+    /// Reads a limit of the device, in bytes (`hipDeviceGetLimit`).
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip): `hipErrorUnsupportedLimit` where the library has no such limit.
@@ -47,11 +47,11 @@ impl Device {
         Ok(bytes)
     }
 
-    /// Sets a limit of the device, for all of the process (`hipDeviceSetLimit`).
+    /// Sets a limit of the device for the whole process (`hipDeviceSetLimit`).
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip): `hipErrorUnsupportedLimit` where the library has no such limit,
-    /// `hipErrorInvalidValue` if it cannot be that much.
+    /// `hipErrorInvalidValue` if the value is too large.
     #[doc(alias = "hipDeviceSetLimit")]
     #[doc(alias = "cudaDeviceSetLimit")]
     #[doc(alias = "cuCtxSetLimit")]

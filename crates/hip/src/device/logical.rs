@@ -1,4 +1,4 @@
-//! Logical devices: several GPUs of one library that reach each other's memory.
+//! Logical devices: several GPUs of one library with access to each other's memory.
 
 use std::sync::Arc;
 
@@ -6,25 +6,26 @@ use super::Device;
 use crate::error::{Error, Result};
 use crate::uri::{DeviceName, DeviceUri, Selection};
 
-/// What a handle of a logical device has besides its first GPU.
+/// What a logical device's handle holds besides its first GPU.
 #[derive(Debug)]
 pub(super) struct Logical {
     pub(super) uri: Option<DeviceUri>,
-    /// All of them, the first included; each a device of its own.
+    /// All members, including the first, each as its own device.
     pub(super) members: Vec<Device>,
 }
 
 impl Device {
-    /// Makes one logical device of several: each is given access to the memory of every other
-    /// ([`enable_peer_access`](Self::enable_peer_access)), so that buffers of one may be used on streams of another.
+    /// Combines several devices into one logical device. Each gets access to the memory of every other
+    /// ([`enable_peer_access`](Self::enable_peer_access)), so that streams of one can use buffers of another.
     ///
-    /// A logical device acts as the first of its [`members`](Self::members): its streams, buffers and properties are that
-    /// one's; [`synchronize`](Self::synchronize) waits for all. Work is given to the others through their own handles.
-    /// Parts of a logical device are flattened. `amdgpu://0,1` opens one.
+    /// A logical device acts as the first of its [`members`](Self::members): its streams, buffers and
+    /// properties are that member's. [`synchronize`](Self::synchronize) waits for all. To use the other
+    /// members, use their own handles. Logical devices in `devices` are flattened. `amdgpu://0,1` opens a
+    /// logical device.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no device or one is given twice, [`Error::OtherRuntime`] if they belong to
-    /// different libraries, [`Error::NoPeerAccess`] if one cannot reach the memory of another.
+    /// [`Error::Unsupported`] if the list is empty or names a device twice, [`Error::OtherRuntime`] if they
+    /// belong to different libraries, [`Error::NoPeerAccess`] if one cannot reach the memory of another.
     ///
     /// ```no_run
     /// use hip::{Device, DeviceBuffer};
@@ -47,19 +48,19 @@ impl Device {
         let members: Vec<Self> = devices.iter().flat_map(Self::members).cloned().collect();
         let Some(first) = members.first() else {
             return Err(Error::Unsupported {
-                what: "a logical device of no GPU".to_owned(),
+                what: "a logical device without GPUs".to_owned(),
                 instead: "name at least one".to_owned(),
             });
         };
         for (index, device) in members.iter().enumerate() {
             if members[..index].contains(device) {
                 return Err(Error::Unsupported {
-                    what: format!("a logical device that has {device} twice"),
+                    what: format!("a logical device that contains {device} twice"),
                     instead: "name each GPU once".to_owned(),
                 });
             }
         }
-        // All are asked before one is changed.
+        // Check all pairs before changing one.
         let pairs = || members.iter().flat_map(|from| members.iter().map(move |to| (from, to)));
         for (from, to) in pairs() {
             if !from.can_access_peer(to)? {
@@ -75,7 +76,7 @@ impl Device {
         Ok(Self { inner, skipped, logical: Some(Arc::new(Logical { uri, members })) })
     }
 
-    /// The GPUs that a logical device is made of, each as a device of its own; of any other device, itself.
+    /// The GPUs of a logical device, each as its own device. For any other device, the device itself.
     pub fn members(&self) -> &[Self] {
         match &self.logical {
             Some(logical) => &logical.members,
@@ -84,7 +85,7 @@ impl Device {
     }
 }
 
-/// The URI that names these, where they are physical ones.
+/// The URI that names these devices, if they are physical.
 fn list(members: &[Device]) -> Option<DeviceUri> {
     let names = members.iter().map(|device| DeviceName::Ordinal(device.ordinal())).collect();
     match members.first()?.inner.uri {

@@ -1,4 +1,4 @@
-//! Finding devices: by URI, by the environment, all there are.
+//! Finding devices: by URI, by the environment, or all of them.
 
 use std::sync::Arc;
 
@@ -12,29 +12,30 @@ use crate::uri::{DEVICE_VARIABLE, DeviceName, DeviceUri, Selection, VirtualGpu};
 impl Device {
     /// Opens the device that a [device URI](crate::uri) names: `auto`, `amdgpu:0`, `vgpu:gfx90a`, …
     ///
-    /// Where the URI names several (`amdgpu`, `vgpu?count=2`), this is the first; [`open_all`](Self::open_all)
-    /// gives all of them. A list (`amdgpu://0,1`) is one [logical device](Self::logical) of several GPUs.
+    /// If the URI names several (`amdgpu`, `vgpu?count=2`), this opens the first;
+    /// [`open_all`](Self::open_all) opens all. A list (`amdgpu://0,1`) is one [logical device](Self::logical)
+    /// of several GPUs.
     ///
     /// # Errors
     /// [`Error::Uri`] for a malformed URI, [`Error::NotFound`] if there is no such device,
-    /// [`Error::BackendUnavailable`] if what is behind it cannot be used, and what [`logical`](Self::logical) returns
-    /// for a list.
+    /// [`Error::BackendUnavailable`] if its backend cannot be used, and the errors of
+    /// [`logical`](Self::logical) for a list.
     pub fn open(uri: impl AsRef<str>) -> Result<Self> {
         Self::open_uri(&uri.as_ref().parse()?)
     }
 
-    /// Opens the device that `FERROCM_DEVICE` names, or `auto` where it is unset or empty.
+    /// Opens the device that `FERROCM_DEVICE` names, or `auto` if it is unset or empty.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`Error::Environment`] if the variable's value is at fault.
+    /// As [`open`](Self::open), and [`Error::Environment`] if the variable's value is invalid.
     pub fn open_default() -> Result<Self> {
         Self::open_uri(&default_uri()?)
     }
 
-    /// Opens the device that an already parsed URI names.
+    /// Opens the device that a parsed URI names.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for [`Error::Uri`].
+    /// As [`open`](Self::open), except [`Error::Uri`].
     pub fn open_uri(uri: &DeviceUri) -> Result<Self> {
         let devices = Self::open_all(uri)?;
         if let DeviceUri::Amd(Selection::Devices(names)) | DeviceUri::Cuda(Selection::Devices(names)) = uri
@@ -45,13 +46,13 @@ impl Device {
         devices.into_iter().next().ok_or_else(|| not_found(uri, "the backend has no device".to_owned()))
     }
 
-    /// Opens every device that a URI names, each as a device of its own.
+    /// Opens every device that a URI names, each as its own device.
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_all(uri: &DeviceUri) -> Result<Vec<Self>> {
         let none: Arc<[Skipped]> = Arc::default();
-        // A timeline that cannot be written is told before anything is missing in it.
+        // Report a timeline that cannot be written before anything is missing from it.
         timeline::start()?;
         match uri {
             DeviceUri::Auto => open_auto(),
@@ -65,10 +66,10 @@ impl Device {
         }
     }
 
-    /// Every device there is without making one: all AMD and NVIDIA GPUs, and why a backend has none.
+    /// Every existing device: all AMD and NVIDIA GPUs, and why a backend has none.
     ///
-    /// Virtual GPUs come into being when they are opened, and are not listed; [`virtual_targets`](Self::virtual_targets)
-    /// says which can be.
+    /// Virtual GPUs are created when they are opened, so they are not listed.
+    /// [`virtual_targets`](Self::virtual_targets) lists those that can be.
     pub fn list() -> (Vec<Self>, Vec<Skipped>) {
         let mut devices = Vec::new();
         let mut skipped = Vec::new();
@@ -82,8 +83,8 @@ impl Device {
         (devices, skipped)
     }
 
-    /// The targets that virtual GPUs execute: `vgpu:` and one of them is the URI of such a device. None without the feature
-    /// `virtual`.
+    /// The targets of virtual GPUs. `vgpu:` followed by one of them is the URI of such a device. Empty
+    /// without the feature `virtual`.
     pub fn virtual_targets() -> Vec<TargetId> {
         backend::virtual_targets()
     }
@@ -103,7 +104,7 @@ fn default_uri() -> Result<DeviceUri> {
     }
 }
 
-/// The devices of the first backend that has any, with why those before it were skipped.
+/// The devices of the first backend that has any, and why the earlier ones were skipped.
 fn open_auto() -> Result<Vec<Device>> {
     let mut skipped = Vec::new();
     // NEW-BACKEND: what `auto` opens.
@@ -123,7 +124,7 @@ fn open_auto() -> Result<Vec<Device>> {
     Err(not_found(&DeviceUri::Auto, reasons.join("; ")))
 }
 
-/// The reason alone, where the backend is named beside it.
+/// The reason alone, for messages that name the backend themselves.
 fn reason(error: Error) -> String {
     match error {
         Error::BackendUnavailable { reason, .. } => reason,

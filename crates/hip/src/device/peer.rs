@@ -16,7 +16,7 @@ pub struct PeerLink {
     pub access: bool,
     /// Atomic operations on the peer's memory are atomic for both devices.
     pub atomics: bool,
-    /// The link's speed among those of this machine: 0 is the fastest.
+    /// The link's speed rank among this machine's links: 0 is the fastest.
     pub performance_rank: u32,
 }
 
@@ -44,7 +44,8 @@ impl Device {
         Ok(can != 0)
     }
 
-    /// How this device reaches `peer`'s memory (`hipDeviceGetP2PAttribute`); nothing if they are the same device.
+    /// How this device reaches `peer`'s memory (`hipDeviceGetP2PAttribute`); `None` if they are the same
+    /// device.
     ///
     /// # Errors
     /// As [`can_access_peer`](Self::can_access_peer).
@@ -73,10 +74,10 @@ impl Device {
         }))
     }
 
-    /// Lets this device use the memory of `peer`, all that there is and all to come (`hipDeviceEnablePeerAccess`).
+    /// Lets this device use all memory of `peer`, present and future (`hipDeviceEnablePeerAccess`).
     ///
-    /// From then on buffers of `peer` may be used on streams of this device: by kernels, copies and fills. It is
-    /// one-way. Enabling what is enabled does nothing.
+    /// From then on, kernels, copies and fills on this device's streams can use buffers of `peer`. The access
+    /// is one-way. Enabling it twice does nothing.
     ///
     /// # Errors
     /// [`Error::OtherRuntime`] if the devices belong to different libraries, else [`Error::Hip`]:
@@ -106,13 +107,13 @@ impl Device {
         Ok(())
     }
 
-    /// Takes the access to `peer`'s memory away again (`hipDeviceDisablePeerAccess`), after waiting for this device's
-    /// work. Disabling what is not enabled does nothing.
+    /// Waits for this device's work, then removes its access to `peer`'s memory
+    /// (`hipDeviceDisablePeerAccess`). Does nothing if access is not enabled.
     ///
-    /// Launches that were prepared with memory of `peer` end with a fault if they are enqueued afterwards.
+    /// Launches that were prepared with memory of `peer` fault if they are enqueued afterwards.
     ///
     /// # Errors
-    /// As [`can_access_peer`](Self::can_access_peer), and the error of work that is waited for.
+    /// As [`can_access_peer`](Self::can_access_peer), and the error of the work that it waits for.
     #[doc(alias = "hipDeviceDisablePeerAccess")]
     #[doc(alias = "cudaDeviceDisablePeerAccess")]
     #[doc(alias = "cuCtxDisablePeerAccess")]
@@ -121,7 +122,7 @@ impl Device {
         if !self.peers_mut().contains(&peer.inner.ordinal) {
             return Ok(());
         }
-        // Not locked meanwhile: host functions of the work that is waited for may ask who reaches whom.
+        // Do not hold the lock here: host functions of the pending work may ask for peer access.
         self.synchronize_one()?;
         let mut peers = self.peers_mut();
         let Some(index) = peers.iter().position(|ordinal| *ordinal == peer.inner.ordinal) else {
@@ -149,7 +150,7 @@ impl Device {
         if self.has_access_to(other) { Ok(()) } else { Err(self.mismatch(other, operation, what)) }
     }
 
-    /// An error unless both devices are of one library, whose handles and addresses they share.
+    /// An error unless both devices belong to one library, and so share handles and addresses.
     pub(crate) fn same_runtime(
         &self,
         other: &Self,
@@ -164,9 +165,9 @@ impl Device {
     }
 }
 
-/// Which of several devices reach whose memory, and how well.
+/// Which devices reach which others' memory, and how well.
 ///
-/// Prints as a table: a row for each device, and in it what it has of each other one.
+/// Displays as a table: a row for each device, with its link to each other device.
 ///
 /// ```no_run
 /// let (devices, _) = hip::Device::list();
@@ -176,7 +177,7 @@ impl Device {
 #[derive(Clone, Debug)]
 pub struct PeerMatrix {
     devices: Vec<Device>,
-    /// By row: who reaches, then whom.
+    /// Row by row: a row for the device that reaches, a column for its peer.
     links: Vec<Option<PeerLink>>,
 }
 
@@ -200,8 +201,8 @@ impl PeerMatrix {
         &self.devices
     }
 
-    /// How the device at index `from` reaches the memory of the one at index `to`; nothing if they are the same device,
-    /// or there is none at such an index.
+    /// How the device at index `from` reaches the memory of the one at index `to`; `None` if they are the
+    /// same device or an index is out of range.
     pub fn link(&self, from: usize, to: usize) -> Option<PeerLink> {
         let count = self.devices.len();
         let index = (from < count && to < count).then(|| from * count + to)?;

@@ -1,4 +1,4 @@
-//! What a device is and can do.
+//! Properties of a device.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -9,14 +9,14 @@ use hip_sys::hipDeviceProp_tR0600;
 use crate::call::call;
 use crate::error::{Error, Result};
 
-/// What a device is and can do (`hipGetDeviceProperties`). Sizes are bytes, clocks kHz.
+/// Properties of a device (`hipGetDeviceProperties`). Sizes are in bytes, clocks in kHz.
 #[doc(alias = "hipDeviceProp_t")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Properties {
     /// The device's name.
     pub name: String,
-    /// What code has to be compiled for: processor and features, such as `gfx90a:sramecc+:xnack-`.
+    /// The target to compile code for: processor and features, such as `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
     /// `GPU-` and 16 or 32 hexadecimal digits, where the device has one.
     pub uuid: Option<String>,
@@ -72,7 +72,7 @@ pub struct Properties {
     pub ecc: bool,
 }
 
-/// Where a device sits on the PCI bus.
+/// A device's address on the PCI bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PciAddress {
     /// Domain.
@@ -93,11 +93,12 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
     let mut raw = MaybeUninit::<hipDeviceProp_tR0600>::zeroed();
     // SAFETY: the result is a place to write to, of the layout that this version of the function fills.
     unsafe { call!(table, hipGetDevicePropertiesR0600(raw.as_mut_ptr(), ordinal))? };
-    // SAFETY: the struct holds integers, arrays of them and raw pointers only, for which zeroes are valid already.
+    // SAFETY: the struct holds integers, arrays of them and raw pointers only, for which zeroes are valid
+    // already.
     let raw = unsafe { raw.assume_init() };
     let architecture = text(&raw.gcnArchName);
     let target = architecture.parse().map_err(|error| Error::Unsupported {
-        what: format!("device {ordinal}, which calls itself `{architecture}`"),
+        what: format!("device {ordinal}, which reports itself as `{architecture}`"),
         instead: format!("its target id cannot be read ({error})"),
     })?;
     Ok(Properties {
@@ -145,7 +146,7 @@ fn text(chars: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// AMD writes 16 hexadecimal digits as text, NVIDIA 16 bytes.
+/// AMD writes 16 hexadecimal digits as text, NVIDIA writes 16 bytes.
 fn uuid(chars: &[c_char; 16]) -> Option<String> {
     let bytes = chars.map(|c| c.to_ne_bytes()[0]);
     if bytes.iter().all(|b| *b == 0) {

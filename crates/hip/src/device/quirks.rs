@@ -1,10 +1,10 @@
-//! What of a device's library is not called, because it is known to do it wrongly.
+//! Refuses functions of a device's library that are known to be faulty.
 
 use super::Device;
 use crate::error::{Error, Result};
 use crate::quirks::{GRAPH_LAUNCH, Quirk, known};
 
-/// An error if one of the functions is known to corrupt memory or to hang; what else is known of them is traced.
+/// An error if one of the functions is known to corrupt memory or to hang. Other known faults are traced.
 fn allow(quirks: &[&'static Quirk], device: &Device, functions: &[&'static str], ignore: bool) -> Result<()> {
     for &operation in functions {
         for quirk in quirks.iter().copied().filter(|quirk| quirk.functions.contains(&operation)) {
@@ -18,19 +18,20 @@ fn allow(quirks: &[&'static Quirk], device: &Device, functions: &[&'static str],
 }
 
 impl Device {
-    /// Known faults of the library behind this device, of its version and for its processor. None for virtual GPUs and
-    /// other implementations than AMD's, and where the version is not known.
+    /// Known faults of the library behind this device, for its version and processor. Empty for virtual GPUs
+    /// and other implementations that are not AMD's, and if the version is unknown.
     pub fn quirks(&self) -> Vec<&'static Quirk> {
         let release = self.table().amd_release();
         release.into_iter().flat_map(|version| known(version, &self.target().processor)).collect()
     }
 
-    /// Whether nodes of a graph begin before what the stream was given ahead of it has ended.
+    /// Whether nodes of a graph begin before the stream's earlier work has ended.
     pub(crate) fn launches_graphs_early(&self) -> bool {
         self.quirks().iter().any(|quirk| quirk.functions.contains(&GRAPH_LAUNCH))
     }
 
-    /// An error if one of the functions is known to corrupt memory or to hang, unless [`KNOWN_FAULTS_VARIABLE`](crate::KNOWN_FAULTS_VARIABLE) says otherwise.
+    /// An error if one of the functions is known to corrupt memory or to hang, unless
+    /// [`KNOWN_FAULTS_VARIABLE`](crate::KNOWN_FAULTS_VARIABLE) overrides that.
     pub(crate) fn allow(&self, functions: &[&'static str]) -> Result<()> {
         let ignore = variables::KNOWN_FAULTS.word()?.is_some();
         allow(&self.quirks(), self, functions, ignore)
@@ -58,7 +59,7 @@ mod tests {
         let (event, node) = (["hipIpcGetEventHandle"], ["hipGraphNodeSetEnabled"]);
         assert!(allowed(6, 4, &event, false).is_err() && allowed(7, 2, &event, false).is_ok());
         assert!(allowed(7, 2, &node, false).is_err() && allowed(6, 4, &node, false).is_ok());
-        // What is not grave is for the library to refuse.
+        // Minor faults are left for the library to refuse.
         allowed(7, 2, &["hipGraphKernelNodeSetAttribute"], false).unwrap();
     }
 }

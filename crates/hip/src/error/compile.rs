@@ -1,4 +1,4 @@
-//! Why there is no code.
+//! Errors of compilation at run time.
 
 use std::fmt;
 
@@ -25,14 +25,14 @@ impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "`{}` does not compile for {}:", self.name, self.target)?;
         match self.log.trim_end() {
-            // AMD's library says no more of a target that it does not know.
-            "" => write!(f, "the compiler says {:?} and nothing else", self.code),
+            // For an unknown target, AMD's library gives no message.
+            "" => write!(f, "the compiler returned {:?} without a message", self.code),
             log => f.write_str(log),
         }
     }
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -41,7 +41,7 @@ impl fmt::Debug for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// There is no run-time compiler: why each that was tried cannot be used.
+/// There is no run-time compiler: the reasons why none can be used.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
@@ -57,7 +57,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,14 +1,14 @@
-//! What memory of another driver refuses.
+//! Errors of memory that another driver exported.
 
-/// Why a part of imported memory cannot be had.
+/// Why memory cannot be imported, or a part of it cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalMemoryError {
-    /// No bytes were to be imported.
-    #[error("memory of no bytes cannot be imported")]
+    /// The import has 0 bytes.
+    #[error("cannot import 0 bytes of memory")]
     Empty,
 
-    /// A part that goes beyond the memory.
+    /// A part extends beyond the memory.
     #[error("{bytes} bytes at offset {offset} are outside of imported memory of {size} bytes")]
     OutOfRange {
         /// Where the part would begin, in bytes.
@@ -19,8 +19,8 @@ pub enum ExternalMemoryError {
         size: usize,
     },
 
-    /// Elements that would not lie at a multiple of their alignment.
-    #[error("offset {offset} is no place for `{element}`, which lies at multiples of {align}")]
+    /// The elements would not be aligned.
+    #[error("offset {offset} is not aligned for `{element}`, which needs a multiple of {align}")]
     Misaligned {
         /// The offset in bytes.
         offset: usize,
@@ -30,8 +30,8 @@ pub enum ExternalMemoryError {
         align: usize,
     },
 
-    /// Another buffer has some of the bytes.
-    #[error("a buffer has bytes {start}..{end} of the imported memory")]
+    /// Another buffer uses some of the bytes.
+    #[error("another buffer uses bytes {start}..{end} of the imported memory")]
     Occupied {
         /// The first byte of that buffer.
         start: usize,

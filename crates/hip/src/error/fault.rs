@@ -6,8 +6,8 @@ use hip_sys::hipError_t;
 
 /// What is known about a kernel that ended abnormally.
 ///
-/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave and lane that
-/// executed it. Where a library has no such report, the text says so.
+/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave
+/// and lane that executed it. If the library has no such report, the text says so.
 #[derive(Clone, Debug)]
 pub struct FaultReport {
     pub(crate) operation: &'static str,
@@ -28,15 +28,15 @@ impl FaultReport {
         self.code
     }
 
-    /// Whether the fault has ended its stream and nothing else: other streams and new ones work. If not, the library gives no
-    /// such promise, and [`Error::is_sticky`](super::Error::is_sticky) is true.
+    /// Whether the fault has ended only its stream, so that other and new streams work. If not, the library
+    /// does not promise that, and [`Error::is_sticky`](super::Error::is_sticky) is true.
     pub fn is_contained(&self) -> bool {
         self.contained
     }
 
-    /// What the virtual GPU knows of the fault: what went wrong with which address and allocation, the kernel, its source lines,
-    /// the program counter, the instruction, and who executed it. None from other libraries, and where a stream failed for
-    /// another reason than a kernel.
+    /// What the virtual GPU knows about the fault: what went wrong, the address and its allocation, the
+    /// kernel, its source lines, the program counter, the instruction, and which lane executed it. `None`
+    /// from other libraries, and if the stream failed for a reason other than a kernel.
     pub fn details(&self) -> Option<&gpu_report::Fault> {
         self.details.as_deref()
     }
@@ -55,21 +55,21 @@ impl fmt::Display for FaultReport {
 
 impl std::error::Error for FaultReport {}
 
-/// A launch of compiled host code that has failed: `kernel<<<…>>>(…)`, which has no result of its own.
+/// A failed launch in compiled host code: `kernel<<<…>>>(…)`, which returns no status.
 ///
-/// Whoever waits for the stream next is told, unless the host code has asked for its last error (`hipGetLastError`). The launch has done
-/// nothing; what the stream was given before and after is done.
+/// The next call that waits for the stream returns this error, unless the host code has fetched it with
+/// `hipGetLastError`. The launch did nothing; the stream's work before and after it is done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operation}: a launch of compiled host code had failed: {text}")]
+#[error("{operation}: an earlier launch by compiled host code failed: {text}")]
 pub struct HostLaunchError {
-    /// The HIP function that has told.
+    /// The HIP function that returned the error.
     pub(crate) operation: &'static str,
     pub(crate) code: hipError_t,
     pub(crate) text: String,
 }
 
 impl HostLaunchError {
-    /// What the library says: which kernel was not launched, and why.
+    /// The library's message: which kernel was not launched, and why.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,77 +1,75 @@
-//! What cannot be done with graphs.
+//! Errors of graphs.
 
 /// Why something cannot be done with a graph, or with a stream that is captured into one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// Work that waits for its stream or uses memory of the host, on a stream that is captured.
+    /// Work on a captured stream waits for the stream or uses host memory.
     #[error(
-        "this cannot be captured into a graph: it waits for the stream, or uses memory of the host; use a node of its own"
+        "this cannot be captured into a graph, because it waits for the stream or uses host memory; add a node instead"
     )]
     NotCapturable,
 
-    /// A stream of a capture and one that is not of it were to be ordered.
-    #[error("a captured stream is only ordered with streams forked from it")]
+    /// A captured stream was ordered with a stream outside the capture.
+    #[error("a captured stream can only be ordered with streams forked from it")]
     OtherStream,
 
-    /// A captured stream was used by another thread than the one that captures.
-    #[error("a captured stream is used by the thread that captures it, and no other")]
+    /// A captured stream was used on a thread other than the capturing one.
+    #[error("a captured stream can only be used by the thread that captures it")]
     OtherThread,
 
-    /// A stream was used that was captured, and whose capture is over.
-    #[error("the stream's capture is over, and it serves nothing else")]
+    /// A captured stream was used after its capture had ended.
+    #[error("the stream's capture has ended, and the stream has no other use")]
     CaptureOver,
 
-    /// A node of another graph.
-    #[error("the node is not one of this graph")]
+    /// The node belongs to another graph.
+    #[error("the node does not belong to this graph")]
     OtherGraph,
 
-    /// The parameters of a kernel were to be set for a node that runs none.
-    #[error("the node runs no kernel")]
+    /// Kernel parameters were set for a node that is not a kernel.
+    #[error("the node is not a kernel")]
     NotAKernel,
 
-    /// The launch of a node of an executable graph was to become a cooperative one, or no longer to be one.
-    #[error(
-        "kernel `{kernel}`: whether a node's launch is cooperative does not change once the graph is executable"
-    )]
+    /// An update would make a node's launch in an executable graph cooperative, or no longer cooperative.
+    #[error("kernel `{kernel}`: an executable graph cannot change whether a node's launch is cooperative")]
     Cooperative {
         /// The kernel.
         kernel: String,
     },
 
-    /// A node was to be enabled or disabled that is no kernel, copy or fill.
+    /// The node cannot be enabled or disabled: it is not a kernel, copy or fill.
     #[error("only kernels, copies and fills can be disabled")]
     NotSwitchable,
 
-    /// Memory that a graph allocates was used by something else than its nodes.
+    /// Memory that a graph allocates was used outside its nodes.
     #[error(
-        "this memory exists only while the graph runs that allocates it, and is used only by that graph's nodes"
+        "a graph allocates this memory: it exists only while that graph runs, and only its nodes can use it"
     )]
     MemoryOfGraph,
 
-    /// A graph that allocates memory cannot do what one without can.
+    /// The operation is not available for a graph that allocates memory.
     #[error("a graph that allocates memory cannot be {operation}")]
     HasMemory {
-        /// What was to be done with it.
+        /// The operation.
         operation: &'static str,
     },
 
-    /// Some of the memory that a graph allocates would outlive its run.
-    #[error("{count} of the allocations of the graph are not freed by it: add a node that does")]
+    /// Some memory that the graph allocates would outlive its run.
+    #[error("the graph does not free {count} of its allocations: add nodes that free them")]
     NotFreed {
         /// How many there are.
         count: usize,
     },
 
-    /// The program has locked a [`SharedHostBuffer`](crate::SharedHostBuffer): one that the graph uses, or by the thread that was to lock
-    /// it once more.
+    /// The program has locked a [`SharedHostBuffer`](crate::SharedHostBuffer) that the graph uses, or the
+    /// same thread has locked it already.
     #[error("the host buffer is locked by the program")]
     HostBufferLocked,
 
-    /// An executable graph cannot be updated so: it stays as it was.
-    #[error("the executable graph cannot become the other graph: {reason}")]
+    /// The executable graph cannot be updated this way. It is unchanged.
+    #[error("the executable graph cannot be updated to the other graph: {reason}")]
     Update {
-        /// What is too different, by HIP's name for it.
+        /// HIP's name for the difference that prevents it.
         reason: &'static str,
     },
 }

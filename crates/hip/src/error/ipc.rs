@@ -1,36 +1,37 @@
-//! What is wrong with a handle of another process.
+//! Errors of handles from other processes.
 
 /// Why a handle cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IpcError {
-    /// Another number of bytes than a handle has.
+    /// The number of bytes is not that of a handle.
     #[error("a handle of {what} has {expected} bytes, not {got}")]
     Length {
-        /// What the handle should be of.
+        /// The expected kind of handle.
         what: &'static str,
-        /// Bytes of such a handle.
+        /// The size of such a handle, bytes.
         expected: usize,
-        /// Bytes that there are.
+        /// How many bytes were given.
         got: usize,
     },
 
-    /// The bytes do not begin as a handle does: they are something else, or of another version of this crate.
-    #[error("the bytes are no handle of {what}")]
+    /// The bytes do not begin like a handle: they are something else, or come from another version of this
+    /// crate.
+    #[error("the bytes are not a handle of {what}")]
     Kind {
-        /// What the handle should be of.
+        /// The expected kind of handle.
         what: &'static str,
     },
 
-    /// The bytes were changed since they were written.
-    #[error("the handle was damaged on its way")]
+    /// The bytes have changed since they were written.
+    #[error("the handle was damaged in transit")]
     Damaged,
 
-    /// The handle was made by this process, which has the thing itself.
-    #[error("the handle was made by this process; only others can open it")]
+    /// This process made the handle, and has the object itself.
+    #[error("the handle was made by this process; only other processes can open it")]
     SameProcess,
 
-    /// The thing belongs to another device than the one to open it on.
+    /// The object belongs to a different device than the one to open it on.
     #[error("the handle is of device {shared}, not of {device}")]
     OtherDevice {
         /// UUID of the device in the handle.
@@ -39,7 +40,7 @@ pub enum IpcError {
         device: String,
     },
 
-    /// The elements are of another type than they were taken for.
+    /// The elements are of a different type than requested.
     #[error("the handle is of `{shared}`, {size} bytes each, not of `{wanted}`, {wanted_size} bytes each")]
     Element {
         /// The elements' type, without paths.
@@ -48,7 +49,7 @@ pub enum IpcError {
         size: usize,
         /// The type that was asked for, without paths.
         wanted: String,
-        /// The size of that in bytes.
+        /// Its size in bytes.
         wanted_size: usize,
     },
 }

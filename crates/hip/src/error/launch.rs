@@ -4,7 +4,7 @@ use std::fmt;
 
 use code_object::Access;
 
-/// Which argument of a kernel: its position, counted from 0, and its name where the code object has one.
+/// An argument of a kernel: its position, counted from 0, and its name if the code object has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// The position, counted from 0.
@@ -27,7 +27,7 @@ impl fmt::Display for Argument {
 #[non_exhaustive]
 pub enum LaunchError {
     /// Too few or too many arguments.
-    #[error("kernel `{kernel}` takes {expected} arguments, {got} were given; it takes {signature}")]
+    #[error("kernel `{kernel}` takes {expected} arguments, got {got}; its parameters are {signature}")]
     ArgumentCount {
         /// The kernel.
         kernel: String,
@@ -52,7 +52,7 @@ pub enum LaunchError {
         got: String,
     },
 
-    /// A value of another size than the kernel's parameter.
+    /// A value whose size differs from the kernel's parameter.
     #[error(
         "kernel `{kernel}`, {argument}: expected a value of {expected} bytes, got {got} bytes (`{got_type}`)"
     )]
@@ -69,7 +69,7 @@ pub enum LaunchError {
         got_type: &'static str,
     },
 
-    /// Numbers of another kind than the kernel takes, of the right size.
+    /// Numbers of the wrong kind, but of the right size.
     #[error("kernel `{kernel}`, {argument}: expected `{expected}`, got {got}")]
     ArgumentType {
         /// The kernel.
@@ -82,9 +82,9 @@ pub enum LaunchError {
         got: String,
     },
 
-    /// Shared memory where the code object says that the kernel writes.
+    /// A shared borrow for a pointer through which, by the code object, the kernel writes.
     #[error(
-        "kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}) and got shared memory of \
+        "kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}) and got a shared borrow of memory of \
          `{got_type}`: pass it as `&mut`{}", instead_of_exclusive(*access)
     )]
     WrittenThroughShared {
@@ -92,13 +92,13 @@ pub enum LaunchError {
         kernel: String,
         /// Which argument.
         argument: Argument,
-        /// What the code object says.
+        /// The access that the code object records.
         access: Access,
         /// The type of the memory's elements.
         got_type: &'static str,
     },
 
-    /// A parameter of a kind that this crate cannot pass, such as an image.
+    /// A kind of parameter that this crate cannot pass, such as an image.
     #[error("kernel `{kernel}`, {argument}: parameters of kind `{kind}` cannot be passed")]
     UnsupportedParameter {
         /// The kernel.
@@ -168,7 +168,7 @@ pub enum LaunchError {
         block: [u32; 3],
         /// Its work-items.
         threads: u64,
-        /// The most there may be.
+        /// The most that are allowed.
         limit: u32,
         /// What sets the limit.
         limited_by: &'static str,
@@ -185,7 +185,7 @@ pub enum LaunchError {
         limit: [u32; 3],
     },
 
-    /// Another block size than the one that the kernel was compiled for.
+    /// A block size other than the one that the kernel was compiled for.
     #[error("kernel `{kernel}` was compiled for blocks of {required:?}, got {block:?}")]
     BlockMismatch {
         /// The kernel.
@@ -222,7 +222,7 @@ pub enum LaunchError {
 
     /// More blocks in a cooperative launch than the device holds at once.
     #[error(
-        "kernel `{kernel}`: {blocks} blocks cannot run at once, the device holds {fit} of them (block {block:?}, \
+        "kernel `{kernel}`: {blocks} blocks cannot run at once: the device holds {fit} of them (block {block:?}, \
              {dynamic_lds} bytes of dynamic LDS)"
     )]
     CooperativeTooLarge {
@@ -230,7 +230,7 @@ pub enum LaunchError {
         kernel: String,
         /// How many blocks the launch has.
         blocks: u64,
-        /// How many of such blocks the device holds at once.
+        /// How many such blocks the device holds at once.
         fit: u64,
         /// The block's size.
         block: [u32; 3],
@@ -280,7 +280,7 @@ pub enum LaunchError {
     },
 }
 
-/// What else there is to do where the compiler may just not have seen that a kernel only reads.
+/// More advice where the kernel may only read, but the compiler could not prove it.
 fn instead_of_exclusive(access: Access) -> &'static str {
     match access {
         Access::ReadWrite => ", or declare it `const` if the kernel only reads",

@@ -1,6 +1,6 @@
-//! Which names are like another one.
+//! Finds names similar to a given one.
 
-/// The `names` most like `wanted`, the nearest first: for "did you mean".
+/// The `names` most similar to `wanted`, the nearest first, for "did you mean".
 pub(crate) fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     const SHOWN: usize = 3;
     let mut ranked: Vec<(usize, &str)> = names

@@ -1,8 +1,8 @@
-//! What is wrong with a device URI.
+//! Errors of device URIs.
 
 use std::fmt;
 
-/// Why a text is not a device URI: names the bad part and says what would be right.
+/// Why a text is not a device URI: the bad part, and what would be valid.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("bad device URI `{uri}`: `{part}` {problem}; {expected}")]
 pub struct UriError {
@@ -12,7 +12,7 @@ pub struct UriError {
     pub(crate) expected: String,
 }
 
-/// As its text: it is what a program prints whose `main` returns it.
+/// The same as `Display`: Rust prints an error that `main` returns with `Debug`.
 impl fmt::Debug for UriError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -20,17 +20,17 @@ impl fmt::Debug for UriError {
 }
 
 impl UriError {
-    /// The whole text that was to be parsed.
+    /// The whole text.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// The part of it that is wrong.
+    /// The invalid part.
     pub fn part(&self) -> &str {
         &self.part
     }
 
-    /// What would be right.
+    /// What would be valid.
     pub fn expected(&self) -> &str {
         &self.expected
     }

@@ -1,11 +1,11 @@
-//! What virtual memory refuses.
+//! Errors of virtual memory.
 
-/// Why addresses and memory cannot be put together.
+/// Why memory cannot be mapped at addresses, imported or exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VirtualMemoryError {
-    /// An offset that is no multiple of what the device maps memory in.
-    #[error("offset {offset} is no multiple of {granularity}, in which the device maps memory")]
+    /// The offset is not a multiple of the device's mapping granularity.
+    #[error("offset {offset} is not a multiple of {granularity}, the device's mapping granularity")]
     Misaligned {
         /// The offset in bytes.
         offset: usize,
@@ -13,25 +13,25 @@ pub enum VirtualMemoryError {
         granularity: usize,
     },
 
-    /// Something is mapped there already.
-    #[error("bytes {start}..{end} of the addresses have memory already")]
+    /// Memory is already mapped there.
+    #[error("bytes {start}..{end} of the address range are already mapped")]
     Occupied {
-        /// The first byte that has.
+        /// The first byte of the mapping.
         start: usize,
-        /// One past the last byte of what is mapped there.
+        /// One past its last byte.
         end: usize,
     },
 
-    /// The memory has addresses already. It gets others when the buffer that it was mapped for is gone.
-    #[error("the memory is mapped already")]
+    /// The memory is already mapped. It can be mapped elsewhere once the buffer that uses it is gone.
+    #[error("the memory is already mapped")]
     AlreadyMapped,
 
-    /// The memory was made without being exportable.
-    #[error("the memory cannot be exported; `PhysicalMemory::exportable` makes such that can")]
+    /// The memory was not allocated as exportable.
+    #[error("the memory cannot be exported; allocate it with `PhysicalMemory::exportable`")]
     NotExportable,
 
-    /// A file descriptor that stands for no memory.
-    #[error("the file descriptor stands for no memory: {reason}")]
+    /// The file descriptor does not refer to memory.
+    #[error("the file descriptor does not refer to memory: {reason}")]
     NoMemory {
         /// Why not.
         reason: String,

@@ -1,4 +1,4 @@
-//! Memory of other drivers: any descriptor stands for it, and each part is an allocation.
+//! Memory of other drivers: any descriptor is accepted, and each part is an allocation.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ pub(super) fn provide(builder: &mut Builder) {
         .hipDestroyExternalMemory(destroy);
 }
 
-/// Has this thread's next import or mapping fail.
+/// Makes this thread's next import or mapping fail.
 pub(crate) fn fail_external() {
     FAILING.set(true);
 }

@@ -1,4 +1,4 @@
-//! Graphs of the fake: lists of what is to be done, run in that order when they are launched.
+//! Graphs of the fake: lists of work, run in order when they are launched.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -9,15 +9,15 @@ use hip_sys::*;
 
 use super::{OK, State, state};
 
-/// A piece of work, for every time that a graph runs.
+/// A piece of work that runs at every launch of a graph.
 pub(super) type Work = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 pub(super) struct Graphs {
     graphs: HashMap<usize, Vec<Node>>,
-    /// Each node's handle, what it does, and whether it does it.
+    /// Each node's handle, its work, and whether it is enabled.
     executables: HashMap<usize, Vec<(usize, Work, bool)>>,
-    /// What nodes that allocate have, and in which graph.
+    /// Memory of allocation nodes, and their graphs.
     memory: Vec<(usize, usize)>,
     /// The graph that each captured stream is captured into.
     captured: HashMap<usize, usize>,
@@ -37,7 +37,7 @@ pub(crate) fn graph_counts() -> (usize, usize, usize) {
     (graphs.graphs.len(), graphs.executables.len(), graphs.captured.len())
 }
 
-/// The places of the nodes that each node of the graph was told to wait for.
+/// For each node of the graph, the indices of its dependencies.
 pub(crate) fn dependencies(graph: &crate::Graph) -> Vec<Vec<usize>> {
     let state = state();
     let nodes = &state.graphs.graphs[&graph.as_raw().addr()];
@@ -71,20 +71,20 @@ thread_local! {
     static NODES_UNTIL_FAILURE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Lets this thread add so many nodes to graphs, and no more.
+/// Lets this thread add `count` nodes to graphs; after that, adding fails.
 pub(crate) fn fail_after_nodes(count: usize) {
     NODES_UNTIL_FAILURE.set(count);
 }
 
 impl State {
-    /// Captures work if the stream is captured; otherwise it is to be done now.
+    /// Captures work if the stream is captured. If not, the caller does it now.
     pub(super) fn captured(&mut self, stream: hipStream_t, work: impl Fn() + Send + Sync + 'static) -> bool {
         let Some(graph) = self.graphs.captured.get(&stream.addr()).copied() else { return false };
         self.add_node(graph, Arc::new(work), Vec::new());
         true
     }
 
-    /// An event is recorded on a stream.
+    /// Records an event on a stream.
     pub(super) fn recorded(&mut self, event: hipEvent_t, stream: hipStream_t) {
         match self.graphs.captured.get(&stream.addr()).copied() {
             Some(graph) => self.graphs.events.insert(event.addr(), graph),
@@ -92,7 +92,7 @@ impl State {
         };
     }
 
-    /// A stream waits for an event: if that was captured, the stream is captured as well.
+    /// Makes a stream wait for an event. If the event was captured, so is the stream.
     pub(super) fn waited(&mut self, event: hipEvent_t, stream: hipStream_t) {
         if let Some(graph) = self.graphs.events.get(&event.addr()).copied() {
             self.graphs.captured.insert(stream.addr(), graph);
@@ -246,7 +246,7 @@ unsafe extern "C" fn add_copy(
     unsafe { add(out, graph, dependencies, count, copying(destination, source, bytes)) }
 }
 
-/// A copy that is to be done later.
+/// A copy that is done later.
 pub(super) fn copying(
     destination: *mut c_void,
     source: *const c_void,
@@ -261,7 +261,7 @@ pub(super) fn copying(
     }
 }
 
-/// A fill that is to be done later.
+/// A fill that is done later.
 pub(super) fn setting<T: Copy + Send + Sync + 'static>(
     destination: *mut c_void,
     value: T,
@@ -334,7 +334,7 @@ unsafe extern "C" fn destroy_node(node: hipGraphNode_t) -> hipError_t {
 }
 
 /// # Safety
-/// There is such an executable graph with such a node.
+/// The executable graph exists and has this node.
 unsafe fn look<T>(executable: hipGraphExec_t, node: hipGraphNode_t, at: impl FnOnce(&mut bool) -> T) -> T {
     let mut state = state();
     let nodes = state.graphs.executables.get_mut(&executable.addr()).expect("an executable graph");

@@ -16,7 +16,7 @@ pub(super) fn provide(builder: &mut Builder) {
         .hipIpcOpenEventHandle(open_event);
 }
 
-/// How often the allocation that an address is the start of is open.
+/// How often the allocation that starts at an address is open.
 pub(crate) fn opened(address: crate::DeviceAddress) -> usize {
     state().opened.get(&(address.0 as usize)).copied().unwrap_or(0)
 }
@@ -27,7 +27,7 @@ fn allocation(state: &State, address: usize) -> Option<(usize, usize)> {
     found.map(|(base, (size, _))| (*base, *size))
 }
 
-/// A handle is the number of what it stands for, and then `i`s.
+/// A handle is the object's number, then `i`s.
 fn handle_of(number: usize) -> [c_char; 64] {
     let bytes = number.to_le_bytes();
     std::array::from_fn(|index| bytes.get(index).copied().unwrap_or(b'i') as c_char)

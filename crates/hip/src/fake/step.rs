@@ -1,12 +1,14 @@
-//! A device whose streams do what they were given when a test says so, one step at a time, and that watches who touches which memory.
+//! A device whose streams advance one step at a time, under a test's control, and which checks who touches
+//! which memory.
 //!
-//! Each piece of work begins with one step and ends with another, and touches its memory in between. A call that waits for something has
-//! that done and whatever comes before it, and nothing else. A stream that fails drops what it was given, its waits included; a copy
-//! that has begun goes on until it ends, and so long the stream has not ended either.
+//! Each piece of work begins with one step, ends with another, and touches its memory in between. A call that
+//! waits for work completes that work and its predecessors, and nothing else. A stream that fails drops its
+//! work, including waits. A copy that has begun still runs to its end, and the stream has not ended before
+//! that.
 //!
-//! The rule that is watched knows nothing of how streams are ordered: of two pieces of work that use the same bytes, and of which one
-//! writes, the one that the program gave first is over, or dropped, when the other begins. The host sees and frees only what no work
-//! that is left will touch.
+//! The checked rule does not depend on how streams are ordered. If two pieces of work use the same bytes and
+//! one of them writes, the one submitted first must be over or dropped before the other begins. The host may
+//! read and free only memory that no remaining work will touch.
 
 use std::alloc::Layout;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -30,20 +32,21 @@ const INVALID: hipError_t = hipError_t::hipErrorInvalidValue;
 #[derive(Default)]
 struct World {
     handles: usize,
-    /// How much work the program has given in all.
+    /// How much work the program has submitted in all.
     given: u64,
     streams: BTreeMap<usize, Queue>,
-    /// What each event marks; nothing before it is recorded.
+    /// What each event marks; `None` until it is recorded.
     events: HashMap<usize, Option<Mark>>,
     /// Sizes by address.
     memory: BTreeMap<usize, usize>,
-    /// The same of all that there has ever been: it is given back when nothing can use it, whatever a test has done wrong.
+    /// All memory ever allocated. It is released when nothing can use it any more, even after a test's
+    /// mistakes.
     ever: Vec<(usize, Layout)>,
-    /// Memory that was freed in the order of a stream, with its size and the end of that.
+    /// Memory freed in stream order, with its size and where in the stream the free takes effect.
     freed: Vec<(usize, usize, Mark)>,
     graphs: HashMap<usize, Vec<Work>>,
     executables: HashMap<usize, Vec<Work>>,
-    /// What has broken the rule.
+    /// Violations of the rule.
     broken: Vec<String>,
 }
 
@@ -51,14 +54,14 @@ struct World {
 struct Queue {
     device: c_int,
     left: VecDeque<Op>,
-    /// The first of those has begun.
+    /// Whether the first of those has begun.
     begun: bool,
-    /// How many it has been given, and how many of them are over.
+    /// How many were submitted, and how many of them are over.
     given: u64,
     over: u64,
     /// How many were over when it failed.
     failed: Option<u64>,
-    /// Functions that are called when it has ended after a failure.
+    /// Functions to call once it has ended after a failure.
     late: Vec<Callback>,
 }
 
@@ -69,7 +72,7 @@ enum Op {
     Call(Callback),
 }
 
-/// A place in a stream: so many pieces of work are over.
+/// A place in a stream: the number of pieces of work that are over.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     stream: usize,
@@ -83,7 +86,7 @@ struct Callback {
     data: usize,
 }
 
-/// What is done in one go.
+/// Work that is done as one.
 #[derive(Clone)]
 struct Work {
     reads: Option<Range<usize>>,
@@ -122,7 +125,7 @@ impl World {
         self.streams.get(&mark.stream).is_none_or(|queue| queue.over >= mark.at)
     }
 
-    /// Whether the stream failed before it came there.
+    /// Whether the stream failed before it reached the mark.
     fn has_failed(&self, mark: Mark) -> bool {
         self.streams.get(&mark.stream).and_then(|queue| queue.failed).is_some_and(|over| over < mark.at)
     }
@@ -143,7 +146,7 @@ impl World {
         self.give(stream, Op::Work(place, work))
     }
 
-    /// All work that is left, with its stream and place.
+    /// All remaining work, with its stream and place.
     fn left(&self) -> impl Iterator<Item = (usize, u64, &Work)> {
         let ops =
             self.streams.iter().flat_map(|(stream, queue)| queue.left.iter().map(move |op| (*stream, op)));
@@ -154,7 +157,7 @@ impl World {
         .flatten()
     }
 
-    /// Watches that nothing that is left touches the bytes.
+    /// Checks that no remaining work touches the bytes.
     fn nobody_touches(&mut self, who: &str, bytes: &Range<usize>, write: bool) {
         let found = self.left().find(|(.., work)| work.conflicts(bytes, write));
         if let Some((stream, place, _)) = found {
@@ -162,7 +165,7 @@ impl World {
         }
     }
 
-    /// Has a stream take its next step, if nothing keeps it from that. Gives what is to be called.
+    /// Makes a stream take its next step, unless it has to wait. Returns the functions to call.
     fn step(&mut self, stream: usize) -> (bool, Vec<Callback>) {
         let Some(queue) = self.streams.get(&stream) else { return (false, Vec::new()) };
         let mut called = Vec::new();
@@ -214,7 +217,7 @@ impl World {
     }
 }
 
-/// Has a stream take a step. False if it has none to take.
+/// Makes a stream take a step. `false` if it cannot.
 fn step_of(stream: usize) -> bool {
     let ((stepped, called), failed) = {
         let mut world = world();
@@ -230,7 +233,7 @@ fn step_of(stream: usize) -> bool {
     stepped
 }
 
-/// Has done what comes before a mark.
+/// Completes all work before a mark.
 fn reach(mark: Mark) {
     loop {
         let waits_for = {
@@ -269,12 +272,12 @@ impl Session {
         Self { device: device.expect("a fake device"), _one: one }
     }
 
-    /// Has the stream take so many steps at most.
+    /// Makes the stream take at most `count` steps.
     pub(crate) fn steps(&self, stream: &Stream, count: usize) {
         let _ = (0..count).all(|_| step_of(stream.as_raw().addr()));
     }
 
-    /// Has the stream fail at the work that it has come to.
+    /// Makes the stream fail at its current work.
     pub(crate) fn fault(&self, stream: &Stream) {
         let stream = stream.as_raw().addr();
         let called = {
@@ -306,18 +309,18 @@ impl Session {
         }
     }
 
-    /// The host sees these elements.
+    /// Checks that the host may access these elements now.
     pub(crate) fn host_sees<T>(&self, elements: &[T], write: bool) {
         let range = elements.as_ptr_range();
         world().nobody_touches("the host", &(range.start.addr()..range.end.addr()), write);
     }
 
-    /// How many things the stream has left to do.
+    /// How many pieces of work the stream has left.
     pub(crate) fn left(&self, stream: &Stream) -> usize {
         world().queue(stream.as_raw().addr()).left.len()
     }
 
-    /// What has broken the rule so far.
+    /// The violations of the rule so far.
     pub(crate) fn broken(&self) -> Vec<String> {
         world().broken.clone()
     }
@@ -326,11 +329,12 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let mut world = world();
-        // Only the device's own stream can be left, unless the test has failed: nothing that is left is ever done.
+        // Unless the test has failed, only the device's own stream remains. Remaining work is never done.
         world.streams.clear();
         for (address, layout) in std::mem::take(&mut world.ever) {
-            // SAFETY: the memory was allocated so, and is given back once. No stream has work, and what the device's cache has of it, or
-            // a buffer of a test that has failed, no other test uses.
+            // SAFETY: the memory was allocated with this layout, and is released once. No stream has work.
+            // The device's cache, or a buffer of a failed test, may still refer to it, but no other test uses
+            // that.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(address), layout) };
         }
     }
@@ -394,7 +398,7 @@ unsafe extern "C" fn stream_destroy(stream: hipStream_t) -> hipError_t {
     OK
 }
 
-/// Has everything done that the stream was given.
+/// Completes all work of the stream.
 fn finish(stream: usize) -> hipError_t {
     let at = world().queue(stream).given;
     reach(Mark { stream, at });
@@ -501,7 +505,7 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> hipError_t {
     OK
 }
 
-/// Memory that the stream has freed, or one that has come that far; else of the device.
+/// Reuses memory that this stream has freed, or whose free has taken effect; else allocates from the device.
 unsafe extern "C" fn malloc_async(out: *mut *mut c_void, size: usize, stream: hipStream_t) -> hipError_t {
     {
         let mut world = world();
@@ -537,7 +541,7 @@ unsafe extern "C" fn free_async(pointer: *mut c_void, stream: hipStream_t) -> hi
 fn copy_of(destination: *mut c_void, source: *const c_void, bytes: usize, kind: hipMemcpyKind) -> Work {
     let range = |start: usize| Some(start..start + bytes);
     Work {
-        // Memory of the host is not watched.
+        // Host memory is not checked.
         reads: range(source.addr()).filter(|_| kind != hipMemcpyKind::hipMemcpyHostToDevice),
         writes: range(destination.addr()).filter(|_| kind != hipMemcpyKind::hipMemcpyDeviceToHost),
         run: Arc::new(copying(destination, source, bytes)),

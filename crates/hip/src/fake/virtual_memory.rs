@@ -1,5 +1,5 @@
-//! Addresses and memory to map there: what is written down about them. The bytes are the addresses' own, so nothing moves with the
-//! memory.
+//! Address ranges and memory to map there: bookkeeping only. The bytes belong to the addresses, so nothing
+//! moves with the memory.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use hip_sys::*;
 use super::{OK, state};
 
 const INVALID: hipError_t = hipError_t::hipErrorInvalidValue;
-/// What sizes are multiples of, and should be.
+/// The minimum and the recommended granularity of sizes.
 pub(crate) const GRANULARITY: (usize, usize) = (4096, 8192);
 
 #[derive(Default)]
@@ -21,31 +21,31 @@ pub(super) struct VirtualMemory {
     reserved: HashMap<usize, usize>,
     /// Sizes of memory, by handle.
     physical: HashMap<usize, usize>,
-    /// What is mapped where, with its size and the access of each device.
+    /// Mappings by address, with their size and each device's access.
     mapped: HashMap<usize, (usize, HashMap<c_int, hipMemAccessFlags>)>,
-    /// The next so many calls of `hipMemUnmap` fail.
+    /// How many of the next calls of `hipMemUnmap` fail.
     failing: usize,
-    /// The next so many calls of `hipMemSetAccess` fail.
+    /// How many of the next calls of `hipMemSetAccess` fail.
     refusing: usize,
 }
 
-/// How many ranges are reserved, how much memory there is, and how many mappings there are, in the whole process.
+/// The numbers of reserved ranges, pieces of memory and mappings in the whole process.
 pub(crate) fn virtual_memory() -> (usize, usize, usize) {
     let VirtualMemory { reserved, physical, mapped, .. } = &state().virtual_memory;
     (reserved.len(), physical.len(), mapped.len())
 }
 
-/// Has the next unmapping fail.
+/// Makes the next unmapping fail.
 pub(crate) fn fail_to_unmap() {
     state().virtual_memory.failing = 1;
 }
 
-/// The next call that gives access to memory is refused.
+/// Makes the next call that gives access to memory fail.
 pub(crate) fn refuse_access() {
     state().virtual_memory.refusing = 1;
 }
 
-/// Forgets everything, for a test that has left something behind on purpose.
+/// Forgets everything, for a test that leaks on purpose.
 pub(crate) fn forget_virtual_memory() {
     state().virtual_memory = VirtualMemory::default();
 }
@@ -104,7 +104,7 @@ unsafe extern "C" fn free(start: *mut c_void, size: usize) -> hipError_t {
         return INVALID;
     }
     memory.reserved.remove(&start.addr());
-    // SAFETY: it was allocated with that layout.
+    // SAFETY: it was allocated with this layout.
     unsafe { std::alloc::dealloc(start.cast(), Layout::from_size_align_unchecked(size, GRANULARITY.1)) };
     OK
 }
@@ -224,7 +224,7 @@ unsafe extern "C" fn import(
     descriptor: *mut c_void,
     _kind: hipMemAllocationHandleType,
 ) -> hipError_t {
-    // SAFETY: the caller's descriptor is open, and stays the caller's.
+    // SAFETY: the caller's descriptor is open, and the caller keeps it.
     let file = std::mem::ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor.addr() as c_int) });
     let Ok(size) = file.metadata().map(|found| found.len() as usize) else { return INVALID };
     let mut state = state();

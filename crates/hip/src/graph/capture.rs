@@ -1,4 +1,4 @@
-//! Graphs made from what a program submits to a stream.
+//! Graphs made from work that a program submits to a stream.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use crate::module::Module;
 use crate::stream::{Stream, StreamOptions};
 use crate::usage::Usage;
 
-/// A capture that goes on, or is over. Its streams serve nothing else.
+/// A capture, running or ended. Its streams have no other use.
 #[derive(Debug)]
 pub(crate) struct Capture {
-    /// The one that captures.
+    /// The capturing thread.
     thread: ThreadId,
     over: AtomicBool,
     state: Mutex<State>,
@@ -27,18 +27,18 @@ pub(crate) struct Capture {
 
 #[derive(Default)]
 struct State {
-    /// The captured streams, the first one first: they must not be destroyed before the end.
+    /// The captured streams, beginning with the first. They must not be destroyed before the capture ends.
     streams: Vec<Stream>,
-    /// The memory that was used so far, in order.
+    /// The memory used so far, in order.
     memory: Vec<Captured>,
     uses: Resources,
 }
 
 struct Captured {
     allocation: Arc<Allocation>,
-    /// What was done with it first and later.
+    /// The combined access.
     access: Access,
-    /// By which of the captured streams: it orders them where they conflict, as it does outside of captures.
+    /// The captured streams that use it. As outside captures, conflicting uses are ordered.
     usage: Usage,
 }
 
@@ -58,9 +58,10 @@ impl Capture {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the calling thread may submit to the captured streams: what is registered here is then part of the graph.
+    /// Whether the calling thread may submit to the captured streams. If so, what is registered here becomes
+    /// part of the graph.
     pub(crate) fn check(&self) -> Result<()> {
-        // The thread that captures also ends it, so that nothing is submitted in between.
+        // The capturing thread also ends the capture, so nothing can be submitted in between.
         if self.thread != std::thread::current().id() {
             return Err(GraphError::OtherThread.into());
         }
@@ -70,7 +71,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Work that uses memory is about to be captured: orders the captured streams, and keeps the memory.
+    /// Called before work that uses memory is captured: orders the captured streams and keeps the memory.
     pub(crate) fn uses(&self, allocation: &Arc<Allocation>, stream: &Stream, access: Access) -> Result<()> {
         self.check()?;
         let mut state = self.lock();
@@ -85,12 +86,12 @@ impl Capture {
         if access.writes() { known.usage.write(stream) } else { known.usage.read(stream) }
     }
 
-    /// Work that runs a module's code is about to be captured.
+    /// Called before work that runs a module's code is captured.
     pub(crate) fn keeps(&self, module: &Module) {
         self.lock().uses.add_module(module);
     }
 
-    /// A stream of HIP's that submits to this capture.
+    /// A HIP stream that submits to this capture.
     fn stream(self: &Arc<Self>, device: &Device) -> Result<Stream> {
         let stream = StreamOptions::new().create(device, Some(self.clone()))?;
         self.lock().streams.push(stream.clone());
@@ -98,7 +99,7 @@ impl Capture {
     }
 }
 
-/// Ends a capture however its work ended.
+/// Ends the capture, however the work ends.
 struct Session<'a> {
     device: &'a Device,
     capture: Arc<Capture>,
@@ -119,7 +120,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// The origin waits for all that was forked from it.
+    /// Makes the origin wait for all streams forked from it.
     fn join(&self) -> Result<()> {
         let streams = self.capture.lock().streams.clone();
         for stream in streams.iter().filter(|stream| **stream != self.origin) {
@@ -143,7 +144,7 @@ impl<'a> Session<'a> {
         for Captured { allocation, access, .. } in &memory {
             uses.add_memory(allocation, *access);
         }
-        // A graph that is not wanted is destroyed with this.
+        // If the graph is not needed, dropping this destroys it.
         let graph = (!handle.is_null()).then(|| Graph::captured(self.device, handle, uses));
         drop((memory, streams));
         joined?;
@@ -161,29 +162,30 @@ impl<'a> Session<'a> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         if self.begun {
-            // The error that ended the work is what the caller gets; that the capture cannot be whole is no news.
+            // The caller gets the error of the work; an incomplete capture is then no surprise.
             if let Err(error) = self.end() {
-                tracing::debug!(%error, "a capture that was given up did not end well");
+                tracing::debug!(%error, "ending an abandoned capture failed");
             }
         }
         self.capture.over.store(true, Ordering::Relaxed);
-        // The streams hold the capture, which holds them.
+        // Break the cycle: the streams hold the capture, and it holds them.
         let streams = std::mem::take(&mut self.capture.lock().streams);
         drop(streams);
     }
 }
 
 impl Device {
-    /// Makes a graph of what `work` submits to the stream that it gets, which runs nothing of it
+    /// Records the work that `work` submits to its stream as a graph, without running it
     /// (`hipStreamBeginCapture`, `hipStreamEndCapture`).
     ///
-    /// The stream serves this one capture. Kernels, copies on the device and fills can be captured; what they use is kept
-    /// by the graph. What waits for the stream, or copies from or to the host, is
-    /// [`GraphError::NotCapturable`]; nodes for that are added to the graph afterwards, or to one that it becomes a
-    /// [child](Graph::add_child) of. [`Stream::fork`] gives more streams, whose work runs in parallel; buffers order them where
-    /// they conflict. Calls that are no submissions, such as allocating buffers, run at once. Other streams are not affected.
+    /// The stream can only be used for this capture. Kernels, copies on the device and fills can be captured;
+    /// the graph keeps what they use. Waiting for the stream, or copying from or to the host, is
+    /// [`GraphError::NotCapturable`]; add nodes for that afterwards, to the graph or to a parent that has it
+    /// as a [child](Graph::add_child). [`Stream::fork`] gives more streams, whose work runs in parallel
+    /// except where buffers conflict. Calls that submit nothing, such as allocating buffers, run at once.
+    /// Other streams are not affected.
     ///
-    /// If `work` fails or panics, the capture ends and there is no graph.
+    /// If `work` fails or panics, the capture ends without a graph.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -202,7 +204,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// What `work` returns; [`Error::Hip`], such as `hipErrorNotSupported` where the library has no graphs.
+    /// The error of `work`; [`Error::Hip`], such as `hipErrorNotSupported` if the library has no graphs.
     #[doc(alias = "hipStreamBeginCapture")]
     #[doc(alias = "hipStreamEndCapture")]
     #[doc(alias = "cudaStreamBeginCapture")]
@@ -217,13 +219,13 @@ impl Device {
 }
 
 impl Stream {
-    /// Inside of [`Device::capture`]: another stream of the same capture, which comes after what this one has captured so far. Its
-    /// work runs in parallel to this one's, except where they use the same memory, and until this one
-    /// [waits](Self::wait_stream) for it. At the end of the capture all of them are joined.
+    /// Inside [`Device::capture`]: another stream of the same capture, ordered after the work captured on
+    /// this one so far. Its work runs in parallel to this stream's, except where they use the same memory,
+    /// and until this one [waits](Self::wait_stream) for it. The end of the capture joins all streams.
     ///
     /// # Errors
-    /// [`GraphError::CaptureOver`], [`GraphError::OtherThread`], [`GraphError::OtherStream`] for a stream that is not captured, else
-    /// [`Error::Hip`].
+    /// [`GraphError::CaptureOver`], [`GraphError::OtherThread`], [`GraphError::OtherStream`] for a stream
+    /// that is not captured, else [`Error::Hip`].
     pub fn fork(&self) -> Result<Self> {
         let capture = self.capture().ok_or(GraphError::OtherStream)?;
         capture.check()?;
@@ -237,8 +239,8 @@ impl Stream {
         }
     }
 
-    /// Inside of [`Device::capture`]: has the host call a function at this point, each time the graph runs (`hipLaunchHostFunc`).
-    /// What [`host_function`](Self::host_function) says of functions holds here, too.
+    /// Inside [`Device::capture`]: makes the host call a function at this point, each time the graph runs
+    /// (`hipLaunchHostFunc`). The rules of [`host_function`](Self::host_function) apply.
     ///
     /// # Errors
     /// As [`fork`](Self::fork).
@@ -247,7 +249,8 @@ impl Stream {
         self.make_current_or_capture()?;
         let function = HostFunction::new(function);
         let call: hipHostFn_t = Some(call_host_function);
-        // SAFETY: the stream is captured, so that nothing runs before the graph does, which keeps the function.
+        // SAFETY: the stream is captured, so that nothing runs before the graph does, which keeps the
+        // function.
         unsafe {
             call!(self.table(), hipLaunchHostFunc(self.handle(), call, function.data()))?;
         }
@@ -255,8 +258,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Inside of [`Device::capture`]: has the graph, and all that is made of it, keep something that captured work needs. For crates that
-    /// capture work of other libraries. It is dropped when none of them is there any more.
+    /// Inside [`Device::capture`]: makes the graph, and everything made from it, keep a resource that
+    /// captured work needs. For crates that capture work of other libraries. The resource is dropped with the
+    /// last of them.
     ///
     /// # Errors
     /// As [`fork`](Self::fork).
@@ -267,7 +271,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether it is a stream of a [capture](Device::capture).
+    /// Whether this stream belongs to a [capture](Device::capture).
     pub fn is_captured(&self) -> bool {
         self.capture().is_some()
     }

@@ -1,4 +1,4 @@
-//! Graphs as text, for `dot` and other programs that draw them.
+//! Graphs as text, for `dot` and other drawing programs.
 
 use std::fmt::Write;
 
@@ -48,7 +48,7 @@ impl Graph {
         let table = self.device().table();
         let _one = self.handle.lock();
         let (raw, null, mut count) = (self.handle.raw, std::ptr::null_mut::<hipGraphNode_t>(), 0);
-        // SAFETY: the graph is valid, and without places for nodes the number of edges is written.
+        // SAFETY: the graph is valid, and with null arrays, the call writes the number of edges.
         unsafe { call!(table, hipGraphGetEdges(raw, null, null, &raw mut count))? };
         let mut from: Vec<hipGraphNode_t> = vec![std::ptr::null_mut(); count];
         let mut to = from.clone();

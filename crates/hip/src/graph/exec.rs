@@ -17,36 +17,37 @@ use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
-/// A graph that can be launched: made by [`Graph::instantiate`]. Later changes of that graph do not change it.
+/// A graph that can be launched. [`Graph::instantiate`] makes it; later changes of that graph do not affect
+/// it.
 ///
-/// Dropping it waits for the launches that still run.
+/// Dropping it waits for its running launches.
 #[doc(alias = "hipGraphExec_t")]
 #[doc(alias = "cudaGraphExec_t")]
 pub struct GraphExec {
     handle: ExecHandle,
-    /// The graph that it was made of, whose nodes name its own.
+    /// The graph that it was made of, whose nodes identify its own.
     graph: Arc<GraphHandle>,
     id: u64,
     origins: Vec<(u64, usize)>,
     nodes: Vec<NodeEntry>,
     captured_uses: Resources,
-    /// What all nodes use.
+    /// The resources of all nodes.
     uses: Resources,
     usage: Usage,
-    /// Its nodes would not wait for what the stream was given before.
+    /// The library's nodes would not wait for the stream's earlier work.
     waits_first: bool,
     launching: Mutex<()>,
-    /// The right to the memory that the graph allocates, if it does.
+    /// Ownership of the memory that the graph allocates, if it does.
     memory: Option<Arc<()>>,
     _counted: Counted,
 }
 
 // SAFETY: HIP's handles may be used by any thread.
 unsafe impl Send for GraphExec {}
-// SAFETY: what a shared `GraphExec` does with its handle, launches and queries, it does one at a time.
+// SAFETY: a shared `GraphExec` launches and queries through its handle one call at a time.
 unsafe impl Sync for GraphExec {}
 
-/// What HIP knows the executable graph by.
+/// HIP's handle of the executable graph.
 #[derive(Clone, Copy)]
 struct ExecHandle(hipGraphExec_t);
 
@@ -60,11 +61,11 @@ impl ExecHandle {
 }
 
 impl Graph {
-    /// Makes an executable graph of this one as it is now (`hipGraphInstantiate`).
+    /// Makes an executable graph of this graph's present state (`hipGraphInstantiate`).
     ///
     /// # Errors
-    /// [`GraphError::NotFreed`] if it allocates memory and does not free all of it; [`GraphError::HasMemory`] if it allocates
-    /// memory and there is an executable graph of it; else [`Error::Hip`](crate::Error::Hip).
+    /// [`GraphError::NotFreed`] if it allocates memory and does not free all of it; [`GraphError::HasMemory`]
+    /// if it allocates memory and already has an executable graph; else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphInstantiate")]
     #[doc(alias = "cudaGraphInstantiate")]
     #[doc(alias = "cuGraphInstantiate")]
@@ -108,7 +109,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// Whether it has several nodes without a predecessor, or may have them in a graph inside of it.
+    /// Whether it, or possibly a child graph, has several nodes without a predecessor.
     fn has_several_roots(&self) -> Result<bool> {
         let nodes = self.all_nodes()?;
         let followers: HashSet<hipGraphNode_t> = self.edges()?.into_iter().map(|(_, to)| to).collect();
@@ -125,7 +126,7 @@ impl Graph {
 }
 
 impl GraphHandle {
-    /// The right to the graph's memory, for one executable graph at a time.
+    /// Takes ownership of the graph's memory, which one executable graph at a time can have.
     fn take_memory(&self) -> Result<Arc<()>> {
         let mut owner = self.executable.lock().unwrap_or_else(PoisonError::into_inner);
         if owner.upgrade().is_some() {
@@ -149,13 +150,14 @@ impl GraphExec {
         self.handle.get()
     }
 
-    /// Enqueues the graph on a stream, which waits for earlier work on what it uses (`hipGraphLaunch`). Launches of the same
-    /// executable graph run one after the other.
+    /// Enqueues the graph on a stream, which waits for earlier work on the graph's resources
+    /// (`hipGraphLaunch`). Launches of the same executable graph run one after the other.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
-    /// [`GraphError::HostBufferLocked`] if the program has a host buffer locked that the graph uses,
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted or one that wrote what the graph reads, else
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream belongs to another device,
+    /// [`GraphError::HostBufferLocked`] if the program has locked a host buffer that the graph uses,
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, or one that wrote memory that the
+    /// graph reads, else
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphLaunch")]
     #[doc(alias = "cudaGraphLaunch")]
@@ -176,10 +178,10 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Brings to the device what the first launch would otherwise bring, on a stream (`hipGraphUpload`).
+    /// Uploads the graph to the device on a stream, so that the first launch need not (`hipGraphUpload`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream belongs to another device,
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphUpload")]
     #[doc(alias = "cudaGraphUpload")]
@@ -194,19 +196,21 @@ impl GraphExec {
         stream.check(unsafe { call!(stream.table(), hipGraphUpload(self.handle.get(), stream.handle())) })
     }
 
-    /// Replaces kernel, sizes and arguments of a node for later launches (`hipGraphExecKernelNodeSetParams`). The node's order
-    /// among the others stays; memory that it did not use before is ordered with work outside of the graph, not with its other
-    /// nodes. Whether the node is enabled, cooperative, and how urgent it is stays.
+    /// Replaces the kernel, sizes and arguments of a node for later launches
+    /// (`hipGraphExecKernelNodeSetParams`). The node keeps its place in the order: memory that it did not use
+    /// before is ordered with work outside the graph, but not with the graph's other nodes. The node stays
+    /// enabled or disabled and cooperative or not, and keeps its priority.
     ///
     /// # Errors
     /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of,
-    /// [`GraphError::NotAKernel`], [`GraphError::Cooperative`] if one launch is cooperative and the other is not,
-    /// [`GraphError::MemoryOfGraph`] for memory that a graph allocates and this node did not use before;
-    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit; else
-    /// [`Error::Hip`](crate::Error::Hip). The node then stays as it was.
+    /// [`GraphError::NotAKernel`], [`GraphError::Cooperative`] if one launch is cooperative and the other is
+    /// not, [`GraphError::MemoryOfGraph`] for memory that a graph allocates and this node did not use before;
+    /// [`Error::Launch`](crate::Error::Launch) names the first mismatch; else
+    /// [`Error::Hip`](crate::Error::Hip). After an error the node is unchanged.
     ///
     /// # Safety
-    /// As [`Launch::enqueue`], each time that the graph runs; and no node that may run at the same time uses what this one writes.
+    /// As [`Launch::enqueue`], each time that the graph runs. In addition, no node that may run at the same
+    /// time uses memory that this one writes.
     #[doc(alias = "hipGraphExecKernelNodeSetParams")]
     #[doc(alias = "cudaGraphExecKernelNodeSetParams")]
     #[doc(alias = "cuGraphExecKernelNodeSetParams")]
@@ -221,7 +225,7 @@ impl GraphExec {
             }
             _ => return Err(GraphError::NotAKernel.into()),
         }
-        // Elsewhere it may not be allocated yet, or no more.
+        // At another node's place, the memory may not be allocated yet, or may be freed already.
         if !kernel.uses.graph_memory().all(|memory| entry.uses.uses_memory(memory)) {
             return Err(GraphError::MemoryOfGraph.into());
         }
@@ -229,8 +233,8 @@ impl GraphExec {
         device.make_current()?;
         let _one = self.graph.lock();
         kernel.with_params(|params| {
-            // SAFETY: the node is one of the graph that this was made of, which still exists; there is a pointer for each
-            // parameter, whose values HIP copies; the caller vouches for the kernel.
+            // SAFETY: the node is one of the graph that this was made of, which still exists; there is a
+            // pointer for each parameter, whose values HIP copies; the caller vouches for the kernel.
             unsafe {
                 call!(device.table(), hipGraphExecKernelNodeSetParams(handle, node, &raw const *params))
             }
@@ -241,12 +245,13 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Has later launches run a kernel, copy or fill, or leave it out (`hipGraphNodeSetEnabled`). What comes after it goes on to come
-    /// after what was before it; what it would have written stays as it was.
+    /// Switches a kernel, copy or fill on or off for later launches (`hipGraphNodeSetEnabled`). Its
+    /// successors still run after its predecessors. A disabled node writes nothing.
     ///
     /// # Errors
-    /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of, [`GraphError::NotSwitchable`] if it
-    /// is something else, [`Error::KnownFault`](crate::Error::KnownFault) where the library is known not to heed it, else
+    /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of,
+    /// [`GraphError::NotSwitchable`] if it is something else, [`Error::KnownFault`](crate::Error::KnownFault)
+    /// if the library is known to ignore it, else
     /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphNodeSetEnabled")]
     #[doc(alias = "cudaGraphNodeSetEnabled")]
@@ -265,7 +270,7 @@ impl GraphExec {
         let before = self.nodes_enabled(nodes)?;
         for (index, node) in nodes.iter().enumerate() {
             if let Err(error) = set(node, enabled) {
-                // Half a fill is none.
+                // Do not leave a fill half enabled.
                 nodes[..index].iter().try_for_each(|node| set(node, before))?;
                 return Err(error);
             }
@@ -273,7 +278,8 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Whether launches run a kernel, copy or fill (`hipGraphNodeGetEnabled`). One of no bytes always counts as enabled.
+    /// Whether a kernel, copy or fill is enabled (`hipGraphNodeGetEnabled`). Copies and fills of 0 bytes
+    /// always count as enabled.
     ///
     /// # Errors
     /// As [`set_enabled`](Self::set_enabled).
@@ -289,7 +295,8 @@ impl GraphExec {
     fn nodes_enabled(&self, nodes: &[hipGraphNode_t]) -> Result<bool> {
         let Some(node) = nodes.first() else { return Ok(true) };
         let mut enabled = 0;
-        // SAFETY: the node is one of the graph that this was made of, which still exists; the result is a place to write to.
+        // SAFETY: the node is one of the graph that this was made of, which still exists; the result is a
+        // place to write to.
         unsafe {
             let table = self.device().table();
             call!(table, hipGraphNodeGetEnabled(self.handle.get(), *node, &raw mut enabled))?;
@@ -297,7 +304,7 @@ impl GraphExec {
         Ok(enabled != 0)
     }
 
-    /// HIP's nodes of one that may be disabled.
+    /// The HIP nodes of a node that can be disabled.
     fn switchable(&self, node: Node) -> Result<&[hipGraphNode_t]> {
         let index = index_in(node, self.id, &self.origins, self.nodes.len())?;
         let entry = self.nodes.get(index).ok_or(GraphError::OtherGraph)?;
@@ -309,20 +316,21 @@ impl GraphExec {
         }
     }
 
-    /// Makes later launches those of another graph, whose nodes and edges are like this one's, but for their parameters
-    /// (`hipGraphExecUpdate`). That is cheaper than to instantiate it.
+    /// Makes later launches run another graph, which has the same nodes and edges but other parameters
+    /// (`hipGraphExecUpdate`). This is cheaper than instantiating that graph.
     ///
     /// # Errors
-    /// [`GraphError::Update`] says what differs too much, [`GraphError::HasMemory`] if one of the graphs allocates memory,
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the graph is another device's, else [`Error::Hip`](crate::Error::Hip). This stays as it was.
+    /// [`GraphError::Update`] says what differs too much, [`GraphError::HasMemory`] if one of the graphs
+    /// allocates memory, [`Error::OtherDevice`](crate::Error::OtherDevice) if the graph belongs to another
+    /// device, else [`Error::Hip`](crate::Error::Hip). After an error this graph is unchanged.
     #[doc(alias = "hipGraphExecUpdate")]
     #[doc(alias = "cudaGraphExecUpdate")]
     #[doc(alias = "cuGraphExecUpdate")]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         self.device().same(graph.device(), "hipGraphExecUpdate", "graph")?;
-        graph.without_memory("what an executable one becomes")?;
+        graph.without_memory("used to update an executable graph")?;
         if self.memory.is_some() {
-            return Err(GraphError::HasMemory { operation: "replaced by another" }.into());
+            return Err(GraphError::HasMemory { operation: "updated to another" }.into());
         }
         self.device().make_current()?;
         {
@@ -337,13 +345,13 @@ impl GraphExec {
                 )
             };
             if let Err(error) = updated {
-                // Whatever of it has been changed is kept as well.
+                // HIP may have changed some nodes, so keep both graphs' resources.
                 self.captured_uses.merge(&graph.uses());
                 self.uses.merge(&graph.uses());
                 return Err(update_error(error, result));
             }
         }
-        // HIP does not tell which node has become which: from now on everything counts as used by the whole.
+        // HIP does not say which node became which, so from now on all resources belong to the whole graph.
         self.nodes.iter_mut().for_each(|node| node.uses = Resources::default());
         let before = std::mem::replace(&mut self.captured_uses, graph.uses());
         self.captured_uses.keep_others_of(&before);
@@ -361,11 +369,12 @@ impl Drop for GraphExec {
             uses.before_wait(&|| usage.is_over());
             usage.finish("executable graph", (graph, uses, memory), |(graph, uses, memory)| {
                 let device = graph.device.clone();
-                // SAFETY: the executable graph is destroyed once, and no stream runs it any more, whatever failed.
+                // SAFETY: the executable graph is destroyed once, and no stream runs it any more, even after
+                // a failure.
                 let destroyed =
                     unsafe { device.release(|| call!(device.table(), hipGraphExecDestroy(handle.get()))) };
                 dropped("executable graph", destroyed);
-                // What the nodes use ends behind the graph that has them.
+                // Drop the nodes' resources after the graph.
                 drop(graph);
                 drop((uses, memory));
             });

@@ -13,10 +13,12 @@ use crate::memory::{DeviceCopy, HostBuffer};
 use crate::stream::{in_host_function, release};
 use crate::usage::Usage;
 
-/// Pinned host memory that graphs copy from and to each time they run, and that the program reads and writes in between.
+/// Pinned host memory that graphs copy from or to each time they run, and that the program reads and writes
+/// in between.
 ///
-/// A clone is another handle of the same memory; graphs that use it hold one. [`lock`](Self::lock) waits for the graphs that
-/// run and lends the elements to a function; a graph that uses the memory is not launched before that has returned.
+/// A clone is another handle of the same memory; graphs that use it hold one. [`lock`](Self::lock) waits for
+/// running graphs and lends the elements to a function. Graphs that use the memory cannot be launched until
+/// that function has returned.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -37,7 +39,7 @@ use crate::usage::Usage;
 pub struct SharedHostBuffer<T: DeviceCopy>(Arc<Shared<T>>);
 
 struct Shared<T: DeviceCopy> {
-    /// There until this is dropped. Its elements are those of whoever has the turn below.
+    /// `Some` until this is dropped. Only the holder of the turn below may access its elements.
     buffer: UnsafeCell<Option<HostBuffer<T>>>,
     elements: NonNull<T>,
     len: usize,
@@ -54,13 +56,13 @@ struct Turn(Mutex<Holder>, Condvar);
 enum Holder {
     #[default]
     Nobody,
-    /// The program, as long as this thread sees the elements.
+    /// The program, while this thread accesses the elements.
     Program(ThreadId),
-    /// A thread that launches a graph, until that is enqueued.
+    /// A thread that launches a graph, until the launch is enqueued.
     Launch,
 }
 
-/// Keeps everybody else from the elements.
+/// Holds the turn: nobody else can access the elements.
 pub(crate) struct Held<'a>(&'a Turn);
 
 impl Turn {
@@ -68,7 +70,8 @@ impl Turn {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the turn after those for whom `is_waited_for` says so, else not at all: the result is then who has it.
+    /// Takes the turn, waiting for any holder that `is_waited_for` accepts. If it rejects the holder, returns
+    /// the holder as an error.
     fn take(&self, holder: Holder, is_waited_for: impl Fn(Holder) -> bool) -> Result<Held<'_>, Holder> {
         let mut now = self.lock();
         while *now != Holder::Nobody {
@@ -89,14 +92,15 @@ impl Drop for Held<'_> {
     }
 }
 
-// SAFETY: the elements may go to any thread, and are only reached by who has the turn, when no stream uses them.
+// SAFETY: the elements may move between threads, and only the holder of the turn accesses them, when no
+// stream uses them.
 unsafe impl<T: DeviceCopy> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: DeviceCopy> Sync for Shared<T> {}
 
 /// Shared host memory without its type.
 pub(crate) trait HostMemory: Send + Sync {
-    /// Keeps the program and other launches from the elements, unless the program has them.
+    /// Takes the turn for a launch, unless the program has it.
     fn hold(&self) -> Option<Held<'_>>;
     fn usage(&self) -> &Usage;
 }
@@ -125,7 +129,7 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
         self.0.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.0.len == 0
     }
@@ -135,17 +139,19 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
         &self.0.device
     }
 
-    /// Waits until no launched graph uses the memory, lends its elements to `access`, and returns what that returns. Graphs that use
-    /// the memory cannot be launched meanwhile ([`GraphError::HostBufferLocked`]); what another thread does with it is waited for.
+    /// Waits until no launched graph uses the memory, lends the elements to `access`, and returns its result.
+    /// Meanwhile graphs that use the memory cannot be launched ([`GraphError::HostBufferLocked`]). If another
+    /// thread has locked the memory, this waits for it.
     ///
     /// # Errors
-    /// [`GraphError::HostBufferLocked`] within another `access` of the same memory, which it would wait for; [`Error::Hip`] if a stream
-    /// cannot be waited for; [`Error::HostFunction`] where a host function would have to wait. `access` is then not called. What failed on
-    /// a stream that has faulted is found by [`Stream::synchronize`](crate::Stream::synchronize).
-    // A function, since nothing ends the lock of a guard that was forgotten.
+    /// [`GraphError::HostBufferLocked`] within another `access` of the same memory, since that would
+    /// deadlock; [`Error::Hip`] if waiting for a stream fails; [`Error::HostFunction`] if a host function
+    /// would have to wait. `access` is then not called. For the fault of a stream, call
+    /// [`Stream::synchronize`](crate::Stream::synchronize).
+    // Takes a function instead of returning a guard, because a leaked guard would never unlock.
     pub fn lock<R>(&self, access: impl FnOnce(&mut [T]) -> R) -> Result<R> {
         let own = Holder::Program(std::thread::current().id());
-        // Whoever has it may wait for the stream that runs the host function.
+        // The holder may be waiting for the stream that runs this host function.
         let waits = !in_host_function();
         let held = self.0.turn.take(own, |holder| waits && holder != own);
         let _held = held.map_err(|holder| match holder == own {
@@ -153,12 +159,12 @@ impl<T: DeviceCopy> SharedHostBuffer<T> {
             false => Error::HostFunction,
         })?;
         self.0.usage.wait()?;
-        // SAFETY: the elements live as long as `self`; the turn keeps other threads and launches away until `access` has returned
-        // or panicked, and what was launched before is over.
+        // SAFETY: the elements live as long as `self`; the turn keeps other threads and launches away until
+        // `access` has returned or panicked, and earlier launches have ended.
         Ok(access(unsafe { std::slice::from_raw_parts_mut(self.0.elements.as_ptr(), self.0.len) }))
     }
 
-    /// Where the elements lie, for a node that is added with [`memory`](Self::memory).
+    /// The address of the elements, for a node that is added with [`memory`](Self::memory).
     pub(crate) fn elements(&self) -> *mut T {
         self.0.elements.as_ptr()
     }

@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::launch::{Launch, LaunchConfig};
 
-/// A checked launch as HIP's graphs want it.
+/// A checked launch in the form that HIP's graphs need.
 pub(super) struct Kernel<'a> {
     function: crate::Function,
     config: LaunchConfig,
@@ -54,7 +54,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// The value of an attribute that is a number.
+/// The value of a numeric attribute.
 fn attribute(set: impl FnOnce(&mut hipLaunchAttributeValue)) -> hipLaunchAttributeValue {
     let mut value = hipLaunchAttributeValue { pad: [0; 64] };
     set(&mut value);
@@ -63,16 +63,17 @@ fn attribute(set: impl FnOnce(&mut hipLaunchAttributeValue)) -> hipLaunchAttribu
 
 impl Graph {
     /// Adds a kernel (`hipGraphAddKernelNode`), as a [cooperative](Launch::cooperative) launch if it is one
-    /// (`hipGraphKernelNodeSetAttribute`). The launch's stream says which device it is for, and nothing more.
-    /// AMD's library (6.4, 7.2) gives such a node nothing to synchronise the grid with: a kernel that does faults.
+    /// (`hipGraphKernelNodeSetAttribute`). The launch's stream only selects the device. AMD's library (6.4,
+    /// 7.2) does not support grid synchronisation in such a node: a kernel that synchronises its grid faults.
     ///
-    /// Here and in all functions that add a node: it comes after those in `dependencies`, after those that were added before and
-    /// use the same memory, unless both only read it, and after everything that was captured.
+    /// As with all functions that add a node, it comes after its `dependencies`, after earlier nodes that use
+    /// the same memory unless both only read it, and after everything that was captured.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit;
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the function is another device's, [`GraphError::OtherGraph`] for a
-    /// dependency on a node of another graph, [`GraphError::MemoryOfGraph`] for memory of another graph, else
+    /// [`Error::Launch`](crate::Error::Launch) names the first mismatch;
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the function belongs to another device,
+    /// [`GraphError::OtherGraph`] if a dependency belongs to another graph, [`GraphError::MemoryOfGraph`] for
+    /// memory of another graph, else
     /// [`Error::Hip`](crate::Error::Hip).
     ///
     /// # Safety
@@ -86,8 +87,8 @@ impl Graph {
         let table = self.device().table();
         let step = |node: *mut hipGraphNode_t, graph, dependencies: &[_]| {
             kernel.with_params(|params| {
-                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel, whose values HIP
-                // copies; the caller vouches for what the kernel does with them.
+                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel,
+                // whose values HIP copies; the caller vouches for what the kernel does with them.
                 unsafe {
                     call!(
                         table,
@@ -105,7 +106,8 @@ impl Graph {
                 return Ok(());
             }
             let value = attribute(|value| value.cooperative = 1);
-            // SAFETY: the node was just made, and nothing else has its handle; the value is of the attribute's type.
+            // SAFETY: the node was just made, and nothing else has its handle; the value is of the
+            // attribute's type.
             unsafe {
                 let id = hipLaunchAttributeID::hipLaunchAttributeCooperative;
                 let set = call!(table, hipGraphKernelNodeSetAttribute(*node, id, &raw const value));
@@ -118,13 +120,13 @@ impl Graph {
         self.add(dependencies, uses, NodeKind::Kernel { cooperative }, [step])
     }
 
-    /// How urgent a kernel is among those that could run; smaller numbers are more urgent, as with
-    /// [streams](crate::StreamPriorities) (`hipGraphKernelNodeGetAttribute`). Capturing it on a stream of some priority, or
-    /// [`set_kernel_priority`](Self::set_kernel_priority), has said so.
+    /// A kernel's priority among those that could run; smaller numbers are more urgent, as with
+    /// [streams](crate::StreamPriorities) (`hipGraphKernelNodeGetAttribute`). It comes from the stream that
+    /// the kernel was captured on, or from [`set_kernel_priority`](Self::set_kernel_priority).
     ///
     /// # Errors
-    /// [`GraphError::OtherGraph`], [`GraphError::NotAKernel`], else [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported`
-    /// where the library has no priorities of nodes.
+    /// [`GraphError::OtherGraph`], [`GraphError::NotAKernel`], else [`Error::Hip`](crate::Error::Hip), with
+    /// `hipErrorNotSupported` if the library has no node priorities.
     #[doc(alias = "hipGraphKernelNodeGetAttribute")]
     #[doc(alias = "cudaGraphKernelNodeGetAttribute")]
     #[doc(alias = "cuGraphKernelNodeGetAttribute")]
@@ -140,8 +142,8 @@ impl Graph {
         }
     }
 
-    /// Says how urgent a kernel is (`hipGraphKernelNodeSetAttribute`), in executable graphs that are made later. AMD's library accepts
-    /// no priority: [`Device::quirks`](crate::Device::quirks).
+    /// Sets a kernel's priority (`hipGraphKernelNodeSetAttribute`) for executable graphs that are made later.
+    /// AMD's library accepts no priority: see [`Device::quirks`](crate::Device::quirks).
     ///
     /// # Errors
     /// As [`kernel_priority`](Self::kernel_priority).

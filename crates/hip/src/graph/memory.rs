@@ -17,14 +17,14 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, size_in_bytes};
 
-/// Memory that a graph allocates each time it runs, and frees before the run is over: made by
-/// [`Graph::add_allocation`], ended by [`Graph::add_free`].
+/// Memory that a graph allocates each time it runs, and frees before the run ends. [`Graph::add_allocation`]
+/// makes it, [`Graph::add_free`] ends it.
 ///
-/// Nodes of that graph take it as they take a [`DeviceBuffer`](crate::DeviceBuffer): those that are added in between come after the
-/// allocation and before the free. Anything else, such as a copy on a stream or a node of another graph, is
-/// [`GraphError::MemoryOfGraph`], before and after the graph has run, and whether it still exists or not.
+/// Nodes of that graph use it like a [`DeviceBuffer`](crate::DeviceBuffer): those added in between come after
+/// the allocation and before the free. Any other use, such as a copy on a stream or a node of another graph,
+/// is always [`GraphError::MemoryOfGraph`], even after the graph has run or is gone.
 ///
-/// Its elements are of unspecified value until a node has written them.
+/// Its elements have unspecified values until a node has written them.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -73,16 +73,18 @@ impl<T: DeviceCopy> fmt::Debug for GraphBuffer<T> {
 }
 
 impl Graph {
-    /// Adds a node that allocates `len` elements of unspecified value (`hipGraphAddMemAllocNode`), for the nodes that are added until
-    /// [`add_free`](Self::add_free) is. The memory has one address, which it keeps as long as the graph, or one that was made of it, exists.
+    /// Adds a node that allocates `len` elements of unspecified value (`hipGraphAddMemAllocNode`), for the
+    /// nodes added before [`add_free`](Self::add_free). The memory keeps its address as long as the graph, or
+    /// an executable graph made of it, exists.
     ///
-    /// A graph that allocates memory cannot be cloned or become another's child, and has one executable graph at a time
-    /// ([`GraphError::HasMemory`]).
+    /// A graph that allocates memory cannot be cloned or become a child, and can have only one executable
+    /// graph at a time ([`GraphError::HasMemory`]).
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the
-    /// address space, [`GraphError::OtherGraph`], else [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` where the
-    /// library's graphs have no memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge) if the
+    /// size does not fit into the address space, [`GraphError::OtherGraph`], else
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate
+    /// memory.
     #[doc(alias = "hipGraphAddMemAllocNode")]
     #[doc(alias = "cudaGraphAddMemAllocNode")]
     #[doc(alias = "cuGraphAddMemAllocNode")]
@@ -131,13 +133,14 @@ impl Graph {
     /// Adds a node that frees memory of this graph (`hipGraphAddMemFreeNode`), after all nodes that use it.
     ///
     /// # Errors
-    /// [`GraphError::MemoryOfGraph`] if it is another graph's, [`GraphError::OtherGraph`], else [`Error::Hip`](crate::Error::Hip). The
-    /// graph whose memory it was can then not be instantiated any more ([`GraphError::NotFreed`]).
+    /// [`GraphError::MemoryOfGraph`] if it belongs to another graph, [`GraphError::OtherGraph`], else
+    /// [`Error::Hip`](crate::Error::Hip). After an error, the graph that owns the memory cannot be
+    /// instantiated any more ([`GraphError::NotFreed`]).
     #[doc(alias = "hipGraphAddMemFreeNode")]
     #[doc(alias = "cudaGraphAddMemFreeNode")]
     #[doc(alias = "cuGraphAddMemFreeNode")]
-    // By value: no node that is added later can use it.
-    #[allow(clippy::needless_pass_by_value, reason = "what is freed is used no more")]
+    // By value, so that nodes added later cannot use it.
+    #[allow(clippy::needless_pass_by_value, reason = "freed memory must not be used again")]
     pub fn add_free<T: DeviceCopy>(&mut self, buffer: GraphBuffer<T>, dependencies: &[Node]) -> Result<Node> {
         let address = buffer.allocation.address().pointer();
         let mut uses = Resources::default();
@@ -148,8 +151,8 @@ impl Graph {
             let table = self.device().table();
             let step = |node, graph, dependencies: &[_]| {
                 let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-                // SAFETY: graph and nodes are valid; the memory is allocated by a node that this one comes after, as it
-                // comes after all that use it, and is freed by no other.
+                // SAFETY: graph and nodes are valid; the memory is allocated by a node that this one comes
+                // after, as it comes after all that use it, and is freed by no other.
                 unsafe { call!(table, hipGraphAddMemFreeNode(node, graph, dependencies, count, address)) }
             };
             self.add(dependencies, uses, NodeKind::Other, [step])?
@@ -158,7 +161,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// An error if some of its memory would outlive a run.
+    /// An error if some of the graph's memory would outlive a run.
     pub(super) fn frees_all(&self) -> Result<()> {
         match self.not_freed {
             0 => Ok(()),
@@ -171,22 +174,23 @@ impl Graph {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphMemory {
-    /// What is allocated in graphs that run.
+    /// Bytes allocated by running graphs.
     pub used: u64,
-    /// The most that was used at once.
+    /// The most bytes used at once.
     pub peak_used: u64,
-    /// What the library has taken from the device for graphs.
+    /// Bytes that the library has reserved on the device for graphs.
     pub reserved: u64,
-    /// The most that was reserved at once.
+    /// The most bytes reserved at once.
     pub peak_reserved: u64,
 }
 
 impl Device {
-    /// How much memory graphs of this device have (`hipDeviceGetGraphMemAttribute`). It is not part of
-    /// [`Device::memory_stats`].
+    /// How much memory this device's graphs use (`hipDeviceGetGraphMemAttribute`). [`Device::memory_stats`]
+    /// does not include it.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` where the library's graphs have no memory.
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate
+    /// memory.
     #[doc(alias = "hipDeviceGetGraphMemAttribute")]
     #[doc(alias = "cudaDeviceGetGraphMemAttribute")]
     #[doc(alias = "cuDeviceGetGraphMemAttribute")]
@@ -210,7 +214,7 @@ impl Device {
         })
     }
 
-    /// Takes the peaks down to what there is now (`hipDeviceSetGraphMemAttribute`).
+    /// Resets the peaks to the present values (`hipDeviceSetGraphMemAttribute`).
     ///
     /// # Errors
     /// As [`graph_memory`](Self::graph_memory).
@@ -235,7 +239,7 @@ impl Device {
         )
     }
 
-    /// Gives memory back to the device that no graph uses (`hipDeviceGraphMemTrim`).
+    /// Returns memory that no graph uses to the device (`hipDeviceGraphMemTrim`).
     ///
     /// # Errors
     /// As [`graph_memory`](Self::graph_memory).

@@ -1,4 +1,4 @@
-//! What graphs use: kept alive by them, and registered on the streams that run them.
+//! The resources of graphs: graphs keep them alive, and register them on the streams that run the graphs.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::module::Module;
 use crate::stream::{Stream, release, run_host_function};
 use crate::usage::Usage;
 
-/// What is done with memory.
+/// How memory is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
-    /// Writing alone: what was there does not matter.
+    /// Only written: the old contents do not matter.
     Write,
-    /// Writing, and maybe reading what was there.
+    /// Written, and maybe read first.
     Update,
 }
 
@@ -27,7 +27,7 @@ impl Access {
         self != Self::Read
     }
 
-    /// This access and a later one.
+    /// Combines this access with a later one.
     pub(crate) fn and(self, later: Self) -> Self {
         match (self, later) {
             (Self::Read, Self::Read) => Self::Read,
@@ -39,7 +39,7 @@ impl Access {
 
 /// A host function that a graph calls each time it runs.
 pub(crate) struct HostFunction {
-    /// What HIP has a pointer to, which may have to outlive this.
+    /// HIP has a pointer to this, which may have to outlive the struct.
     function: Arc<Callable>,
     usage: Usage,
 }
@@ -51,7 +51,7 @@ impl HostFunction {
         Arc::new(Self { function: Arc::new(Callable(Box::new(function))), usage: Usage::default() })
     }
 
-    /// What HIP passes to [`call_host_function`].
+    /// The pointer that HIP passes to [`call_host_function`].
     pub(crate) fn data(&self) -> *mut c_void {
         Arc::as_ptr(&self.function).cast_mut().cast()
     }
@@ -73,21 +73,21 @@ impl Drop for HostFunction {
     }
 }
 
-/// What captured work of another crate uses besides buffers: see [`Stream::capture_keeps`].
+/// A resource of captured work of another crate, besides buffers: see [`Stream::capture_keeps`].
 pub trait GraphResource: Send + Sync {
-    /// An executable graph is dropped, and now waits for its launches. What knows that they may never end makes them end, while `is_done`
-    /// says that they have not.
+    /// Called when an executable graph is dropped, before it waits for its launches. If they might never end,
+    /// this must make them end while `is_done` is still false.
     fn before_wait(&self, is_done: &dyn Fn() -> bool);
 }
 
-/// Everything that a node, or a graph, uses.
+/// Everything that a node or a graph uses.
 #[derive(Clone, Default)]
 pub(crate) struct Resources {
     memory: Vec<(Arc<Allocation>, Access)>,
     host: Vec<(Arc<dyn HostMemory>, Access)>,
     modules: Vec<Module>,
     functions: Vec<Arc<HostFunction>>,
-    /// Each with whether it is recorded.
+    /// Each with whether the graph records it.
     events: Vec<(Arc<Event>, bool)>,
     others: Vec<Arc<dyn GraphResource>>,
 }
@@ -128,12 +128,12 @@ impl Resources {
         }
     }
 
-    /// What has been launched is about to be waited for.
+    /// Called before waiting for launches.
     pub(crate) fn before_wait(&self, is_done: &dyn Fn() -> bool) {
         self.others.iter().for_each(|other| other.before_wait(is_done));
     }
 
-    /// It has been launched.
+    /// Called after a launch.
     pub(crate) fn launched(&self) {
         self.events.iter().filter(|(_, recorded)| *recorded).for_each(|(event, _)| event.set_recorded());
     }
@@ -153,8 +153,8 @@ impl Resources {
         self.memory.iter().filter_map(|(allocation, _)| allocation.graph())
     }
 
-    /// Adds what something else uses after this: what a stream that runs it has to know. Memory that the graph itself allocates
-    /// is not part of that.
+    /// Adds the resources of later work that a stream has to know. Memory that the graph itself allocates is
+    /// left out.
     pub(crate) fn merge(&mut self, other: &Self) {
         let outside = other.memory.iter().filter(|(allocation, _)| allocation.graph().is_none());
         outside.for_each(|(allocation, access)| self.add_memory(allocation, *access));
@@ -165,22 +165,23 @@ impl Resources {
         self.keep_others_of(other);
     }
 
-    /// Keeps what launches of a former graph may still need, and who knows how to end them.
+    /// Keeps what launches of the former graph may still need, including the resources that can end them.
     pub(crate) fn keep_others_of(&mut self, before: &Self) {
         before.others.iter().for_each(|other| self.add_other(other.clone()));
     }
 
-    /// What must not be used by two nodes at once: an identity of each piece of memory, and whether it is written.
+    /// Memory for which nodes may conflict: an identity of each piece, and whether it is written.
     pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, bool)> {
         let memory = self.memory.iter().map(|(memory, access)| (Arc::as_ptr(memory).addr(), access.writes()));
         let host = self.host.iter();
         memory.chain(host.map(|(memory, access)| (Arc::as_ptr(memory).addr(), access.writes())))
     }
 
-    /// Registers all uses on a stream that is about to run them, and orders it after those before. The result keeps the program
-    /// from the host's memory until the work is enqueued.
+    /// Registers all uses on a stream that is about to run them, and orders it after earlier uses. The result
+    /// keeps the program away from the host memory until the work is enqueued.
     pub(crate) fn use_on(&self, stream: &Stream) -> Result<Vec<Held<'_>>> {
-        // Another graph's launch is waited for: in the order of addresses, so that no two wait for each other.
+        // This waits for other launches. Take the turns in address order, so that two launches never wait for
+        // each other.
         let mut host: Vec<_> = self.host.iter().map(|(memory, _)| memory).collect();
         host.sort_unstable_by_key(|memory| Arc::as_ptr(memory).addr());
         let held: Option<Vec<_>> = host.into_iter().map(|memory| memory.hold()).collect();
@@ -233,7 +234,7 @@ mod tests {
         let data = function.data();
         function.usage.note(&stream);
         let hold = crate::fake::hold(&stream);
-        // Where the stream cannot be waited for, another thread does so.
+        // If this thread cannot wait for the stream, another one does.
         run_host_function(|| drop(function));
         // SAFETY: the stream is not done.
         unsafe { call_host_function(data) };

@@ -20,14 +20,14 @@ fn a_launch_is_ordered_with_other_uses_and_so_are_those_with_it() {
     let exec = device.capture(|stream| written.copy_from(stream, &read)).unwrap().instantiate().unwrap();
     fake::calls(&a);
     exec.launch(&b).unwrap();
-    // For what it reads and for what it writes, of each the last write.
+    // One for the memory that it reads and one for the memory that it writes.
     assert_eq!(fake::calls(&a), ["record", "record"]);
     assert_eq!(fake::calls(&b), ["wait", "wait", "graph"]);
     exec.launch(&b).unwrap();
     assert_eq!(fake::calls(&b), ["graph"]);
     assert_eq!(written.to_vec(&a).unwrap(), [1, 2]);
     assert_eq!(fake::calls(&a), ["wait", "copy", "synchronize"]);
-    // A read next to a read.
+    // Reads do not conflict.
     assert_eq!(read.to_vec(&a).unwrap(), [1, 2]);
     assert_eq!(fake::calls(&a), ["copy", "synchronize"]);
     fake::calls(&b);
@@ -46,7 +46,7 @@ fn launches_of_one_executable_graph_follow_each_other() {
     exec.launch(&a).unwrap();
     exec.launch(&b).unwrap();
     assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["graph", "record"], vec!["wait", "graph"]));
-    // It is not destroyed under the last one.
+    // It is not destroyed while the last one runs.
     drop(exec);
     assert_eq!(fake::calls(&b), ["synchronize"]);
 }
@@ -163,7 +163,7 @@ fn nodes_wait_for_those_that_use_the_same_memory() {
     let stream = device.stream().unwrap();
     graph.instantiate().unwrap().launch(&stream).unwrap();
     assert_eq!((a.to_vec(&stream).unwrap(), c.to_vec(&stream).unwrap()), (vec![2, 2], vec![1, 1]));
-    // What was captured comes first.
+    // Captured work comes first.
     let mut captured = device.capture(|stream| a.fill(stream, 3).and_then(|()| b.fill(stream, 3))).unwrap();
     captured.add_fill(&mut c, 4, &[]).unwrap();
     assert_eq!(fake::dependencies(&captured)[2], [0, 1]);
@@ -182,7 +182,8 @@ fn a_fill_of_several_nodes_is_one() {
     let first = graph.add_empty(&[]).unwrap();
     let fill = graph.add_fill(&mut wide, 0x0102_0304_0506_0708, &[]).unwrap();
     graph.add_copy(&mut copy, &wide, &[]).unwrap();
-    // Two words, then copies of 1, 2 and 1 elements. What comes before is before all of them, what comes after is after all.
+    // Two words, then copies of 1, 2 and 1 elements. Predecessors come before all of them, and successors
+    // after all.
     let expected: [&[usize]; 7] = [&[], &[], &[1], &[2], &[3], &[4], &[5]];
     assert_eq!(fake::dependencies(&graph), expected);
     assert_eq!(graph.len(), 3);
@@ -241,7 +242,7 @@ fn memory_of_a_graph_is_there_between_its_allocation_and_its_free() {
     let mut exec = graph.instantiate().unwrap();
     exec.launch(&stream).unwrap();
     assert_eq!(output.to_vec(&stream).unwrap(), [1, 2]);
-    // It has one owner at a time.
+    // The memory has one owner at a time.
     let mut plain = Graph::new(&device).unwrap();
     for result in [
         graph.instantiate().map(drop),
@@ -284,7 +285,7 @@ fn memory_of_a_graph_is_that_of_its_nodes_alone() {
     }
     assert!(fake::calls(&stream).is_empty());
     assert!(other.is_empty());
-    // Neither is it there when the graph is gone.
+    // The memory is also unusable once the graph is gone.
     let (_, scratch) = other.add_allocation::<u32>(2, &[]).unwrap();
     drop(other);
     let result = output.copy_from(&stream, &scratch);
@@ -321,7 +322,7 @@ fn shared_memory_of_the_host_is_the_programs_or_the_graphs() {
     assert_eq!(shared.lock(|elements| elements.to_vec()).unwrap(), [7, 8]);
     assert_eq!(fake::calls(&stream), ["synchronize"]);
     assert_eq!(buffer.to_vec(&stream).unwrap(), [7, 8]);
-    // A copy of it goes on in the graph.
+    // The graph keeps a clone.
     let clone = shared.clone();
     drop((shared, graph));
     clone.lock(|elements| elements.fill(9)).unwrap();
@@ -346,7 +347,7 @@ fn launches_of_two_graphs_wait_for_each_other_where_they_share_memory_of_the_hos
         let threads = [scope.spawn(launch), scope.spawn(launch)];
         threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
     });
-    // A host function waits for nobody.
+    // A host function does not wait.
     shared
         .lock(|_| {
             std::thread::scope(|scope| {
@@ -355,7 +356,7 @@ fn launches_of_two_graphs_wait_for_each_other_where_they_share_memory_of_the_hos
             });
         })
         .unwrap();
-    // Another thread is waited for.
+    // Another thread's lock is waited for.
     let (begun, seen) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -402,11 +403,11 @@ fn host_functions_are_kept_by_their_graph() {
     assert_eq!(Arc::strong_count(&calls), 1);
 }
 
-/// What another crate has a graph keep.
+/// A resource of another crate that a graph keeps.
 struct Other {
-    /// How many waits were announced, and whether something was left to wait for.
+    /// The announced waits, each with whether work was left.
     waits: Mutex<Vec<bool>>,
-    /// What there was when it was dropped.
+    /// The counts at the time of its drop.
     dropped: Arc<Mutex<Option<(usize, usize, usize)>>>,
 }
 

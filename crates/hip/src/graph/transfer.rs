@@ -23,8 +23,9 @@ impl Graph {
     /// Adds a copy of device memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), [`Error::OtherDevice`](crate::Error::OtherDevice) if one side is
-    /// another device's, [`GraphError::OtherGraph`](crate::GraphError::OtherGraph), else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if one side belongs to another device,
+    /// [`GraphError::OtherGraph`](crate::GraphError::OtherGraph), else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphAddMemcpyNode")]
     #[doc(alias = "cudaGraphAddMemcpyNode")]
     pub fn add_copy<'d, 's, T: DeviceCopy>(
@@ -46,11 +47,12 @@ impl Graph {
             bytes: source.size_in_bytes(),
             kind: hipMemcpyKind::hipMemcpyDeviceToDevice,
         };
-        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view
+        // cannot overlap.
         unsafe { self.add_raw_copy(&copy, uses, dependencies) }
     }
 
-    /// Adds a copy of memory of the host to device memory (`hipGraphAddMemcpyNode1D`).
+    /// Adds a copy from host memory to device memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -76,7 +78,7 @@ impl Graph {
         unsafe { self.add_raw_copy(&copy, uses, dependencies) }
     }
 
-    /// Adds a copy of device memory to memory of the host (`hipGraphAddMemcpyNode1D`).
+    /// Adds a copy from device memory to host memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -130,7 +132,8 @@ impl Graph {
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }
 
-    /// Adds a copy of a rectangle or box of device memory to another of the same size (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of a rectangle or box of device memory to another one of the same size
+    /// (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -148,11 +151,12 @@ impl Graph {
         let mut uses = Resources::default();
         uses.add_memory(source.allocation(), Access::Read);
         uses.add_memory(destination.allocation(), Access::Write);
-        // SAFETY: both views hold the elements, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        // SAFETY: both views hold the elements, and the graph keeps them; a shared and an exclusive view
+        // cannot overlap.
         unsafe { self.add_raw_rect(copy, uses, dependencies) }
     }
 
-    /// Adds a copy of memory of the host, dense, to a rectangle or box of device memory (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of dense host memory to a rectangle or box of device memory (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -172,7 +176,7 @@ impl Graph {
         unsafe { self.add_raw_rect(copy, uses, dependencies) }
     }
 
-    /// Adds a copy of a rectangle or box of device memory to memory of the host, dense (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of a rectangle or box of device memory to dense host memory (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -207,14 +211,16 @@ impl Graph {
         let table = self.device().table();
         let step = |node, graph, dependencies: &[_]| {
             let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-            // SAFETY: graph and nodes are valid, and the parameters are read during the call; the caller vouches for the memory.
+            // SAFETY: graph and nodes are valid, and the parameters are read during the call; the caller
+            // vouches for the memory.
             unsafe { call!(table, hipGraphAddMemcpyNode(node, graph, dependencies, count, &raw const copy)) }
         };
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }
 
-    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`, and for values that it cannot repeat
-    /// `hipGraphAddMemcpyNode1D`: see [`DeviceSliceMut::fill`]). However many nodes of HIP's that takes, it is one [`Node`].
+    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`; for values that it cannot repeat,
+    /// `hipGraphAddMemcpyNode1D`: see [`DeviceSliceMut::fill`]). It is one [`Node`], however many HIP nodes
+    /// it takes.
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -254,7 +260,8 @@ impl Graph {
                         width: bytes / size as usize,
                     };
                     let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-                    // SAFETY: graph and nodes are valid; the view holds the bytes, and the graph keeps its memory.
+                    // SAFETY: graph and nodes are valid; the view holds the bytes, and the graph keeps its
+                    // memory.
                     unsafe {
                         call!(
                             table,

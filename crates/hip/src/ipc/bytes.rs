@@ -1,4 +1,4 @@
-//! How handles become bytes, and what they say about who made them.
+//! How handles become bytes, and how they identify their sender.
 
 use std::ffi::c_char;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,10 +9,10 @@ use crate::device::Device;
 
 /// Bytes of HIP's own handles.
 pub(super) const HANDLE: usize = hip_sys::HIP_IPC_HANDLE_SIZE as usize;
-/// Bytes of a device's UUID as text, of either vendor's form.
+/// Bytes of a device's UUID as text, in either vendor's format.
 const UUID: usize = 40;
 
-/// Tells this process from all others, those with its number in another container too.
+/// Identifies this process, also among processes with the same number in other containers.
 static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
 
 /// The process and device that a handle comes from.
@@ -29,7 +29,7 @@ impl Sender {
         Self { process: *PROCESS, device: text(device.properties().uuid.as_deref().unwrap_or_default()) }
     }
 
-    /// Whether what it has sent can be opened here.
+    /// Whether its handles can be opened here.
     pub(super) fn check(&self, device: &Device) -> Result<(), IpcError> {
         if self.process == *PROCESS {
             return Err(IpcError::SameProcess);
@@ -82,7 +82,7 @@ impl Writer {
     }
 }
 
-/// Reads a handle whose length is right.
+/// Reads a handle of the right length.
 pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -120,7 +120,7 @@ fn checksum(bytes: &[u8]) -> [u8; Writer::END] {
     std::array::from_fn(|index| hash[index])
 }
 
-/// A text of fixed length, cut or filled up with zeros.
+/// A text of fixed length, truncated or padded with zeros.
 pub(super) fn text<const N: usize>(text: &str) -> [u8; N] {
     let bytes = text.as_bytes();
     std::array::from_fn(|index| bytes.get(index).copied().unwrap_or(0))
@@ -130,7 +130,7 @@ pub(super) fn from_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }
 
-/// Bytes as C has them.
+/// The bytes as C's `char`s.
 pub(super) fn to_c(bytes: [u8; HANDLE]) -> [c_char; HANDLE] {
     bytes.map(|byte| byte as c_char)
 }

@@ -49,7 +49,7 @@ fn other_bytes_are_refused_and_the_reason_is_told() {
     let mut padded = [0; IpcMemory::SIZE];
     padded[..bytes.len()].copy_from_slice(&bytes);
     assert_eq!(reason(&padded), IpcError::Kind { what: "memory" });
-    // Numbers that no allocation has, under a right checksum.
+    // Impossible numbers with a valid checksum.
     let made = |offset, len, size| IpcMemory {
         offset,
         len,
@@ -72,7 +72,7 @@ fn memory_is_opened_as_what_it_is_and_by_others_only() {
     let buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2, 3, 4, 5]).unwrap();
     let own = buffer.slice(1..4).unwrap().ipc_handle().unwrap();
     let handle = foreign(&own, &device);
-    // SAFETY: the buffer stays, and what is opened is only read.
+    // SAFETY: the buffer is kept, and what is opened is only read.
     let open = |handle: &IpcMemory, device: &Device| unsafe { handle.open::<u32>(device) };
     let reason = |result: Result<DeviceBuffer<u32>>| match result {
         Err(Error::Ipc(error)) => error,
@@ -97,7 +97,7 @@ fn opened_memory_is_closed_once_when_its_streams_are_done() {
     let buffer = DeviceBuffer::<u32>::uninit(&device, 4).unwrap();
     let start = buffer.address();
     let handle = foreign(&buffer.slice(2..).unwrap().ipc_handle().unwrap(), &device);
-    // SAFETY: the buffer stays, and nothing uses its memory but what is opened here.
+    // SAFETY: the buffer is kept, and only what is opened here uses its memory.
     let open = || unsafe { handle.open::<u32>(&device).unwrap() };
     let (mut first, second) = (open(), open());
     assert_eq!((fake::opened(start), first.address()), (2, DeviceAddress(start.0 + 8)));
@@ -118,7 +118,7 @@ fn blocks_of_the_cache_are_parts_of_their_segment() {
     let (one, two) = (first.ipc_handle().unwrap(), second.ipc_handle().unwrap());
     assert_eq!(one.handle, two.handle, "one segment holds both");
     assert_eq!(two.offset.wrapping_sub(one.offset), second.address().0.wrapping_sub(first.address().0));
-    // SAFETY: the buffers stay, and what is opened is only read.
+    // SAFETY: the buffers are kept, and what is opened is only read.
     let opened = unsafe { foreign(&two, &device).open::<u8>(&device).unwrap() };
     assert_eq!(opened.to_vec(&stream).unwrap(), [9; 1000]);
 }

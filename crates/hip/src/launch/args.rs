@@ -1,4 +1,4 @@
-//! Kernel arguments: what may be passed, and its check against the kernel's parameters.
+//! Kernel arguments: what can be passed, and the check against the kernel's parameters.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use crate::function::Function;
 use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSliceMut, Number, bytes_of};
 use crate::stream::Stream;
 
-/// What a kernel takes in one position, as its code object says.
+/// A parameter of a kernel, as its code object declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
@@ -22,17 +22,17 @@ pub struct Parameter {
     pub name: Option<String>,
     /// The type in the source, where the compiler recorded it: `float*`, also for a `const float*`.
     pub type_name: Option<String>,
-    /// Where it lies in the argument segment, bytes.
+    /// Its offset in the argument segment, bytes.
     pub offset: u32,
     /// Its size, bytes.
     pub size: u32,
     /// A pointer, or a value.
     pub kind: ParameterKind,
-    /// What the kernel does through the pointer, where the compiler recorded it. Nothing is known of kernels that were
-    /// compiled by others than `kernel-build` and `hiprtc-on-clang`, nor of a `const` pointer through which the compiler could
-    /// not rule out that the kernel writes.
+    /// How the kernel accesses memory through the pointer, if the compiler recorded it. `None` for kernels
+    /// that `kernel-build` or `hiprtc-on-clang` did not compile, and for a `const` pointer if the compiler
+    /// could not rule out writes through it.
     pub access: Option<Access>,
-    /// What the pointer leads to is declared `const`, and the compiler recorded that.
+    /// The compiler recorded that the pointer is to `const`.
     pub is_const: bool,
 }
 
@@ -54,19 +54,19 @@ impl Parameter {
         self.access.is_some_and(Access::writes)
     }
 
-    /// The numbers that the value consists of, or that the pointer leads to, where that is known.
+    /// The kind of number in the value, or in the memory that the pointer refers to, if it is known.
     fn number(&self) -> Option<Number> {
         let name = self.type_name.as_deref()?;
         if self.kind == ParameterKind::Pointer { types::behind(name) } else { types::of_value(name) }
     }
 
-    /// The type as the source declares it, where it is known.
+    /// The type as the source declares it, if it is known.
     fn declared(&self) -> Option<String> {
         let constant = if self.is_const { "const " } else { "" };
         self.type_name.as_ref().map(|name| format!("{constant}{name}"))
     }
 
-    /// In words, for errors.
+    /// A description for errors.
     fn describe(&self) -> String {
         let words = match &self.kind {
             ParameterKind::Pointer => "a pointer".to_owned(),
@@ -80,7 +80,7 @@ impl Parameter {
     }
 }
 
-/// What a launch compares an argument with, of one parameter.
+/// The properties of a parameter that a launch compares an argument with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     offset: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Slot {
     kind: SlotKind,
     /// The code object says that the kernel writes through the pointer.
     written: bool,
-    /// The numbers that it takes, where the code object says so.
+    /// The kind of number that it takes, if the code object says so.
     number: Option<Number>,
 }
 
@@ -99,7 +99,7 @@ enum SlotKind {
     Other,
 }
 
-/// The parameters of a kernel, as its launches want them.
+/// The parameters of a kernel, in the form that launches need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     slots: Box<[Slot]>,
@@ -125,7 +125,7 @@ impl Layout {
     }
 }
 
-/// All parameters of a kernel, in words.
+/// A description of all parameters of a kernel.
 pub(crate) fn signature(parameters: &[Parameter]) -> String {
     if parameters.is_empty() {
         return "none".to_owned();
@@ -140,17 +140,17 @@ pub(crate) fn signature(parameters: &[Parameter]) -> String {
     described.join(", ")
 }
 
-/// What may be passed to a kernel.
+/// Types that can be passed to a kernel.
 ///
 /// | Rust | device code |
 /// |---|---|
 /// | `&DeviceBuffer<T>`, `DeviceSlice<T>` | `const T*` |
 /// | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` | `T*` |
-/// | the same of [`MappedBuffer`](crate::MappedBuffer), [`ManagedBuffer`](crate::ManagedBuffer) and every other buffer that is viewed as a whole | as above |
+/// | likewise [`MappedBuffer`](crate::MappedBuffer), [`ManagedBuffer`](crate::ManagedBuffer) and every other kind of buffer | as above |
 /// | an `Option` of any of these | the pointer, or a null pointer |
 /// | any [`DeviceCopy`] value: numbers, [`half::f16`], [`half::bf16`], arrays, structs that derive it | the same type by value |
 /// | `bool` | `bool` |
-/// | [`DeviceAddress`] | a pointer that nothing is known of |
+/// | [`DeviceAddress`] | an unchecked pointer |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a kernel",
     label = "neither device memory nor plain data",
@@ -166,7 +166,7 @@ pub(crate) mod sealed {
     use super::Arguments;
 
     pub trait Pass<'a> {
-        /// Checks the argument against the parameter at `index`, which is one, and stores it.
+        /// Checks the argument against the parameter at `index`, which exists, and stores it.
         fn pass(self, arguments: &mut Arguments<'a>, index: usize, check: &super::Check<'_>);
     }
 }
@@ -180,13 +180,13 @@ pub struct Check<'c> {
     pub(crate) layout: &'c Layout,
 }
 
-/// The arguments of one launch, laid out as the kernel reads them, and the first thing wrong with them.
+/// The arguments of one launch, laid out as the kernel reads them, and the first mistake in them.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     room: Room,
     count: usize,
     error: Option<Box<LaunchError>>,
-    /// What the room refers to.
+    /// The allocations that the room refers to.
     used: PhantomData<&'a Arc<Allocation>>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn push(&mut self, argument: impl KernelArg<'a>, check: &Check<'_>) {
         let index = self.count;
         self.count += 1;
-        // Arguments beyond the last parameter are counted, which is the error that `finish` reports.
+        // Arguments beyond the last parameter are only counted; `finish` reports the error.
         if self.error.is_none() && index < check.layout.slots.len() {
             argument.pass(self, index, check);
         }
@@ -217,7 +217,7 @@ impl<'a> Arguments<'a> {
         if index >= check.parameters.len() {
             return Err(count_error(check, index + 1));
         }
-        // Passing stores only after the check, so a refused argument leaves the old one in its place.
+        // `pass` stores only after its check, so a refused argument leaves the old one in place.
         let before = self.room.get().used.iter().position(|used| used.index as usize == index);
         argument.pass(self, index, check);
         if let Some(error) = self.error.take() {
@@ -229,7 +229,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// The first thing that was wrong, or that there are too few or too many.
+    /// Returns the first mistake, or a wrong number of arguments.
     #[inline]
     pub(crate) fn finish(&mut self, check: &Check<'_>) -> Result<(), Box<LaunchError>> {
         check.count(self.count)?;
@@ -246,7 +246,7 @@ impl<'a> Arguments<'a> {
         self.room.get().used.iter().map(|used| (unsafe { used.allocation.as_ref() }, used.written))
     }
 
-    /// A pointer to each argument, as HIP wants them; valid until the arguments change.
+    /// A pointer to each argument, as HIP needs them; valid until the arguments change.
     #[inline]
     pub(crate) fn pointers(&mut self, layout: &Layout) -> &mut [*mut c_void] {
         let Storage { words, pointers, .. } = self.room.get_mut();
@@ -261,8 +261,8 @@ impl<'a> Arguments<'a> {
     /// Enqueues the kernel with these arguments.
     ///
     /// # Safety
-    /// Arguments and sizes were checked for this function, [`pointers`](Self::pointers) was called since they changed, and
-    /// [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
+    /// Arguments and sizes were checked for this function, [`pointers`](Self::pointers) was called since they
+    /// changed, and [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,
@@ -273,7 +273,8 @@ impl<'a> Arguments<'a> {
         let Storage { pointers, used, .. } = self.room.get_mut();
         // SAFETY: `pass_memory` has borrowed each for `'a`.
         let used = used.iter().map(|used| (unsafe { used.allocation.as_ref() }, used.written));
-        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
+        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the
+        // rest.
         unsafe { function.enqueue(stream, config, used, pointers) }
     }
 
@@ -286,7 +287,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Finds out what is wrong.
+    /// Finds the mistake.
     #[cold]
     fn refuse(&mut self, index: usize, given: &Given, check: &Check<'_>) {
         if let Err(error) = check.given(index, given) {
@@ -294,7 +295,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A value of `T`, whose bytes these are.
+    /// Stores a value of `T`, given as bytes.
     #[inline]
     fn pass_value<T>(&mut self, bytes: &[u8], number: Option<Number>, index: usize, check: &Check<'_>) {
         let slot = &check.layout.slots[index];
@@ -339,7 +340,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What is passed, without the value.
+/// The kind of an argument, without its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Given {
     Value {
@@ -347,7 +348,7 @@ pub(crate) enum Given {
         type_name: &'static str,
         number: Option<Number>,
     },
-    /// A pointer that nothing is known of.
+    /// An unchecked pointer.
     Address,
     Memory {
         written: bool,
@@ -369,7 +370,7 @@ impl Given {
 }
 
 impl Check<'_> {
-    /// Whether the kernel takes so many arguments.
+    /// Whether the kernel takes this many arguments.
     #[inline]
     pub(crate) fn count(&self, got: usize) -> Result<(), Box<LaunchError>> {
         if got == self.layout.slots.len() { Ok(()) } else { Err(count_error(self, got)) }
@@ -396,7 +397,8 @@ impl Check<'_> {
                     return Err(self.wrong_kind(index, "a pointer to device memory".to_owned()));
                 }
                 let Given::Memory { written, type_name, number } = *given else { return Ok(()) };
-                // The type comes first: whoever passes the wrong buffer should not be told to make it `&mut`.
+                // Check the type first: a caller who passes the wrong buffer should not be told to make it
+                // `&mut`.
                 if !written
                     && types::fits(parameter.number(), number)
                     && let Some(access) = parameter.access
@@ -457,7 +459,7 @@ fn count_error(check: &Check<'_>, got: usize) -> Box<LaunchError> {
     })
 }
 
-/// What is passed, and how.
+/// The types that can be passed, and how.
 macro_rules! pass {
     ($([$($generics:tt)*] $argument:ident: $type:ty => |$arguments:ident, $index:ident, $check:ident| $pass:expr;)*) => {
         $(
@@ -588,7 +590,7 @@ mod tests {
         };
         assert_eq!(
             error(|arguments, check| arguments.push(1_u32, check)),
-            "kernel `k` takes 4 arguments, 1 were given; it takes a value of 4 bytes (`n`), a value of 8 bytes, \
+            "kernel `k` takes 4 arguments, got 1; its parameters are a value of 4 bytes (`n`), a value of 8 bytes, \
              a pointer (`x`), a pointer (`y`)"
         );
         assert_eq!(
@@ -614,8 +616,7 @@ mod tests {
             "kernel `k`, argument 2 (`x`): expected a pointer, got a value of type `u64`"
         );
         assert!(
-            error(|arguments, check| (0..5).for_each(|_| arguments.push(1_u32, check)))
-                .contains("5 were given")
+            error(|arguments, check| (0..5).for_each(|_| arguments.push(1_u32, check))).contains("got 5")
         );
     }
 
@@ -650,7 +651,7 @@ mod tests {
         assert_eq!(error, "kernel `k`, argument 0 (`a`): expected `int`, got a value of type `f32`");
         let error = arguments.replace(1, &wide, &check).unwrap_err().to_string();
         assert_eq!(error, "kernel `k`, argument 1 (`a`): expected `float*`, got memory of `i64`");
-        // Both are as they were.
+        // Both are unchanged.
         assert_eq!(arguments.room.get().words[..], [7, x.address().0]);
     }
 

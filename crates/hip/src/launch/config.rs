@@ -31,7 +31,7 @@ impl From<[u32; 3]> for Dim3 {
     }
 }
 
-/// How many blocks of how many work-items, and how much LDS for each.
+/// The number of blocks, their work-items, and their LDS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchConfig {
     /// Blocks (workgroups) in each dimension.
@@ -40,21 +40,21 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
     pub dynamic_lds: u32,
-    /// All blocks run at once, so that they may wait for each other (`hipModuleLaunchCooperativeKernel`).
+    /// Whether all blocks run at once, so that they can wait for each other
+    /// (`hipModuleLaunchCooperativeKernel`).
     pub cooperative: bool,
 }
 
 impl LaunchConfig {
-    /// A grid of blocks, with no dynamic LDS, which may run one after the other.
+    /// A grid of blocks without dynamic LDS, which may run one after the other.
     #[inline]
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self { grid: grid.into(), block: block.into(), dynamic_lds: 0, cooperative: false }
     }
 
-    /// As many blocks of `block` work-items as it takes for one work-item per element.
+    /// Blocks of `block` work-items, as many as one work-item per element needs.
     ///
-    /// More than 2³² − 1 blocks are as many as that, which no launch accepts; no elements are no blocks, which
-    /// no launch accepts either.
+    /// The number of blocks is capped at 2³² − 1, and is 0 for 0 elements. No launch accepts either.
     #[inline]
     pub fn for_elements(elements: usize, block: u32) -> Self {
         let blocks = elements.div_ceil((block as usize).max(1));
@@ -62,7 +62,7 @@ impl LaunchConfig {
     }
 }
 
-/// What a kernel and its device allow.
+/// The limits of a kernel and its device.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) kernel_threads: u32,
@@ -77,11 +77,11 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Whether a size is within the limits, quickly; [`check`](Self::check) says what is wrong.
+    /// A quick check whether a size is within the limits; [`check`](Self::check) says what is wrong.
     #[inline]
     pub(crate) fn fit(&self, config: &LaunchConfig) -> bool {
         let (grid, block) = (config.grid.0, config.block.0);
-        // A limit of 0 means that the device does not say.
+        // A limit of 0 means that the device reports none.
         let within = |n: u32, max: u32| max == 0 || n <= max;
         let mut fits = true;
         for axis in 0..3 {
@@ -89,7 +89,8 @@ impl Limits {
             fits &= work_items.wrapping_sub(1) < u64::from(u32::MAX);
             fits &= within(block[axis], self.device_block[axis]) & within(grid[axis], self.device_grid[axis]);
         }
-        // The first product of two axes has 64 bits; a block that is not too long in the third has no more.
+        // The product of two axes fits into 64 bits, and so does that of three, if the third is within its
+        // limit.
         let area = u64::from(block[0]) * u64::from(block[1]);
         let threads = area.saturating_mul(u64::from(block[2]));
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
@@ -99,7 +100,7 @@ impl Limits {
             & (self.kernel_wave >= self.device_wave)
     }
 
-    /// An error for the first thing that does not fit.
+    /// An error for the first limit that is exceeded.
     #[cold]
     pub(crate) fn check(&self, kernel: &str, config: &LaunchConfig) -> Result<(), LaunchError> {
         let name = || kernel.to_owned();
@@ -115,7 +116,7 @@ impl Limits {
             return Err(LaunchError::BlockMismatch { kernel: name(), block, required });
         }
         let threads = block.iter().fold(1_u64, |product, n| product.saturating_mul(u64::from(*n)));
-        // A limit of 0 means that the device does not say.
+        // A limit of 0 means that the device reports none.
         for (limit, limited_by) in [(self.kernel_threads, "the kernel"), (self.device_threads, "the device")]
         {
             if limit != 0 && threads > u64::from(limit) {
@@ -145,7 +146,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Whether a block can have that much dynamic LDS besides the kernel's own.
+    /// Whether a block can have this much dynamic LDS besides the kernel's own.
     pub(crate) fn check_lds(&self, kernel: &str, dynamic: u32) -> Result<(), LaunchError> {
         if u64::from(self.kernel_lds) + u64::from(dynamic) <= u64::from(self.device_lds) {
             return Ok(());

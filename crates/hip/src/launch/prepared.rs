@@ -1,13 +1,13 @@
-//! A launch that was checked once and is enqueued many times.
+//! A launch that is checked once and enqueued many times.
 
 use super::{Arguments, KernelArg, LaunchConfig};
 use crate::error::Result;
 use crate::function::Function;
 use crate::stream::Stream;
 
-/// A launch whose every check is done: enqueuing it again costs the call into HIP and the order of streams.
+/// A launch whose checks are done. Enqueuing it costs only the call into HIP and the ordering of streams.
 ///
-/// It borrows what it was given for as long as it lives; [`set`](Self::set) replaces one argument.
+/// It borrows its arguments for as long as it lives; [`set`](Self::set) replaces one.
 #[derive(Debug)]
 pub struct PreparedLaunch<'a> {
     function: &'a Function,
@@ -35,8 +35,8 @@ impl<'a> PreparedLaunch<'a> {
     /// Replaces the argument at `index`, counted from 0.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) if the kernel has no such parameter or the argument does not fit it; the old
-    /// argument then stays.
+    /// [`Error::Launch`](crate::Error::Launch) if the kernel has no such parameter or the argument does not
+    /// fit it; the old argument then remains.
     pub fn set(&mut self, index: usize, argument: impl KernelArg<'a>) -> Result<()> {
         let replaced = self.arguments.replace(index, argument, &self.function.check());
         self.arguments.pointers(self.function.layout());
@@ -46,10 +46,11 @@ impl<'a> PreparedLaunch<'a> {
     /// Enqueues the kernel (`hipModuleLaunchKernel`); does not wait for it.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip).
     ///
     /// # Safety
-    /// As [`Launch::enqueue`](super::Launch::enqueue), with the arguments as they are now.
+    /// As [`Launch::enqueue`](super::Launch::enqueue), with the present arguments.
     #[inline]
     pub unsafe fn enqueue(&mut self) -> Result<()> {
         // SAFETY: the arguments were checked, and the caller vouches for what the kernel does with them.

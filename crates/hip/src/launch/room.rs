@@ -1,4 +1,4 @@
-//! Room for the arguments of launches, which a thread uses again and again.
+//! Storage for the arguments of launches, which each thread reuses.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::memory::Allocation;
 
 thread_local! {
-    /// What the thread's last launch has left: one launch at a time is the usual case.
+    /// The storage of the thread's last launch. Usually there is one launch at a time.
     static SPARE: Cell<Option<Box<Storage>>> = const { Cell::new(None) };
 }
 
-/// What a launch stores, behind one pointer: a launch in the making is moved with each argument. It knows nothing of the lifetimes of
-/// what it refers to, so that borrows end with a launch's last use and not with its drop.
+/// A launch's data, behind one pointer, because each added argument moves the launch. It does not know the
+/// lifetimes of what it refers to, so that borrows end with a launch's last use, not with its drop.
 #[derive(Debug)]
 pub(super) struct Room(ManuallyDrop<Box<Storage>>);
 
@@ -22,12 +22,13 @@ pub(super) struct Room(ManuallyDrop<Box<Storage>>);
 pub(super) struct Storage {
     /// The argument segment's explicit part. Words, so that every value is aligned as in the segment.
     pub(super) words: Vec<u64>,
-    /// Where each argument lies in the words, as HIP wants it.
+    /// A pointer to each argument in the words, as HIP needs them.
     pub(super) pointers: Vec<*mut c_void>,
     pub(super) used: Vec<Used>,
 }
 
-// SAFETY: the pointers lead into the words, and what is used are shared borrows of an `Arc<Allocation>`, which may be sent and shared.
+// SAFETY: the pointers lead into the words, and what is used are shared borrows of an `Arc<Allocation>`,
+// which may be sent and shared.
 unsafe impl Send for Storage {}
 // SAFETY: as above.
 unsafe impl Sync for Storage {}
@@ -35,15 +36,15 @@ unsafe impl Sync for Storage {}
 /// Memory that an argument uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
-    /// Borrowed as long as whoever owns the room says.
+    /// Borrowed for as long as the owner of the room says.
     pub(super) allocation: NonNull<Arc<Allocation>>,
     pub(super) index: u32,
-    /// It may be written.
+    /// Whether it may be written.
     pub(super) written: bool,
 }
 
 impl Room {
-    /// Room for so many words, which are zero.
+    /// Room for this many words, set to zero.
     #[inline]
     pub(super) fn new(words: usize) -> Self {
         let spare = SPARE.try_with(Cell::take).ok().flatten();
@@ -71,7 +72,7 @@ impl Drop for Room {
         storage.words.clear();
         storage.pointers.clear();
         storage.used.clear();
-        // A thread that ends has no place for it, and drops it.
+        // A thread that is ending cannot keep it, and drops it.
         let _ = SPARE.try_with(|spare| spare.set(Some(storage)));
     }
 }
@@ -85,7 +86,7 @@ mod tests {
         let mut first = Room::new(3);
         first.get_mut().words.fill(7);
         let place = first.get().words.as_ptr();
-        // Two at once have one each.
+        // Two launches at once have separate storage.
         let second = Room::new(3);
         assert_ne!(second.get().words.as_ptr(), place);
         drop(second);
@@ -93,7 +94,7 @@ mod tests {
         let again = Room::new(2);
         assert_eq!((again.get().words.as_ptr(), &again.get().words[..]), (place, &[0, 0][..]));
         assert!(again.get().used.is_empty());
-        // It may go to another thread, and end there.
+        // It may move to another thread and end there.
         std::thread::spawn(move || drop(again)).join().unwrap();
         assert_ne!(Room::new(2).get().words.as_ptr(), place);
     }

@@ -1,4 +1,4 @@
-//! Typed wrappers of kernels: what `kernels!` expands to.
+//! Typed wrappers of kernels: the macro `kernels!` and its expansion.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::memory::{Allocation, DeviceAddress, DeviceCopy, DeviceSlice, DeviceSl
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// Makes a type with a method for each kernel, from the kernels' signatures.
+/// Makes a type with one method for each kernel, from the kernels' signatures.
 ///
 /// ```
 /// hip::kernels! {
@@ -50,18 +50,19 @@ use crate::stream::Stream;
 /// | `&mut [T]` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` | `T*` |
 /// | `Option<&[T]>` | `Some(buffer.as_slice())`, `None` | `const T*`, which may be null |
 /// | `Option<&mut [T]>` | `Some(buffer.as_mut_slice())`, `None` | `T*`, which may be null |
-/// | [`DeviceAddress`](crate::DeviceAddress) | itself | a pointer that nothing is known of |
+/// | [`DeviceAddress`](crate::DeviceAddress) | itself | an unchecked pointer |
 /// | any [`DeviceCopy`](crate::DeviceCopy) type | itself | the same type by value |
 ///
-/// `load` finds every kernel in a [`Module`](crate::Module) and checks its signature against the code object: the number of
-/// arguments, pointers where there are pointers, the size of each value, and where the code object says so, the
-/// numbers that the memory or the value consists of and `&mut` where the kernel writes. What does not fit is a [`LaunchError`](crate::LaunchError) that names kernel and argument. A call then takes stream,
-/// [`LaunchConfig`](crate::LaunchConfig) and the arguments; it checks sizes and devices, orders streams, and allocates
-/// nothing. The type has a private field for each kernel, of the same name, whose `function()` is its
-/// [`Function`](crate::Function).
+/// `load` finds every kernel in a [`Module`](crate::Module) and checks its signature against the code object:
+/// the number of arguments, pointers where the kernel takes pointers, and the size of each value. If the code
+/// object records them, it also checks the kinds of numbers, and `&mut` where the kernel writes. A mismatch
+/// is a [`LaunchError`](crate::LaunchError) that names kernel and argument. A call takes a stream, a
+/// [`LaunchConfig`](crate::LaunchConfig) and the arguments. It checks sizes and devices, orders streams, and
+/// allocates nothing. The type has a private field for each kernel, of the same name; its `function()`
+/// returns the [`Function`](crate::Function).
 ///
-/// The methods are `unsafe` for the reason that [`Launch::enqueue`](crate::Launch::enqueue) is. `load` is as visible as the
-/// type.
+/// The methods are `unsafe` for the same reason as [`Launch::enqueue`](crate::Launch::enqueue). `load` is as
+/// visible as the type.
 #[macro_export]
 macro_rules! kernels {
     (
@@ -79,11 +80,11 @@ macro_rules! kernels {
         }
 
         impl $name {
-            /// Finds the kernels in a module and checks that they take what the signatures say.
+            /// Finds the kernels in a module and checks them against the signatures.
             ///
             /// # Errors
-            /// `hip::Error::KernelNotFound` for a kernel that the module does not have; `hip::Error::Launch` names the
-            /// kernel and the argument that does not fit.
+            /// `hip::Error::KernelNotFound` if the module lacks a kernel; `hip::Error::Launch` names a kernel
+            /// and the argument that does not match.
             #[allow(unused_variables, reason = "there may be no kernels")]
             $vis fn load(module: &$crate::Module) -> $crate::Result<Self> {
                 ::core::result::Result::Ok(Self {
@@ -96,11 +97,11 @@ macro_rules! kernels {
     };
 }
 
-/// The parts of `kernels!` that look at one parameter after the other.
+/// The parts of `kernels!` that process parameters one by one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __kernel {
-    // What a kernel is expected to take.
+    // The expected parameters of a kernel.
     (@expected $module:ident, $names:tt, [$($done:tt)*] $p:ident : &mut [$t:ty] $(, $($rest:tt)*)?) => {
         $crate::__kernel!(@expected $module, $names,
             [$($done)* $crate::launch::typed::Expected::exclusive::<$t>(::core::stringify!($p)),] $($($rest)*)?)
@@ -159,14 +160,15 @@ macro_rules! __kernel {
         /// Enqueues the kernel and does not wait for it.
         ///
         /// # Errors
-        /// `hip::Error::Launch` if a size or a device does not fit, and nothing was enqueued; `hip::Error::Fault` if the stream
+        /// `hip::Error::Launch` if a size or a device does not fit, and nothing is enqueued;
+        /// `hip::Error::Fault` if the stream
         /// has faulted, else `hip::Error::Hip`.
         #[allow(
             clippy::too_many_arguments,
             clippy::extra_unused_lifetimes,
             clippy::needless_lifetimes,
             clippy::missing_safety_doc,
-            reason = "as the kernel's signature wants it"
+            reason = "the kernel's signature decides"
         )]
         $vis unsafe fn $kernel<'a>(
             &self,
@@ -175,8 +177,8 @@ macro_rules! __kernel {
             $($p: $($type)*,)*
         ) -> $crate::Result<()> {
             $(let $p = $($into)*;)*
-            // SAFETY: the caller vouches for what the kernel does with these arguments, which are of the types that its
-            // signature was checked for.
+            // SAFETY: the caller vouches for what the kernel does with these arguments, whose types match the
+            // checked signature.
             unsafe {
                 self.$kernel.call(stream, &config, [$($crate::launch::typed::Passed::$pass(&$p),)*])
             }
@@ -184,14 +186,14 @@ macro_rules! __kernel {
     };
 }
 
-/// What a signature says of one parameter.
+/// A parameter in a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     name: &'static str,
     given: Given,
 }
 
-/// What is passed as it is: plain data and addresses.
+/// Types that are passed unchanged: plain data and addresses.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a kernel",
     note = "`&[T]`, `&mut [T]`, `Option` of these, `hip::DeviceAddress` and types that are `hip::DeviceCopy` can"
@@ -201,7 +203,7 @@ pub trait Value: Copy {
     fn expected(name: &'static str) -> Expected;
 }
 
-/// What may be passed where a kernel takes `&[T]`: everything that becomes a [`DeviceSlice`].
+/// Arguments for a parameter `&[T]`: everything that converts to a [`DeviceSlice`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel as `&[{T}]`",
     label = "not device memory that holds `{T}`"
@@ -218,7 +220,7 @@ impl<'a, T: DeviceCopy, M: Into<DeviceSlice<'a, T>>> Shared<'a, T> for M {
     }
 }
 
-/// What may be passed where a kernel takes `&mut [T]`: everything that becomes a [`DeviceSliceMut`].
+/// Arguments for a parameter `&mut [T]`: everything that converts to a [`DeviceSliceMut`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel as `&mut [{T}]`",
     label = "not device memory that holds `{T}` and is borrowed exclusively"
@@ -311,10 +313,10 @@ impl<'c> Passed<'c> {
     }
 }
 
-/// What is passed where there is no memory.
+/// The argument for absent memory.
 static NULL: u64 = 0;
 
-/// A kernel whose parameters were compared with a signature.
+/// A kernel whose parameters match a signature.
 #[derive(Clone, Debug)]
 pub struct Kernel(Function);
 
@@ -322,14 +324,15 @@ impl Kernel {
     /// Finds a kernel and compares its parameters.
     ///
     /// # Errors
-    /// As [`Module::function`], and [`Error::Launch`](crate::Error::Launch) for the first parameter that is not as expected.
+    /// As [`Module::function`], and [`Error::Launch`](crate::Error::Launch) for the first parameter that does
+    /// not match.
     pub fn find(module: &Module, name: &str, expected: &[Expected]) -> Result<Self> {
         let function = module.function(name)?;
         compare(&function.check(), expected)?;
         Ok(Self(function))
     }
 
-    /// The kernel: for its attributes, its occupancy and prepared launches.
+    /// The kernel, for its attributes, its occupancy and prepared launches.
     pub fn function(&self) -> &Function {
         &self.0
     }
@@ -340,8 +343,8 @@ impl Kernel {
     /// As [`Launch::enqueue`](super::Launch::enqueue).
     ///
     /// # Safety
-    /// The arguments are of the signature that [`find`](Self::find) was given, and all that
-    /// [`Launch::enqueue`](super::Launch::enqueue) asks for holds.
+    /// The arguments match the signature passed to [`find`](Self::find), and all conditions of
+    /// [`Launch::enqueue`](super::Launch::enqueue) hold.
     pub unsafe fn call<const N: usize>(
         &self,
         stream: &Stream,
@@ -358,15 +361,16 @@ impl Kernel {
         }
         let mut pointers = arguments.each_ref().map(|argument| argument.pointer.cast_mut());
         let used = arguments.iter().filter_map(|argument| argument.memory);
-        // SAFETY: there is a pointer to a value of the right size for each parameter; the caller vouches for the rest.
+        // SAFETY: there is a pointer to a value of the right size for each parameter; the caller vouches for
+        // the rest.
         unsafe { function.enqueue(stream, config, used, &mut pointers) }
     }
 }
 
-/// An error for the first parameter that is not what the signature says.
+/// An error for the first parameter that does not match the signature.
 fn compare(check: &Check<'_>, expected: &[Expected]) -> Result<(), Box<LaunchError>> {
     check.count(expected.len())?;
-    // Where the compiler has recorded no names, errors have those of the signature.
+    // If the compiler recorded no names, errors use those of the signature.
     let mut parameters = check.parameters.to_vec();
     for (parameter, Expected { name, .. }) in parameters.iter_mut().zip(expected) {
         parameter.name.get_or_insert_with(|| (*name).to_owned());
@@ -418,7 +422,7 @@ mod tests {
             ),
             (
                 [n, x, x],
-                "argument 2 (`y`): the kernel writes through this pointer (read_write) and got shared memory of `f32`: \
+                "argument 2 (`y`): the kernel writes through this pointer (read_write) and got a shared borrow of memory of `f32`: \
                  pass it as `&mut`, or declare it `const` if the kernel only reads",
             ),
         ] {

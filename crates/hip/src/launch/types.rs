@@ -1,8 +1,8 @@
-//! Which numbers the types of kernels' parameters consist of, by the names that code objects have for them.
+//! The kinds of numbers in parameter types, by the type names in code objects.
 
 use crate::memory::Number;
 
-/// C++'s and HIP's names, without typedefs. Types that are not here may be anything.
+/// Names in C++ and HIP, without typedefs. Types that are not listed may be anything.
 const NAMES: &[(&str, Number)] = &[
     ("bool", Number::I8),
     ("char", Number::I8),
@@ -50,9 +50,9 @@ const VECTORS: &[(&str, Number)] = &[
     ("double", Number::F64),
 ];
 
-/// The numbers that a value of this type consists of, where that is known.
+/// The kind of number in a value of this type, if it is known.
 pub(crate) fn of_value(name: &str) -> Option<Number> {
-    // Vectors of clang's own: the element, and then how many there are.
+    // Clang's vectors: the element, then the number of elements.
     let name = name.split_once(" __attribute__((ext_vector_type(").map_or(name, |(element, _)| element);
     let find = |table: &[(&str, Number)], name: &str| {
         table.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
@@ -60,9 +60,9 @@ pub(crate) fn of_value(name: &str) -> Option<Number> {
     find(NAMES, name).or_else(|| find(VECTORS, name.strip_suffix(['1', '2', '3', '4'])?))
 }
 
-/// The numbers that a pointer or reference of this type leads to, where that is known.
+/// The kind of number that a pointer or reference of this type refers to, if it is known.
 pub(crate) fn behind(name: &str) -> Option<Number> {
-    // `float (*)[4]` leads to arrays.
+    // `float (*)[4]` points to arrays.
     if let Some((element, _)) = name.split_once(" (")
         && !element.contains("__attribute__")
     {
@@ -70,11 +70,11 @@ pub(crate) fn behind(name: &str) -> Option<Number> {
     }
     let pointee = name.trim_end_matches('&');
     let pointee = if pointee.len() < name.len() { pointee } else { name.strip_suffix('*')? };
-    // Addresses are numbers of 64 bits to the host.
+    // To the host, addresses are 64-bit numbers.
     if pointee.ends_with('*') { Some(Number::I64) } else { of_value(pointee) }
 }
 
-/// Whether memory or a value of the one may be passed where the other is expected. What is not known fits.
+/// Whether memory or a value of one kind can be passed where the other is expected. Unknown kinds match.
 #[inline]
 pub(crate) fn fits(expected: Option<Number>, given: Option<Number>) -> bool {
     match (expected, given) {

@@ -15,14 +15,15 @@ use crate::live::{Counted, Kind};
 use crate::stream::{Stream, WeakStream, in_host_function, release, release_elsewhere};
 use crate::usage::Usage;
 
-/// Owns device memory, and knows which streams use it.
+/// Owns device memory, and tracks which streams use it.
 ///
-/// A buffer holds one, and so does everything that may use the memory after the buffer is gone.
+/// A buffer holds one, and so does everything that may use the memory after the buffer is dropped.
 pub(crate) struct Allocation {
     device: Device,
-    /// The address is null if and only if there are no bytes.
+    /// The address is null exactly if there are no bytes.
     block: Allocated,
-    /// Work on a stream that uses it may wait for something that the thread which drops it does later.
+    /// Work on a stream that uses the memory may be waiting for something that the dropping thread does
+    /// later.
     outlasts: AtomicBool,
     _counted: Counted,
 }
@@ -33,17 +34,17 @@ impl Allocation {
         Arc::new(Self { device: device.clone(), block, outlasts, _counted })
     }
 
-    /// Memory for `bytes` bytes, preferably such that `stream` can use without waiting.
+    /// Allocates `bytes` bytes, preferably memory that `stream` can use without waiting.
     pub(crate) fn allocate(device: &Device, bytes: usize, stream: Option<&Stream>) -> Result<Arc<Self>> {
         Self::of(device, bytes, |bytes| device.memory().allocate(device, bytes, stream))
     }
 
-    /// Memory that shares its allocation with nothing else, whatever the device's allocator.
+    /// Allocates memory of its own, whatever the device's allocator.
     pub(crate) fn allocate_direct(device: &Device, bytes: usize) -> Result<Arc<Self>> {
         Self::of(device, bytes, |bytes| device.memory().allocate_direct(device, bytes))
     }
 
-    /// Memory of a pool, in the order of a stream of its device.
+    /// Allocates memory from a pool, in the order of a stream of its device.
     pub(crate) fn allocate_from(pool: &MemoryPool, bytes: usize, stream: &Stream) -> Result<Arc<Self>> {
         let device = pool.device();
         Self::of(device, bytes, |bytes| device.memory().allocate_from(pool, bytes, stream))
@@ -58,7 +59,8 @@ impl Allocation {
         Ok(Self::new(device, block))
     }
 
-    /// Memory that was made elsewhere, which `owner` keeps: it is dropped when nothing uses the memory any more.
+    /// Wraps memory that was allocated elsewhere. `owner` keeps it, and is dropped once nothing uses the
+    /// memory.
     pub(crate) fn foreign(
         device: &Device,
         address: DeviceAddress,
@@ -69,12 +71,12 @@ impl Allocation {
         Self::new(device, Allocated { address, size, origin, usage: Usage::default() })
     }
 
-    /// Memory that a graph allocates and frees each time it runs.
+    /// Wraps memory that a graph allocates and frees each time it runs.
     pub(crate) fn of_graph(device: &Device, address: DeviceAddress, size: usize, graph: u64) -> Arc<Self> {
         Self::new(device, Allocated { address, size, origin: Origin::Graph(graph), usage: Usage::default() })
     }
 
-    /// The graph that allocates it, if one does.
+    /// The graph that allocates the memory, if any.
     #[inline]
     pub(crate) fn graph(&self) -> Option<u64> {
         match self.block.origin {
@@ -83,13 +85,14 @@ impl Allocation {
         }
     }
 
-    /// An error for memory that is only there while a graph runs. Who uses several allocations asks all of them before it registers a use.
+    /// An error for memory that exists only while a graph runs. Callers with several allocations check all of
+    /// them before they register a use.
     #[inline]
     pub(crate) fn lasts_beyond_graphs(&self) -> Result<()> {
         if self.graph().is_some() { Err(GraphError::MemoryOfGraph.into()) } else { Ok(()) }
     }
 
-    /// Blocks until everything registered so far is done.
+    /// Blocks until all uses registered so far are done.
     pub(crate) fn wait(&self) -> Result<()> {
         self.block.usage.wait()
     }
@@ -104,81 +107,83 @@ impl Allocation {
         matches!(self.block.origin, Origin::Stream | Origin::Pool(_))
     }
 
-    /// Has the memory stay until everything enqueued on `stream` so far is done, whoever drops it, if its last owner would wait for that. Nor
-    /// does the last owner wait for what has been enqueued behind that.
+    /// If the memory's last owner would wait when it is dropped, keeps the memory until everything enqueued
+    /// on `stream` so far is done. The last owner then waits neither for that work nor for work enqueued
+    /// later.
     pub(crate) fn keep_until_done(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match self.block.origin {
             Origin::Device | Origin::Owner(_) => {
                 self.outlasts.store(true, Ordering::Release);
                 let kept = self.clone();
-                // A function that does not run is dropped with what it holds.
+                // If the function never runs, it is dropped together with the memory that it holds.
                 stream.host_function(move || drop(kept))
             }
             Origin::Nowhere | Origin::Cache | Origin::Stream | Origin::Pool(_) | Origin::Graph(_) => Ok(()),
         }
     }
 
-    /// Where the memory lies, for work whose use of it is registered.
+    /// The address, for work whose use of the memory is registered.
     #[inline]
     pub(crate) fn address(&self) -> DeviceAddress {
         self.block.address
     }
 
-    /// Where the memory lies, for work of which nothing is known: nothing of a former owner runs on it any more.
+    /// The address, for unregistered work. Waits until no work of a former owner uses the memory.
     pub(crate) fn exposed_address(&self) -> DeviceAddress {
         self.block.usage.finish_inherited();
         self.block.address
     }
 
-    /// Work that reads the memory is about to be enqueued: orders it after the writes before it. If one of those is known
-    /// to have failed, that is the error.
+    /// Called before a read of the memory is enqueued: orders it after earlier writes. If one of those is
+    /// known to have failed, this returns its error.
     #[inline]
     pub(crate) fn read_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         if self.block.usage.is_only(stream) { Ok(()) } else { self.order(stream, Access::Read) }
     }
 
-    /// Work that writes the memory is about to be enqueued: orders it after every use before it.
+    /// Called before a write to the memory is enqueued: orders it after every earlier use.
     #[inline]
     pub(crate) fn write_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         if self.block.usage.wrote_last(stream) { Ok(()) } else { self.order(stream, Access::Write) }
     }
 
-    /// As [`write_on`](Self::write_on), for work that may also read: with the error that a read has.
+    /// As [`write_on`](Self::write_on), for work that may also read: returns the same error as a read.
     #[inline]
     pub(crate) fn update_on(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         if self.block.usage.wrote_last(stream) { Ok(()) } else { self.order(stream, Access::Update) }
     }
 
-    /// Where other streams use the memory, or the stream has not used it yet: as it never has if it is captured, whose uses the
-    /// capture knows, or if the memory is a graph's.
+    /// The slow path: other streams use the memory, or the stream has not used it yet. A captured stream
+    /// always takes this path, because the capture records its uses, and so does memory of a graph.
     #[inline(never)]
     fn order(self: &Arc<Self>, stream: &Stream, access: Access) -> Result<()> {
         self.lasts_beyond_graphs()?;
         if in_host_function() {
-            // What it would be ordered with may be waiting for the function.
+            // The work to wait for may itself be waiting for this host function.
             return Err(Error::HostFunction);
         }
         match (stream.capture(), access) {
             (Some(capture), access) => capture.uses(self, stream, access)?,
             (None, Access::Read) => self.block.usage.read(stream)?,
             (None, access) => {
-                // A graph that has the memory may be launched by another thread right now.
+                // Another thread may be launching a graph that has the memory.
                 let shared = Arc::strong_count(self) > 1;
-                // What one that is gone has launched is known by now.
+                // Launches of a dropped graph are visible after this.
                 fence(Ordering::Acquire);
                 self.block.usage.change(stream, access == Access::Update, shared)?;
             }
         }
-        // Other streams, of other devices, may have been asked.
+        // Streams of other devices may have been queried.
         stream.device().make_current()
     }
 
-    /// Blocks until the streams that write the memory are done. If one of them has failed, that is the error.
+    /// Blocks until the streams that write the memory are done. If one of them has failed, returns its error.
     pub(crate) fn finish_writes(&self) -> Result<()> {
         self.block.usage.wait_for_writes()
     }
 
-    /// Blocks until the streams that use the memory are done. If one that wrote it has failed, that is the error.
+    /// Blocks until the streams that use the memory are done. If one that wrote it has failed, returns its
+    /// error.
     pub(crate) fn finish_uses(&self) -> Result<()> {
         self.block.usage.wait_for_all()
     }
@@ -188,12 +193,12 @@ impl Allocation {
         self.block.usage.sources(stream)
     }
 
-    /// Exclusive views of parts are about to be made, by whoever has the only one of the whole.
+    /// Called before the only exclusive view is split into exclusive views of parts.
     pub(crate) fn split(&self) {
         self.block.usage.split();
     }
 
-    /// There are no exclusive views.
+    /// Called when there are no exclusive views.
     #[inline]
     pub(crate) fn settle(&self) {
         self.block.usage.settle();
@@ -205,7 +210,8 @@ impl Drop for Allocation {
         const WHAT: &str = "device buffer";
         let device = self.device.clone();
         let block = std::mem::take(&mut self.block);
-        // Other work on the stream may wait for this thread, as that has which the memory was kept for.
+        // Later work on the stream may be waiting for this thread. So may the work that the memory was kept
+        // for.
         let outlasts = *self.outlasts.get_mut() && !in_host_function() && !block.usage.is_over();
         let free = move || device.memory().free(&device, block);
         if outlasts {

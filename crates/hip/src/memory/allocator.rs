@@ -1,4 +1,4 @@
-//! Where buffers get their memory: from a cache, from the device each time, or from the driver's pool in a stream's order.
+//! Where buffers get their memory: from a cache, from the device, or in stream order from the driver's pool.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -16,34 +16,37 @@ use crate::error::{Error, Result};
 use crate::stream::Stream;
 use crate::usage::{PriorUses, Usage};
 
-/// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or `stream-ordered`.
+/// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or
+/// `stream-ordered`.
 pub const ALLOCATOR_VARIABLE: &str = variables::ALLOCATOR.name;
 
 /// Where a device's buffers get their memory.
 ///
-/// [`Device::set_allocator`] chooses it for one device, the environment variable [`ALLOCATOR_VARIABLE`] for all. What has
-/// been allocated goes back where it came from.
+/// [`Device::set_allocator`] chooses it for one device, the environment variable [`ALLOCATOR_VARIABLE`] for
+/// all. Memory always goes back to where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Allocator {
-    /// From this crate's cache, which takes memory from the device in segments (`hipMalloc`) and keeps what buffers give
-    /// back. The default on other devices, real GPUs, where allocating and freeing wait for the whole device.
+    /// From this crate's cache, which takes memory from the device in segments (`hipMalloc`) and keeps the
+    /// memory of dropped buffers. The default on real GPUs, where allocating and freeing wait for the whole
+    /// device.
     ///
-    /// Dropping a buffer does not wait. Whoever gets its memory next is ordered after the work that still uses it: on the
-    /// same stream that costs nothing, another stream waits on the device. Preferred is memory that the requesting stream
-    /// used last, then memory that nothing uses, then any other, then more from the device.
+    /// Dropping a buffer does not wait. The next user of its memory is ordered after the work that still uses
+    /// it: on the same stream this costs nothing, and another stream waits on the device. The cache prefers
+    /// memory that the requesting stream used last, then memory that nothing uses, then any other, then more
+    /// memory from the device.
     Caching,
-    /// From the device, each buffer for itself (`hipMalloc`, `hipFree`). The default on devices that know
-    /// [exact bounds](Device::has_exact_bounds), virtual GPUs, where it lets every access outside of a buffer, and every use after it was
-    /// dropped, be found.
+    /// From the device, separately for each buffer (`hipMalloc`, `hipFree`). The default on devices with
+    /// [exact bounds](Device::has_exact_bounds), which are virtual GPUs. There it catches every access
+    /// outside a buffer, and every use of a dropped one.
     Direct,
-    /// From the driver's pool, in the order of a stream (`hipMallocAsync`, `hipFreeAsync`); buffers that are made without a
-    /// stream as with [`Direct`](Self::Direct).
+    /// From the driver's pool, in the order of a stream (`hipMallocAsync`, `hipFreeAsync`). Buffers made
+    /// without a stream are allocated as with [`Direct`](Self::Direct).
     StreamOrdered,
 }
 
 impl Allocator {
-    /// As it is written in [`ALLOCATOR_VARIABLE`].
+    /// The name in [`ALLOCATOR_VARIABLE`].
     fn name(self) -> &'static str {
         match self {
             Self::Caching => "caching",
@@ -67,38 +70,38 @@ impl FromStr for Allocator {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::Environment`] with what would be right.
+    /// [`Error::Environment`], which lists the valid names.
     fn from_str(text: &str) -> Result<Self> {
         let all = [Self::Caching, Self::Direct, Self::StreamOrdered];
         all.into_iter().find(|allocator| allocator.name() == text).ok_or_else(|| Error::Environment {
             variable: ALLOCATOR_VARIABLE,
-            problem: format!("`{text}` is no allocator; there are `caching`, `direct` and `stream-ordered`"),
+            problem: format!("`{text}` is not an allocator; use `caching`, `direct` or `stream-ordered`"),
         })
     }
 }
 
-/// How much memory [`Allocator::Caching`] may hold, in bytes. No limit where there is none.
+/// How much memory [`Allocator::Caching`] may hold, in bytes. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// Segments in all, in use and not. A request beyond it gives back what is not in use, then fails as if the device had
-    /// no more.
+    /// All segments, whether in use or not. A request that exceeds it first frees unused segments, then fails
+    /// as if the device had no more memory.
     pub reserved: Option<usize>,
-    /// What is not in use. More than that is given back to the device when a buffer is dropped, which may wait for the
-    /// device; only segments on which no stream works.
+    /// Unused memory. When a buffer is dropped, the excess is returned to the device, which may wait for the
+    /// device. Only segments that no stream works on are returned.
     pub unused: Option<usize>,
 }
 
-/// What a device's memory is used for by this crate, in bytes unless said otherwise: [`Device::memory_stats`].
+/// This crate's use of a device's memory, in bytes unless stated otherwise: [`Device::memory_stats`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryStats {
-    /// What buffers hold, rounded as their allocator rounds.
+    /// Memory of buffers, rounded up by their allocator.
     pub allocated: usize,
-    /// The most that buffers have held at once.
+    /// The most memory that buffers held at once.
     pub peak_allocated: usize,
-    /// What was taken from the device and not given back: buffers and the cache.
+    /// Memory taken from the device and not returned: buffers and the cache.
     pub reserved: usize,
-    /// The most that was reserved at once.
+    /// The most memory reserved at once.
     pub peak_reserved: usize,
     /// How many allocations there are.
     pub allocations: usize,
@@ -106,18 +109,18 @@ pub struct MemoryStats {
     pub hits: u64,
     /// How many allocations took memory from the device.
     pub misses: u64,
-    /// How many segments the cache has given back to the device.
+    /// How many segments the cache has returned to the device.
     pub segments_released: u64,
 }
 
 impl MemoryStats {
-    /// What the cache holds and no buffer.
+    /// Memory in the cache that no buffer uses.
     pub fn unused(&self) -> usize {
         self.reserved - self.allocated
     }
 }
 
-/// How an allocation was made, and is therefore undone.
+/// How an allocation was made, which decides how it is freed.
 #[derive(Debug, Default)]
 pub(crate) enum Origin {
     /// There are no bytes.
@@ -137,7 +140,7 @@ pub(crate) enum Origin {
     Graph(u64),
 }
 
-/// Memory as it was allocated; by default none.
+/// An allocated block; by default none.
 #[derive(Default)]
 pub(crate) struct Allocated {
     pub(crate) address: DeviceAddress,
@@ -155,7 +158,7 @@ struct State {
     allocator: Allocator,
     limits: CacheLimits,
     blocks: Blocks<PriorUses>,
-    /// Bytes that are allocated outside of the cache.
+    /// Bytes allocated outside the cache.
     outside: usize,
     stats: MemoryStats,
 }
@@ -165,7 +168,7 @@ impl Uses for PriorUses {
         let mut all = self.iter();
         match (all.next(), all.next(), self.only()) {
             (None, ..) => Tag::Idle,
-            // What is past comes before the present work, and its points before all that follows.
+            // Past uses come before the present work, and so their points come before all that follows.
             (.., Some(stream)) => Tag::Stream(stream.id()),
             (Some(past), None, _) => Tag::Stream(past.stream.id()),
             _ => Tag::Several,
@@ -186,7 +189,7 @@ impl Uses for PriorUses {
 }
 
 impl State {
-    /// Takes over what has changed, and the peaks.
+    /// Updates the counters and peaks.
     fn update(&mut self) {
         let (taken, reserved) = (self.blocks.taken() as usize, self.blocks.reserved() as usize);
         let stats = &mut self.stats;
@@ -195,7 +198,7 @@ impl State {
         stats.peak_reserved = stats.peak_reserved.max(stats.reserved);
     }
 
-    /// One more allocation has been handed out.
+    /// Counts an allocation.
     fn count(&mut self, hit: bool) {
         self.stats.allocations += 1;
         if hit {
@@ -208,7 +211,7 @@ impl State {
 }
 
 impl Heap {
-    /// With the allocator of a device that finds every access outside of an allocation, or of another one.
+    /// Makes it with the default allocator of devices with or without exact bounds.
     pub(crate) fn new(exact_bounds: bool) -> Self {
         Self(Mutex::new(State {
             allocator: Allocator::default_of(exact_bounds),
@@ -219,16 +222,16 @@ impl Heap {
         }))
     }
 
-    /// `bytes` bytes, more than none; those that `stream` used last, if it is known.
+    /// Allocates `bytes` bytes, more than 0. If `stream` is known, prefers memory that it used last.
     pub(crate) fn allocate(
         &self,
         device: &Device,
         bytes: usize,
         stream: Option<&Stream>,
     ) -> Result<Allocated> {
-        // Not held across the calls below: work of a stream that they wait for may itself drop buffers.
+        // Do not hold the lock across the calls below: they may wait for work that itself drops buffers.
         let allocator = self.lock().allocator;
-        // A captured stream would allocate when the graph runs.
+        // A captured stream would allocate only when the graph runs.
         let stream = stream.filter(|stream| stream.capture().is_none());
         let allocated = match (allocator, stream) {
             (Allocator::Caching, _) => self.take_cached(device, bytes, stream),
@@ -238,7 +241,7 @@ impl Heap {
         allocated.map_err(|error| self.explain(error, device, bytes))
     }
 
-    /// `bytes` bytes of their own, whatever the allocator.
+    /// Allocates `bytes` bytes separately, whatever the allocator.
     pub(crate) fn allocate_direct(&self, device: &Device, bytes: usize) -> Result<Allocated> {
         self.take_direct(device, bytes).map_err(|error| self.explain(error, device, bytes))
     }
@@ -248,7 +251,7 @@ impl Heap {
         Ok(self.outside(address, bytes, Origin::Device, Usage::default()))
     }
 
-    /// `bytes` bytes of a pool, more than none, in the order of a stream of its device.
+    /// Allocates `bytes` bytes, more than 0, from a pool, in the order of a stream of its device.
     pub(crate) fn allocate_from(
         &self,
         pool: &MemoryPool,
@@ -256,7 +259,8 @@ impl Heap {
         stream: &Stream,
     ) -> Result<Allocated> {
         let allocated = self.in_order(stream, bytes, Origin::Pool(pool.clone()), |pointer| {
-            // SAFETY: the result is a place to write to, and pool and stream are valid and of one device.
+            // SAFETY: the result is a place to write to, and pool and stream are valid and belong to one
+            // device.
             unsafe {
                 call!(stream.table(), hipMallocFromPoolAsync(pointer, bytes, pool.handle(), stream.handle()))
             }
@@ -284,7 +288,7 @@ impl Heap {
             stream.check(allocate(&raw mut pointer))?;
             Ok(DeviceAddress(pointer.expose_provenance() as u64))
         })?;
-        // For other streams the memory is there when this one has come that far.
+        // Other streams can use the memory once this one has reached the allocation.
         let usage = Usage::default();
         usage.write(stream)?;
         Ok(self.outside(address, bytes, origin, usage))
@@ -311,7 +315,7 @@ impl Heap {
         })
     }
 
-    /// A free block: the stream's own, one that nothing uses, any other.
+    /// Takes a free block: the stream's own, else an unused one, else any other.
     fn reuse(&self, request: Request, stream: Option<&Stream>) -> Option<Taken<PriorUses>> {
         let (until, uses) = {
             let mut state = self.lock();
@@ -335,7 +339,7 @@ impl Heap {
         Some(taken)
     }
 
-    /// More memory from the device, and a block of it.
+    /// Gets more memory from the device, and takes a block of it.
     fn grow(&self, device: &Device, request: Request) -> Result<Taken<PriorUses>> {
         let mut failure = None;
         for size in request.segments() {
@@ -357,7 +361,7 @@ impl Heap {
         Err(failure.unwrap_or(OUT_OF_MEMORY))
     }
 
-    /// Keeps the limit on reserved memory, for `bytes` more.
+    /// Makes room for `bytes` more within the limit on reserved memory.
     fn make_room(&self, device: &Device, bytes: usize) -> Result<()> {
         let Some(limit) = self.lock().limits.reserved else { return Ok(()) };
         let keep = limit.checked_sub(bytes).ok_or(OUT_OF_MEMORY)?;
@@ -365,7 +369,7 @@ impl Heap {
         if self.lock().blocks.reserved() <= keep as u64 { Ok(()) } else { Err(OUT_OF_MEMORY) }
     }
 
-    /// Tries again without the cache's free memory if the device has too little.
+    /// If the device has too little memory, releases the cache's free memory and tries again.
     fn or_after_trim<T>(&self, device: &Device, allocate: impl Fn() -> Result<T>) -> Result<T> {
         match allocate() {
             Err(error) if error.code() == Some(hipError_t::hipErrorOutOfMemory) => {
@@ -375,8 +379,8 @@ impl Heap {
         }
     }
 
-    /// Gives free segments back to the device until no more than `keep` bytes are reserved, and says how many bytes
-    /// those were. Waits for the streams that use them.
+    /// Returns free segments to the device until at most `keep` bytes are reserved. Waits for the streams
+    /// that use them. Returns how many bytes were freed.
     fn release(&self, device: &Device, keep: u64, which: impl Fn(Tag) -> bool) -> Result<usize> {
         let segments = {
             let mut state = self.lock();
@@ -402,7 +406,7 @@ impl Heap {
         failure.map(|()| bytes)
     }
 
-    /// Takes back what [`allocate`](Self::allocate) gave, whose owner is gone.
+    /// Frees a block from [`allocate`](Self::allocate) whose owner is gone.
     pub(crate) fn free(&self, device: &Device, mut block: Allocated) {
         let origin = std::mem::take(&mut block.origin);
         let cached = matches!(origin, Origin::Cache);
@@ -412,7 +416,7 @@ impl Heap {
             Origin::Cache => self.keep(device, &mut block),
             Origin::Device => {
                 if let Err(error) = block.usage.retire().wait() {
-                    // It stays allocated, and counts as such.
+                    // It stays allocated, and is counted as such.
                     return leaked("device buffer", &error);
                 }
                 dropped("device buffer", free(device, block.address));
@@ -443,7 +447,7 @@ impl Heap {
 
     /// Puts a block into the cache.
     fn keep(&self, device: &Device, block: &mut Allocated) {
-        // Not under the lock: it asks for points of streams.
+        // Not under the lock, because it queries streams.
         let uses = block.usage.retire();
         let too_much = {
             let mut state = self.lock();
@@ -464,7 +468,7 @@ impl Heap {
         }
     }
 
-    /// Says how much memory there is where there was too little.
+    /// Adds the amounts of memory to an out-of-memory error.
     #[cold]
     pub(crate) fn explain(&self, error: Error, device: &Device, requested: usize) -> Error {
         if error.code() != Some(hipError_t::hipErrorOutOfMemory) {
@@ -476,13 +480,13 @@ impl Heap {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that could panic.
+        // The state is consistent at every point that could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Which streams have nothing to do of those whose end counts; whether points are reached they know themselves from now on. Not asked
-/// under a lock: a stream whose last handle this turns out to be waits for its work.
+/// The idle streams among those whose end matters. Points that were reached are remembered. Do not call this
+/// under a lock: if it drops a stream's last handle, that waits for the stream's work.
 fn idle(uses: &[PriorUses]) -> Vec<u64> {
     let (mut asked, mut done) = (Vec::new(), Vec::new());
     for user in uses.iter().flat_map(PriorUses::iter) {
@@ -497,7 +501,7 @@ fn idle(uses: &[PriorUses]) -> Vec<u64> {
     done
 }
 
-/// What a limit is exceeded with.
+/// The error if a limit is exceeded.
 const OUT_OF_MEMORY: Error = Error::Hip { operation: "hipMalloc", code: hipError_t::hipErrorOutOfMemory };
 
 fn malloc(device: &Device, bytes: usize) -> Result<DeviceAddress> {
@@ -508,29 +512,29 @@ fn malloc(device: &Device, bytes: usize) -> Result<DeviceAddress> {
     Ok(DeviceAddress(pointer.expose_provenance() as u64))
 }
 
-/// Frees memory that nothing uses any more and that has no owner.
+/// Frees memory that nothing uses and nobody owns.
 fn free(device: &Device, address: DeviceAddress) -> Result<()> {
-    // SAFETY: the memory came from the device's allocation functions, its one owner frees it, and nothing uses it: streams that failed
-    // were waited for like others, and so was what came before them.
+    // SAFETY: the memory came from the device's allocation functions, its only owner frees it, and nothing
+    // uses it: all streams were waited for, failed ones included, and so was the work before them.
     unsafe { device.release(|| call!(device.table(), hipFree(address.pointer()))) }
 }
 
-/// Frees memory of `hipMallocAsync` or a pool when what uses it is done, without waiting for that. An error of its own means that
-/// it may still be used, and was not freed.
+/// Frees memory of `hipMallocAsync` or a pool in stream order, after its uses, without waiting. The outer
+/// error means that the memory may still be used, and was not freed.
 fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Result<Result<()>> {
     let mut others = Vec::new();
     for user in uses.iter().filter(|user| user.point.is_none() || !user.is_over()) {
         match user.stream.upgrade() {
             Some(stream) => others.push((stream, user.point.as_deref())),
-            // An error if its work may still run; how it ended does not matter here.
+            // An error if its work may still run. How it ended does not matter here.
             None => drop(user.stream.last_fault()?),
         }
     }
     let freed = match &others[..] {
         [] => None,
         [(only, _)] => Some(Ok(only.clone())),
-        // A stream that fails does not wait any more, and memory that it was to free is somebody else's too early. So one that runs
-        // nothing, and cannot fail, waits for several.
+        // A failed stream no longer waits, so it could free memory too early. For several streams, a stream
+        // that runs nothing and cannot fail does the waiting.
         several => Some(device.frees().and_then(|frees| {
             for (stream, point) in several {
                 match point {
@@ -544,8 +548,9 @@ fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Re
     let freed = freed.map(|stream| {
         let stream = stream?;
         stream.make_current()?;
-        // SAFETY: the memory was allocated in a stream's order, its one owner frees it, and the stream comes after all uses: if it
-        // fails, its own are over, and there are others only on a stream that does not fail.
+        // SAFETY: the memory was allocated in stream order, its only owner frees it, and the stream comes
+        // after all uses. If the stream fails, its own uses are over. Uses by others are only waited for by a
+        // stream that cannot fail.
         unsafe { call!(device.table(), hipFreeAsync(address.pointer(), stream.handle())) }
     });
     match freed {
@@ -561,16 +566,16 @@ fn free_in_order(device: &Device, address: DeviceAddress, uses: PriorUses) -> Re
 }
 
 impl Device {
-    /// Where this device's buffers get their memory.
+    /// The allocator of this device's buffers.
     pub fn allocator(&self) -> Allocator {
         self.memory().lock().allocator
     }
 
-    /// Chooses where this device's buffers get their memory from now on.
+    /// Sets the allocator of this device's buffers from now on.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order, and [`Error::KnownFault`] if its library is
-    /// known to corrupt memory or to hang then: [`Device::quirks`].
+    /// [`Error::Unsupported`] if the device cannot allocate in stream order, and [`Error::KnownFault`] if its
+    /// library is known to corrupt memory or to hang when it does: [`Device::quirks`].
     pub fn set_allocator(&self, allocator: Allocator) -> Result<()> {
         if allocator == Allocator::StreamOrdered {
             self.allow(&["hipMallocAsync", "hipFreeAsync"])?;
@@ -578,14 +583,14 @@ impl Device {
         self.set_allocator_despite_quirks(allocator)
     }
 
-    /// As [`set_allocator`](Self::set_allocator), whatever is known of the library.
+    /// As [`set_allocator`](Self::set_allocator), ignoring known faults of the library.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the device cannot allocate in a stream's order.
+    /// [`Error::Unsupported`] if the device cannot allocate in stream order.
     pub fn set_allocator_despite_quirks(&self, allocator: Allocator) -> Result<()> {
         if allocator == Allocator::StreamOrdered && !self.table().has("hipMallocAsync") {
             return Err(Error::Unsupported {
-                what: format!("allocation in a stream's order on {self}"),
+                what: format!("allocation in stream order on {self}"),
                 instead: "its library has no `hipMallocAsync`; use `Allocator::Caching`".to_owned(),
             });
         }
@@ -593,7 +598,7 @@ impl Device {
         Ok(())
     }
 
-    /// Takes the allocator that the environment names.
+    /// Sets the allocator that the environment names.
     pub(crate) fn allocator_of_environment(&self) -> Result<()> {
         variables::ALLOCATOR.text()?.map_or(Ok(()), |text| self.set_allocator(text.parse()?))
     }
@@ -603,15 +608,15 @@ impl Device {
         self.memory().lock().limits
     }
 
-    /// Sets how much memory [`Allocator::Caching`] may hold from now on; gives nothing back by itself.
+    /// Sets how much memory [`Allocator::Caching`] may hold from now on. This call itself releases nothing.
     pub fn set_cache_limits(&self, limits: CacheLimits) {
         self.memory().lock().limits = limits;
     }
 
-    /// Gives memory that the cache holds and no buffer uses back to the device, the longest unused first, until no more
-    /// than `keep` bytes are reserved (`hipFree`). Returns how many bytes were given back.
+    /// Returns unused memory of the cache to the device, the longest unused first, until at most `keep` bytes
+    /// are reserved (`hipFree`). Returns how many bytes were freed.
     ///
-    /// Waits for streams that still work on that memory. Only segments of which no part is in use can be given back.
+    /// Waits for streams that still work on that memory. Only segments without any used part can be freed.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -625,12 +630,13 @@ impl Device {
         memory.release(self, keep.saturating_sub(outside) as u64, |_| true)
     }
 
-    /// What this device's memory is used for by this crate.
+    /// This crate's use of this device's memory.
     pub fn memory_stats(&self) -> MemoryStats {
         self.memory().lock().stats
     }
 
-    /// Sets the peaks of [`memory_stats`](Self::memory_stats) to what is used now, and its counts to zero.
+    /// Resets the peaks of [`memory_stats`](Self::memory_stats) to the present values, and its counts to
+    /// zero.
     pub fn reset_memory_stats(&self) {
         let mut state = self.memory().lock();
         let MemoryStats { allocations, .. } = state.stats;

@@ -1,39 +1,42 @@
-//! Which parts of a device's memory are free: the bookkeeping of the caching allocator, without a call to any device.
+//! The caching allocator's bookkeeping of free memory. It never calls a device.
 //!
-//! Memory comes from the device in *segments*, which are divided into *blocks*, each handed out or free. Three classes
-//! keep sizes of different magnitude apart, so that a small block that lives long cannot keep a large segment:
+//! Memory comes from the device in *segments*, which are divided into *blocks*. Each block is handed out or
+//! free. Three classes separate sizes of different magnitude, so that a small long-lived block cannot keep a
+//! large segment:
 //!
 //! | class | requests | rounded to | segment | why |
 //! |---|---|---|---|---|
 //! | small | up to 1 MiB | 512 B | 2 MiB | a segment is one large page of the device; 512 B keeps blocks apart by more than any cache line |
 //! | medium | up to 16 MiB | 64 KiB | 32 MiB | one call to the device serves several blocks; 64 KiB is the device's middle page size |
-//! | large | above | 2 MiB | its own | whole pages, never divided: what is free can always go back to the device |
+//! | large | above | 2 MiB | its own | whole pages, never divided: free ones can always be returned to the device |
 //!
-//! A small or medium request takes the smallest block that is large enough and gives the rest back as a block; a free block
-//! joins its free neighbours. A large request takes the smallest segment that is large enough, if no more than an eighth
-//! of the request is wasted. Every step is a look-up in an ordered map: O(log n).
+//! A small or medium request takes the smallest block that is large enough, and the rest becomes a free
+//! block. A free block joins its free neighbours. A large request takes the smallest segment that is large
+//! enough, if it wastes at most an eighth of the request. Every step is a look-up in an ordered map: O(log
+//! n).
 //!
-//! Free blocks are kept apart by the stream that may still work on them ([`Tag`]), so that the caller chooses whom it waits
-//! for. Neighbours with different tags stay apart until [`Blocks::join_all`], because joined they would be nobody's.
+//! Free blocks are sorted by the stream that may still work on them ([`Tag`]), so that the caller chooses
+//! which stream to wait for. Neighbours with different tags stay apart until [`Blocks::join_all`], because a
+//! joined block would belong to no single stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What may still work on a free block.
+/// The streams that may still work on a free block.
 pub(crate) trait Uses: Clone + Default {
-    /// Whose it is.
+    /// The tag of these uses.
     fn tag(&self) -> Tag;
-    /// Adds those of a block that becomes one with this.
+    /// Adds the uses of a block that is joined with this one.
     fn join(&mut self, other: Self);
-    /// These streams have nothing to do any more.
+    /// Removes these streams, which are idle.
     fn forget(&mut self, done: &[u64]);
-    /// Whether that would change anything.
+    /// Whether `forget` would change anything.
     fn is_changed_by(&self, done: &[u64]) -> bool;
 }
 
-/// Which free blocks: those that one stream may still work on, whatever others did before it, or none, or several.
+/// Groups free blocks by the streams that may still work on them: none, one (after any others), or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tag {
     /// No stream.
@@ -51,7 +54,7 @@ pub(crate) enum Class {
     Large,
 }
 
-/// How many bytes a request takes, and where from.
+/// A request's rounded size, and its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     class: Class,
@@ -59,7 +62,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// For `bytes` bytes, at most `isize::MAX`.
+    /// A request for `bytes` bytes, at most `isize::MAX`.
     pub(crate) fn of(bytes: usize) -> Self {
         let bytes = (bytes as u64).max(1);
         let (class, grain) = if bytes <= MIB {
@@ -72,13 +75,14 @@ impl Request {
         Self { class, size: bytes.next_multiple_of(grain) }
     }
 
-    /// The bytes that it takes.
+    /// The rounded size in bytes.
     #[cfg(test)]
     pub(crate) fn size(self) -> u64 {
         self.size
     }
 
-    /// Sizes of segments that serve it, the best first. Those after it are for a device that has no more.
+    /// Sizes of segments that can serve it, the best first. The others are for devices that are short of
+    /// memory.
     pub(crate) fn segments(self) -> impl Iterator<Item = u64> {
         let usual = match self.class {
             Class::Small => 2 * MIB,
@@ -89,7 +93,7 @@ impl Request {
         std::iter::once(usual).chain(least)
     }
 
-    /// Whether a free block of this size serves it.
+    /// Whether a free block of this size can serve it.
     fn fits(self, size: u64) -> bool {
         size >= self.size && (self.class != Class::Large || size - self.size <= self.size / 8)
     }
@@ -100,23 +104,23 @@ impl Request {
 pub(crate) struct Taken<U> {
     pub(crate) address: u64,
     pub(crate) size: u64,
-    /// What its former owners may still do to it.
+    /// Pending uses by its former owners.
     pub(crate) uses: U,
 }
 
-/// A segment that goes back to the device.
+/// A segment that is returned to the device.
 #[derive(Debug)]
 pub(crate) struct Segment<U> {
     pub(crate) address: u64,
     pub(crate) size: u64,
-    /// What has to be waited for first.
+    /// The uses to wait for first.
     pub(crate) uses: U,
 }
 
 #[derive(Debug)]
 struct Block<U> {
     size: u64,
-    /// Where its segment starts.
+    /// The start of its segment.
     segment: u64,
     free: Option<Free<U>>,
 }
@@ -124,14 +128,14 @@ struct Block<U> {
 #[derive(Debug)]
 struct Free<U> {
     uses: U,
-    /// [`Blocks::now`] when its youngest part was given back.
+    /// [`Blocks::now`] at the time when its youngest part was freed.
     since: u64,
 }
 
 /// All segments of one device.
 #[derive(Debug)]
 pub(crate) struct Blocks<U> {
-    /// By address; together they cover every segment.
+    /// Blocks by address. Together they cover every segment.
     blocks: BTreeMap<u64, Block<U>>,
     /// Class and size by address.
     segments: BTreeMap<u64, (Class, u64)>,
@@ -161,42 +165,42 @@ impl<U: Uses> Blocks<U> {
         self.reserved
     }
 
-    /// Bytes of all blocks that are handed out.
+    /// Bytes of all blocks handed out.
     pub(crate) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// A clock that goes on with each block that is given back.
+    /// A clock that ticks with each freed block.
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    /// The best block of one kind.
+    /// Takes the best block of one tag.
     pub(crate) fn take(&mut self, request: Request, tag: Tag) -> Option<Taken<U>> {
         let (_, address) = best(self.free.get(&(request.class, tag))?, request)?;
         Some(self.occupy(address, request))
     }
 
-    /// The best block of any kind.
+    /// Takes the best block of any tag.
     pub(crate) fn take_any(&mut self, request: Request) -> Option<Taken<U>> {
         let kinds = self.free.range((request.class, Tag::Idle)..=(request.class, Tag::Several));
         let (_, address) = kinds.filter_map(|(_, set)| best(set, request)).min()?;
         Some(self.occupy(address, request))
     }
 
-    /// What the best block of each kind waits for.
+    /// The uses of the best block of each tag.
     pub(crate) fn candidates(&self, request: Request) -> impl Iterator<Item = &U> {
         let kinds = self.free.range((request.class, Tag::Idle)..=(request.class, Tag::Several));
         let best = kinds.filter_map(move |(_, set)| best(set, request));
         best.filter_map(|(_, address)| Some(&self.blocks.get(&address)?.free.as_ref()?.uses))
     }
 
-    /// What all free blocks wait for.
+    /// The uses of all free blocks.
     pub(crate) fn free_uses(&self) -> impl Iterator<Item = &U> {
         self.blocks.values().filter_map(|block| Some(&block.free.as_ref()?.uses))
     }
 
-    /// Adds memory that the device has given, of a size that serves the request, and takes a block of it.
+    /// Adds a new segment, large enough for the request, and takes a block of it.
     pub(crate) fn grow(&mut self, address: u64, size: u64, request: Request) -> Taken<U> {
         debug_assert!(size >= request.size);
         self.segments.insert(address, (request.class, size));
@@ -206,7 +210,7 @@ impl<U: Uses> Blocks<U> {
         self.occupy(address, request)
     }
 
-    /// Takes a block back. False if it was not handed out.
+    /// Frees a block. `false` if it was not handed out.
     pub(crate) fn give_back(&mut self, address: u64, uses: U) -> bool {
         let Some(block) = self.blocks.get(&address).filter(|block| block.free.is_none()) else {
             return false;
@@ -219,13 +223,13 @@ impl<U: Uses> Blocks<U> {
         true
     }
 
-    /// The streams `done` have done everything that was enqueued at the time `until`.
+    /// Records that the streams `done` have completed everything that was enqueued by the time `until`.
     pub(crate) fn settle(&mut self, done: &[u64], until: u64) {
         let kinds = self.free.iter().filter(|((_, tag), _)| *tag != Tag::Idle);
         let addresses: Vec<u64> =
             kinds.flat_map(|(_, set)| set.iter().map(|(_, address)| *address)).collect();
         for address in addresses {
-            // Joining may have taken the block away by now.
+            // Joining may have removed the block by now.
             let free = self.blocks.get(&address).and_then(|block| block.free.as_ref());
             if free.is_some_and(|free| free.since <= until && free.uses.is_changed_by(done))
                 && let Some(mut free) = self.remove_free(address)
@@ -238,7 +242,7 @@ impl<U: Uses> Blocks<U> {
         }
     }
 
-    /// Joins all free neighbours, whatever streams they wait for.
+    /// Joins all free neighbours, whatever their tags.
     pub(crate) fn join_all(&mut self) {
         let free = self.free.values().flat_map(|set| set.iter().map(|(_, address)| *address));
         let addresses: Vec<u64> = free.collect();
@@ -249,8 +253,8 @@ impl<U: Uses> Blocks<U> {
         }
     }
 
-    /// Takes segments out that hold nothing, the longest unused first, until no more than `keep` bytes are reserved or
-    /// nothing is left that `which` agrees to.
+    /// Removes unused segments, the longest unused first, until at most `keep` bytes are reserved or `which`
+    /// accepts no more.
     pub(crate) fn release(&mut self, keep: u64, which: impl Fn(Tag) -> bool) -> Vec<Segment<U>> {
         if self.reserved <= keep {
             return Vec::new();
@@ -277,7 +281,7 @@ impl<U: Uses> Blocks<U> {
         released
     }
 
-    /// Hands a free block out, and gives back what of it the request does not need.
+    /// Hands out a free block, and frees the part that the request does not need.
     fn occupy(&mut self, address: u64, request: Request) -> Taken<U> {
         let free = self.remove_free(address);
         let (uses, since) = free.map_or((U::default(), self.now), |free| (free.uses, free.since));
@@ -299,7 +303,7 @@ impl<U: Uses> Blocks<U> {
         Taken { address, size, uses }
     }
 
-    /// Joins a free block with its free neighbours whose tags `with` agrees to.
+    /// Joins a free block with its free neighbours whose tags `with` accepts.
     fn join(&mut self, address: u64, with: impl Fn(Tag) -> bool) {
         let Some(block) = self.blocks.get(&address) else { return };
         let segment = block.segment;
@@ -316,7 +320,7 @@ impl<U: Uses> Blocks<U> {
         }
     }
 
-    /// Makes two free neighbours one.
+    /// Merges two free neighbours.
     fn merge(&mut self, first: u64, second: u64) {
         let (Some(mut free), Some(other)) = (self.remove_free(first), self.remove_free(second)) else {
             return;
@@ -353,7 +357,7 @@ impl<U: Uses> Blocks<U> {
     }
 }
 
-/// The smallest block that serves a request.
+/// The smallest block that can serve a request.
 fn best(set: &BTreeSet<(u64, u64)>, request: Request) -> Option<(u64, u64)> {
     set.range((request.size, 0)..).next().copied().filter(|(size, _)| request.fits(*size))
 }

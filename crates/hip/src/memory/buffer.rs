@@ -11,27 +11,31 @@ use crate::stream::Stream;
 
 /// An owned array of `T` in device memory.
 ///
-/// The host never reads or writes it in place; it is copied, filled, or handed to kernels, always on a [`Stream`].
+/// The host never accesses it in place. It is copied, filled, or passed to kernels, always on a [`Stream`].
 ///
 /// # Several streams
-/// Work on one stream runs in order. A buffer that is used on another stream than before makes that stream wait for
-/// the uses that conflict: a write waits for everything, a read for the last write. The wait happens on the device, and
-/// costs nothing as long as a buffer stays on one stream. The whole allocation counts: two halves of a buffer that are
-/// written on two streams may be written one after the other. Uses through a [`DeviceAddress`](crate::DeviceAddress) are not seen.
+/// Work on one stream runs in order. When a buffer is used on a different stream than before, that stream
+/// waits for conflicting uses: a write waits for everything, a read for the last write. The wait happens on
+/// the device, and costs nothing as long as a buffer stays on one stream. Conflicts are tracked per
+/// allocation, so two streams that write two halves of a buffer may run one after the other. Uses through a
+/// [`DeviceAddress`](crate::DeviceAddress) are not tracked.
 ///
 /// # Faults
-/// If a kernel that wrote a buffer is known to have faulted, whoever reads the buffer next, on whatever stream, gets that
-/// fault as its error; copies to the host wait to know. Filling or copying to the buffer makes it good again. A kernel on
-/// another stream that read it before the fault was known is not stopped: what it wrote is as good as what it
-/// read. [`Stream::synchronize`] on each stream that matters is what finds every fault.
+/// If a kernel that wrote a buffer is known to have faulted, the next read of the buffer, on any stream,
+/// returns that fault; copies to the host wait to find out. Filling the buffer or copying to it makes it
+/// valid again. A kernel on another stream that read it before the fault was known is not stopped, and its
+/// results are as invalid as its input. To find every fault, call [`Stream::synchronize`] on each stream that
+/// matters.
 ///
 /// # Drop
-/// Memory is never freed under a running kernel. Dropping a buffer gives its memory to the device's cache, whose next
-/// owner is ordered after everything that still uses it; nothing waits. Without a cache (see [`Allocator`](crate::Allocator))
-/// it waits for the streams that use the buffer, then frees the memory (`hipFree`).
+/// Memory is never freed while a kernel uses it. Dropping a buffer returns its memory to the device's cache
+/// without waiting; the memory's next user is ordered after everything that still uses it. Without a cache
+/// (see [`Allocator`](crate::Allocator)), dropping waits for the streams that use the buffer, then frees the
+/// memory (`hipFree`).
 ///
 /// # Zero elements
-/// A buffer of no elements is legal: it holds no memory, copies and fills of it do nothing, and kernels get a null pointer.
+/// A buffer of 0 elements is legal: it holds no memory, copies and fills of it do nothing, and kernels get a
+/// null pointer.
 ///
 /// ```no_run
 /// use hip::{Device, DeviceBuffer};
@@ -59,11 +63,12 @@ pub struct DeviceBuffer<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Allocates `len` elements of unspecified value, as the device's [`Allocator`](crate::Allocator) does it.
+    /// Allocates `len` elements of unspecified value with the device's [`Allocator`](crate::Allocator).
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory, [`Error::TooLarge`](crate::Error::TooLarge)
-    /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else
+    /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
     #[doc(alias = "cuMemAlloc")]
     #[doc(alias = "cudaMalloc")]
@@ -71,9 +76,9 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(Self::of(Allocation::allocate(device, size_in_bytes::<T>(len)?, None)?, len))
     }
 
-    /// Allocates `len` elements of unspecified value that will first be used on `stream`: where there is a choice, memory
-    /// that this stream used last, and with [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered) in its order
-    /// (`hipMallocAsync`).
+    /// Allocates `len` elements of unspecified value that will first be used on `stream`. This prefers memory
+    /// that the stream used last. With [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered), it
+    /// allocates in the stream's order (`hipMallocAsync`).
     ///
     /// # Errors
     /// As [`uninit`](Self::uninit), and [`Error::Fault`](crate::Error::Fault) if the stream has faulted.
@@ -84,8 +89,9 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(Self::of(Allocation::allocate(stream.device(), size_in_bytes::<T>(len)?, Some(stream))?, len))
     }
 
-    /// Allocates `len` elements of unspecified value that share their allocation with nothing else, whatever the device's
-    /// [`Allocator`](crate::Allocator) (`hipMalloc`): to hand out, by [`address`](Self::address) or [to another process](Self::ipc_handle).
+    /// Allocates `len` elements of unspecified value in an allocation of their own, whatever the device's
+    /// [`Allocator`](crate::Allocator) (`hipMalloc`). Use it for memory that is shared by
+    /// [`address`](Self::address) or [with another process](Self::ipc_handle).
     ///
     /// # Errors
     /// As [`uninit`](Self::uninit).
@@ -103,7 +109,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Allocates as many elements as `source` has and copies them; blocks until `source` has been read.
+    /// Allocates a buffer and copies `source` to it; blocks until `source` has been read.
     ///
     /// # Errors
     /// As [`uninit_on`](Self::uninit_on) and [`copy_from_host`](Self::copy_from_host).
@@ -113,7 +119,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer of `len` elements in an allocation that has room for them.
+    /// Makes a buffer of `len` elements in an allocation that is large enough.
     pub(crate) fn of(allocation: Arc<Allocation>, len: usize) -> Self {
         Self { allocation, len, marker: PhantomData }
     }

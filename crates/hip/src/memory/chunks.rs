@@ -1,4 +1,4 @@
-//! Views taken apart into pieces of equal length.
+//! Views divided into chunks of equal length.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -6,20 +6,21 @@ use std::iter::FusedIterator;
 use super::{DeviceCopy, DeviceSlice, DeviceSliceMut};
 use crate::error::{Error, Result};
 
-/// Shared views of the pieces of device memory: made by `chunks`.
+/// An iterator over shared views of chunks of device memory: made by `chunks`.
 #[derive(Clone)]
 pub struct Chunks<'a, T> {
     rest: DeviceSlice<'a, T>,
     size: usize,
 }
 
-/// Exclusive views of the pieces of device memory, which may be written independently: made by `chunks_mut`.
+/// An iterator over exclusive views of chunks of device memory, which can be written independently: made by
+/// `chunks_mut`.
 pub struct ChunksMut<'a, T> {
     rest: Option<DeviceSliceMut<'a, T>>,
     size: usize,
 }
 
-/// How many elements the last piece has.
+/// The length of the last chunk.
 fn last(len: usize, size: usize) -> usize {
     match len % size {
         0 => size.min(len),
@@ -41,7 +42,7 @@ impl<'a, T: DeviceCopy> Chunks<'a, T> {
         self.rest.len().div_ceil(self.size)
     }
 
-    /// Gives out what is before `middle`, or from it on, and keeps the other.
+    /// Returns the part before `middle`, or from it on, and keeps the other.
     fn split(&mut self, middle: usize, front: bool) -> Option<DeviceSlice<'a, T>> {
         if self.rest.is_empty() {
             return None;

@@ -11,16 +11,19 @@ use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream};
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`,
+    /// `hipStreamSynchronize`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
-    /// before the copy faulted, else [`Error::Hip`]. `destination` is then of unspecified content.
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to another device,
+    /// [`Error::Fault`] if work
+    /// before the copy faulted, else [`Error::Hip`]. The content of `destination` is then unspecified.
     #[doc(alias = "hipMemcpyDtoH")]
     #[doc(alias = "cuMemcpyDtoH")]
     pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_length("copy_to_host", destination.len(), self.len())?;
-        // SAFETY: the destination holds as many elements as the view, and the wait follows before it is released.
+        // SAFETY: the destination holds as many elements as the view, and the wait comes before it is
+        // released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
         finish_read(stream, self.allocation())
     }
@@ -34,14 +37,15 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         if destination.try_reserve_exact(self.len()).is_err() {
             return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
         }
-        // SAFETY: there is room for as many elements as the view has, and the wait follows before it is released.
+        // SAFETY: there is room for as many elements as the view has, and the wait comes before it is
+        // released.
         unsafe {
             self.read_into(stream, destination.as_mut_ptr())?;
             finish_read_into(stream, self.allocation(), destination, self.len())
         }
     }
 
-    /// Enqueues a copy of all elements to `destination`, which travels with the copy: the result gives it back when
+    /// Enqueues a copy of all elements to `destination`. The copy owns the buffer; the result returns it when
     /// the copy is done (`hipMemcpyAsync`).
     ///
     /// # Errors
@@ -54,7 +58,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         mut destination: HostBuffer<T>,
     ) -> Result<Pending<HostBuffer<T>>> {
         same_length("download", destination.len(), self.len())?;
-        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is
+        // done.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
         Pending::new(stream, destination, self.allocation().sources(stream))
     }
@@ -62,13 +67,13 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// Enqueues a copy of all elements to `destination`.
     ///
     /// # Safety
-    /// `destination` has room for all elements, and nobody uses it until the stream has been waited for.
+    /// `destination` has room for all elements, and nothing uses it until the stream has been waited for.
     pub(super) unsafe fn read_into(&self, stream: &Stream, destination: *mut T) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpyAsync", "source")?;
         if self.is_empty() {
             return Ok(());
         }
-        // What a capture refuses is not to be a use of the graph.
+        // Check first: work that the capture refuses must not count as a use by the graph.
         stream.make_current()?;
         self.allocation().read_on(stream)?;
         let (source, bytes) = (self.start().pointer(), self.size_in_bytes());
@@ -78,22 +83,24 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
-    /// Copies `source` to all elements and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    /// Copies `source` to all elements and blocks until that is done (`hipMemcpyAsync`,
+    /// `hipStreamSynchronize`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work
-    /// before the copy faulted, else [`Error::Hip`]. The elements are then of unspecified value.
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to another device,
+    /// [`Error::Fault`] if work
+    /// before the copy faulted, else [`Error::Hip`]. The elements then have unspecified values.
     #[doc(alias = "hipMemcpyHtoD")]
     #[doc(alias = "cuMemcpyHtoD")]
     pub fn copy_from_host(&mut self, stream: &Stream, source: &[T]) -> Result<()> {
         same_length("copy_from_host", self.len(), source.len())?;
-        // SAFETY: the source holds as many elements as the view, and the wait follows before it is released.
+        // SAFETY: the source holds as many elements as the view, and the wait comes before it is released.
         unsafe { self.write_from(stream, source.as_ptr())? };
         stream.finish_borrowed()
     }
 
-    /// Enqueues a copy of `source` to all elements. The buffer travels with the copy: the result gives it back when
-    /// the copy is done (`hipMemcpyAsync`).
+    /// Enqueues a copy of `source` to all elements. The copy owns the buffer; the result returns it when the
+    /// copy is done (`hipMemcpyAsync`).
     ///
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host), at once or from [`Pending::wait`].
@@ -101,19 +108,22 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
         same_length("upload", self.len(), source.len())?;
-        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is
+        // done.
         unsafe { self.write_from(stream, source.as_ptr())? };
         Pending::new(stream, source, Vec::new())
     }
 
     /// Enqueues a copy of other device memory; does not block (`hipMemcpyAsync`).
     ///
-    /// The memory may be another device's. Where the stream's device has no [access](crate::Device::enable_peer_access) to one
-    /// side, the library copies from device to device, through the host if need be (`hipMemcpyPeerAsync`).
+    /// The source may belong to another device. If the stream's device has no
+    /// [access](crate::Device::enable_peer_access) to one side, the library copies between the devices,
+    /// through the host if necessary (`hipMemcpyPeerAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to neither side's device and does not reach
-    /// them, [`Error::OtherRuntime`] if the devices belong to different libraries, [`Error::Fault`] if the stream has
+    /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to neither side's device and
+    /// has no access to them, [`Error::OtherRuntime`] if the devices belong to different libraries,
+    /// [`Error::Fault`] if the stream has
     /// faulted, else [`Error::Hip`].
     #[doc(alias = "hipMemcpyDtoDAsync")]
     #[doc(alias = "hipMemcpyPeerAsync")]
@@ -150,7 +160,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
             }
             let (source, from, to) = (source.start().pointer(), from.ordinal() as i32, to.ordinal() as i32);
             stream.make_current()?;
-            // SAFETY: both views hold that many bytes, on the devices named; a shared and an exclusive view cannot overlap.
+            // SAFETY: both views hold that many bytes, on the devices named; a shared and an exclusive view
+            // cannot overlap.
             return stream.check(unsafe {
                 call!(
                     stream.table(),
@@ -163,10 +174,11 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         unsafe { copy(stream, destination, source, bytes, kind) }
     }
 
-    /// Enqueues a copy of as many elements as the view has.
+    /// Enqueues a copy that fills the view.
     ///
     /// # Safety
-    /// `source` holds that many elements, and nobody writes or releases them until the stream has been waited for.
+    /// `source` holds that many elements, and nothing writes or releases them until the stream has been
+    /// waited for.
     pub(super) unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
         if self.is_empty() {
@@ -180,16 +192,17 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     }
 }
 
-/// Waits for a read into borrowed memory, and for the news that what it read had not been written.
+/// Waits for a read into borrowed memory, and checks that the work that wrote its source did not fail.
 pub(super) fn finish_read(stream: &Stream, allocation: &Arc<Allocation>) -> Result<()> {
     stream.finish_borrowed()?;
     allocation.sources(stream).iter().try_for_each(WeakStream::check)
 }
 
-/// As [`finish_read`], into a new `Vec`, which then has `len` elements. If the device may still write them, nobody gets the memory.
+/// As [`finish_read`], into a new `Vec`, which then has `len` elements. If the device may still write them,
+/// the memory is leaked.
 ///
 /// # Safety
-/// There is room for that many elements, of which the copy writes all.
+/// There is room for that many elements, and the copy writes all of them.
 pub(super) unsafe fn finish_read_into<T: DeviceCopy>(
     stream: &Stream,
     allocation: &Arc<Allocation>,
@@ -222,7 +235,7 @@ unsafe fn copy(
     if bytes == 0 {
         return Ok(());
     }
-    // Memory of the host that a graph copies from or to belongs to the graph.
+    // A graph must own the host memory that it copies from or to.
     if kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
         stream.make_current_or_capture()?;
     } else {
@@ -235,11 +248,11 @@ unsafe fn copy(
     end_refused(stream, kind, enqueued)
 }
 
-/// What became of a copy that was to be enqueued. A library that refuses one may have begun it all the same, and its caller has the
-/// memory of the host again, or frees it, when it knows of the error: by then, nothing uses that memory any more.
+/// Handles the result of enqueuing a copy. A library may have begun a copy that it reports as refused. After
+/// the error, the caller uses or frees the host memory again, so this waits until nothing uses it.
 pub(super) fn end_refused(stream: &Stream, kind: hipMemcpyKind, enqueued: Result<()>) -> Result<()> {
     if enqueued.is_err() && kind != hipMemcpyKind::hipMemcpyDeviceToDevice {
-        // The first error is the one that tells more.
+        // The first error says more.
         let _ = stream.finish_borrowed();
     }
     enqueued

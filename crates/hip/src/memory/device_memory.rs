@@ -1,4 +1,5 @@
-//! What all device memory has in common. The operations exist once, on views; here every buffer, variable and view gets them.
+//! Methods of all device memory. The operations are implemented once, on views; the macros here give them to
+//! every buffer, variable and view.
 
 use std::ops::RangeBounds;
 
@@ -18,7 +19,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What memory is that is seen as a shared view by `as_slice`.
+/// Properties of memory that has a method `as_slice`.
 macro_rules! measures {
     ($vis:vis,) => {
         /// How many elements there are.
@@ -27,7 +28,7 @@ macro_rules! measures {
             self.as_slice().len()
         }
 
-        /// Whether there are none.
+        /// Whether there are no elements.
         #[inline]
         $vis fn is_empty(&self) -> bool {
             self.as_slice().is_empty()
@@ -43,30 +44,31 @@ macro_rules! measures {
             self.as_slice().device()
         }
 
-        /// Where the first element lies in the device's memory; null if there are no elements. See [`DeviceSlice::address`].
+        /// The address of the first element in the device's memory; null if there are no elements. See
+        /// [`DeviceSlice::address`].
         $vis fn address(&self) -> DeviceAddress {
             self.as_slice().address()
         }
     };
 }
 
-/// What can be done with it.
+/// Operations that read.
 macro_rules! reading {
     ($vis:vis, $element:ty) => {
         /// A part of the elements, shared.
         ///
         /// # Errors
-        /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is not inside.
+        /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is out of bounds.
         $vis fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, $element>> {
             self.as_slice().slice(range)
         }
 
-        /// A part of the elements, shared, or nothing if the range is not inside.
+        /// A part of the elements, shared, or `None` if the range is out of bounds.
         $vis fn try_slice(&self, range: impl RangeBounds<usize>) -> Option<DeviceSlice<'_, $element>> {
             self.as_slice().try_slice(range)
         }
 
-        /// The elements before `middle`, and those from it on, shared.
+        /// The elements before `middle`, and those from `middle` on, shared.
         ///
         /// # Errors
         /// [`Error::OutOfRange`](crate::Error::OutOfRange) if there are fewer than `middle` elements.
@@ -77,7 +79,7 @@ macro_rules! reading {
             self.as_slice().split_at(middle)
         }
 
-        /// The pieces of `size` elements, shared; the last one may be shorter. See [`DeviceSlice::chunks`].
+        /// The chunks of `size` elements, shared; the last one may be shorter. See [`DeviceSlice::chunks`].
         ///
         /// # Errors
         /// As there.
@@ -124,7 +126,7 @@ macro_rules! reading {
             self.as_slice().to_vec(stream)
         }
 
-        /// Enqueues a copy to pinned host memory, which travels with it. See [`DeviceSlice::download`].
+        /// Enqueues a copy to pinned host memory, which the copy owns. See [`DeviceSlice::download`].
         ///
         /// # Errors
         /// As there.
@@ -138,7 +140,8 @@ macro_rules! reading {
             self.as_slice().download(stream, destination)
         }
 
-        /// Allocates a buffer with the same elements on the stream's device, and enqueues the copy. See [`DeviceSlice::try_clone`].
+        /// Allocates a buffer with the same elements on the stream's device, and enqueues the copy. See
+        /// [`DeviceSlice::try_clone`].
         ///
         /// # Errors
         /// As there.
@@ -149,18 +152,18 @@ macro_rules! reading {
     };
 }
 
-/// What can be done with memory that is also seen as an exclusive view by `as_mut_slice`.
+/// Operations that write, for memory that also has a method `as_mut_slice`.
 macro_rules! writing {
     ($vis:vis, $element:ty) => {
         /// A part of the elements, exclusive.
         ///
         /// # Errors
-        /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is not inside.
+        /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the range is out of bounds.
         $vis fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, $element>> {
             self.as_mut_slice().into_slice_mut(range)
         }
 
-        /// A part of the elements, exclusive, or nothing if the range is not inside.
+        /// A part of the elements, exclusive, or `None` if the range is out of bounds.
         $vis fn try_slice_mut(
             &mut self,
             range: impl RangeBounds<usize>,
@@ -168,7 +171,8 @@ macro_rules! writing {
             self.as_mut_slice().into_slice_mut(range).ok()
         }
 
-        /// The elements before `middle`, and those from it on: two views that may be written independently.
+        /// The elements before `middle`, and those from `middle` on: two views that can be written
+        /// independently.
         ///
         /// # Errors
         /// [`Error::OutOfRange`](crate::Error::OutOfRange) if there are fewer than `middle` elements.
@@ -179,8 +183,8 @@ macro_rules! writing {
             self.as_mut_slice().split_at_mut(middle)
         }
 
-        /// The pieces of `size` elements, which may be written independently; the last one may be shorter. See
-        /// [`DeviceSliceMut::chunks_mut`].
+        /// The chunks of `size` elements, which can be written independently; the last one may be shorter.
+        /// See [`DeviceSliceMut::chunks_mut`].
         ///
         /// # Errors
         /// As there.
@@ -243,7 +247,7 @@ macro_rules! writing {
             self.as_mut_slice().copy_from(stream, source)
         }
 
-        /// Enqueues a copy from pinned host memory, which travels with it. See [`DeviceSliceMut::upload`].
+        /// Enqueues a copy from pinned host memory, which the copy owns. See [`DeviceSliceMut::upload`].
         ///
         /// # Errors
         /// As there.
@@ -259,22 +263,24 @@ macro_rules! writing {
     };
 }
 
-/// Device memory that holds an array of one type: every buffer, variable of a module and view of this crate. For functions that take any of
-/// them; the types have the same methods themselves, so that nothing needs to be imported to call them.
+/// Device memory that holds an array of one type: every buffer, module variable and view of this crate. Use
+/// it for functions that accept any of them. The types also have these methods themselves, so calling one
+/// needs no import.
 ///
 /// | type | memory | [`DeviceMemoryMut`] |
 /// |---|---|---|
 /// | [`DeviceBuffer`] | of a device | yes |
 /// | [`GrowableBuffer`] | of a device, growing in place | yes |
-/// | [`GraphBuffer`] | of a device, while a graph runs, and used by its nodes only | yes |
+/// | [`GraphBuffer`] | of a device, while a graph runs, and only for its nodes | yes |
 /// | [`ManagedBuffer`] | that moves between host and device | yes |
-/// | [`MappedBuffer`], [`RegisteredBuffer`] | of the host, which the device reaches | yes |
+/// | [`MappedBuffer`], [`RegisteredBuffer`] | of the host, which the device can access | yes |
 /// | [`GlobalMut`] | a variable of a module | yes |
 /// | [`Global`] | a variable of a module | no |
 /// | [`DeviceSliceMut`] | a part of any of these | yes |
 /// | [`DeviceSlice`] | a part of any of these | no |
 ///
-/// Rows that are padded ([`PitchedBuffer`](crate::PitchedBuffer)) and parts of them are no arrays: they are [`DeviceRect`]s.
+/// Padded rows ([`PitchedBuffer`](crate::PitchedBuffer)) and parts of them are not arrays but
+/// [`DeviceRect`]s.
 ///
 /// ```no_run
 /// use hip::{DeviceMemory, DeviceMemoryMut, Stream};
@@ -288,9 +294,9 @@ macro_rules! writing {
 ///     memory.fill(stream, 0.0)
 /// }
 /// ```
-#[diagnostic::on_unimplemented(message = "`{Self}` is no device memory", label = "no array on a device")]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not device memory", label = "not an array on a device")]
 pub trait DeviceMemory: sealed::Sealed {
-    /// What the memory holds.
+    /// The type of the elements.
     type Element: DeviceCopy;
 
     /// All elements, shared.
@@ -302,8 +308,8 @@ pub trait DeviceMemory: sealed::Sealed {
 
 /// [`DeviceMemory`] that can be written.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no device memory that can be written",
-    label = "no exclusive array on a device"
+    message = "`{Self}` is not writable device memory",
+    label = "not an exclusive array on a device"
 )]
 pub trait DeviceMemoryMut: DeviceMemory {
     /// All elements, exclusive.
@@ -312,7 +318,7 @@ pub trait DeviceMemoryMut: DeviceMemory {
     writing!(, Self::Element);
 }
 
-/// Memory with a method `as_slice`: its other methods, and what takes it whole.
+/// For memory with a method `as_slice`: its other methods and conversions.
 macro_rules! memory {
     ($($buffer:ident)*) => {
         $(
@@ -350,7 +356,7 @@ macro_rules! memory {
     };
 }
 
-/// As [`memory`], of memory that also has a method `as_mut_slice`.
+/// As [`memory`], for memory that also has a method `as_mut_slice`.
 macro_rules! memory_mut {
     ($($buffer:ident)*) => {
         memory!($($buffer)*);
@@ -387,7 +393,7 @@ macro_rules! memory_mut {
 memory_mut!(DeviceBuffer GraphBuffer GrowableBuffer ManagedBuffer MappedBuffer RegisteredBuffer GlobalMut);
 memory!(Global);
 
-/// As a shared view has it, for as long as the exclusive one is borrowed.
+/// The methods of a shared view, for as long as the exclusive one is borrowed.
 impl<T: DeviceCopy> DeviceSliceMut<'_, T> {
     reading!(pub, T);
 }

@@ -20,8 +20,8 @@ use crate::stream::release;
 /// Memory that another driver has allocated and exported as a file descriptor, such as Vulkan's
 /// (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`). [`buffer`](Self::buffer) makes buffers of its parts.
 ///
-/// A clone is another handle of the same memory. The memory is given back (`hipDestroyExternalMemory`) when there is no handle and no buffer
-/// of it any more; the other driver's own memory object may be freed before.
+/// A clone is another handle of the same memory. The memory is released (`hipDestroyExternalMemory`) once no
+/// handle and no buffer of it exists; the other driver's memory object may be freed earlier.
 ///
 /// ```no_run
 /// # use std::os::fd::OwnedFd;
@@ -30,7 +30,7 @@ use crate::stream::release;
 /// # let stream = device.stream()?;
 /// # let from_vulkan: OwnedFd = unimplemented!();
 /// // `from_vulkan` is what `vkGetMemoryFdKHR` returned for memory of 4096 bytes.
-/// // SAFETY: it is, and Vulkan leaves the memory alone while `stream` uses it.
+/// // SAFETY: the descriptor is for that memory, and Vulkan does not use the memory while `stream` does.
 /// let memory = unsafe { hip::ExternalMemory::import(&device, from_vulkan, 4096)? };
 /// let mut buffer = memory.buffer::<f32>(0, 1024)?;
 /// buffer.fill(&stream, 1.0)?;
@@ -40,11 +40,13 @@ use crate::stream::release;
 /// ```
 ///
 /// # Order
-/// Nobody orders the two drivers' work but the program. AMD's HIP imports no semaphores on Linux (`hipImportExternalSemaphore` is
-/// `hipErrorNotSupported`), so the host does it: a fence of Vulkan's before work is given to a stream,
-/// [`Stream::synchronize`](crate::Stream::synchronize) before work is given to Vulkan. With timeline semaphores, both can be given all of their
-/// work at once: a [host function](crate::Stream::host_function) of a stream calls `vkSignalSemaphore`, and a thread of the program's
-/// that has waited by `vkWaitSemaphores` raises a [`HostSignal`](crate::HostSignal), which a stream waits for.
+/// The program must order the two drivers' work. AMD's HIP cannot import semaphores on Linux
+/// (`hipImportExternalSemaphore` returns `hipErrorNotSupported`), so the host does the ordering: wait for a
+/// Vulkan fence before submitting work to a stream, and call
+/// [`Stream::synchronize`](crate::Stream::synchronize) before submitting work to Vulkan. With timeline
+/// semaphores, all work can be submitted to both at once: a [host function](crate::Stream::host_function) of
+/// a stream calls `vkSignalSemaphore`, and a thread that waits with `vkWaitSemaphores` raises a
+/// [`HostSignal`](crate::HostSignal) that a stream waits for.
 #[doc(alias = "hipExternalMemory_t")]
 #[doc(alias = "hipImportExternalMemory")]
 #[doc(alias = "cudaExternalMemory_t")]
@@ -56,12 +58,12 @@ struct Inner {
     device: Device,
     handle: Handle,
     size: usize,
-    /// The parts that buffers have: first byte, and one past the last.
+    /// The parts in use by buffers: first byte, and one past the last.
     parts: Mutex<Vec<(usize, usize)>>,
     counted: Option<Counted>,
 }
 
-/// What HIP knows the memory by.
+/// HIP's handle of the memory.
 #[derive(Clone, Copy)]
 struct Handle(hipExternalMemory_t);
 
@@ -77,23 +79,24 @@ impl Handle {
 }
 
 impl ExternalMemory {
-    /// Takes over what a file descriptor stands for (`hipImportExternalMemory`): `bytes` bytes, as many as the other driver was asked for
-    /// (`VkMemoryAllocateInfo::allocationSize`).
+    /// Imports the memory of a file descriptor (`hipImportExternalMemory`). `bytes` is the size requested
+    /// from the other driver (`VkMemoryAllocateInfo::allocationSize`).
     ///
-    /// The descriptor is HIP's afterwards, and closed if there is an error. Virtual GPUs import what they have exported
-    /// themselves ([`PhysicalMemory::export`](crate::PhysicalMemory::export)) and memory of Mesa's CPU driver, lavapipe; a kernel that goes
-    /// beyond `bytes` there is a fault.
+    /// HIP then owns the descriptor; after an error it is closed. Virtual GPUs import memory that they have
+    /// exported themselves ([`PhysicalMemory::export`](crate::PhysicalMemory::export)) and memory of Mesa's
+    /// CPU driver, lavapipe; there, a kernel access beyond `bytes` is a fault.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) for no bytes, else [`Error::Hip`](crate::Error::Hip):
-    /// `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no memory, or for less, `hipErrorOutOfMemory` from AMD's
-    /// library.
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) for 0 bytes, else
+    /// [`Error::Hip`](crate::Error::Hip). If the descriptor does not refer to memory, or to less, virtual
+    /// GPUs return `hipErrorInvalidValue`, and AMD's library returns `hipErrorOutOfMemory`.
     ///
     /// # Safety
-    /// - The descriptor stands for memory that this device reaches, of at least so many bytes: libraries do not look.
-    /// - Nothing tells the drivers' uses of the memory apart but the program. While work of this process uses a part through a buffer, the other
-    ///   driver does not write it, and while a buffer's part is written, the other driver does not use it. The same holds of other imports
-    ///   of the same memory.
+    /// - The descriptor refers to at least `bytes` bytes of memory that this device can access. Libraries do
+    ///   not check that.
+    /// - The program keeps the drivers' uses of the memory apart. While work of this process uses a part
+    ///   through a buffer, the other driver does not write it, and while a buffer's part is written, the
+    ///   other driver does not use it. The same holds for other imports of the same memory.
     #[doc(alias = "hipImportExternalMemory")]
     #[doc(alias = "cudaImportExternalMemory")]
     #[doc(alias = "cuImportExternalMemory")]
@@ -102,7 +105,8 @@ impl ExternalMemory {
         unsafe { Self::take(device, descriptor, bytes, 0) }
     }
 
-    /// As [`import`](Self::import), of memory that was allocated for one buffer or image alone (`VkMemoryDedicatedAllocateInfo`).
+    /// As [`import`](Self::import), for memory that was allocated for a single buffer or image
+    /// (`VkMemoryDedicatedAllocateInfo`).
     ///
     /// # Errors
     /// As [`import`](Self::import).
@@ -132,9 +136,10 @@ impl ExternalMemory {
         description.handle.fd = descriptor.as_raw_fd();
         let mut handle: hipExternalMemory_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the result is a place to write to, the description is valid during the call, and the caller vouches for the memory.
+        // SAFETY: the result is a place to write to, the description is valid during the call, and the caller
+        // vouches for the memory.
         unsafe { call!(device.table(), hipImportExternalMemory(&raw mut handle, &raw const description))? };
-        // It is HIP's from now on.
+        // HIP owns it from now on.
         let _ = descriptor.into_raw_fd();
         Ok(Self(Arc::new(Inner {
             device: device.clone(),
@@ -145,23 +150,24 @@ impl ExternalMemory {
         })))
     }
 
-    /// Bytes that were imported.
+    /// The size of the imported memory in bytes.
     pub fn size(&self) -> usize {
         self.0.size
     }
 
-    /// The device that reaches the memory.
+    /// The device that can access the memory.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// A buffer of `len` elements at an offset in bytes (`hipExternalMemoryGetMappedBuffer`). The bytes are its own as long as it lives.
-    /// Its end is the end of the mapping (`hipFree`), once no stream and no graph uses it; what is in the memory stays.
+    /// Makes a buffer of `len` elements at an offset in bytes (`hipExternalMemoryGetMappedBuffer`). While it
+    /// lives, no other buffer can have these bytes. After it is dropped, the mapping ends (`hipFree`) once no
+    /// stream or graph uses it; the contents of the memory stay.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) if the part does not lie in the memory, is misaligned, or another buffer
-    /// has some of it;
-    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) if the part is outside the memory or
+    /// misaligned, or another buffer uses some of it; [`Error::TooLarge`](crate::Error::TooLarge) if the size
+    /// does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cuExternalMemoryGetMappedBuffer")]
@@ -173,13 +179,13 @@ impl ExternalMemory {
         if bytes == 0 {
             return DeviceBuffer::uninit(device, len);
         }
-        // Imported memory begins at a page.
+        // Imported memory is page-aligned.
         let (align, element) = (align_of::<T>(), std::any::type_name::<T>());
         if !offset.is_multiple_of(align) {
             return Err(ExternalMemoryError::Misaligned { offset, element, align }.into());
         }
         self.0.occupy(offset, end)?;
-        // It gives the part back, also if there will be no mapping.
+        // Dropping it releases the part, even if the mapping fails.
         let mut mapped = Mapped { memory: self.0.clone(), start: offset, address: None };
         let description = hipExternalMemoryBufferDesc {
             offset: offset as u64,
@@ -188,7 +194,8 @@ impl ExternalMemory {
         };
         let mut pointer: *mut c_void = std::ptr::null_mut();
         let made = device.make_current().and_then(|()| {
-            // SAFETY: the result is a place to write to, the memory is there, and the description is valid during the call.
+            // SAFETY: the result is a place to write to, the memory exists, and the description is valid
+            // during the call.
             unsafe {
                 let handle = self.0.handle.get();
                 call!(
@@ -221,11 +228,11 @@ impl Eq for ExternalMemory {}
 
 impl Inner {
     fn parts(&self) -> MutexGuard<'_, Vec<(usize, usize)>> {
-        // It is consistent between any two statements that could panic.
+        // The list is consistent at every point that could panic.
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes bytes for a buffer, if none has any of them.
+    /// Claims bytes for a buffer, if no other buffer uses any of them.
     fn occupy(&self, start: usize, end: usize) -> Result<(), ExternalMemoryError> {
         let mut parts = self.parts();
         if let Some(&(start, end)) = parts.iter().find(|part| part.0 < end && start < part.1) {
@@ -249,7 +256,7 @@ impl Drop for Inner {
     }
 }
 
-/// A part of imported memory that has an address, which ends when this is dropped.
+/// A mapped part of imported memory; dropping it unmaps it.
 struct Mapped {
     memory: Arc<Inner>,
     start: usize,
@@ -260,13 +267,14 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         let memory = &self.memory;
         if let Some(address) = self.address {
-            // SAFETY: the part was mapped once for this, and its allocation has waited for everything that uses it.
+            // SAFETY: the part was mapped once for this, and its allocation has waited for everything that
+            // uses it.
             let unmapped =
                 unsafe { memory.device.release(|| call!(memory.device.table(), hipFree(address.pointer()))) };
             let failed = unmapped.is_err();
             dropped("part of external memory", unmapped);
             if failed {
-                // The bytes stay taken.
+                // The bytes stay claimed.
                 return;
             }
         }

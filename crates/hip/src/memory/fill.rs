@@ -1,4 +1,4 @@
-//! Fills: a value of any size, repeated by sets of 1, 2 or 4 bytes and copies on the device.
+//! Fills with a value of any size, made of sets of 1, 2 or 4 bytes and of copies on the device.
 
 use hip_sys::hipMemcpyKind;
 use smallvec::SmallVec;
@@ -8,16 +8,16 @@ use crate::call::call;
 use crate::error::Result;
 use crate::stream::Stream;
 
-/// One operation of a fill, at a place in bytes from the beginning.
+/// One operation of a fill, at an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FillStep {
     /// Repeats a pattern, whose size divides `bytes`.
     Set { at: usize, bytes: usize, pattern: Pattern },
-    /// Repeats what the first `bytes` bytes, all before `at`, hold by now.
+    /// Copies the first `bytes` bytes, all before `at`, as they are by then.
     Copy { at: usize, bytes: usize },
 }
 
-/// What one set can repeat.
+/// A value that one set can repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     One(u8),
@@ -26,7 +26,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// The shortest pattern, of at most `longest` bytes, that `bytes` are repetitions of.
+    /// The shortest pattern of at most `longest` bytes whose repetition gives `bytes`.
     fn of(bytes: &[u8], longest: usize) -> Option<Self> {
         let repeats = |size: usize| {
             size <= longest
@@ -42,14 +42,15 @@ impl Pattern {
     }
 }
 
-/// What makes `total` bytes at `start` repetitions of `value`, one operation after the other. A pattern is one set; any other
-/// value is set word by word in its first place and then doubled, so that nothing of it is read from the host later.
+/// The operations that fill `total` bytes at `start` with repetitions of `value`. A pattern takes one set.
+/// Any other value is set word by word in its first place and then doubled, so that nothing is read from the
+/// host later.
 pub(crate) fn fill_steps(start: DeviceAddress, value: &[u8], total: usize) -> SmallVec<[FillStep; 4]> {
     let mut steps = SmallVec::new();
     if value.is_empty() || total == 0 {
         return steps;
     }
-    // Sets want addresses that are multiples of their pattern's size.
+    // Sets need addresses that are multiples of their pattern's size.
     let aligned = 1 << start.0.trailing_zeros().min(2);
     if let Some(pattern) = Pattern::of(value, aligned) {
         steps.push(FillStep::Set { at: 0, bytes: total, pattern });
@@ -80,12 +81,12 @@ pub(crate) fn bytes_of<T: DeviceCopy>(value: &T) -> &[u8] {
 impl<T: DeviceCopy> DeviceSliceMut<'_, T> {
     /// Sets every element to `value`; does not block.
     ///
-    /// Elements of 1, 2 and 4 bytes, and values that repeat such a pattern, are set by one `hipMemsetD8Async`,
-    /// `…D16Async` or `…D32Async`. Other values are set in the first element, by a few of these, and then doubled by copies on the
-    /// device (`hipMemcpyAsync`).
+    /// Elements of 1, 2 and 4 bytes, and values that repeat such a pattern, take one `hipMemsetD8Async`,
+    /// `…D16Async` or `…D32Async`. For other values, a few of these set the first element, and copies on the
+    /// device then double it (`hipMemcpyAsync`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream belongs to another device,
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMemsetAsync")]
     #[doc(alias = "cudaMemsetAsync")]
@@ -109,7 +110,7 @@ impl<T: DeviceCopy> DeviceSliceMut<'_, T> {
         let (table, handle) = (stream.table(), stream.handle());
         let place = |at: usize| start.offset(at).pointer();
         fill_steps(start, value, bytes).into_iter().try_for_each(|step| {
-            // SAFETY: all of it is inside of the view, and what is copied comes before the place it is copied to.
+            // SAFETY: all of it is inside the view, and each copy's source comes before its destination.
             stream.check(unsafe {
                 match step {
                     FillStep::Set { at, bytes, pattern: Pattern::One(value) } => {
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(Pattern::of(&[], 4), None);
     }
 
-    /// Does on the host what the steps say, and checks what they promise.
+    /// Executes the steps on the host, and checks their guarantees.
     fn run(start: u64, value: &[u8], total: usize) -> Vec<u8> {
         let mut memory = vec![0xee; total];
         for step in fill_steps(DeviceAddress(start), value, total) {
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_value_is_repeated_from_every_address() {
-        // Miri would take a quarter of an hour for all of them.
+        // All of them would take Miri a quarter of an hour.
         let (step, most) = if cfg!(miri) { (7, 7) } else { (1, 100) };
         for size in (1..=24_usize).step_by(step) {
             let values: [Vec<u8>; 4] = [

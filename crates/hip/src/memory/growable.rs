@@ -1,4 +1,4 @@
-//! Device memory that grows in place: reserved addresses, to which memory is mapped when it is needed.
+//! Device memory that grows in place: reserved addresses, with memory mapped on demand.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ use super::{
 use crate::device::Device;
 use crate::error::{Error, Result};
 
-/// An owned array in device memory whose elements stay where they are when it grows.
+/// An owned array in device memory that grows without moving its elements.
 ///
-/// Its addresses are reserved when it is made, for as many elements as it may ever have; memory is taken from the device in
-/// whole pages as it grows, and given back when it is dropped. So nothing is copied, and addresses that kernels and graphs know
-/// stay right.
+/// Its addresses are reserved when it is made, for as many elements as it may ever have. As it grows, it
+/// takes memory from the device in whole pages, and it returns all of it when it is dropped. So nothing is
+/// copied, and addresses in kernels and graphs stay valid.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -44,7 +44,7 @@ pub struct GrowableBuffer<T: DeviceCopy> {
     marker: PhantomData<T>,
 }
 
-/// What is mapped, one after the other from the start.
+/// The mapped memory, in order from the start.
 #[derive(Default)]
 struct Pieces {
     bytes: usize,
@@ -52,33 +52,34 @@ struct Pieces {
 }
 
 impl<T: DeviceCopy> GrowableBuffer<T> {
-    /// Reserves addresses for up to `capacity` elements, and takes no memory yet (`hipMemAddressReserve`).
+    /// Reserves addresses for up to `capacity` elements, without taking memory yet (`hipMemAddressReserve`).
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also where the device has
-    /// no virtual memory management.
+    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also if the
+    /// device has no virtual memory management.
     pub fn new(device: &Device, capacity: usize) -> Result<Self> {
         let range = AddressRange::reserve(device, size_in_bytes::<T>(capacity)?)?;
         let mapped = Arc::<Mutex<Pieces>>::default();
-        // The allocation keeps what is mapped until nothing uses it any more, and the addresses with it.
+        // The allocation keeps the mapped memory and the addresses until nothing uses them.
         let owner = (mapped.clone(), range.clone());
         let allocation = Allocation::foreign(device, range.address(), range.size(), owner);
         Ok(Self { allocation, range, mapped, len: 0, capacity, marker: PhantomData })
     }
 
-    /// Makes the array at least `len` elements long; new elements are of unspecified value (`hipMemCreate`, `hipMemMap`,
+    /// Makes the array at least `len` elements long; new elements have unspecified values (`hipMemCreate`,
+    /// `hipMemMap`,
     /// `hipMemSetAccess`).
     ///
-    /// Streams may go on using the elements that there are.
+    /// Streams may keep using the existing elements.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are addresses for fewer elements, [`Error::OutOfMemory`] if the device has too little
-    /// memory, else [`Error::Hip`]. The array is then as it was.
+    /// [`Error::OutOfRange`] if `len` exceeds the capacity, [`Error::OutOfMemory`] if the device has too
+    /// little memory, else [`Error::Hip`]. After an error the array is unchanged.
     pub fn grow(&mut self, len: usize) -> Result<()> {
         if len > self.capacity {
             return Err(Error::OutOfRange { start: 0, end: len, len: self.capacity });
         }
-        // No more than was reserved, which is such a multiple.
+        // At most the reserved size, which is a multiple of this, too.
         let bytes = size_in_bytes::<T>(len)?.next_multiple_of(self.range.granularity().recommended);
         let mut pieces = self.pieces();
         if let Some(more) = bytes.checked_sub(pieces.bytes).filter(|more| *more != 0) {
@@ -95,16 +96,16 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     }
 
     fn pieces(&self) -> MutexGuard<'_, Pieces> {
-        // They are consistent between any two statements that could panic.
+        // The data is consistent at every point that could panic.
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many elements there can be.
+    /// The maximum number of elements.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Bytes of device memory that it holds.
+    /// The device memory that it holds, in bytes.
     pub fn memory(&self) -> usize {
         self.pieces().bytes
     }

@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::live::{Counted, Kind};
 use crate::stream::release;
 
-/// An owned array of `T` in pinned host memory, which the device copies from and to without a detour.
+/// An owned array of `T` in pinned host memory, which the device copies from and to directly.
 ///
-/// Reads and writes like a slice. Copies of it run while the host goes on: see
+/// Use it like a slice. Copies from and to it run in the background: see
 /// [`DeviceBuffer::upload`](crate::DeviceBuffer::upload) and [`download`](crate::DeviceBuffer::download).
 #[doc(alias = "hipHostMalloc")]
 #[doc(alias = "PinnedHostSlice")]
@@ -26,18 +26,18 @@ pub struct HostBuffer<T: DeviceCopy> {
     _counted: Counted,
 }
 
-// SAFETY: the buffer owns its elements, which may go to any thread.
+// SAFETY: the buffer owns its elements, which any thread may have.
 unsafe impl<T: DeviceCopy> Send for HostBuffer<T> {}
-// SAFETY: a shared buffer only gives shared elements, which any thread may have.
+// SAFETY: a shared buffer only gives out shared elements, which any thread may have.
 unsafe impl<T: DeviceCopy> Sync for HostBuffer<T> {}
 
-/// What pinned host memory is for.
+/// Options for pinned host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOptions {
-    /// Every device reaches it, not only the one that it was made for (`hipHostMallocPortable`).
+    /// All devices can access it, not only the one that it was made for (`hipHostMallocPortable`).
     pub portable: bool,
-    /// The host writes it in order and never reads it: faster for the device over some buses, very slow to read
-    /// (`hipHostMallocWriteCombined`).
+    /// For memory that the host writes in order and never reads: over some buses this is faster for the
+    /// device, but the host reads it very slowly (`hipHostMallocWriteCombined`).
     pub write_combined: bool,
 }
 
@@ -54,7 +54,7 @@ impl HostOptions {
     }
 }
 
-/// Pinned host memory of `bytes` bytes, more than none, all zero.
+/// Allocates `bytes` bytes of pinned host memory, more than 0, all zero.
 pub(crate) fn allocate<T>(device: &Device, bytes: usize, flags: u32) -> Result<NonNull<T>> {
     device.make_current()?;
     let mut raw: *mut c_void = std::ptr::null_mut();
@@ -79,8 +79,8 @@ impl<T: DeviceCopy> HostBuffer<T> {
         Self::with_options(device, len, HostOptions::default())
     }
 
-    /// As [`zeroed`](Self::zeroed), for a purpose. [`MappedBuffer`](crate::MappedBuffer) is the kind that devices reach in
-    /// place.
+    /// As [`zeroed`](Self::zeroed), with options. For memory that devices access in place, use
+    /// [`MappedBuffer`](crate::MappedBuffer).
     ///
     /// # Errors
     /// As there.
@@ -91,7 +91,7 @@ impl<T: DeviceCopy> HostBuffer<T> {
         Ok(Self { device: device.clone(), pointer, len, _counted: Counted::new(Kind::HostAllocation) })
     }
 
-    /// Allocates as many elements as `source` has and copies them.
+    /// Allocates a buffer and copies `source` to it.
     ///
     /// # Errors
     /// As [`zeroed`](Self::zeroed).
@@ -107,11 +107,11 @@ impl<T: DeviceCopy> HostBuffer<T> {
     }
 }
 
-/// Gives back memory that cannot hold what it was asked for.
+/// Frees memory that cannot hold the requested type.
 #[cold]
 fn unusable(device: &Device, raw: *mut c_void) -> crate::Error {
     if !raw.is_null() {
-        // SAFETY: the memory was just allocated and nobody has it.
+        // SAFETY: the memory was just allocated, and nothing uses it.
         dropped("host buffer", unsafe { call!(device.table(), hipHostFree(raw)) });
     }
     crate::Error::Hip { operation: "hipHostMalloc", code: hip_sys::hipError_t::hipErrorUnknown }
@@ -141,8 +141,8 @@ impl<T: DeviceCopy> Drop for HostBuffer<T> {
         let (device, address) = (self.device.clone(), self.pointer.as_ptr().expose_provenance());
         release("host buffer", move || {
             let pointer = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: the memory came from `hipHostMalloc` and is freed once; a copy that used it would own the buffer until it is over,
-            // or for good if that cannot be found out.
+            // SAFETY: the memory came from `hipHostMalloc` and is freed once. A copy that uses it owns the
+            // buffer until the copy is over, or for good if that cannot be known.
             let freed = unsafe { device.release(|| call!(device.table(), hipHostFree(pointer))) };
             dropped("host buffer", freed);
         });

@@ -9,7 +9,7 @@ use super::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, size_in_bytes};
 use crate::device::Device;
 use crate::error::Result;
 
-/// Whoever owns device memory that was not allocated here: dropped when no stream uses the memory any more.
+/// The owner of device memory that was not allocated here: dropped once no stream uses the memory.
 pub(crate) struct Owner(pub(super) Box<dyn Any + Send + Sync>);
 
 impl fmt::Debug for Owner {
@@ -18,9 +18,9 @@ impl fmt::Debug for Owner {
     }
 }
 
-/// Keeps device memory that a [`DeviceBuffer`] has given away: see [`DeviceBuffer::into_raw_parts`].
+/// Owns device memory that a [`DeviceBuffer`] has given up: see [`DeviceBuffer::into_raw_parts`].
 ///
-/// Dropping it gives the memory back where it came from.
+/// Dropping it returns the memory to where it came from.
 #[must_use = "dropping this frees the memory"]
 pub struct MemoryOwner(Arc<Allocation>);
 
@@ -30,7 +30,7 @@ impl MemoryOwner {
         self.0.device()
     }
 
-    /// Where the memory lies.
+    /// The address of the memory.
     pub fn address(&self) -> DeviceAddress {
         self.0.address()
     }
@@ -46,17 +46,17 @@ impl fmt::Debug for MemoryOwner {
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Makes a buffer of memory that other code has allocated. `owner` is dropped when the buffer is gone and no stream or graph of
-    /// this crate uses the memory any more, which is where it may be freed.
+    /// Makes a buffer of memory that other code has allocated. `owner` is dropped once the buffer is gone and
+    /// no stream or graph of this crate uses the memory; its drop may free the memory.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
     /// # let device = hip::Device::open("auto")?;
     /// # let stream = device.stream()?;
     /// let buffer = hip::DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0])?;
-    /// // Other code gets the address, and something to drop when it needs the memory no more.
+    /// // Other code gets the address, and an owner to drop when it no longer needs the memory.
     /// let (address, len, owner) = buffer.into_raw_parts()?;
-    /// // SAFETY: the parts are those of a buffer, and `owner` keeps its memory.
+    /// // SAFETY: the parts come from a buffer, and `owner` keeps its memory.
     /// let buffer = unsafe { hip::DeviceBuffer::<f32>::from_raw_parts(&device, address, len, owner)? };
     /// assert_eq!(buffer.to_vec(&stream)?, [1.0, 2.0]);
     /// # Ok(())
@@ -67,8 +67,9 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space.
     ///
     /// # Safety
-    /// There are `len` elements at the address, aligned, in memory that this device reaches, until `owner` is dropped. Work of other
-    /// code on it is done by now; later work is ordered by that code, and what it writes is not borrowed here.
+    /// Until `owner` is dropped, there are `len` aligned elements at the address, in memory that this device
+    /// can access. Other code's work on it is done. Other code orders its later work, and does not write
+    /// memory that is borrowed here.
     pub unsafe fn from_raw_parts(
         device: &Device,
         address: DeviceAddress,
@@ -80,12 +81,12 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         Ok(Self { allocation, len, marker: PhantomData })
     }
 
-    /// Gives the memory to other code: its address, how many elements there are, and what keeps it. Waits until all uses of it
-    /// are done. Graphs that use it keep it, too, and go on to use it.
+    /// Gives the memory to other code: returns its address, the number of elements, and the owner. Waits
+    /// until all uses of it are done. Graphs that use the memory also keep it, and continue to use it.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip) if a stream cannot be waited for; the memory is then freed when it can be. What failed on
-    /// a stream that has faulted is found by [`Stream::synchronize`](crate::Stream::synchronize).
+    /// [`Error::Hip`](crate::Error::Hip) if waiting for a stream fails; the memory is then freed later. For
+    /// the fault of a stream, call [`Stream::synchronize`](crate::Stream::synchronize).
     pub fn into_raw_parts(self) -> Result<(DeviceAddress, usize, MemoryOwner)> {
         self.allocation.wait()?;
         Ok((self.allocation.address(), self.len, MemoryOwner(self.allocation)))

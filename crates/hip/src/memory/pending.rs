@@ -1,4 +1,4 @@
-//! Copies that run while the host goes on.
+//! Copies that run in the background.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::stream::{Stream, WeakStream, release};
 
-/// What an operation on a stream uses until it is done: host memory that must neither move nor go away.
+/// A copy in progress, which owns its host memory.
 ///
-/// [`wait`](Self::wait) gives it back, and so does `.await`. Dropping waits too; forgetting leaks it. Either way the device never
-/// copies to memory that somebody else has.
+/// [`wait`](Self::wait) returns the memory, and so does `.await`. Dropping also waits; `mem::forget` leaks
+/// the memory. In no case does the device copy to memory that something else uses.
 ///
 /// ```no_run
 /// # async fn example() -> hip::Result<()> {
@@ -31,21 +31,21 @@ use crate::stream::{Stream, WeakStream, release};
 #[must_use = "dropping this waits for the copy; `wait` gives the buffer back"]
 pub struct Pending<B: Send + 'static> {
     guard: Guard,
-    /// There until it is given back.
+    /// `Some` until it is returned.
     buffer: Option<B>,
 }
 
 /// The work that uses the buffer.
 struct Guard {
     stream: Stream,
-    /// Marks the end of the work; without it, the end of the stream counts.
+    /// Marks the end of the work; if `None`, the end of the stream counts.
     done: Option<Event>,
-    /// Streams that wrote what is read: the result is only worth something if they have not failed.
+    /// Streams that wrote the source: the result is only valid if they have not failed.
     sources: Vec<WeakStream>,
 }
 
 impl<B: Send + 'static> Pending<B> {
-    /// Guards `buffer`, which the work that was just enqueued on `stream` uses.
+    /// Guards `buffer`, which the work just enqueued on `stream` uses.
     pub(crate) fn new(stream: &Stream, buffer: B, sources: Vec<WeakStream>) -> Result<Self> {
         let guard = Guard { stream: stream.clone(), done: None, sources };
         let mut pending = Self { guard, buffer: Some(buffer) };
@@ -56,7 +56,7 @@ impl<B: Send + 'static> Pending<B> {
         Ok(pending)
     }
 
-    /// Blocks until the copy is done, and gives the buffer back.
+    /// Blocks until the copy is done, and returns the buffer.
     ///
     /// # Errors
     /// [`Error::Fault`] if work before the copy faulted, else [`Error::Hip`]. The buffer is then released.
@@ -68,7 +68,7 @@ impl<B: Send + 'static> Pending<B> {
                 self.guard.sources.iter().try_for_each(WeakStream::check)?;
                 buffer.ok_or(Error::Hip { operation: "wait", code: hipError_t::hipErrorUnknown })
             }
-            // Dropping `self` deals with a copy that may still run.
+            // Dropping `self` handles a copy that may still run.
             Err(error) => Err(error),
         }
     }
@@ -91,12 +91,12 @@ impl<B: Send + 'static> Pending<B> {
 }
 
 impl Guard {
-    /// Blocks until the work is over, and says how it ended. An error of its own means that it may still run.
+    /// Blocks until the work is over, and returns how it ended. The outer error means that it may still run.
     fn finish(&self) -> Result<Result<()>> {
         let Some(event) = &self.done else { return self.stream.finish() };
         match self.stream.check(event.synchronize()) {
             Ok(()) => Ok(Ok(())),
-            // What failed may have been the wait alone: nothing may run any more when the buffer is released.
+            // Perhaps only the wait failed, but nothing may be running when the buffer is released.
             Err(error) => self.stream.finish().map(|over| over.and(Err(error))),
         }
     }
@@ -143,9 +143,9 @@ impl<B: Send + 'static> IntoFuture for Pending<B> {
     }
 }
 
-/// A copy that is awaited: the future of a [`Pending`], which gives the buffer back.
+/// The future of a [`Pending`], which returns the buffer.
 ///
-/// Dropping it before it is ready waits for the copy, as dropping the [`Pending`] does.
+/// Dropping it before it is ready waits for the copy, like dropping the [`Pending`].
 #[must_use = "futures do nothing unless they are polled"]
 pub struct PendingFuture<B: Send + 'static> {
     completion: Completion,
@@ -162,7 +162,7 @@ impl<B: Send + 'static> Future for PendingFuture<B> {
         let completed = ready!(Pin::new(&mut self.completion).poll(context));
         match (completed, self.pending.take()) {
             (Err(error @ Error::Thread { .. }), _) => Poll::Ready(Err(error)),
-            // It is over, so this does not block, and knows more about errors.
+            // The copy is over, so this does not block, and its errors are more precise.
             (_, Some(pending)) => Poll::Ready(pending.wait()),
             (_, None) => Poll::Pending,
         }

@@ -1,4 +1,4 @@
-//! Arrays of two and three dimensions, whose rows are padded.
+//! Arrays of two and three dimensions with padded rows.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,13 +11,14 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
 
-/// Rows start at multiples of this many bytes.
+/// Rows start at multiples of this, in bytes.
 const PITCH: usize = 256;
 
-/// An owned array of two or three dimensions in device memory, whose rows start at aligned addresses.
+/// An owned array of two or three dimensions in device memory, with rows that start at aligned addresses.
 ///
-/// Element (x, y, z) lies `(z * height + y) * pitch + x * size_of::<T>()` bytes behind the start. Copies are of boxes
-/// ([`Region`]), to and from dense host memory, whose x runs fastest; [`rect`](Self::rect) gives what else there is, as a view. For kernels, pass [`as_bytes`](Self::as_bytes) and
+/// Element (x, y, z) is `(z * height + y) * pitch + x * size_of::<T>()` bytes after the start. The methods
+/// copy boxes ([`Region`]) to and from dense host memory, in which x varies fastest; for other operations,
+/// [`rect`](Self::rect) gives a view. To kernels, pass [`as_bytes`](Self::as_bytes) and
 /// [`pitch`](Self::pitch).
 #[doc(alias = "hipMallocPitch")]
 #[doc(alias = "hipMalloc3D")]
@@ -31,7 +32,7 @@ pub struct PitchedBuffer<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> PitchedBuffer<T> {
-    /// Allocates an array of `size` elements in x, y and z, whose bytes, padding too, are zero.
+    /// Allocates an array of `size` elements in x, y and z. All bytes are zero, including the padding.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the size does not fit into the address space, else as [`DeviceBuffer::zeroed`].
@@ -103,7 +104,8 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         self.as_mut_rect().into_part(region)
     }
 
-    /// Copies a region from dense host memory, and blocks until that is done. See [`DeviceRectMut::copy_from_host`].
+    /// Copies a region from dense host memory, and blocks until that is done. See
+    /// [`DeviceRectMut::copy_from_host`].
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the region is not inside the array, else as there.
@@ -149,7 +151,7 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         Ok(Self { memory: memory.try_clone(stream)?, size, pitch, marker })
     }
 
-    /// Enqueues a copy of a region of another array, to where `start` is in this one; does not block. See
+    /// Enqueues a copy of a region of another array, to `start` in this one; does not block. See
     /// [`DeviceRectMut::copy_from`].
     ///
     /// # Errors

@@ -1,11 +1,11 @@
-//! What may lie in device memory.
+//! The types that device memory can hold.
 
 /// Plain data that can be copied to a device and back, byte by byte.
 ///
-/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them; with the feature `num-complex` for its complex
-/// numbers. Not for `bool`, `char`, enums
-/// and references: a device can write bytes that are none of their values. A struct of such fields derives it, which
-/// checks everything at compile time:
+/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them; with the feature
+/// `num-complex` for its complex numbers. Not for `bool`, `char`, enums and references, because a device
+/// could write bytes that are not valid values. A struct of such plain fields can derive it, which checks
+/// everything at compile time:
 ///
 /// ```
 /// #[repr(C)]
@@ -23,22 +23,22 @@
 /// ```
 ///
 /// # Safety
-/// Every sequence of `size_of::<Self>()` bytes is a valid value, the type has no padding, and it holds no pointer that
-/// safe code follows. Its layout is fixed (`#[repr(C)]` or `#[repr(transparent)]`).
+/// Every sequence of `size_of::<Self>()` bytes is a valid value, the type has no padding, and it holds no
+/// pointer that safe code dereferences. Its layout is fixed (`#[repr(C)]` or `#[repr(transparent)]`).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data that can lie in device memory",
     label = "not `DeviceCopy`",
-    note = "a struct of plain data is, with `#[repr(C)]` and `#[derive(hip::DeviceCopy)]`",
-    note = "integers, floats, `half::f16`, `half::bf16` and arrays of them are"
+    note = "for a struct of plain data, add `#[repr(C)]` and `#[derive(hip::DeviceCopy)]`",
+    note = "integers, floats, `half::f16`, `half::bf16` and arrays of them are plain data"
 )]
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
-    /// The numbers that a value consists of, if they are all of one kind: what a launch compares with the type that the
-    /// kernel takes. `None`, unless said otherwise, fits every type.
+    /// The kind of the value's numbers, if all are of one kind. A launch compares it with the type of the
+    /// kernel's parameter. The default `None` matches every type.
     const NUMBER: Option<Number> = None;
 }
 
-/// A kind of number, as memory holds it. Integers with and without sign are the same kind, since C++ too lets the same
-/// memory be read as either.
+/// A kind of number in memory. Signed and unsigned integers are the same kind, because C++ also allows
+/// reading the same memory as either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names say it")]
@@ -55,13 +55,13 @@ pub enum Number {
 }
 
 impl Number {
-    /// The kind that all of these are, if they are of one kind.
+    /// The common kind of all of these, if there is one.
     #[must_use]
     pub const fn of_all(parts: &[Option<Self>]) -> Option<Self> {
         let Some((&Some(first), mut rest)) = parts.split_first() else { return None };
         while let Some((next, after)) = rest.split_first() {
             match next {
-                // Comparing by `==` is not possible in a constant.
+                // `==` cannot be used in a constant.
                 Some(next) if *next as u8 == first as u8 => rest = after,
                 _ => return None,
             }
@@ -73,7 +73,7 @@ impl Number {
 macro_rules! plain {
     ($($number:ident: $($type:ty),*;)*) => {
         $($(
-            // SAFETY: a number without padding, of which every bit pattern is a value.
+            // SAFETY: a number without padding; every bit pattern is a value.
             unsafe impl DeviceCopy for $type {
                 const NUMBER: Option<Number> = Some(Number::$number);
             }
@@ -99,7 +99,7 @@ unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
 }
 
 #[cfg(feature = "num-complex")]
-// SAFETY: the type is `repr(C)`: the real part and the imaginary part, of one type, and nothing else.
+// SAFETY: the type is `repr(C)`, and consists of the real and the imaginary part, which have one type.
 unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {
     const NUMBER: Option<Number> = T::NUMBER;
 }

@@ -1,4 +1,4 @@
-//! Plain data of other crates, known by `bytemuck`'s traits.
+//! Plain data of other crates, recognised by `bytemuck`'s traits.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -9,17 +9,18 @@ use super::DeviceCopy;
 
 /// A type of another crate that is [`bytemuck::Pod`], as [`DeviceCopy`]: vectors, colours, complex numbers.
 ///
-/// The trait cannot be implemented for every `Pod` type itself: those that derive both would then have two implementations. Both have the
-/// same bytes, so that slices and vectors of one are those of the other at no cost. As an argument of a kernel it is the type by value.
+/// This wrapper is needed because [`DeviceCopy`] cannot be implemented for every `Pod` type: types that
+/// derive both would then have two implementations. The wrapper has the same bytes as the type, so slices and
+/// vectors convert at no cost. As a kernel argument it is the type by value.
 ///
 /// ```
 /// use hip::Plain;
 ///
-/// // Of another crate, such as `glam::Vec3`.
+/// // A type of another crate, such as `glam::Vec3`.
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
 /// struct Vec3(f32, f32, f32);
-/// // SAFETY: three floats behind each other.
+/// // SAFETY: three floats, one after the other.
 /// unsafe impl bytemuck::Pod for Vec3 {}
 ///
 /// # fn main() -> hip::Result<()> {
@@ -37,11 +38,11 @@ use super::DeviceCopy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Plain<T>(pub T);
 
-// SAFETY: `Pod` types have a fixed layout without padding, of which every sequence of bytes is a value, and hold no pointers; this is one
-// under another name.
+// SAFETY: `Pod` types have a fixed layout without padding, every sequence of bytes is a value, and they hold
+// no pointers; this is such a type under another name.
 unsafe impl<T: Pod + Send + Sync> DeviceCopy for Plain<T> {}
 
-// SAFETY: it is the type under another name.
+// SAFETY: this is the type under another name.
 unsafe impl<T: Zeroable> Zeroable for Plain<T> {}
 
 // SAFETY: as above.
@@ -51,34 +52,34 @@ unsafe impl<T: Pod> Pod for Plain<T> {}
 unsafe impl<T> TransparentWrapper<T> for Plain<T> {}
 
 impl<T> Plain<T> {
-    /// A slice as one of plain data.
+    /// Views a slice as plain data.
     pub fn of_slice(slice: &[T]) -> &[Self] {
         Self::wrap_slice(slice)
     }
 
-    /// A slice as one of plain data, to be written.
+    /// Views a mutable slice as plain data.
     pub fn of_mut_slice(slice: &mut [T]) -> &mut [Self] {
         Self::wrap_slice_mut(slice)
     }
 
-    /// A slice of plain data as one of the type.
+    /// Views a slice of plain data as the inner type.
     pub fn inner_slice(slice: &[Self]) -> &[T] {
         Self::peel_slice(slice)
     }
 
-    /// A slice of plain data as one of the type, to be written.
+    /// Views a mutable slice of plain data as the inner type.
     pub fn inner_mut_slice(slice: &mut [Self]) -> &mut [T] {
         Self::peel_slice_mut(slice)
     }
 
-    /// A vector as one of plain data, without copying it.
+    /// Converts a vector to plain data, without copying.
     pub fn of_vec(vec: Vec<T>) -> Vec<Self> {
         let mut vec = ManuallyDrop::new(vec);
         // SAFETY: the parts are those of a vector, which is forgotten; the types have the same layout.
         unsafe { Vec::from_raw_parts(vec.as_mut_ptr().cast(), vec.len(), vec.capacity()) }
     }
 
-    /// A vector of plain data as one of the type, without copying it.
+    /// Converts a vector of plain data to the inner type, without copying.
     pub fn into_inner_vec(vec: Vec<Self>) -> Vec<T> {
         let mut vec = ManuallyDrop::new(vec);
         // SAFETY: as above.
@@ -112,7 +113,7 @@ mod tests {
     use crate::fake;
     use crate::memory::DeviceBuffer;
 
-    /// As it may be in another crate: it knows nothing of this one.
+    /// A type as in another crate, which does not depend on this one.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Foreign {

@@ -1,4 +1,4 @@
-//! The driver's memory pools, from which streams allocate in their order.
+//! The driver's memory pools, from which streams allocate in stream order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::error::Result;
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 
-/// A pool of device memory that streams allocate from in their order (`hipMemPool_t`).
+/// A pool of device memory that streams allocate from in stream order (`hipMemPool_t`).
 ///
-/// Buffers of it are like any others. When one is dropped its memory goes back to the pool, in the order of the streams
-/// that use it. A clone is another handle of the same pool; buffers hold one too.
+/// Its buffers are like any others. When one is dropped, its memory returns to the pool after the work of the
+/// streams that use it. A clone is another handle of the same pool; buffers hold one, too.
 ///
-/// Most programs need none: the device's [`Allocator`](crate::Allocator) is as fast, and works where pools have
-/// [faults](Device::quirks).
+/// Most programs need no pool: the device's [`Allocator`](crate::Allocator) is as fast, and works where pools
+/// have [faults](Device::quirks).
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -42,11 +42,11 @@ pub struct MemoryPool(Arc<PoolInner>);
 pub(crate) struct PoolInner {
     device: Device,
     handle: PoolHandle,
-    /// The default pool belongs to the library.
+    /// `None` for the default pool, which belongs to the library.
     owned: Option<Counted>,
 }
 
-/// What HIP knows the pool by.
+/// HIP's handle of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PoolHandle(hipMemPool_t);
 
@@ -61,27 +61,28 @@ impl PoolHandle {
     }
 }
 
-/// What a pool may give a stream, besides what that stream itself has freed. All are on at first.
+/// Which memory a pool may reuse for a stream, besides memory that the stream itself has freed. All are on by
+/// default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolReuse {
-    /// What was freed on another stream, where this stream is ordered after that by events.
+    /// Memory freed on another stream, if events order this stream after the free.
     pub follow_events: bool,
-    /// What was freed on another stream that has already come that far.
+    /// Memory freed on another stream, if that stream has already reached the free.
     pub opportunistic: bool,
-    /// What was freed on another stream, for which this stream is made to wait.
+    /// Memory freed on another stream, by making this stream wait for it.
     pub internal_dependencies: bool,
 }
 
-/// What a pool holds, in bytes.
+/// A pool's use of memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStats {
     /// Memory taken from the device.
     pub reserved: u64,
-    /// The most that was reserved since [`MemoryPool::reset_peaks`].
+    /// The most memory reserved since [`MemoryPool::reset_peaks`].
     pub peak_reserved: u64,
     /// Memory that buffers hold.
     pub used: u64,
-    /// The most that was used since then.
+    /// The most memory used since then.
     pub peak_used: u64,
 }
 
@@ -135,7 +136,7 @@ impl MemoryPool {
         Ok(Self(Arc::new(PoolInner { device: device.clone(), handle: PoolHandle(handle), owned: None })))
     }
 
-    /// The device that its memory belongs to.
+    /// The device that the pool's memory belongs to.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
@@ -144,7 +145,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge),
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream is another device's,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if the stream belongs to another device,
     /// [`Error::Fault`](crate::Error::Fault) if it has faulted, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMallocFromPoolAsync")]
     #[doc(alias = "cudaMallocFromPoolAsync")]
@@ -155,7 +156,7 @@ impl MemoryPool {
         Ok(DeviceBuffer::of(allocation, len))
     }
 
-    /// Gives memory that nothing uses back to the device until no more than `keep` bytes are reserved (`hipMemPoolTrimTo`).
+    /// Returns unused memory to the device until at most `keep` bytes are reserved (`hipMemPoolTrimTo`).
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -168,8 +169,8 @@ impl MemoryPool {
         unsafe { call!(self.device().table(), hipMemPoolTrimTo(self.handle(), keep)) }
     }
 
-    /// How many bytes the pool keeps when a stream or the device is waited for; what is unused above that goes back to the
-    /// device. 0 at first (`hipMemPoolAttrReleaseThreshold`).
+    /// Sets how many bytes the pool keeps when the program waits for a stream or the device; unused memory
+    /// above that is returned to the device. The default is 0 (`hipMemPoolAttrReleaseThreshold`).
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -177,7 +178,7 @@ impl MemoryPool {
         self.set(hipMemPoolAttr::hipMemPoolAttrReleaseThreshold, bytes)
     }
 
-    /// What [`set_release_threshold`](Self::set_release_threshold) sets.
+    /// The value that [`set_release_threshold`](Self::set_release_threshold) sets.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -185,7 +186,7 @@ impl MemoryPool {
         self.get(hipMemPoolAttr::hipMemPoolAttrReleaseThreshold)
     }
 
-    /// Chooses what the pool may give a stream.
+    /// Sets which memory the pool may reuse for a stream.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -196,7 +197,7 @@ impl MemoryPool {
         self.set(hipMemPoolAttr::hipMemPoolReuseAllowInternalDependencies, internal)
     }
 
-    /// What the pool may give a stream.
+    /// Which memory the pool may reuse for a stream.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -209,7 +210,7 @@ impl MemoryPool {
         })
     }
 
-    /// What the pool holds.
+    /// The pool's use of memory.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -225,7 +226,7 @@ impl MemoryPool {
         })
     }
 
-    /// Sets the peaks of [`stats`](Self::stats) to what is used now.
+    /// Resets the peaks of [`stats`](Self::stats) to the present values.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
@@ -241,7 +242,8 @@ impl MemoryPool {
     fn get(&self, attribute: hipMemPoolAttr) -> Result<u64> {
         let mut value = 0_u64;
         self.device().make_current()?;
-        // SAFETY: the place has room for any attribute; those of 4 bytes fill the first ones, and the others are 0.
+        // SAFETY: the place has room for any attribute; those of 4 bytes fill the first ones, and the others
+        // are 0.
         unsafe {
             let place = (&raw mut value).cast::<c_void>();
             call!(self.device().table(), hipMemPoolGetAttribute(self.handle(), attribute, place))?;
@@ -275,7 +277,8 @@ impl Drop for PoolInner {
         let (device, handle) = (self.device.clone(), self.handle);
         release("memory pool", move || {
             let destroyed = device.make_current().and_then(|()| {
-                // SAFETY: the pool was made by `new` and is destroyed once; buffers of it hold it, so there are none.
+                // SAFETY: the pool was made by `new` and is destroyed once. Its buffers hold it, so none
+                // exist.
                 unsafe { call!(device.table(), hipMemPoolDestroy(handle.get())) }
             });
             dropped("memory pool", destroyed);

@@ -29,7 +29,7 @@ impl Region {
         Self { start: [start[0], start[1], 0], size: [size[0], size[1], 1] }
     }
 
-    /// An error unless it lies in an array of that size.
+    /// An error unless the region is inside an array of that size.
     fn inside(&self, array: [usize; 3]) -> Result<()> {
         for ((start, size), len) in self.start.iter().zip(self.size).zip(array) {
             if start.checked_add(size).is_none_or(|end| end > len) {
@@ -40,7 +40,7 @@ impl Region {
     }
 }
 
-/// How many elements a box of that size has, if that fits into a number.
+/// The number of elements in a box of that size, unless it overflows.
 fn elements(size: [usize; 3]) -> Option<usize> {
     if size.contains(&0) {
         return Some(0);
@@ -48,21 +48,21 @@ fn elements(size: [usize; 3]) -> Option<usize> {
     size.iter().try_fold(1_usize, |product, size| product.checked_mul(*size))
 }
 
-/// How a rectangle or box of elements lies in an array, of the host or the device.
+/// The layout of a rectangle or box of elements in an array of the host or the device.
 ///
-/// Element (x, y, z) is number `(z * height + y) * pitch + x`.
+/// The index of element (x, y, z) is `(z * height + y) * pitch + x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RectLayout {
     /// The number of elements in x, y and z.
     pub size: [usize; 3],
-    /// Elements from the start of a row to that of the next; at least as many as a row has.
+    /// Elements from the start of a row to that of the next; at least the length of a row.
     pub pitch: usize,
-    /// Rows from the start of a plane to that of the next; at least as many as a plane has.
+    /// Rows from the start of a plane to that of the next; at least the rows of a plane.
     pub height: usize,
 }
 
 impl RectLayout {
-    /// Rows behind each other, and planes too.
+    /// A layout without gaps between rows or planes.
     pub fn dense(size: [usize; 3]) -> Self {
         Self { size, pitch: size[0], height: size[1] }
     }
@@ -72,7 +72,7 @@ impl RectLayout {
         Self { size: [size[0], size[1], 1], pitch, height: size[1] }
     }
 
-    /// An error unless all elements lie in an array of `len`, and none of them twice.
+    /// An error unless all elements are inside an array of `len`, and none overlap.
     fn inside(&self, len: usize) -> Result<()> {
         let [width, rows, planes] = self.size;
         if elements(self.size) == Some(0) {
@@ -92,13 +92,14 @@ impl RectLayout {
         }
     }
 
-    /// An error unless it is of that size, and lies in an array of `len`.
+    /// An error unless it has that size and is inside an array of `len`.
     pub(super) fn holds(&self, operation: &'static str, size: [usize; 3], len: usize) -> Result<()> {
         same_size(operation, size, self.size)?;
         self.inside(len)
     }
 
-    /// The same without distances that nothing is at: those of one row or one plane may be any number.
+    /// The same with normalised distances: the pitch of a single row and the height of a single plane may be
+    /// any number.
     fn plain(self) -> Self {
         let [width, rows, planes] = self.size;
         let height = if planes == 1 { rows } else { self.height };
@@ -106,7 +107,7 @@ impl RectLayout {
     }
 }
 
-/// Where a box of elements lies on a device.
+/// The place of a box of elements on a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) start: DeviceAddress,
@@ -118,10 +119,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What has the layout from an address on.
+    /// The place of a layout at an address.
     fn of<T>(start: DeviceAddress, layout: RectLayout) -> Self {
         let RectLayout { size, pitch, height } = layout.plain();
-        // The layout lies in memory, unless there is nothing in it.
+        // The layout is inside memory, unless it is empty.
         Self { start, size, pitch: pitch.wrapping_mul(size_of::<T>()), height }
     }
 
@@ -132,7 +133,7 @@ impl Place {
     fn part<T>(&self, region: Region) -> Result<Self> {
         region.inside(self.size)?;
         if region.size.contains(&0) {
-            // An end of nothing need not be an address.
+            // The end of an empty region need not be an address.
             return Ok(Self { size: region.size, ..*self });
         }
         let [x, y, z] = region.start;
@@ -140,7 +141,7 @@ impl Place {
         Ok(Self { start: self.start.offset(offset), size: region.size, ..*self })
     }
 
-    /// As HIP wants it. There is something in it: the sizes of what is empty may be any numbers.
+    /// In HIP's form. Must not be empty: the sizes of an empty box may be any numbers.
     fn describe<T>(&self) -> hipPitchedPtr {
         let xsize = self.size[0] * size_of::<T>();
         hipPitchedPtr { ptr: self.start.pointer(), pitch: self.pitch, xsize, ysize: self.height }
@@ -149,8 +150,8 @@ impl Place {
 
 /// A shared view of a rectangle or box of elements in device memory.
 ///
-/// Of a plain buffer by [`DeviceSlice::as_rect`], of a padded one by [`PitchedBuffer::rect`](crate::PitchedBuffer::rect). What lies
-/// between its rows is never read or written.
+/// [`DeviceSlice::as_rect`] makes it of a plain buffer, [`PitchedBuffer::rect`](crate::PitchedBuffer::rect)
+/// of a padded one. Memory between its rows is never read or written.
 pub struct DeviceRect<'a, T> {
     allocation: &'a Arc<Allocation>,
     place: Place,
@@ -173,7 +174,7 @@ impl<T> Clone for DeviceRect<'_, T> {
 impl<T> Copy for DeviceRect<'_, T> {}
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// A rectangle or box of these elements, the first of which is this view's.
+    /// A rectangle or box of these elements, starting at the first.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -181,7 +182,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// # let stream = device.stream()?;
     /// use hip::{DeviceBuffer, RectLayout, Region};
     ///
-    /// // An image of 640 by 480, and 20 by 10 of it.
+    /// // An image of 640 by 480, and a part of 20 by 10.
     /// let image = DeviceBuffer::<u32>::zeroed(&stream, 640 * 480)?;
     /// let image = image.as_rect(RectLayout::dense([640, 480, 1]))?;
     /// let part = image.part(Region::rectangle([100, 50], [20, 10]))?;
@@ -191,7 +192,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if not all of it lies in the view, or rows or planes overlap.
+    /// [`Error::OutOfRange`] if it is not inside the view, or rows or planes overlap.
     pub fn as_rect(&self, layout: RectLayout) -> Result<DeviceRect<'a, T>> {
         layout.inside(self.len())?;
         Ok(DeviceRect::new(self.allocation(), Place::of::<T>(self.start(), layout)))
@@ -210,12 +211,12 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
-    /// What lies in `allocation` at that place.
+    /// The elements of `allocation` at that place.
     pub(super) fn new(allocation: &'a Arc<Allocation>, place: Place) -> Self {
         Self { allocation, place, marker: PhantomData }
     }
 
-    /// A part of it.
+    /// A part of the rectangle.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the region is not inside.
@@ -226,7 +227,8 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
     /// Copies all elements to dense host memory, and blocks until that is done (`hipMemcpy3DAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `destination` has not as many elements, else as [`DeviceSlice::copy_to_host`].
+    /// [`Error::LengthMismatch`] if `destination` has a different number of elements, else as
+    /// [`DeviceSlice::copy_to_host`].
     #[doc(alias = "hipMemcpy2D")]
     #[doc(alias = "hipMemcpy3D")]
     #[doc(alias = "cudaMemcpy2D")]
@@ -236,11 +238,12 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
         self.copy_to_host_rect(stream, destination, RectLayout::dense(self.size()))
     }
 
-    /// Copies all elements to a rectangle or box of host memory, and blocks until that is done (`hipMemcpy3DAsync`). What lies
-    /// between its rows stays as it is.
+    /// Copies all elements to a rectangle or box of host memory, and blocks until that is done
+    /// (`hipMemcpy3DAsync`). Memory between its rows is unchanged.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if not all of it lies in `destination`, else as
+    /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if it is not inside
+    /// `destination`, else as
     /// [`DeviceSlice::copy_to_host`].
     pub fn copy_to_host_rect(
         &self,
@@ -249,7 +252,7 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
         layout: RectLayout,
     ) -> Result<()> {
         layout.holds("copy_to_host", self.size(), destination.len())?;
-        // SAFETY: the layout lies in the destination, and the wait follows before that is released.
+        // SAFETY: the layout is inside the destination, and the wait comes before that is released.
         unsafe { self.read_into(stream, destination.as_mut_ptr(), layout)? };
         finish_read(stream, self.allocation)
     }
@@ -263,14 +266,14 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
         if destination.try_reserve_exact(self.len()).is_err() {
             return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
         }
-        // SAFETY: there is room for as many elements, and the wait follows before that is released.
+        // SAFETY: there is room for as many elements, and the wait comes before that is released.
         unsafe {
             self.read_into(stream, destination.as_mut_ptr(), RectLayout::dense(self.size()))?;
             finish_read_into(stream, self.allocation, destination, self.len())
         }
     }
 
-    /// Enqueues a copy of all elements to dense host memory, which travels with the copy (`hipMemcpy3DAsync`).
+    /// Enqueues a copy of all elements to dense host memory, which the copy owns (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// As [`copy_to_host`](Self::copy_to_host), at once or from [`Pending::wait`].
@@ -293,7 +296,8 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
     /// Enqueues a copy of all elements.
     ///
     /// # Safety
-    /// Elements of that layout, of this size, lie at `destination`, and nobody uses them until the stream has been waited for.
+    /// `destination` has room for elements of that layout and this size, and nothing uses it until the stream
+    /// has been waited for.
     pub(super) unsafe fn read_into(
         &self,
         stream: &Stream,
@@ -314,7 +318,7 @@ impl<'a, T: DeviceCopy> DeviceRect<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
-    /// What lies in `allocation` at that place, and nobody else views.
+    /// The elements of `allocation` at that place, which no other view covers.
     pub(super) fn new(allocation: &'a Arc<Allocation>, place: Place) -> Self {
         Self { allocation, place, marker: PhantomData }
     }
@@ -329,7 +333,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         DeviceRectMut::new(self.allocation, self.place)
     }
 
-    /// A part of it.
+    /// A part of the rectangle.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the region is not inside.
@@ -337,7 +341,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         Ok(DeviceRectMut::new(self.allocation, self.place.part::<T>(region)?))
     }
 
-    /// A part of it, for as long as the view itself.
+    /// A part of the rectangle, for as long as the view itself.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the region is not inside.
@@ -345,10 +349,11 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         Ok(Self::new(self.allocation, self.place.part::<T>(region)?))
     }
 
-    /// What lies before `middle` in a direction (0 is x, 1 is y, 2 is z), and the rest: two views that may be written independently.
+    /// Splits at `middle` along an axis (0 is x, 1 is y, 2 is z) into two views that can be written
+    /// independently.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are fewer elements in that direction, or it is none of the three.
+    /// [`Error::OutOfRange`] if there are fewer elements along that axis, or `axis` is not one of the three.
     pub fn split_at_mut(self, axis: usize, middle: usize) -> Result<(Self, Self)> {
         let Some(&len) = self.size().get(axis) else {
             return Err(Error::OutOfRange { start: axis, end: axis.saturating_add(1), len: 3 });
@@ -366,7 +371,8 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
     /// Copies dense host memory to all elements, and blocks until that is done (`hipMemcpy3DAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `source` has not as many elements, else as [`DeviceSliceMut::copy_from_host`].
+    /// [`Error::LengthMismatch`] if `source` has a different number of elements, else as
+    /// [`DeviceSliceMut::copy_from_host`].
     #[doc(alias = "hipMemcpy2D")]
     #[doc(alias = "hipMemcpy3D")]
     #[doc(alias = "cudaMemcpy2D")]
@@ -376,19 +382,21 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         self.copy_from_host_rect(stream, source, RectLayout::dense(self.size()))
     }
 
-    /// Copies a rectangle or box of host memory to all elements, and blocks until that is done (`hipMemcpy3DAsync`).
+    /// Copies a rectangle or box of host memory to all elements, and blocks until that is done
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if not all of it lies in `source`, else as
+    /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if it is not inside
+    /// `source`, else as
     /// [`DeviceSliceMut::copy_from_host`].
     pub fn copy_from_host_rect(&mut self, stream: &Stream, source: &[T], layout: RectLayout) -> Result<()> {
         layout.holds("copy_from_host", self.size(), source.len())?;
-        // SAFETY: the layout lies in the source, and the wait follows before that is released.
+        // SAFETY: the layout is inside the source, and the wait comes before that is released.
         unsafe { self.write_from(stream, source.as_ptr(), layout)? };
         stream.finish_borrowed()
     }
 
-    /// Enqueues a copy of dense host memory to all elements, which travels with the copy (`hipMemcpy3DAsync`).
+    /// Enqueues a copy of dense host memory, which the copy owns, to all elements (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host), at once or from [`Pending::wait`].
@@ -406,8 +414,9 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
     /// Enqueues a copy of another rectangle or box of the same size; does not block (`hipMemcpy3DAsync`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the sizes differ in one direction, [`Error::OtherDevice`] if the stream's device does not reach
-    /// one of the two, [`Error::Fault`] if the stream or what wrote the source has faulted, else [`Error::Hip`].
+    /// [`Error::LengthMismatch`] if the sizes differ in one direction, [`Error::OtherDevice`] if the stream's
+    /// device cannot access one of the two, [`Error::Fault`] if the stream, or the work that wrote the
+    /// source, has faulted, else [`Error::Hip`].
     pub fn copy_from<'s>(&mut self, stream: &Stream, source: impl Into<DeviceRect<'s, T>>) -> Result<()> {
         let source = source.into();
         same_size("copy_from", self.size(), source.size())?;
@@ -428,8 +437,8 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
 
     /// Sets every element to `value`.
     ///
-    /// Values whose bytes are all the same are set by one `hipMemset2DAsync` or `hipMemset3DAsync`. Of others a row is
-    /// [filled](DeviceSliceMut::fill), and then doubled on the device.
+    /// Values whose bytes are all equal take one `hipMemset2DAsync` or `hipMemset3DAsync`. For other values,
+    /// one row is [filled](DeviceSliceMut::fill), and copies on the device then double it.
     ///
     /// # Errors
     /// As [`DeviceSliceMut::fill`].
@@ -456,7 +465,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         let (place, [width, height, depth]) = (self.place, self.size());
         let (width, value) = (width * size_of::<T>(), byte.into());
         let (table, handle) = (stream.table(), stream.handle());
-        // SAFETY: all rows lie in the allocation.
+        // SAFETY: all rows are inside the allocation.
         stream.check(unsafe {
             if depth == 1 {
                 let start = place.start.pointer();
@@ -470,7 +479,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
 
     fn fill_by_doubling(&mut self, stream: &Stream, value: T) -> Result<()> {
         let [width, height, depth] = self.size();
-        // The first row is elements behind each other, and nobody else's.
+        // The first row is contiguous, and no other view covers it.
         DeviceSliceMut::<T>::new(self.allocation, self.place.start, width).fill(stream, value)?;
         for (axis, len, filled) in [(1, height, [width, 1, 1]), (2, depth, [width, height, 1])] {
             let mut done = 1;
@@ -482,7 +491,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
                 let to = self.place.part::<T>(region)?;
                 self.allocation.write_on(stream)?;
                 let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
-                // SAFETY: both lie in this view, and the second begins behind the first.
+                // SAFETY: both are inside this view, and the second begins after the first.
                 unsafe { copy::<T>(stream, to.describe::<T>(), from.describe::<T>(), region.size, kind)? };
                 done += region.size[axis];
             }
@@ -490,11 +499,11 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         Ok(())
     }
 
-    /// Enqueues a copy of as many elements as there are.
+    /// Enqueues a copy that fills the rectangle.
     ///
     /// # Safety
-    /// Elements of that layout, of this size, lie at `source`, and nobody writes or releases them until the stream has been
-    /// waited for.
+    /// `source` holds elements of that layout and this size, and nothing writes or releases them until the
+    /// stream has been waited for.
     pub(super) unsafe fn write_from(
         &mut self,
         stream: &Stream,
@@ -519,12 +528,12 @@ fn same_size(operation: &'static str, destination: [usize; 3], source: [usize; 3
     destination.iter().zip(source).try_for_each(|(to, from)| same_length(operation, *to, from))
 }
 
-/// What has the layout in memory of the host.
+/// A layout in host memory, in HIP's form.
 fn host<T>(start: *mut T, layout: RectLayout) -> hipPitchedPtr {
     hipPitchedPtr { ptr: start.cast(), ..Place::of::<T>(DeviceAddress::NULL, layout).describe::<T>() }
 }
 
-/// A copy as HIP wants it.
+/// The parameters of a copy in HIP's form.
 fn parameters<T>(
     to: hipPitchedPtr,
     from: hipPitchedPtr,
@@ -545,7 +554,8 @@ fn parameters<T>(
 }
 
 /// # Safety
-/// On both sides `size` elements lie in what is described, until the stream has run the copy. Its device is current.
+/// Both sides hold `size` elements in the described layout until the stream has run the copy. The stream's
+/// device is current.
 unsafe fn copy<T>(
     stream: &Stream,
     to: hipPitchedPtr,
@@ -560,7 +570,7 @@ unsafe fn copy<T>(
     end_refused(stream, kind, enqueued)
 }
 
-/// What both views know.
+/// Methods of both views.
 macro_rules! common {
     ($view:ident) => {
         impl<'a, T> $view<'a, T> {
@@ -571,11 +581,11 @@ macro_rules! common {
 
             /// How many elements there are.
             pub fn len(&self) -> usize {
-                // Elements of no bytes may be more than there are numbers.
+                // The number of zero-sized elements may overflow.
                 elements(self.place.size).unwrap_or(usize::MAX)
             }
 
-            /// Whether there are none.
+            /// Whether there are no elements.
             pub fn is_empty(&self) -> bool {
                 self.place.size.contains(&0)
             }
@@ -615,9 +625,9 @@ macro_rules! common {
 common!(DeviceRect);
 common!(DeviceRectMut);
 
-/// What nodes of graphs copy.
+/// The parameters of copies by graph nodes.
 impl<T: DeviceCopy> DeviceRectMut<'_, T> {
-    /// A copy of another rectangle or box of the same size; none if there is nothing to copy.
+    /// A copy of another rectangle or box of the same size; `None` if there is nothing to copy.
     pub(crate) fn parameters_from(&self, source: &DeviceRect<'_, T>) -> Result<Option<hipMemcpy3DParms>> {
         same_size("add_copy_rect", self.size(), source.size())?;
         let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
@@ -627,7 +637,7 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
         }))
     }
 
-    /// A copy of as many elements of the host, dense.
+    /// A copy from dense host memory of the same size.
     pub(crate) fn parameters_from_host(&self, source: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyHostToDevice;
         (!self.place.is_empty::<T>()).then(|| {
@@ -638,7 +648,7 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
 }
 
 impl<T: DeviceCopy> DeviceRect<'_, T> {
-    /// A copy to as many elements of the host, dense.
+    /// A copy to dense host memory of the same size.
     pub(crate) fn parameters_to_host(&self, destination: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
         (!self.place.is_empty::<T>()).then(|| {

@@ -1,4 +1,4 @@
-//! Copies of borrowed host memory that run while the host goes on, and end before the borrow does.
+//! Copies of borrowed host memory that run in the background and end before the borrow does.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +9,18 @@ use crate::call::dropped;
 use crate::error::Result;
 use crate::stream::{Stream, WeakStream};
 
-/// Enqueues copies of borrowed host memory: made by [`Stream::scope`], whose end waits for them.
+/// Enqueues copies of borrowed host memory. [`Stream::scope`] makes it, and waits for the copies at its end.
 #[derive(Debug)]
 pub struct CopyScope<'scope, 'env: 'scope> {
     stream: &'scope Stream,
-    /// Streams that wrote what is read: the results are only worth something if they have not failed.
+    /// Streams that wrote the sources: the results are only valid if they have not failed.
     sources: Mutex<Vec<WeakStream>>,
-    // Neither lifetime may be made shorter or longer than it is, as with `std::thread::scope`.
+    // Both lifetimes are invariant, as with `std::thread::scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Waits for the copies, also when the program panics before they end.
+/// Waits for the copies, even if the program panics before they end.
 struct Wait<'a>(Option<&'a Stream>);
 
 impl Drop for Wait<'_> {
@@ -32,8 +32,8 @@ impl Drop for Wait<'_> {
 }
 
 impl Stream {
-    /// Runs `enqueue` with a scope whose copies of borrowed host memory run on this stream while the host goes on, and waits
-    /// for the stream at its end.
+    /// Runs `enqueue` with a scope, and waits for the stream at the end. Through the scope, copies of
+    /// borrowed host memory can run on this stream in the background.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -53,14 +53,14 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// What `enqueue` returns, else [`Error::Fault`](crate::Error::Fault) if work on this stream or work that wrote what was
-    /// copied has faulted, else [`Error::Hip`](crate::Error::Hip). What was copied to the host is then of unspecified
-    /// content.
+    /// The error of `enqueue`, else [`Error::Fault`](crate::Error::Fault) if work on this stream, or work
+    /// that wrote the copied memory, has faulted, else [`Error::Hip`](crate::Error::Hip). Host memory that
+    /// was copied to then has unspecified contents.
     pub fn scope<'env, R>(
         &self,
         enqueue: impl for<'scope> FnOnce(&'scope CopyScope<'scope, 'env>) -> Result<R>,
     ) -> Result<R> {
-        // Where it cannot be waited, nothing may be enqueued, by another thread either.
+        // If this thread cannot wait, nothing may be enqueued, not even by another thread.
         self.make_current()?;
         let scope =
             CopyScope { stream: self, sources: Mutex::default(), scope: PhantomData, env: PhantomData };
@@ -108,13 +108,15 @@ impl<'scope> CopyScope<'scope, '_> {
     ) -> Result<()> {
         let source = source.into();
         same_length("copy_to_host", destination.len(), source.len())?;
-        // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope has waited.
+        // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope
+        // has waited.
         unsafe { source.read_into(self.stream, destination.as_mut_ptr())? };
         self.has_read(source.allocation());
         Ok(())
     }
 
-    /// Enqueues a copy of a rectangle or box of `source` to all elements of one of a buffer (`hipMemcpy3DAsync`).
+    /// Enqueues a copy of a rectangle or box of `source` to all elements of one in a buffer
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// As [`DeviceRectMut::copy_from_host_rect`], at once or from [`Stream::scope`].
@@ -127,12 +129,12 @@ impl<'scope> CopyScope<'scope, '_> {
         layout: RectLayout,
     ) -> Result<()> {
         layout.holds("copy_from_host", destination.size(), source.len())?;
-        // SAFETY: the layout lies in the source, which is borrowed until the scope has waited.
+        // SAFETY: the layout is inside the source, which is borrowed until the scope has waited.
         unsafe { destination.write_from(self.stream, source.as_ptr(), layout) }
     }
 
-    /// Enqueues a copy of all elements of a rectangle or box of a buffer to one of `destination` (`hipMemcpy3DAsync`). What lies
-    /// between its rows stays as it is.
+    /// Enqueues a copy of all elements of a rectangle or box of a buffer to one in `destination`
+    /// (`hipMemcpy3DAsync`). Memory between its rows is unchanged.
     ///
     /// # Errors
     /// As [`DeviceRect::copy_to_host_rect`], at once or from [`Stream::scope`].
@@ -146,13 +148,14 @@ impl<'scope> CopyScope<'scope, '_> {
     ) -> Result<()> {
         let source = source.into();
         layout.holds("copy_to_host", source.size(), destination.len())?;
-        // SAFETY: the layout lies in the destination, which is borrowed exclusively until the scope has waited.
+        // SAFETY: the layout is inside the destination, which is borrowed exclusively until the scope has
+        // waited.
         unsafe { source.read_into(self.stream, destination.as_mut_ptr(), layout)? };
         self.has_read(source.allocation());
         Ok(())
     }
 
-    /// A copy of this memory to the host was enqueued.
+    /// Records that a copy of this memory to the host was enqueued.
     fn has_read(&self, source: &Arc<Allocation>) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.extend(source.sources(self.stream));

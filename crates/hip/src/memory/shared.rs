@@ -1,4 +1,4 @@
-//! Memory that host and device both reach, without copies: mapped, registered and managed.
+//! Memory that host and device both access, without copies: mapped, registered and managed.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -16,22 +16,22 @@ use crate::error::{Error, Result};
 use crate::live::{Counted, Kind};
 use crate::stream::Stream;
 
-/// Elements that host and device reach, the host only while no stream uses them.
+/// Elements that host and device access; the host only while no stream uses them.
 struct Shared<T> {
     allocation: Arc<Allocation>,
-    /// Where the host reaches them.
+    /// The elements' address on the host.
     pointer: NonNull<T>,
     len: usize,
 }
 
-/// What an allocation of such memory drops when nothing uses it any more.
+/// The owner of such memory, dropped once nothing uses it.
 struct HostMemory {
     device: Device,
     source: Source,
     _counted: Counted,
 }
 
-/// Where such memory came from, with its address on the host.
+/// The origin of such memory, with its address on the host.
 enum Source {
     /// There are no bytes.
     Nothing,
@@ -47,8 +47,8 @@ impl Drop for HostMemory {
     fn drop(&mut self) {
         let table = self.device.table();
         let pointer = |address: usize| std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: the memory came from the function that belongs to the one called, is given back once, and nothing uses it: this is
-        // dropped when every use is known to be over.
+        // SAFETY: the memory came from the function that matches the one called, and is released once.
+        // Nothing uses it: this is dropped when every use is known to be over.
         let released = unsafe {
             self.device.release(|| match self.source {
                 Source::Nothing => Ok(()),
@@ -60,20 +60,21 @@ impl Drop for HostMemory {
         if released.is_err()
             && let Source::Registered { memory, .. } = &self.source
         {
-            // The device may still reach it: it is never freed.
+            // The device may still access it, so it is never freed.
             std::mem::forget(memory.clone());
         }
         dropped("host buffer", released);
     }
 }
 
-// SAFETY: the elements may go to any thread, and the host reaches them as a slice's owner does.
+// SAFETY: any thread may have the elements, and the host accesses them like the owner of a slice.
 unsafe impl<T: DeviceCopy> Send for Shared<T> {}
-// SAFETY: shared, it only gives shared elements.
+// SAFETY: a shared reference only gives out shared elements.
 unsafe impl<T: DeviceCopy> Sync for Shared<T> {}
 
 impl<T: DeviceCopy> Shared<T> {
-    /// `len` elements at `pointer`, which the device reaches at `address`, and which `source` releases.
+    /// `len` elements at `pointer`, which have the address `address` on the device, and which `source`
+    /// releases.
     fn new(device: &Device, pointer: NonNull<T>, len: usize, address: DeviceAddress, source: Source) -> Self {
         let memory =
             HostMemory { device: device.clone(), source, _counted: Counted::new(Kind::HostAllocation) };
@@ -94,15 +95,15 @@ impl<T: DeviceCopy> Shared<T> {
         DeviceSliceMut::new(&self.allocation, self.allocation.address(), self.len)
     }
 
-    /// An error if a graph holds the memory: it may be launched at any time, by any thread.
+    /// An error if a graph holds the memory, because any thread may launch the graph at any time.
     fn no_graph(&self) -> Result<()> {
         if Arc::strong_count(&self.allocation) > 1 {
             return Err(Error::Unsupported {
-                what: "access by the host to memory that a graph uses".to_owned(),
-                instead: "drop the graph before, or use a `SharedHostBuffer`".to_owned(),
+                what: "host access to memory that a graph uses".to_owned(),
+                instead: "drop the graph first, or use a `SharedHostBuffer`".to_owned(),
             });
         }
-        // What a graph that is gone has launched is known by now.
+        // Launches of a dropped graph are visible after this.
         fence(Ordering::Acquire);
         Ok(())
     }
@@ -110,8 +111,8 @@ impl<T: DeviceCopy> Shared<T> {
     fn host(&self) -> Result<&[T]> {
         self.no_graph()?;
         self.allocation.finish_writes()?;
-        // SAFETY: the elements are initialised; no stream writes them, and none will while they are borrowed: that takes an
-        // exclusive view, or foreign code that promised otherwise.
+        // SAFETY: the elements are initialised; no stream writes them, and none will while they are borrowed:
+        // writing needs an exclusive view, and foreign code has promised not to.
         Ok(unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) })
     }
 
@@ -123,16 +124,16 @@ impl<T: DeviceCopy> Shared<T> {
     }
 }
 
-/// What all three kinds have.
+/// Methods of all three kinds.
 macro_rules! shared {
     ($buffer:ident) => {
         impl<T: DeviceCopy> $buffer<T> {
-            /// All elements as the device reaches them, shared: for kernels, copies and fills.
+            /// All elements on the device, shared, for kernels, copies and fills.
             pub fn as_slice(&self) -> DeviceSlice<'_, T> {
                 self.shared.as_slice()
             }
 
-            /// All elements as the device reaches them, exclusive.
+            /// All elements on the device, exclusive.
             pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
                 self.shared.as_mut_slice()
             }
@@ -141,7 +142,7 @@ macro_rules! shared {
             ///
             /// # Errors
             /// [`Error::Fault`](crate::Error::Fault) if work that wrote them faulted,
-            /// [`Error::Unsupported`](crate::Error::Unsupported) as long as a graph uses them, else
+            /// [`Error::Unsupported`](crate::Error::Unsupported) while a graph uses them, else
             /// [`Error::Hip`](crate::Error::Hip).
             pub fn host(&self) -> Result<&[T]> {
                 self.shared.host()
@@ -168,10 +169,10 @@ macro_rules! shared {
     };
 }
 
-/// An owned array in pinned host memory that the device reaches in place: zero copy.
+/// An owned array in pinned host memory that the device accesses in place (zero copy).
 ///
-/// The device reads and writes it over the bus; that is worth it for what is used once, or for a few elements. It is freed
-/// like a [`DeviceBuffer`](crate::DeviceBuffer): when no stream uses it any more.
+/// The device reads and writes it over the bus, which pays off for data that is used once, or for a few
+/// elements. Like a [`DeviceBuffer`](crate::DeviceBuffer), it is freed once no stream uses it.
 #[doc(alias = "hipHostMalloc")]
 #[doc(alias = "hipHostGetDevicePointer")]
 #[doc(alias = "cudaHostAllocMapped")]
@@ -198,7 +199,7 @@ impl<T: DeviceCopy> MappedBuffer<T> {
             super::host::allocate::<T>(device, bytes, options.flags() | hip_sys::hipHostMallocMapped)?;
         let address = device_pointer(device, pointer.as_ptr().cast());
         let address = address.inspect_err(|_| {
-            // SAFETY: the memory was just allocated and nobody has it.
+            // SAFETY: the memory was just allocated, and nothing uses it.
             dropped("host buffer", unsafe { call!(device.table(), hipHostFree(pointer.as_ptr().cast())) });
         })?;
         let origin = Source::Pinned(pointer.as_ptr().expose_provenance());
@@ -206,9 +207,9 @@ impl<T: DeviceCopy> MappedBuffer<T> {
     }
 }
 
-/// A vector's memory, pinned in place for the device (`hipHostRegister`).
+/// The memory of a `Vec`, pinned in place for the device (`hipHostRegister`).
 ///
-/// What is in it comes and goes without being copied to pinned memory first. [`into_vec`](Self::into_vec) gives the vector back.
+/// Its contents need not be copied to pinned memory first. [`into_vec`](Self::into_vec) returns the vector.
 #[doc(alias = "hipHostRegister")]
 #[doc(alias = "hipHostUnregister")]
 #[doc(alias = "cudaHostRegister")]
@@ -222,7 +223,7 @@ pub struct RegisteredBuffer<T: DeviceCopy> {
 
 shared!(RegisteredBuffer);
 
-/// A vector whose elements are reached by a pointer.
+/// A vector as raw parts.
 #[derive(Debug)]
 struct Parts<T> {
     pointer: NonNull<T>,
@@ -230,7 +231,7 @@ struct Parts<T> {
     capacity: usize,
 }
 
-// SAFETY: it owns its elements, which may go to any thread, and gives no access to them.
+// SAFETY: it owns its elements, which any thread may have, and gives no access to them.
 unsafe impl<T: DeviceCopy> Send for Parts<T> {}
 // SAFETY: as above.
 unsafe impl<T: DeviceCopy> Sync for Parts<T> {}
@@ -244,14 +245,14 @@ impl<T> Parts<T> {
 
     fn into_vec(self) -> Vec<T> {
         let parts = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the parts are those of a vector, and are put together once.
+        // SAFETY: the parts come from a vector, and are reassembled once.
         unsafe { Vec::from_raw_parts(parts.pointer.as_ptr(), parts.len, parts.capacity) }
     }
 }
 
 impl<T> Drop for Parts<T> {
     fn drop(&mut self) {
-        // SAFETY: the parts are those of a vector, and are put together once.
+        // SAFETY: the parts come from a vector, and are reassembled once.
         drop(unsafe { Vec::from_raw_parts(self.pointer.as_ptr(), self.len, self.capacity) });
     }
 }
@@ -271,10 +272,10 @@ impl<T: DeviceCopy> RegisteredBuffer<T> {
         let host: *mut c_void = pointer.as_ptr().cast();
         device.make_current()?;
         let flags = hip_sys::hipHostRegisterMapped;
-        // SAFETY: the memory is the vector's, and is given back before that goes.
+        // SAFETY: the memory is the vector's, and is unregistered before the vector is dropped.
         unsafe { call!(device.table(), hipHostRegister(host, bytes, flags))? };
         let address = device_pointer(device, host).inspect_err(|_| {
-            // SAFETY: the memory was just registered and nobody uses it.
+            // SAFETY: the memory was just registered, and nothing uses it.
             dropped("registered memory", unsafe { call!(device.table(), hipHostUnregister(host)) });
         })?;
         let keep: Arc<dyn Any + Send + Sync> = memory.clone();
@@ -282,24 +283,24 @@ impl<T: DeviceCopy> RegisteredBuffer<T> {
         Ok(Self { shared: Shared::new(device, pointer, len, address, origin), memory })
     }
 
-    /// The vector, when the streams that use it are done (`hipHostUnregister`).
+    /// Waits for the streams that use the memory, and returns the vector (`hipHostUnregister`).
     ///
     /// # Errors
     /// As [`host_mut`](Self::host_mut); the vector is then dropped.
     pub fn into_vec(mut self) -> Result<Vec<T>> {
         self.shared.host_mut()?;
         let Self { shared, memory } = self;
-        // Nothing else holds the allocation: no graph does, and it cannot come to one without this.
+        // Nothing else holds the allocation: no graph does, and none can get it without this handle.
         drop(shared);
         let vec = Arc::into_inner(memory).map(Parts::into_vec);
         vec.ok_or(Error::Hip { operation: "hipHostUnregister", code: hipError_t::hipErrorUnknown })
     }
 }
 
-/// An owned array in memory that moves between host and device by itself (`hipMallocManaged`).
+/// An owned array in memory that migrates between host and device automatically (`hipMallocManaged`).
 ///
-/// The host reaches it through [`host`](Self::host) and [`host_mut`](Self::host_mut), which wait for the streams that
-/// use it; kernels, copies and fills through its views.
+/// The host accesses it through [`host`](Self::host) and [`host_mut`](Self::host_mut), which wait for the
+/// streams that use it. Kernels, copies and fills use its views.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -322,7 +323,7 @@ pub struct ManagedBuffer<T: DeviceCopy> {
 
 shared!(ManagedBuffer);
 
-/// Where managed memory may lie.
+/// A location of managed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location<'a> {
     /// In host memory.
@@ -331,24 +332,24 @@ pub enum Location<'a> {
     Device(&'a Device),
 }
 
-/// What a program knows of how managed memory will be used ([`ManagedBuffer::advise`]).
+/// Advice on how managed memory will be used ([`ManagedBuffer::advise`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice<'a> {
-    /// Whether it is mostly read: copies of it may be kept in several places.
+    /// Whether it is mostly read, so that copies may be kept in several places.
     ReadMostly(bool),
-    /// Where it should lie; nothing takes that back.
+    /// Where it should be; `None` withdraws that advice.
     PreferredLocation(Option<Location<'a>>),
-    /// Who will access it, so that it stays mapped there.
+    /// Where it will be accessed from, so that it stays mapped there.
     AccessedBy(Location<'a>),
-    /// Takes that back.
+    /// Withdraws that advice.
     NotAccessedBy(Location<'a>),
-    /// Whether changes need to be seen by others only when a kernel ends; faster on some devices.
+    /// Whether others need to see changes only when a kernel ends, which is faster on some devices.
     CoarseGrained(bool),
 }
 
 impl Location<'_> {
-    /// As HIP numbers places: `hipCpuDeviceId`, or a device's ordinal.
+    /// HIP's number of the location: `hipCpuDeviceId`, or a device's ordinal.
     fn id(self) -> i32 {
         match self {
             Self::Host => -1,
@@ -375,7 +376,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let pointer = match NonNull::new(raw.cast::<T>()) {
             Some(pointer) if pointer.is_aligned() => pointer,
             _ => {
-                // SAFETY: the memory was just allocated and nobody has it; null is ignored.
+                // SAFETY: the memory was just allocated, and nothing uses it; null is ignored.
                 dropped("managed buffer", unsafe { call!(device.table(), hipFree(raw)) });
                 let code = hipError_t::hipErrorUnknown;
                 return Err(Error::Hip { operation: "hipMallocManaged", code });
@@ -386,7 +387,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         Ok(Self { shared: Shared::new(device, pointer, len, address, Source::Managed(raw.addr())) })
     }
 
-    /// Allocates as many elements as `source` has and copies them.
+    /// Allocates a buffer and copies `source` to it.
     ///
     /// # Errors
     /// As [`zeroed`](Self::zeroed).
@@ -427,11 +428,12 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         unsafe { call!(self.device().table(), hipMemAdvise(pointer, bytes, what, location.id())) }
     }
 
-    /// Moves the memory in the order of `stream`, before it is needed (`hipMemPrefetchAsync`).
+    /// Moves the memory ahead of its use, in the order of `stream` (`hipMemPrefetchAsync`).
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the stream's device does not reach the memory, [`Error::OtherRuntime`] for a location of
-    /// another library, [`Error::Fault`] if the stream or what wrote the memory has faulted, else [`Error::Hip`].
+    /// [`Error::OtherDevice`] if the stream's device cannot access the memory, [`Error::OtherRuntime`] for a
+    /// location of another library, [`Error::Fault`] if the stream, or the work that wrote the memory, has
+    /// faulted, else [`Error::Hip`].
     #[doc(alias = "hipMemPrefetchAsync")]
     #[doc(alias = "cudaMemPrefetchAsync")]
     #[doc(alias = "cuMemPrefetchAsync")]
@@ -453,7 +455,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     }
 }
 
-/// Where the device reaches pinned host memory.
+/// The address of pinned host memory on the device.
 fn device_pointer(device: &Device, host: *mut c_void) -> Result<DeviceAddress> {
     let mut address: *mut c_void = std::ptr::null_mut();
     // SAFETY: the result is a place to write to.

@@ -161,7 +161,7 @@ fn a_copy_that_is_refused_is_over_before_its_memory_is_given_back() {
     refused(&mut || buffer.download(&stream, host()).map(drop));
     refused(&mut || buffer.copy_from_host(&stream, &[5, 6]));
     refused(&mut || buffer.upload(&stream, host()).map(drop));
-    // From device to device there is nothing of the host's.
+    // Between devices, no host memory is involved.
     let source = DeviceBuffer::<u32>::zeroed(&stream, 2).unwrap();
     fake::calls(&stream);
     fake::refuse_copies(1);

@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
 
-/// A shared view of device memory, as `&[T]` is of host memory.
+/// A shared view of device memory, like `&[T]` for host memory.
 pub struct DeviceSlice<'a, T> {
     allocation: &'a Arc<Allocation>,
     address: DeviceAddress,
@@ -20,7 +20,7 @@ pub struct DeviceSlice<'a, T> {
     marker: PhantomData<&'a [T]>,
 }
 
-/// An exclusive view of device memory, as `&mut [T]` is of host memory.
+/// An exclusive view of device memory, like `&mut [T]` for host memory.
 pub struct DeviceSliceMut<'a, T> {
     allocation: &'a Arc<Allocation>,
     address: DeviceAddress,
@@ -36,7 +36,7 @@ impl<T> Clone for DeviceSlice<'_, T> {
 
 impl<T> Copy for DeviceSlice<'_, T> {}
 
-/// `start..end` of a buffer of `len` elements, or an error that says both.
+/// The bounds of a range in a buffer of `len` elements, or an error that names both.
 fn resolve(range: &impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
@@ -51,7 +51,7 @@ fn resolve(range: &impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)
     if start <= end && end <= len { Ok((start, end)) } else { Err(Error::OutOfRange { start, end, len }) }
 }
 
-/// How many elements of another type there are in so many bytes.
+/// The number of elements of another type in `bytes` bytes.
 fn retyped<U>(address: DeviceAddress, bytes: usize) -> Result<usize> {
     let (size, align) = (size_of::<U>(), align_of::<U>());
     if size != 0 && bytes.is_multiple_of(size) && address.0.is_multiple_of(align as u64) {
@@ -61,16 +61,18 @@ fn retyped<U>(address: DeviceAddress, bytes: usize) -> Result<usize> {
 }
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// The first `len` elements at `address`, which lie in `allocation`.
+    /// A view of `len` elements at `address`, inside `allocation`.
     pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
         Self { allocation, address, len, marker: PhantomData }
     }
 
-    /// Where the first element lies, for foreign work on `stream` that reads the elements, and is enqueued as long as this view
-    /// is borrowed: it is ordered after earlier work as a kernel launch is, and the memory lives until it is done.
+    /// The address of the first element, for foreign work on `stream` that reads the elements and is enqueued
+    /// while this view is borrowed. Like a kernel launch, that work is ordered after earlier work, and the
+    /// memory lives until it is done.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work that wrote the elements faulted.
+    /// [`Error::OtherDevice`] if the stream belongs to another device, [`Error::Fault`] if work that wrote
+    /// the elements faulted.
     pub fn address_on(&self, stream: &Stream) -> Result<DeviceAddress> {
         stream.device().same(self.device(), "address_on", "buffer")?;
         self.allocation.read_on(stream)?;
@@ -80,18 +82,18 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// A part of the view.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the range is not inside the view.
+    /// [`Error::OutOfRange`] if the range is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
         let (start, end) = resolve(&range, self.len)?;
         Ok(Self::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
     }
 
-    /// A part of the view, or nothing if the range is not inside it.
+    /// A part of the view, or `None` if the range is out of bounds.
     pub fn try_slice(&self, range: impl RangeBounds<usize>) -> Option<DeviceSlice<'a, T>> {
         self.slice(range).ok()
     }
 
-    /// The elements before `middle`, and those from it on.
+    /// The elements before `middle`, and those from `middle` on.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
@@ -99,7 +101,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         Ok((self.slice(..middle)?, self.slice(middle..)?))
     }
 
-    /// The pieces of `size` elements, from the first on; the last one may be shorter.
+    /// The chunks of `size` elements, from the first on; the last one may be shorter.
     ///
     /// # Errors
     /// [`Error::ChunkSize`] if `size` is zero.
@@ -107,7 +109,7 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         Chunks::new(*self, size)
     }
 
-    /// The same memory as elements of another type: as many as have the same size in bytes.
+    /// The same memory as elements of another type, with the same size in bytes.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -119,7 +121,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Cast`] if the bytes are no whole number of such elements, or the address is not aligned for them.
+    /// [`Error::Cast`] if the bytes are not a whole number of such elements, or the address is not aligned
+    /// for them.
     #[doc(alias = "transmute")]
     #[doc(alias = "reinterpret")]
     pub fn cast<U: DeviceCopy>(&self) -> Result<DeviceSlice<'a, U>> {
@@ -132,8 +135,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         DeviceSlice::new(self.allocation, self.address, self.size_in_bytes())
     }
 
-    /// Allocates a buffer on the stream's device, as [`DeviceBuffer::uninit_on`] does, and enqueues a copy of all elements to it, as
-    /// [`DeviceSliceMut::copy_from`] does; does not block.
+    /// Allocates a buffer on the stream's device, as [`DeviceBuffer::uninit_on`] does, and enqueues a copy of
+    /// all elements to it, as [`DeviceSliceMut::copy_from`] does; does not block.
     ///
     /// # Errors
     /// As there.
@@ -146,28 +149,29 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
-    /// The first `len` elements at `address`, which lie in `allocation` and nobody else views.
+    /// A view of `len` elements at `address`, inside `allocation`, that no other view covers.
     pub(crate) fn new(allocation: &'a Arc<Allocation>, address: DeviceAddress, len: usize) -> Self {
         Self { allocation, address, len, marker: PhantomData }
     }
 
-    /// Where the first element lies, for foreign work on `stream` that reads and writes the elements, and is enqueued as long
-    /// as this view is borrowed: it is ordered after earlier work as a kernel launch is, and the memory lives until it is
-    /// done.
+    /// The address of the first element, for foreign work on `stream` that reads and writes the elements and
+    /// is enqueued while this view is borrowed. Like a kernel launch, that work is ordered after earlier
+    /// work, and the memory lives until it is done.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if the stream is another device's, [`Error::Fault`] if work that wrote the elements faulted.
+    /// [`Error::OtherDevice`] if the stream belongs to another device, [`Error::Fault`] if work that wrote
+    /// the elements faulted.
     pub fn address_on(&mut self, stream: &Stream) -> Result<DeviceAddress> {
         stream.device().same(self.device(), "address_on", "buffer")?;
         self.allocation.update_on(stream)?;
         Ok(self.address)
     }
 
-    /// As [`address_on`](Self::address_on), for work that does not depend on what is in the memory, such as a workspace: that what was
-    /// to be written there before has failed is no error.
+    /// As [`address_on`](Self::address_on), for work that does not depend on the contents of the memory, such
+    /// as a workspace. A failure of earlier writes is not an error.
     ///
     /// # Errors
-    /// As there, but for that of work before.
+    /// As there, except for faults of earlier work.
     pub fn scratch_address_on(&mut self, stream: &Stream) -> Result<DeviceAddress> {
         stream.device().same(self.device(), "scratch_address_on", "buffer")?;
         self.allocation.write_on(stream)?;
@@ -179,7 +183,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         DeviceSlice::new(self.allocation, self.address, self.len)
     }
 
-    /// The same elements, exclusive for as long as this view is borrowed: [`reborrow`](Self::reborrow) by the name that buffers have.
+    /// The same elements, exclusive for as long as this view is borrowed: the same as
+    /// [`reborrow`](Self::reborrow), under the name that buffers use.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         self.reborrow()
     }
@@ -192,7 +197,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// A part of the view.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the range is not inside the view.
+    /// [`Error::OutOfRange`] if the range is out of bounds.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         let (start, end) = resolve(&range, self.len)?;
         Ok(DeviceSliceMut::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
@@ -201,18 +206,18 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// A part of the view, for as long as the view itself.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the range is not inside the view.
+    /// [`Error::OutOfRange`] if the range is out of bounds.
     pub fn into_slice_mut(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
         let (start, end) = resolve(&range, self.len)?;
         Ok(Self::new(self.allocation, self.address.offset(start * size_of::<T>()), end - start))
     }
 
-    /// A part of the view, or nothing if the range is not inside it.
+    /// A part of the view, or `None` if the range is out of bounds.
     pub fn try_slice_mut(&mut self, range: impl RangeBounds<usize>) -> Option<DeviceSliceMut<'_, T>> {
         self.slice_mut(range).ok()
     }
 
-    /// The elements before `middle`, and those from it on: two views that may be written independently.
+    /// The elements before `middle`, and those from `middle` on: two views that can be written independently.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there are fewer than `middle` elements.
@@ -223,7 +228,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         Ok((Self::new(self.allocation, self.address, start), Self::new(self.allocation, second, len - start)))
     }
 
-    /// The pieces of `size` elements, from the first on, which may be written independently; the last one may be shorter.
+    /// The chunks of `size` elements, from the first on, which can be written independently; the last one may
+    /// be shorter.
     ///
     /// # Errors
     /// [`Error::ChunkSize`] if `size` is zero.
@@ -259,7 +265,7 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     }
 }
 
-/// What both views know.
+/// Methods of both views.
 macro_rules! common {
     ($view:ident) => {
         impl<'a, T> $view<'a, T> {
@@ -268,14 +274,14 @@ macro_rules! common {
                 self.len
             }
 
-            /// Whether there are none.
+            /// Whether there are no elements.
             pub fn is_empty(&self) -> bool {
                 self.len == 0
             }
 
             /// The size in bytes.
             pub fn size_in_bytes(&self) -> usize {
-                // The allocation has this size at least.
+                // The allocation is at least this large, so this cannot overflow.
                 self.len * size_of::<T>()
             }
 
@@ -284,19 +290,20 @@ macro_rules! common {
                 self.allocation.device()
             }
 
-            /// Where the first element lies in the device's memory; null if the buffer has no elements.
+            /// The address of the first element in the device's memory; null if the buffer has no elements.
             ///
-            /// For work that this crate knows nothing of. If the memory had another owner before, and nothing has been
-            /// ordered after that one's work, this blocks until that is done; `address_on` never blocks.
+            /// For work that this crate does not track. If the memory had another owner before, and nothing
+            /// has been ordered after that owner's work yet, this blocks until that work is done;
+            /// `address_on` never blocks.
             pub fn address(&self) -> DeviceAddress {
                 self.allocation.exposed_address();
                 self.address
             }
 
-            /// Lets the buffer be dropped at once while foreign work that has been enqueued on `stream` still uses it: the memory
-            /// stays until that work is done, and until what has been enqueued behind it is. Without this, dropping a buffer waits for
-            /// all of that where the [allocator](crate::Allocator) is `Direct`, which never ends if any of it waits for what this thread
-            /// does next.
+            /// Lets the buffer be dropped at once while foreign work enqueued on `stream` still uses it: the
+            /// memory stays until that work, and work enqueued after it, is done. Without this, and with the
+            /// [allocator](crate::Allocator) `Direct`, dropping a buffer waits for all of that. This is a
+            /// deadlock if any of it waits for something that this thread does next.
             ///
             /// # Errors
             /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].
@@ -304,12 +311,12 @@ macro_rules! common {
                 self.allocation.keep_until_done(stream)
             }
 
-            /// Where the first element lies, for work whose use of the memory is registered.
+            /// The address of the first element, for work whose use of the memory is registered.
             pub(crate) fn start(&self) -> DeviceAddress {
                 self.address
             }
 
-            /// Where the address of the first element is kept on the host, as a kernel's argument wants it.
+            /// A pointer to the address of the first element, as a kernel argument needs it.
             pub(crate) fn place(&self) -> *const u64 {
                 &raw const self.address.0
             }

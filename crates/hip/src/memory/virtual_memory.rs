@@ -1,4 +1,4 @@
-//! Virtual memory: reserved addresses, and memory that is mapped there.
+//! Virtual memory: reserved addresses, and memory mapped there.
 
 mod physical;
 #[cfg(test)]
@@ -21,17 +21,17 @@ use crate::error::{Error, Result};
 use crate::live::{Counted, Kind};
 use crate::stream::release;
 
-/// What a device may do with mapped memory.
+/// A device's access to mapped memory.
 #[doc(alias = "hipMemAccessFlags")]
 #[doc(alias = "CUmemAccess_flags")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
-    /// Nothing.
+    /// No access.
     None,
-    /// Read it.
+    /// Reads.
     Read,
-    /// Read and write it.
+    /// Reads and writes.
     ReadWrite,
 }
 
@@ -45,13 +45,14 @@ impl Access {
     }
 }
 
-/// Reserved addresses, to which [memory](PhysicalMemory) is mapped piece by piece.
+/// A range of reserved addresses, to which [memory](PhysicalMemory) is mapped piece by piece.
 ///
-/// What is mapped is a [`DeviceBuffer`] like any other. When it has been dropped and no stream and no graph uses it any more, the memory
-/// is unmapped, and memory and addresses can be used again. A clone is another handle of the same addresses; they are given back when no
-/// handle and no buffer is left. So nothing needs to be dropped in any order.
+/// Mapping gives a [`DeviceBuffer`] like any other. Once the buffer is dropped and no stream or graph uses
+/// it, the memory is unmapped, and memory and addresses can be used again. A clone is another handle of the
+/// same addresses; they are freed when no handle and no buffer is left. So the order of drops does not
+/// matter.
 ///
-/// [`GrowableBuffer`](crate::GrowableBuffer) is one array that grows this way.
+/// [`GrowableBuffer`](crate::GrowableBuffer) is an array that grows this way.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -61,7 +62,7 @@ impl Access {
 /// let range = hip::AddressRange::reserve(&device, 1 << 30)?;
 /// let mut buffer = range.map::<u32>(0, &[memory.clone()])?;
 /// buffer.fill(&stream, 7)?;
-/// // The memory moves: unmapped here, mapped there, its contents are what they were.
+/// // The memory moves: it is unmapped here and mapped there, and keeps its contents.
 /// drop(buffer);
 /// let buffer = range.map::<u32>(memory.size(), &[memory])?;
 /// assert_eq!(buffer.slice(..2)?.to_vec(&stream)?, [7, 7]);
@@ -79,12 +80,12 @@ struct Reserved {
     base: DeviceAddress,
     size: usize,
     granularity: Granularity,
-    /// What is mapped, or about to be: offsets and sizes.
+    /// Mappings, including those in progress: sizes by offset.
     occupied: Mutex<BTreeMap<usize, usize>>,
     counted: Option<Counted>,
 }
 
-/// Memory at an address, unmapped when this is dropped: by then nothing uses it any more.
+/// Memory at an address. Dropping this unmaps it; by then nothing uses it.
 #[derive(Debug)]
 pub(super) struct Mapping(Option<Mapped>);
 
@@ -96,12 +97,12 @@ struct Mapped {
 }
 
 impl AddressRange {
-    /// Reserves addresses for `bytes` bytes, rounded up to a multiple of [`Granularity::recommended`] (`hipMemAddressReserve`).
-    /// Takes no memory.
+    /// Reserves addresses for `bytes` bytes, rounded up to a multiple of [`Granularity::recommended`]
+    /// (`hipMemAddressReserve`). This takes no memory.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also where the device has no
-    /// virtual memory management.
+    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also if the
+    /// device has no virtual memory management.
     pub fn reserve(device: &Device, bytes: usize) -> Result<Self> {
         let granularity = device.granularity()?;
         let size = bytes.max(1).checked_next_multiple_of(granularity.recommended);
@@ -138,21 +139,22 @@ impl AddressRange {
         &self.0.device
     }
 
-    /// What offsets and sizes are multiples of.
+    /// The granularity of offsets and sizes.
     pub fn granularity(&self) -> Granularity {
         self.0.granularity
     }
 
-    /// Maps `memory`, one after the other, at `offset` bytes behind the first address, for this device to read and write
-    /// (`hipMemMap`, `hipMemSetAccess`). The buffer has as many elements as fit into all of it, of the value that they have in the
-    /// memory, which is unspecified at first.
+    /// Maps the pieces of `memory`, one after the other, from `offset` bytes after the first address on, for
+    /// this device to read and write (`hipMemMap`, `hipMemSetAccess`). The buffer has as many elements as fit
+    /// into all pieces. Its contents are those of the memory, which are unspecified at first.
     ///
-    /// The memory may be other devices', to which this one has a link.
+    /// The memory may belong to other devices that this one has a link to.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are too few addresses, [`VirtualMemoryError::Misaligned`], [`VirtualMemoryError::Occupied`],
-    /// [`VirtualMemoryError::AlreadyMapped`] if some of the memory is mapped elsewhere, [`Error::OtherRuntime`] if it is of another
-    /// library, else [`Error::Hip`]. Nothing is then mapped.
+    /// [`Error::OutOfRange`] if there are too few addresses, [`VirtualMemoryError::Misaligned`],
+    /// [`VirtualMemoryError::Occupied`], [`VirtualMemoryError::AlreadyMapped`] if some of the memory is
+    /// mapped elsewhere, [`Error::OtherRuntime`] if it belongs to another library, else [`Error::Hip`]. After
+    /// an error nothing is mapped.
     #[doc(alias = "hipMemMap")]
     #[doc(alias = "cuMemMap")]
     pub fn map<T: DeviceCopy>(&self, offset: usize, memory: &[PhysicalMemory]) -> Result<DeviceBuffer<T>> {
@@ -166,20 +168,21 @@ impl AddressRange {
         }
         let bytes = end - offset;
         self.open(offset, bytes)?;
-        // There are as many elements of no bytes as one likes.
+        // The number of zero-sized elements is arbitrary; take 0.
         let len = bytes.checked_div(size_of::<T>()).unwrap_or(0);
-        // Parts of other buffers' mappings may lie before and behind: this one is bounded by its length.
+        // Other buffers' mappings may be adjacent, so this one is bounded by its length.
         let allocation = Allocation::foreign(self.device(), self.0.base.offset(offset), bytes, mappings);
         Ok(DeviceBuffer::of(allocation, len))
     }
 
-    /// Has the range's device read and write mapped memory: best all that is mapped there, in one call. AMD's HIP 7.2 refuses (as
-    /// `hipErrorInvalidValue`) a size that is not the sum of the first so many pieces of the range, counted in no certain order.
+    /// Lets the range's device read and write mapped memory. Pass all memory of a buffer in one call: AMD's
+    /// HIP 7.2 refuses (`hipErrorInvalidValue`) a size that is not the total of the first few pieces of the
+    /// range, in an unspecified order.
     pub(super) fn open(&self, offset: usize, size: usize) -> Result<()> {
         self.0.set_access(offset, size, self.device(), Access::ReadWrite)
     }
 
-    /// Maps one piece of memory, to which no device has access yet.
+    /// Maps one piece of memory, without giving a device access yet.
     pub(super) fn map_one(&self, offset: usize, memory: &PhysicalMemory) -> Result<Mapping> {
         self.device().same_runtime(memory.device(), "hipMemMap", "memory")?;
         let (reserved, size) = (&*self.0, memory.size());
@@ -206,21 +209,24 @@ impl AddressRange {
             memory.unclaim();
             return Err(error);
         }
-        // From here on it is unmapped by being dropped.
+        // From here on, dropping it unmaps it.
         Ok(Mapping(Some(Mapped { range: self.clone(), offset, memory: memory.clone() })))
     }
 
-    /// Says what a device may do with bytes of the addresses, which have to be those of one or several whole pieces of mapped
-    /// memory (`hipMemSetAccess`). Memory is mapped such that this range's device reads and writes it, and others do nothing.
+    /// Sets a device's access to a part of the addresses, which must consist of whole pieces of mapped memory
+    /// (`hipMemSetAccess`). By default this range's device can read and write mapped memory, and others have
+    /// no access.
     ///
-    /// Streams of another device also need [`Device::enable_peer_access`], as for any memory of this device. A kernel that does what
-    /// its device may not ends with a [fault](Error::Fault). So may a copy or fill on a stream of a real GPU; on virtual GPUs, and where
-    /// `hip-on-hsa` runs real ones, it is [`Error::Hip`] with `hipErrorInvalidValue`, and nothing is changed. Taking something away waits
-    /// until both devices have done their work.
+    /// Streams of another device also need [`Device::enable_peer_access`], as for any memory of this device.
+    /// A kernel that violates the access ends with a [fault](Error::Fault). So may a copy or fill on a stream
+    /// of a real GPU. On virtual GPUs, and where `hip-on-hsa` runs real ones, that copy or fill is
+    /// [`Error::Hip`] with `hipErrorInvalidValue`, and changes nothing. Reducing access waits for the work of
+    /// both devices.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the bytes are not in the range, [`Error::OtherRuntime`] if the device is of another library, else
-    /// [`Error::Hip`], such as `hipErrorInvalidValue` for other bytes.
+    /// [`Error::OutOfRange`] if the bytes are outside the range, [`Error::OtherRuntime`] if the device
+    /// belongs to another library, else [`Error::Hip`], such as `hipErrorInvalidValue` if the bytes are not
+    /// whole pieces.
     #[doc(alias = "hipMemSetAccess")]
     #[doc(alias = "cuMemSetAccess")]
     pub fn set_access(&self, bytes: Range<usize>, device: &Device, access: Access) -> Result<()> {
@@ -232,7 +238,7 @@ impl AddressRange {
         if access != Access::ReadWrite {
             for device in [self.device(), device] {
                 match device.synchronize() {
-                    // A stream that has failed runs nothing any more.
+                    // A failed stream runs nothing any more.
                     Ok(()) | Err(Error::Fault(_)) => {}
                     Err(error) => return Err(error),
                 }
@@ -241,10 +247,11 @@ impl AddressRange {
         self.0.set_access(start, end - start, device, access)
     }
 
-    /// What a device may do with the memory at an offset (`hipMemGetAccess`).
+    /// A device's access to the memory at an offset (`hipMemGetAccess`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the offset is not in the range, [`Error::OtherRuntime`] if the device is of another library, else
+    /// [`Error::OutOfRange`] if the offset is outside the range, [`Error::OtherRuntime`] if the device
+    /// belongs to another library, else
     /// [`Error::Hip`], such as `hipErrorInvalidValue` where nothing is mapped.
     #[doc(alias = "hipMemGetAccess")]
     #[doc(alias = "cuMemGetAccess")]
@@ -277,11 +284,11 @@ impl Eq for AddressRange {}
 
 impl Reserved {
     fn occupied(&self) -> MutexGuard<'_, BTreeMap<usize, usize>> {
-        // It is consistent between any two statements that could panic.
+        // The map is consistent at every point that could panic.
         self.occupied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes bytes for a mapping, if nothing is mapped there.
+    /// Claims bytes for a mapping, if nothing is mapped there.
     fn occupy(&self, start: usize, end: usize) -> Result<(), VirtualMemoryError> {
         let mut occupied = self.occupied();
         if let Some((&before, &size)) = occupied.range(..end).next_back()
@@ -301,7 +308,8 @@ impl Reserved {
         let wanted = hipMemAccessDesc { location: device.memory_location(), flags: access.flags() };
         self.device.make_current()?;
         let place = self.base.offset(offset).pointer();
-        // SAFETY: the addresses are reserved, and the description is valid during the call. HIP refuses what is not mapped.
+        // SAFETY: the addresses are reserved, and the description is valid during the call. HIP refuses
+        // addresses that are not mapped.
         unsafe { call!(self.device.table(), hipMemSetAccess(place, size, &raw const wanted, 1)) }
     }
 }
@@ -312,7 +320,8 @@ impl Drop for Mapping {
         release("mapping", move || {
             let (reserved, size) = (&*mapped.range.0, mapped.memory.size());
             let place = reserved.base.offset(mapped.offset).pointer();
-            // SAFETY: the memory was mapped for this, and who dropped it has waited for everything that uses it.
+            // SAFETY: the memory was mapped for this, and the dropping code has waited for everything that
+            // uses it.
             let unmapped = unsafe {
                 reserved.device.release(|| call!(reserved.device.table(), hipMemUnmap(place, size)))
             };
@@ -320,7 +329,7 @@ impl Drop for Mapping {
                 reserved.vacate(mapped.offset);
                 mapped.memory.unclaim();
             } else {
-                // Neither the addresses nor the memory can be used for anything else.
+                // The addresses and the memory cannot be used for anything else, so leak both.
                 std::mem::forget(mapped);
             }
             dropped("mapping", unmapped);
@@ -333,7 +342,8 @@ impl Drop for Reserved {
         let (device, base, size, counted) = (self.device.clone(), self.base, self.size, self.counted.take());
         release("virtual memory", move || {
             let freed = device.make_current().and_then(|()| {
-                // SAFETY: the addresses were reserved for this, of that size, and nothing is mapped there: mappings hold it.
+                // SAFETY: the addresses were reserved for this, of that size, and nothing is mapped there:
+                // mappings hold it.
                 unsafe { call!(device.table(), hipMemAddressFree(base.pointer(), size)) }
             });
             dropped("virtual memory", freed);

@@ -1,4 +1,4 @@
-//! A run-time compiler, and the way of a program through it.
+//! A run-time compiler, and how it compiles a program.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -20,9 +20,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::module::Module;
 
-/// Changes when the same program would give other results.
+/// Must change when the same program would give different results.
 const SCHEMA: &str = "ferrocm hiprtc cache 4";
-/// How large the cache's files may grow unless the program says otherwise, bytes.
+/// The default limit for the size of the cache's files, bytes.
 const CACHE_LIMIT: u64 = 1 << 30;
 
 /// Calls one function of the compiler's table and turns its status into a `Result` that names the function.
@@ -36,13 +36,14 @@ fn check(operation: &'static str, code: hiprtcResult) -> Result<()> {
     if code == hiprtcResult::HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Rtc { operation, code }) }
 }
 
-/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an example.
+/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an
+/// example.
 #[doc(alias = "hiprtc")]
 #[doc(alias = "nvrtc")]
 #[derive(Clone)]
 pub struct Compiler {
     table: &'static Table,
-    /// Another text for every compiler that may compile otherwise.
+    /// A text that differs for compilers that may give different results.
     identity: String,
     cache: Option<Cache>,
     cache_limit: u64,
@@ -50,13 +51,13 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Opens AMD's `libhiprtc`, where it is installed, else the device compiler that `ferrocm setup`, ROCm or the distribution
-    /// has installed; with the cache in its usual place, or with none if the environment names no folder for one, or one that others may
-    /// write to, of which a warning tells.
+    /// Opens AMD's `libhiprtc` if it is installed, else the device compiler that `ferrocm setup`, ROCm or the
+    /// distribution has installed. The cache is in its usual place. If the environment names no folder for
+    /// it, or one that others may write to, there is no cache, and a warning says so.
     ///
     /// # Errors
-    /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache cannot be written,
-    /// [`Error::CompileLimit`] which variable does not say a limit.
+    /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache
+    /// cannot be written, [`Error::CompileLimit`] which variable is not a valid limit.
     pub fn open() -> Result<Self> {
         let table = match Table::load() {
             Ok(table) => table,
@@ -79,10 +80,11 @@ impl Compiler {
         }
     }
 
-    /// A compiler over any table, with no cache.
+    /// Makes a compiler over any table, without a cache.
     ///
     /// # Errors
-    /// [`Error::Rtc`] if the table cannot say its version, [`Error::CompileLimit`] if a variable does not say a limit.
+    /// [`Error::Rtc`] if the table cannot report its version, [`Error::CompileLimit`] if a variable is not a
+    /// valid limit.
     pub fn with_table(table: &'static Table) -> Result<Self> {
         let limits = Limits::from_env().map_err(|bad| Error::CompileLimit { problem: bad.to_string() })?;
         let mut compiler =
@@ -91,7 +93,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Keeps what it compiles in this folder, which must belong to the user and which nobody else may write to.
+    /// Sets the folder of the cache, which must belong to the user and must not be writable by others.
     ///
     /// # Errors
     /// [`Error::CompileCache`] if the folder cannot be written, or others may write to it.
@@ -100,38 +102,40 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Compiles each time.
+    /// Disables the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.cache = None;
         self
     }
 
-    /// How many bytes the cache's files may have; what was used longest ago is removed. 1 GiB unless said otherwise.
+    /// Limits the size of the cache's files, in bytes; the least recently used are removed. The default is 1
+    /// GiB.
     #[must_use]
     pub fn cache_limit(mut self, bytes: u64) -> Self {
         self.cache_limit = bytes;
         self
     }
 
-    /// Whether it keeps what it compiles: it has a cache, and tells which files a compilation depends on. AMD's library does not, and
-    /// compiles each time.
+    /// Whether results are cached: there is a cache, and the compiler reports which files a compilation
+    /// depends on. AMD's library does not, so it compiles each time.
     pub fn is_caching(&self) -> bool {
         self.cache.is_some() && self.table.ext.dependencies.is_some()
     }
 
-    /// How long each process of the compiler may run, `None` for as long as it likes. Five minutes unless said otherwise, here or by
-    /// `FERROCM_RTC_TIMEOUT`. A compiler at its limit is ended, and [`Error::Compile`] says so.
+    /// Limits how long each compiler process may run; `None` removes the limit. The default is
+    /// `FERROCM_RTC_TIMEOUT`, or five minutes. A compiler that reaches the limit is stopped, and
+    /// [`Error::Compile`] says so.
     ///
-    /// AMD's library compiles inside of this process, where it cannot be ended.
+    /// This does not affect AMD's library, because it compiles inside this process and cannot be stopped.
     #[must_use]
     pub fn time_limit(mut self, time: Option<Duration>) -> Self {
         self.limits.time = time;
         self
     }
 
-    /// How many bytes of memory each process of the compiler may have, `None` for any number. 2 GiB unless said otherwise, here or by
-    /// `FERROCM_RTC_MEMORY`; otherwise as [`time_limit`](Self::time_limit).
+    /// Limits the memory of each compiler process, in bytes; `None` removes the limit. The default is
+    /// `FERROCM_RTC_MEMORY`, or 2 GiB. Otherwise as [`time_limit`](Self::time_limit).
     #[must_use]
     pub fn memory_limit(mut self, bytes: Option<u64>) -> Self {
         self.limits.memory = bytes;
@@ -146,7 +150,7 @@ impl Compiler {
         self.cache.as_ref().map_or(Ok(()), |cache| cache.clear().map_err(cache_error))
     }
 
-    /// The version of hiprtc's functions (`hiprtcVersion`). AMD's libraries say 9.0, whatever the release.
+    /// The version of hiprtc's functions (`hiprtcVersion`). AMD's libraries report 9.0 in every release.
     ///
     /// # Errors
     /// [`Error::Rtc`].
@@ -164,11 +168,11 @@ impl Compiler {
         self.table
     }
 
-    /// Compiles a program for a target, or finds what was made of it before.
+    /// Compiles a program for a target, or takes the result from the cache.
     ///
     /// # Errors
-    /// [`Error::Compile`] with the compiler's messages, [`Error::Unsupported`] for a target that the compiler does not know,
-    /// [`Error::CompileCache`] if the result cannot be kept, else [`Error::Rtc`].
+    /// [`Error::Compile`] with the compiler's messages, [`Error::Unsupported`] for a target that the compiler
+    /// does not know, [`Error::CompileCache`] if the result cannot be cached, else [`Error::Rtc`].
     #[doc(alias = "hiprtcCompileProgram")]
     #[doc(alias = "nvrtcCompileProgram")]
     pub fn compile(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
@@ -176,7 +180,7 @@ impl Compiler {
         let cache = self.cache.as_ref().filter(|_| self.is_caching());
         let Some(cache) = cache else { return Ok(self.run(program, target)?.0) };
         let key = self.key(program, target);
-        // Processes of one program start with the same kernels.
+        // Several processes of one program often compile the same kernels at the same time, so take turns.
         let _turn = match cache.lookup_or_turn(&key, hash_of_file) {
             Ok((entry, code)) => {
                 let (diagnostics, names) = (entry.diagnostics, entry.names.into_iter().collect());
@@ -197,7 +201,7 @@ impl Compiler {
         Ok(compiled)
     }
 
-    /// A hash of everything that decides what comes out.
+    /// A hash of everything that affects the result.
     fn key(&self, program: &Program, target: &TargetId) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
@@ -219,7 +223,7 @@ impl Compiler {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// What the compiler says of itself, or else its file and version.
+    /// The compiler's own identity text, or else its file and version.
     fn identify(&self) -> Result<String> {
         let (major, minor) = self.version()?;
         let implementation = match (self.table.ext.compiler_identity, self.table.path()) {
@@ -230,7 +234,7 @@ impl Compiler {
                 String::from_utf8_lossy(&text[..length.min(text.len() - 1)]).into_owned()
             }
             (None, Some(path)) => {
-                // Another build of the same version is another file, or was written at another time.
+                // A different build of the same version has another file or another time.
                 let file = std::fs::metadata(path).ok();
                 let file = file.map(|file| (file.len(), file.modified().ok()));
                 format!("{} {:?} {file:?}", path.display(), self.table.version())
@@ -240,7 +244,7 @@ impl Compiler {
         Ok(format!("{major}.{minor} {implementation}"))
     }
 
-    /// AMD's libraries before 7 end the process for a target that they do not know.
+    /// AMD's libraries before 7 end the process for an unknown target.
     fn check_target(&self, target: &TargetId) -> Result<()> {
         let Some(version) = self.table.path().and(self.table.version()) else { return Ok(()) };
         if known_target((version.major, version.minor), &target.processor) {
@@ -248,12 +252,11 @@ impl Compiler {
         }
         Err(Error::Unsupported {
             what: format!("the target {target} in the run-time compiler of HIP {version}"),
-            instead: "that compiler ends the process for targets it does not know; install a newer one"
-                .to_owned(),
+            instead: "that compiler ends the process for unknown targets; install a newer one".to_owned(),
         })
     }
 
-    /// Compiles; returns also which files that depends on, where the compiler tells.
+    /// Compiles; also returns the files that the result depends on, if the compiler reports them.
     fn run(&self, program: &Program, target: &TargetId) -> Result<(Compiled, Option<Dependencies>)> {
         let text = |text: &str| {
             let (operation, code) = ("hiprtcCreateProgram", hiprtcResult::HIPRTC_ERROR_INVALID_INPUT);
@@ -263,12 +266,12 @@ impl Compiler {
         let pointers = |list: &[CString]| list.iter().map(|item| item.as_ptr()).collect::<Vec<_>>();
         let count = |list: &[CString]| c_int::try_from(list.len()).unwrap_or(c_int::MAX);
 
-        // AMD's library refuses texts of nothing (HIPRTC_ERROR_INVALID_INPUT); an empty line means the same.
+        // AMD's library refuses empty texts (HIPRTC_ERROR_INVALID_INPUT); an empty line means the same.
         let lines = |source: &str| text(if source.is_empty() { "\n" } else { source });
 
         let dialect = program.its_dialect();
         let source = match dialect {
-            // The lines of messages are the program's.
+            // Keep the program's line numbers in messages.
             Dialect::Cuda => {
                 let source = without_ptx(&program.source);
                 text(&format!("#include \"{}\"\n#line 1\n{source}", cuda::RUNTIME_HEADER))?
@@ -291,8 +294,8 @@ impl Compiler {
         let mut handle = Handle { table: self.table, program: std::ptr::null_mut() };
         let (header_pointers, name_pointers) = (pointers(&headers), pointers(&names));
         let option_pointers = pointers(&options);
-        // SAFETY: all texts live through the calls, the arrays have as many elements as is said, and the program is made by the
-        // first call.
+        // SAFETY: all texts outlive the calls, the arrays have the stated numbers of elements, and the first
+        // call makes the program.
         let compiled = unsafe {
             call!(
                 self.table,
@@ -307,7 +310,7 @@ impl Compiler {
             )?;
             if let Some(set_limits) = self.table.ext.set_limits {
                 let Limits { time, memory } = self.limits;
-                // 0 would be no limit.
+                // 0 would mean no limit.
                 let milliseconds =
                     time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1));
                 let bytes = memory.map_or(0, |bytes| bytes.max(1));
@@ -345,8 +348,8 @@ impl fmt::Debug for Compiler {
     }
 }
 
-/// Whether the compiler of this release knows a processor, as far as that is known of the compilers that end the process
-/// otherwise. Newer ones return an error.
+/// Whether the compiler of this release knows a processor. Only needed for compilers that otherwise end the
+/// process; newer ones return an error.
 fn known_target(release: (u32, u32), processor: &str) -> bool {
     const FROM_5_2: &[&str] = &[
         "gfx803", "gfx900", "gfx906", "gfx908", "gfx90a", "gfx1010", "gfx1011", "gfx1012", "gfx1030",
@@ -360,7 +363,7 @@ fn known_target(release: (u32, u32), processor: &str) -> bool {
         || (release >= (6, 4) && FROM_6_4.contains(&processor))
 }
 
-/// A program of the compiler's.
+/// A program object of the compiler.
 struct Handle {
     table: &'static Table,
     program: hiprtcProgram,
@@ -372,7 +375,7 @@ impl Handle {
         // SAFETY: the program was made, and the result is a place to write to.
         unsafe { call!(self.table, hiprtcGetProgramLogSize(self.program, &raw mut size))? };
         let mut log = vec![0_u8; size + 1];
-        // SAFETY: there is as much room as was asked for.
+        // SAFETY: the buffer has the requested size.
         unsafe { call!(self.table, hiprtcGetProgramLog(self.program, log.as_mut_ptr().cast()))? };
         log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
         Ok(String::from_utf8_lossy(&log).into_owned())
@@ -383,12 +386,12 @@ impl Handle {
         // SAFETY: the program was compiled, and the result is a place to write to.
         unsafe { call!(self.table, hiprtcGetCodeSize(self.program, &raw mut size))? };
         let mut code = vec![0_u8; size];
-        // SAFETY: there is as much room as was asked for.
+        // SAFETY: the buffer has the requested size.
         unsafe { call!(self.table, hiprtcGetCode(self.program, code.as_mut_ptr().cast()))? };
         Ok(code)
     }
 
-    /// The files that the code depends on, if the compiler tells.
+    /// The files that the code depends on, if the compiler reports them.
     fn dependencies(&self) -> Option<Dependencies> {
         let tell = self.table.ext.dependencies?;
         // SAFETY: nothing is written to a buffer of no size.
@@ -402,7 +405,8 @@ impl Handle {
 
     fn lowered_name(&self, expression: &CStr) -> Result<String> {
         let mut name = std::ptr::null();
-        // SAFETY: the program was compiled, the expression ends in NUL, and the result is a place to write to.
+        // SAFETY: the program was compiled, the expression ends in NUL, and the result is a place to write
+        // to.
         unsafe {
             call!(self.table, hiprtcGetLoweredName(self.program, expression.as_ptr(), &raw mut name))?;
         }
@@ -425,8 +429,8 @@ fn cache_error(error: device_compiler::Error) -> Error {
 }
 
 impl Device {
-    /// Compiles a program for this device, or takes it from the cache, and loads it: the compiler is that of
-    /// [`Compiler::open`], opened once for the process.
+    /// Compiles a program for this device, or takes it from the cache, and loads it. The compiler is that of
+    /// [`Compiler::open`], opened once per process.
     ///
     /// # Errors
     /// As [`Compiler::open`], [`Compiler::compile`] and [`Module::load`].

@@ -1,4 +1,4 @@
-//! What is compiled, and what comes out.
+//! Programs, and compiled code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::module::Module;
 
-/// The source of kernels, and how to compile it.
+/// The source of kernels, with the options for compiling it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     pub(super) source: String,
@@ -22,8 +22,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program in CUDA's C++, or in HIP's where it [includes a header](device_compiler::cuda#dialects) of that. The runtime header need
-    /// not be included.
+    /// A program in CUDA C++, or in HIP C++ if it [includes a HIP header](device_compiler::cuda#dialects). It
+    /// need not include the runtime header.
     pub fn new(source: impl Into<String>) -> Self {
         Self {
             source: source.into(),
@@ -35,37 +35,37 @@ impl Program {
         }
     }
 
-    /// The name that messages have for the source; `program.hip` unless said otherwise.
+    /// Sets the name of the source in messages. The default is `program.hip`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Takes the program as CUDA's or HIP's, whatever it [includes](device_compiler::cuda#dialects).
+    /// Sets the dialect, CUDA or HIP, whatever the program [includes](device_compiler::cuda#dialects).
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// A text that the source includes as `#include "name"`.
+    /// Adds a header that the source includes as `#include "name"`.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
         self
     }
 
-    /// An option for the compiler, such as `-DN=4`, `-O2` or `-ffast-math`. The target is not one of them: it is passed to
-    /// [`Compiler::compile`](super::Compiler::compile).
+    /// Adds a compiler option, such as `-DN=4`, `-O2` or `-ffast-math`. Pass the target to
+    /// [`Compiler::compile`](super::Compiler::compile) instead.
     #[must_use]
     pub fn option(mut self, option: impl Into<String>) -> Self {
         self.options.push(option.into());
         self
     }
 
-    /// Asks for the name in the code of what a C++ expression names: `fill<float>`, `&ns::table`. Templates are
-    /// instantiated for it (`hiprtcAddNameExpression`).
+    /// Requests the mangled name of a C++ expression such as `fill<float>` or `&ns::table`, and instantiates
+    /// templates for it (`hiprtcAddNameExpression`).
     #[must_use]
     #[doc(alias = "hiprtcAddNameExpression")]
     #[doc(alias = "nvrtcAddNameExpression")]
@@ -74,7 +74,7 @@ impl Program {
         self
     }
 
-    /// What was said, else what the includes say.
+    /// The dialect that was set, else the one that the includes imply.
     pub(super) fn its_dialect(&self) -> Dialect {
         self.dialect.unwrap_or_else(|| {
             cuda::dialect("", &self.source, |_, name| {
@@ -84,8 +84,8 @@ impl Program {
         })
     }
 
-    /// The headers of the program, and in CUDA's dialect those of CUDA that it has not itself. AMD's library may know no names with
-    /// folders, so it gets those that are asked for.
+    /// The program's headers and, in the CUDA dialect, CUDA headers that it does not provide itself. AMD's
+    /// library may not support names with folders, so it gets only those that are included.
     pub(super) fn all_headers(&self, dialect: Dialect) -> Vec<(&str, Cow<'_, str>)> {
         let text = |text| if dialect == Dialect::Cuda { without_ptx(text) } else { Cow::Borrowed(text) };
         let mut all: Vec<(&str, Cow<'_, str>)> =
@@ -102,12 +102,12 @@ impl Program {
     }
 }
 
-/// A text with its inline PTX as C++.
+/// The text with its inline PTX translated to C++.
 pub(super) fn without_ptx(text: &str) -> Cow<'_, str> {
     device_compiler::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// A program of nothing but its source, in whatever form a text comes.
+/// Makes a program of a source text, for each type of text.
 macro_rules! from_text {
     ($($text:ty),*) => {
         $(
@@ -134,23 +134,23 @@ impl From<&Program> for Program {
 pub struct Compiled {
     /// The code object, an ELF file.
     pub code: Vec<u8>,
-    /// Warnings and notes of the compiler, those of a cached compilation included.
+    /// Warnings and notes of the compiler, also for cached code.
     pub diagnostics: Vec<Diagnostic>,
-    /// It was in the cache.
+    /// Whether it came from the cache.
     pub cached: bool,
     pub(super) name: String,
     pub(super) names: BTreeMap<String, String>,
 }
 
 impl Compiled {
-    /// The name in the code of what a [name expression](Program::expression) of the program names (`hiprtcGetLoweredName`).
+    /// The mangled name of a [name expression](Program::expression) of the program (`hiprtcGetLoweredName`).
     #[doc(alias = "hiprtcGetLoweredName")]
     #[doc(alias = "nvrtcGetLoweredName")]
     pub fn lowered_name(&self, expression: &str) -> Option<&str> {
         self.names.get(expression).map(String::as_str)
     }
 
-    /// All that the compiler printed.
+    /// Everything that the compiler printed.
     #[doc(alias = "hiprtcGetProgramLog")]
     pub fn log(&self) -> String {
         self.diagnostics.iter().map(|diagnostic| diagnostic.text.as_str()).collect()

@@ -1,4 +1,4 @@
-//! How a stream fails, and what its library tells about it and its kernels.
+//! How a stream fails, and the library's reports about it and its kernels.
 
 use std::ffi::c_char;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::call::{call, is_ready};
 use crate::device::Device;
 use crate::error::{Error, FaultReport, HostLaunchError, Result, is_fault};
 
-/// The handle of a stream and its device, which does not keep the stream alive.
+/// The handle of a stream, and its device. Does not keep the stream alive.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) device: Device,
@@ -22,23 +22,25 @@ unsafe impl Send for Queue {}
 // SAFETY: HIP's functions on a stream may be called by several threads at once.
 unsafe impl Sync for Queue {}
 
-/// Of how many kernels of a stream counters are kept ([`Stream::take_counters`]).
+/// For how many kernels of a stream counters are kept ([`Stream::take_counters`]).
 pub const COUNTED_KERNELS: usize = 1024;
 
-/// More bytes than any text about a stream has.
+/// More bytes than any text about a stream needs.
 const LONGEST_TEXT: usize = 1 << 30;
 
-/// How the extensions give a text about a stream.
+/// An extension that returns a text about a stream.
 type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut c_char, usize) -> usize;
 
 impl Stream {
-    /// Has kernels that begin on this stream from now on count what they do: instructions by class, active lanes, memory
-    /// traffic, LDS bank conflicts, occupancy. They run much slower. [`Stream::take_counters`] gives what they count.
+    /// Switches counters on or off for kernels that begin on this stream from now on: instructions by class,
+    /// active lanes, memory traffic, LDS bank conflicts, occupancy. With counters, kernels run much slower.
+    /// [`Stream::take_counters`] returns the results.
     ///
     /// Only virtual GPUs can do this.
     ///
     /// # Errors
-    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has faulted.
+    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has
+    /// faulted.
     pub fn set_counters(&self, on: bool) -> Result<()> {
         const OPERATION: &str = "stream_set_counters";
         let not_supported = Error::Hip { operation: OPERATION, code: hipError_t::hipErrorNotSupported };
@@ -51,8 +53,8 @@ impl Stream {
         }
     }
 
-    /// What the kernels counted that have ended on this stream since the last call, the oldest first; of the last
-    /// [`COUNTED_KERNELS`] at most.
+    /// The counters of kernels that have ended on this stream since the last call, the oldest first. At most
+    /// the last [`COUNTED_KERNELS`] are kept.
     ///
     /// # Errors
     /// [`Error::Hip`] with `hipErrorUnknown` if the library's answer cannot be read.
@@ -69,7 +71,7 @@ impl Stream {
 }
 
 impl Queue {
-    /// Turns an error into [`Error::Fault`] where it is one, with the stream's report.
+    /// Turns an error into [`Error::Fault`], with the stream's report, if it is a fault.
     #[inline]
     pub(crate) fn check<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.explain_error(error))
@@ -79,25 +81,26 @@ impl Queue {
     fn explain_error(&self, error: Error) -> Error {
         match error {
             Error::Hip { operation, code } => self.explain(operation, code),
-            // It may come from an event, which knows nothing of its stream.
+            // It may come from an event, which does not know its stream.
             Error::Fault(report) => self.explain(report.operation, report.code),
             other => other,
         }
     }
 
-    /// Blocks until nothing of the stream runs any more, by whatever call tells; what waiting for the stream has said is the result.
-    /// An error of its own means that something may still run. The device is current.
+    /// Blocks until the stream runs nothing any more, by whichever call can tell, and returns the result of
+    /// waiting for the stream. The outer error means that something may still run. The device must be
+    /// current.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         // SAFETY: the handle is valid.
         match self.check(unsafe { call!(self.device.table(), hipStreamSynchronize(self.handle)) }) {
             Ok(()) => Ok(Ok(())),
-            // Nothing of a stream that has failed runs any more; what it waited for may.
+            // A failed stream runs nothing any more. Work that it waited for may still run.
             Err(error) if error.tells_the_end() => Ok(Err(error)),
             Err(error) => self.finish_otherwise(error),
         }
     }
 
-    /// After a wait that failed, which may say nothing about the work.
+    /// Called after a failed wait, which may say nothing about the work.
     #[cold]
     fn finish_otherwise(&self, error: Error) -> Result<Result<()>> {
         loop {
@@ -122,7 +125,7 @@ impl Queue {
         if let Some(error) = host_launch(self.device.table(), operation, code) {
             return error;
         }
-        // A queue also fails this way; but so do calls that leave the stream as it was.
+        // A queue also fails this way, but so do calls that leave the stream intact.
         let asked = is_fault(code) || code == hipError_t::hipErrorLaunchOutOfResources;
         match if asked { self.fault_text() } else { None } {
             Some(text) => {
@@ -140,12 +143,12 @@ impl Queue {
         Some(text.trim_end_matches(['\0', '\n']).to_owned())
     }
 
-    /// Whether the implementation has a report of a fault. It is asked nothing else.
+    /// Whether the implementation has a fault report. Calls nothing else.
     pub(crate) fn has_faulted(&self) -> bool {
         self.fault_text().is_some()
     }
 
-    /// The same as data.
+    /// The fault report as data.
     fn fault_details(&self) -> Option<Box<gpu_report::Fault>> {
         // SAFETY: the handle is valid.
         let text = unsafe { self.text(self.device.table().ext.stream_fault_json?)? };
@@ -158,18 +161,18 @@ impl Queue {
         }
     }
 
-    /// A text about the stream; none if it is empty.
+    /// A text about the stream; `None` if it is empty.
     ///
     /// # Safety
-    /// The function copies a text about the stream to a buffer of the size given, cut to it and NUL-terminated, and returns the
-    /// length that it has without the NUL.
+    /// The function copies a text about the stream to a buffer of the given size, truncated and
+    /// NUL-terminated, and returns the full length without the NUL.
     unsafe fn text(&self, read: StreamText) -> Option<String> {
-        // SAFETY: the handle is valid, and the caller's promise.
+        // SAFETY: the handle is valid, and the caller vouches for the function.
         unsafe { whole_text(|buffer, size| read(self.handle, buffer, size)) }
     }
 }
 
-/// The launch of compiled host code whose failure the thread's last call has returned, if it was one's.
+/// The failed launch by compiled host code, if the thread's last call returned one.
 #[cold]
 pub(crate) fn host_launch(table: &Table, operation: &'static str, code: hipError_t) -> Option<Error> {
     let read = table.ext.launch_failure?;
@@ -178,11 +181,11 @@ pub(crate) fn host_launch(table: &Table, operation: &'static str, code: hipError
     Some(Error::HostLaunch(Box::new(HostLaunchError { operation, code, text })))
 }
 
-/// A text of the library; none if it is empty.
+/// A text of the library; `None` if it is empty.
 ///
 /// # Safety
-/// The function copies a text to a buffer of the size given, cut to it and NUL-terminated, and returns the length that it has without
-/// the NUL.
+/// The function copies a text to a buffer of the given size, truncated and NUL-terminated, and returns the
+/// full length without the NUL.
 unsafe fn whole_text(read: impl Fn(*mut c_char, usize) -> usize) -> Option<String> {
     let mut text = vec![0_u8; 1024];
     loop {
@@ -190,12 +193,12 @@ unsafe fn whole_text(read: impl Fn(*mut c_char, usize) -> usize) -> Option<Strin
         if length == 0 {
             return None;
         }
-        // The text and its NUL must fit, else it was cut.
+        // If the text and its NUL do not fit, the text was truncated.
         if length < text.len() {
             text.truncate(length);
             return Some(String::from_utf8_lossy(&text).into_owned());
         }
-        // A length that no text has is not believed.
+        // Reject an impossible length.
         let enough = length.checked_add(1).filter(|enough| *enough <= LONGEST_TEXT)?;
         text.resize(enough, 0);
     }

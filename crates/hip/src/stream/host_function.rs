@@ -1,4 +1,4 @@
-//! Host code that takes its turn in a stream.
+//! Host functions in a stream.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -19,7 +19,8 @@ thread_local! {
 
 static FAILURES: AtomicU64 = AtomicU64::new(0);
 
-/// How many functions given to [`Stream::host_function`] have panicked in this process; each was also a `tracing` event of
+/// How many functions passed to [`Stream::host_function`] have panicked in this process; each was also a
+/// `tracing` event of
 /// level `ERROR`.
 pub fn host_function_failures() -> u64 {
     FAILURES.load(Ordering::Relaxed)
@@ -30,9 +31,9 @@ pub(crate) fn in_host_function() -> bool {
     RUNNING.get()
 }
 
-/// Releases a `what`: at once, or on another thread where this one runs a host function: HIP must not be called there, and
-/// waiting for the stream that runs the function would never end. False if there is no other thread: what would be released may be in
-/// use, and is kept for good.
+/// Releases a `what`. In a host function this happens on another thread, because a host function must not
+/// call HIP, and waiting for its own stream would never end. Returns `false` if no thread can be started;
+/// then the object, which may be in use, is never released.
 pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) -> bool {
     if !in_host_function() {
         run();
@@ -41,7 +42,7 @@ pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) -
     release_elsewhere(what, run)
 }
 
-/// As [`release`], on another thread in any case.
+/// As [`release`], always on another thread.
 pub(crate) fn release_elsewhere(what: &'static str, run: impl FnOnce() + Send + 'static) -> bool {
     let refused = threads::run(run).err();
     if let Some(refused) = refused {
@@ -54,7 +55,7 @@ pub(crate) fn release_elsewhere(what: &'static str, run: impl FnOnce() + Send + 
 /// Runs a host function, which may panic.
 pub(crate) fn run(function: impl FnOnce()) {
     RUNNING.set(true);
-    // What is done here for the first time finds that HIP must not be called.
+    // Makes the first call in the function notice that it must not use HIP.
     current::forget();
     let result = catch_unwind(AssertUnwindSafe(function));
     if let Err(panic) = result {
@@ -63,7 +64,7 @@ pub(crate) fn run(function: impl FnOnce()) {
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         let text = text.unwrap_or("no message");
         tracing::error!("a host function panicked: {text}");
-        // Dropping what a panic carries may panic again.
+        // Dropping the payload of a panic may panic again.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             std::mem::forget(again);
         }
@@ -71,7 +72,7 @@ pub(crate) fn run(function: impl FnOnce()) {
     RUNNING.set(false);
 }
 
-/// What HIP calls, once, with a boxed function.
+/// HIP calls this once, with a boxed function.
 unsafe extern "C" fn callback<F: FnOnce(hipError_t) + Send + 'static>(
     _stream: hipStream_t,
     status: hipError_t,
@@ -83,14 +84,15 @@ unsafe extern "C" fn callback<F: FnOnce(hipError_t) + Send + 'static>(
 }
 
 impl Stream {
-    /// Has the host run a function when all work enqueued so far is done; work enqueued later waits for it
-    /// (`hipStreamAddCallback`, which unlike `hipLaunchHostFunc` also tells when the stream fails).
+    /// Runs a host function when all work enqueued so far is done; work enqueued later waits for it
+    /// (`hipStreamAddCallback`, which unlike `hipLaunchHostFunc` also reports a failed stream).
     ///
-    /// The function runs on a thread of the library, and should be short. It must not use the device: every call of this crate
-    /// that would is [`Error::HostFunction`](crate::Error::HostFunction) there. What it drops (streams, buffers, modules) is
-    /// released on another thread. A panic in it ends there: it is traced and counted by [`host_function_failures`].
+    /// The function runs on a thread of the library, and should be short. It must not use the device: calls
+    /// of this crate that would do so return [`Error::HostFunction`](crate::Error::HostFunction). Objects
+    /// that it drops (streams, buffers, modules) are released on another thread. A panic in it is caught,
+    /// traced and counted by [`host_function_failures`].
     ///
-    /// If the stream fails before the function's turn, the function is dropped without being run.
+    /// If the stream fails before the function's turn, the function is dropped without running.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {
@@ -103,8 +105,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip); the function is
-    /// then dropped.
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip); the function is then dropped.
     #[doc(alias = "hipLaunchHostFunc")]
     #[doc(alias = "hipStreamAddCallback")]
     #[doc(alias = "cudaLaunchHostFunc")]
@@ -121,15 +123,17 @@ impl Stream {
         })
     }
 
-    /// Has the host run a function with the stream's status when all work enqueued so far is done or the stream has failed.
+    /// Runs a host function with the stream's status once all work enqueued so far is done or the stream has
+    /// failed.
     pub(crate) fn callback<F: FnOnce(hipError_t) + Send + 'static>(&self, function: F) -> Result<()> {
         self.make_current()?;
         let call: hipStreamCallback_t = Some(callback::<F>);
         let data = Box::into_raw(Box::new(function));
-        // SAFETY: the handle is valid; the callback takes a boxed `F` and is called once for it, if the call succeeds.
+        // SAFETY: the handle is valid; the callback takes a boxed `F` and is called once for it, if the call
+        // succeeds.
         let added = unsafe { call!(self.table(), hipStreamAddCallback(self.handle(), call, data.cast(), 0)) };
         if added.is_err() {
-            // SAFETY: HIP has refused the pointer, so that it is this function's again.
+            // SAFETY: HIP has refused the pointer, so this function still owns it.
             drop(unsafe { Box::from_raw(data) });
         }
         self.check(added)
@@ -215,7 +219,7 @@ mod tests {
         assert!(crate::drop_failures() >= before + 3);
         assert!(fake::is_allocated(address));
         assert_eq!(std::sync::Arc::strong_count(&owner), 2);
-        // Nobody waits for a stream that was not ended, nor for nothing.
+        // Nothing waits for a stream that has not ended.
         assert!(matches!(second.fill(&other, 1), Err(Error::Hip { .. })));
     }
 
@@ -245,7 +249,7 @@ mod tests {
             })
             .unwrap();
         drop(hold);
-        // The other handle of the stream waits for the function.
+        // Dropping the other handle of the stream waits for the function.
         drop(stream);
         for result in receiver.recv_timeout(SOON).unwrap() {
             assert!(matches!(result, Err(Error::HostFunction)), "{result:?}");

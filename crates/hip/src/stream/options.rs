@@ -1,4 +1,4 @@
-//! How a stream is to be made.
+//! Options for making a stream.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::Capture;
 
-/// What a new stream is to be like: made by [`Device::stream_with`].
+/// Options for a new stream, which [`Device::stream_with`] makes.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -24,13 +24,13 @@ use crate::graph::Capture;
 #[doc(alias = "cudaStreamCreateWithPriority")]
 #[doc(alias = "cuStreamCreateWithPriority")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use = "options make no stream by themselves"]
+#[must_use = "options alone do not make a stream"]
 pub struct StreamOptions {
     priority: Option<i32>,
     blocking: bool,
 }
 
-/// How urgent the work of a stream may be: see [`StreamOptions::priority`].
+/// The range of stream priorities: see [`StreamOptions::priority`].
 #[doc(alias = "hipDeviceGetStreamPriorityRange")]
 #[doc(alias = "cuCtxGetStreamPriorityRange")]
 #[doc(alias = "cudaDeviceGetStreamPriorityRange")]
@@ -43,19 +43,19 @@ pub struct StreamPriorities {
 }
 
 impl StreamOptions {
-    /// A stream of the device's usual priority that does not synchronise with the default stream.
+    /// Options for a stream of default priority that does not synchronise with the default stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How urgent the stream's work is compared with that of other streams; smaller numbers are more urgent.
-    /// [`Device::stream_priorities`] tells what the device has.
+    /// Sets the priority of the stream's work compared with other streams; smaller numbers are more urgent.
+    /// [`Device::stream_priorities`] gives the device's range.
     pub fn priority(self, priority: i32) -> Self {
         Self { priority: Some(priority), ..self }
     }
 
-    /// Whether the stream's work and that of the default stream wait for each other; they do not unless told so
-    /// (`hipStreamDefault`, `hipStreamNonBlocking`).
+    /// Sets whether the stream's work and that of the default stream wait for each other; by default they do
+    /// not (`hipStreamDefault`, `hipStreamNonBlocking`).
     #[doc(alias = "hipStreamNonBlocking")]
     #[doc(alias = "cudaStreamNonBlocking")]
     pub fn blocking(self, blocking: bool) -> Self {
@@ -66,7 +66,7 @@ impl StreamOptions {
         Ok(Stream::from_handle(device.clone(), self.create_handle(device)?, true, capture))
     }
 
-    /// A stream that is there until the process ends, and does not count as one of the program's.
+    /// Makes a stream that lives until the process ends and is not counted as the program's.
     pub(crate) fn create_lasting(self, device: &Device) -> Result<Stream> {
         Ok(Stream::from_handle(device.clone(), self.create_handle(device)?, false, None))
     }
@@ -96,7 +96,7 @@ impl StreamOptions {
 }
 
 impl Device {
-    /// Makes a stream of the device's usual priority that does not synchronise with the default stream
+    /// Makes a stream of default priority that does not synchronise with the default stream
     /// (`hipStreamCreateWithFlags`).
     ///
     /// # Errors
@@ -118,8 +118,8 @@ impl Device {
         options.create(self, None)
     }
 
-    /// The priorities that streams of the device may have (`hipDeviceGetStreamPriorityRange`); both ends are 0 where it knows
-    /// none.
+    /// The range of stream priorities of the device (`hipDeviceGetStreamPriorityRange`); both ends are 0 if
+    /// it has no priorities.
     ///
     /// # Errors
     /// [`Error::Hip`].

@@ -1,4 +1,4 @@
-//! Points in a stream's work, for what comes after it.
+//! Points in a stream's work, for later work to wait for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,11 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::GraphError;
 
-/// The end of what a stream had been given at one time. It stays where it is, whatever the stream gets later.
+/// The end of a stream's work at one time. It stays there, whatever is submitted later.
 ///
-/// It is reached when the stream has done that work, or has failed and does nothing any more. What the stream had waited for is no part
-/// of it: a stream that fails waits for nothing any more, and others may still run.
+/// It is reached when the stream has done that work, or has failed and does nothing any more. It does not
+/// cover work on other streams that the stream waited for: a failed stream waits no longer, and those streams
+/// may still run.
 #[derive(Debug)]
 pub(crate) struct Point {
     stream: WeakStream,
@@ -22,11 +23,11 @@ pub(crate) struct Point {
     number: u64,
     event: PointEvent,
     events: Arc<PointEvents>,
-    /// It is known to be reached.
+    /// Whether it is known to be reached.
     reached: AtomicBool,
 }
 
-/// The events that mark points of one stream. Each is used again when its point is gone.
+/// The events that mark points of one stream. Each is reused when its point is gone.
 #[derive(Debug)]
 pub(super) struct PointEvents {
     device: Device,
@@ -36,7 +37,7 @@ pub(super) struct PointEvents {
 #[derive(Debug, Default)]
 struct State {
     unused: Vec<PointEvent>,
-    /// How many points there have been.
+    /// How many points have been made.
     points: u64,
 }
 
@@ -48,12 +49,12 @@ unsafe impl Send for PointEvent {}
 // SAFETY: HIP's functions on an event may be called by several threads at once.
 unsafe impl Sync for PointEvent {}
 
-/// What is known of the work of another stream, which this one comes after.
+/// The end of another stream's work, which this stream is ordered after.
 #[derive(Debug)]
 pub(crate) enum Before {
-    /// It ends there, and the stream waits for that on the device.
+    /// It ends at this point, and the stream waits for that on the device.
     Point(Arc<Point>),
-    /// It is over, early if there is an error.
+    /// It is over; with an error, it ended early.
     Over(Option<Error>),
 }
 
@@ -76,7 +77,8 @@ impl Drop for PointEvents {
         let device = self.device.clone();
         release("event", move || {
             for event in unused {
-                // SAFETY: the event was made for this stream's points and is destroyed once; HIP keeps what pending work needs of it.
+                // SAFETY: the event was made for this stream's points and is destroyed once; HIP keeps what
+                // pending work needs.
                 dropped("event", unsafe { call!(device.table(), hipEventDestroy(event.0)) });
             }
         });
@@ -90,9 +92,9 @@ impl Drop for Point {
 }
 
 impl Stream {
-    /// Marks the end of what has been enqueued so far.
+    /// Marks the end of the work enqueued so far.
     pub(crate) fn point(&self) -> Result<Arc<Point>> {
-        // An event is recorded on streams of its own device.
+        // An event can only be recorded on streams of its own device.
         self.make_current_or_capture()?;
         let events = &self.0.points;
         let mut state = events.lock();
@@ -106,33 +108,33 @@ impl Stream {
                 PointEvent(event)
             }
         };
-        // SAFETY: both handles are valid, and no point has the event.
+        // SAFETY: both handles are valid, and no point uses the event.
         if let Err(error) = unsafe { call!(self.table(), hipEventRecord(event.0, self.handle())) } {
             state.unused.push(event);
             return Err(error);
         }
-        // Under the lock, so that numbers are in the order of the stream.
+        // Under the lock, so that the numbers follow the order of the stream.
         state.points += 1;
         let number = state.points;
         let (stream, events) = (self.downgrade(), events.clone());
         Ok(Arc::new(Point { stream, number, event, events, reached: AtomicBool::new(false) }))
     }
 
-    /// Orders this stream after all that `other` was given so far, on whatever device. What `other` waited for may run on if that
-    /// fails, and has to be waited for by itself.
+    /// Orders this stream after all work submitted to `other` so far, on any device. If `other` fails, work
+    /// that it waited for may still run, and must be waited for separately.
     pub(crate) fn wait_for(&self, other: &Self) -> Result<Before> {
         if !std::ptr::eq(other.table(), self.table()) {
-            // Streams of two runtimes know nothing of each other: the host waits.
+            // Streams of two runtimes cannot wait for each other, so the host waits.
             return other.finished();
         }
-        // Waiting for a captured stream would capture this one as well.
+        // Waiting for a captured stream would capture this one, too.
         if self.capture().map(Arc::as_ptr) != other.capture().map(Arc::as_ptr) {
             return Err(GraphError::OtherStream.into());
         }
         let point = match other.point() {
             Ok(point) => point,
             Err(error @ (Error::Hip { .. } | Error::Fault(_))) => {
-                tracing::debug!(%error, "a stream to be waited for had failed");
+                tracing::debug!(%error, "a stream had failed before another was ordered after it");
                 return other.finished();
             }
             Err(error) => return Err(error),
@@ -141,18 +143,19 @@ impl Stream {
         Ok(Before::Point(point))
     }
 
-    /// Orders this stream after a point, of a stream on whatever device.
+    /// Orders this stream after a point of a stream on any device.
     pub(crate) fn wait_for_point(&self, point: &Point) -> Result<()> {
         if !std::ptr::eq(point.events.device.table(), self.table()) {
             return point.finish();
         }
         self.make_current_or_capture()?;
-        // SAFETY: both handles are valid, and the event is not recorded anew before the point is gone; HIP keeps what it needs of
-        // its recording. If the point's stream fails, this one goes on when nothing of that runs any more.
+        // SAFETY: both handles are valid, and the event is not recorded again before the point is gone; HIP
+        // keeps what it needs of the recording. If the point's stream fails, this one continues once that one
+        // runs nothing any more.
         self.check(unsafe { call!(self.table(), hipStreamWaitEvent(self.handle(), point.event.0, 0)) })
     }
 
-    /// Blocks until the work is done; a fault is a result.
+    /// Blocks until the work is done. A fault is part of the result, not an error.
     fn finished(&self) -> Result<Before> {
         match self.synchronize() {
             Ok(()) => Ok(Before::Over(None)),
@@ -163,17 +166,17 @@ impl Stream {
 }
 
 impl Point {
-    /// Its place among those of its stream.
+    /// Its number among the points of its stream.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether it is known to be reached, without asking.
+    /// Whether it is known to be reached, without a query.
     pub(crate) fn is_known(&self) -> bool {
         self.reached.load(Ordering::Acquire) || self.stream.is_over()
     }
 
-    /// Whether it is reached, without waiting for it. Where that cannot be told, it is not.
+    /// Whether it is reached, without waiting. `false` if that is unknown.
     pub(crate) fn is_reached(&self) -> bool {
         if self.is_known() {
             return true;
@@ -186,7 +189,7 @@ impl Point {
         let reached = match queried {
             Ok(reached) => reached,
             Err(Error::HostLaunch(_)) => true,
-            // It may be the stream's, or say nothing about it.
+            // The error may be the stream's, or say nothing about it.
             Err(_) => self.stream.is_idle(),
         };
         if reached {
@@ -195,7 +198,7 @@ impl Point {
         reached
     }
 
-    /// Blocks until it is reached. An error means that the stream may still do what comes before.
+    /// Blocks until it is reached. An error means that the stream may still run earlier work.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.is_known() {
             return Ok(());
@@ -206,9 +209,9 @@ impl Point {
         let waited = device.check(unsafe { call!(device.table(), hipEventSynchronize(self.event.0)) });
         if let Err(error) = waited {
             self.stream.owe(error);
-            // It may be the stream's failure, or that of the wait alone: nothing may run any more afterwards.
+            // Either the stream failed or only the wait. In both cases, nothing may be running afterwards.
             if let Err(error) = self.stream.finish()? {
-                tracing::debug!(%error, "a stream had failed before a point of it was waited for");
+                tracing::debug!(%error, "a stream had failed before one of its points was waited for");
             }
         }
         self.reached.store(true, Ordering::Release);
@@ -237,7 +240,7 @@ mod tests {
         third.finish().unwrap();
         assert!(second.is_reached() && third.is_known());
         drop((second, stream));
-        // What remembers a point keeps its event.
+        // Whatever remembers a point keeps its event.
         assert_eq!(fake::events(&device), 2);
         drop(third);
         assert_eq!(fake::events(&device), 0);

@@ -14,11 +14,12 @@ use crate::error::{Error, Result};
 use crate::live::{Counted, Kind};
 use crate::memory::{Allocation, DeviceAddress};
 
-/// A number that the host raises, and that streams wait for without blocking anybody else (`hipMallocSignalMemory`,
-/// `hipStreamWaitValue64`): for work that depends on something outside of HIP, such as Vulkan's queue.
+/// A number that the host raises and that streams wait for without blocking others (`hipMallocSignalMemory`,
+/// `hipStreamWaitValue64`). Use it for work that depends on something outside HIP, such as a Vulkan queue.
 ///
-/// A [host function](Stream::host_function) that blocks is no substitute: libraries run those of all streams on one thread. A clone is
-/// another handle of the same number. When the last handle is dropped, streams wait for it no longer.
+/// A blocking [host function](Stream::host_function) is not a substitute, because libraries run those of all
+/// streams on one thread. A clone is another handle of the same number. When the last handle is dropped,
+/// streams stop waiting for it.
 ///
 /// ```no_run
 /// # fn main() -> hip::Result<()> {
@@ -27,7 +28,7 @@ use crate::memory::{Allocation, DeviceAddress};
 /// # fn wait_for_vulkan() {}
 /// let signal = hip::HostSignal::new(&device)?;
 /// stream.wait_signal(&signal, 1)?;
-/// // … enqueue what depends on Vulkan's work …
+/// // … enqueue work that depends on Vulkan's …
 /// std::thread::spawn(move || {
 ///     wait_for_vulkan();
 ///     signal.raise(1);
@@ -40,11 +41,11 @@ use crate::memory::{Allocation, DeviceAddress};
 pub struct HostSignal(Arc<Inner>);
 
 struct Inner {
-    /// Streams that wait for it use it.
+    /// The streams that wait for the number are registered here.
     allocation: Arc<Allocation>,
 }
 
-/// The number's memory, which is freed when this is dropped.
+/// The number's memory; dropping this frees it.
 struct Word {
     device: Device,
     address: DeviceAddress,
@@ -53,7 +54,8 @@ struct Word {
 
 impl Drop for Word {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated for this, and its allocation has waited for the streams that use it.
+        // SAFETY: the memory was allocated for this, and its allocation has waited for the streams that use
+        // it.
         let freed =
             unsafe { self.device.release(|| call!(self.device.table(), hipFree(self.address.pointer()))) };
         dropped("host signal", freed);
@@ -63,28 +65,29 @@ impl Drop for Word {
 impl Inner {
     fn word(&self) -> &AtomicU64 {
         let pointer = self.allocation.address().pointer().cast::<u64>();
-        // SAFETY: the memory has 8 bytes, aligned, which the host reaches as long as this lives, and everybody uses them by atomic accesses.
+        // SAFETY: the memory has 8 aligned bytes, which the host can access as long as this lives, and all
+        // accesses are atomic.
         unsafe { AtomicU64::from_ptr(pointer) }
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Nobody could raise it any more.
+        // Nothing could raise it any more.
         self.word().store(u64::MAX, Ordering::Release);
     }
 }
 
 impl HostSignal {
-    /// A number that is 0.
+    /// Makes a signal with the number 0.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where streams of the device cannot wait for memory, else [`Error::Hip`].
+    /// [`Error::Unsupported`] if streams of the device cannot wait for memory, else [`Error::Hip`].
     pub fn new(device: &Device) -> Result<Self> {
         if device.attribute(hipDeviceAttribute_t::hipDeviceAttributeCanUseStreamWaitValue)? == 0 {
             return Err(Error::Unsupported {
                 what: format!("waiting for memory on {device}"),
-                instead: "enqueue what depends on it once it has happened".to_owned(),
+                instead: "wait on the host before enqueuing work that depends on it".to_owned(),
             });
         }
         const BYTES: usize = size_of::<u64>();
@@ -102,12 +105,13 @@ impl HostSignal {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Where the number is.
+    /// The present number.
     pub fn value(&self) -> u64 {
         self.0.word().load(Ordering::Acquire)
     }
 
-    /// Raises the number, and leaves it where it is if it is higher. What the thread has written before is seen by the work that waited.
+    /// Raises the number; does nothing if it is already higher. Work that waited for it sees everything that
+    /// the thread has written before.
     pub fn raise(&self, value: u64) {
         self.0.word().fetch_max(value, Ordering::AcqRel);
     }
@@ -120,11 +124,12 @@ impl fmt::Debug for HostSignal {
 }
 
 impl Stream {
-    /// Makes work enqueued from now on wait until a number has been [raised](HostSignal::raise) so far; the host goes on
-    /// (`hipStreamWaitValue64`). Waiting for the stream waits for that, too.
+    /// Makes work enqueued from now on wait until the host has [raised](HostSignal::raise) the number to
+    /// `value`; does not block the host (`hipStreamWaitValue64`). Waiting for the stream includes this wait.
     ///
     /// # Errors
-    /// [`Error::OtherRuntime`] if the signal is of another library's device, [`Error::Graph`] if the stream is captured,
+    /// [`Error::OtherRuntime`] if the signal belongs to another library's device, [`Error::Graph`] if the
+    /// stream is captured,
     /// [`Error::Fault`] if it has faulted, else [`Error::Hip`].
     #[doc(alias = "hipStreamWaitValue64")]
     #[doc(alias = "cuStreamWaitValue64")]
@@ -134,7 +139,7 @@ impl Stream {
         self.make_current()?;
         allocation.read_on(self)?;
         let (place, flags) = (allocation.address().pointer(), hip_sys::hipStreamWaitValueGte);
-        // SAFETY: the stream is valid, and the memory is there until the streams that use it are done.
+        // SAFETY: the stream is valid, and the memory exists until the streams that use it are done.
         let waits = unsafe {
             call!(self.table(), hipStreamWaitValue64(self.handle(), place, value, flags, u64::MAX))
         };

@@ -7,23 +7,23 @@ use crate::device::Device;
 use crate::error::Result;
 
 thread_local! {
-    /// One per device at most; they end with the thread, or with the last handle of each.
+    /// At most one per device. Each ends once the thread has ended and its last handle is dropped.
     static OWN: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The calling thread's stream of a device, made if there is none that works.
+/// The calling thread's stream of a device. Makes one if there is none that works.
 pub(crate) fn of_this_thread(device: &Device) -> Result<Stream> {
     let find = |own: &RefCell<Vec<Stream>>| {
         let mut own = own.borrow_mut();
-        // One that has faulted runs nothing any more.
+        // Replace a faulted stream, which runs nothing any more.
         let failed = own.iter().position(|stream| stream.device() == device && stream.queue().has_faulted());
         let failed = failed.map(|index| own.swap_remove(index));
         let found = own.iter().find(|stream| stream.device() == device).cloned();
         (found, failed)
     };
-    // A thread that is ending keeps none.
+    // A thread that is ending cannot keep a stream.
     let (found, failed) = OWN.try_with(find).unwrap_or_default();
-    // Waits for its end, and so must not happen inside.
+    // Dropping waits for the stream's end, so it must happen outside.
     drop(failed);
     if let Some(stream) = found {
         return Ok(stream);

@@ -1,4 +1,4 @@
-//! Waits that fail, and do not say whether the work is done.
+//! Tests of waits that fail without telling whether the work is done.
 
 use hip_sys::hipError_t;
 
@@ -18,7 +18,7 @@ fn what_one_wait_does_not_tell_another_one_does() {
     let stream = fake::device(0).stream().unwrap();
     let buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
     let address = buffer.address();
-    // The stream cannot be waited for; then it cannot be asked either, and the device tells.
+    // First only the wait fails; then the query fails, too, and the device tells.
     for waits in [1, 2] {
         fake::fail_waits(waits);
         failed(buffer.to_vec(&stream));
@@ -55,7 +55,7 @@ fn borrowed_memory_is_kept_until_the_copy_is_over() {
     let stream = fake::device(0).stream().unwrap();
     let buffer = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
     let mut there = [0; 2];
-    // As many as a wait that gives up makes, twice, and one more.
+    // Twice the attempts of a wait that gives up, and one more.
     fake::fail_waits(7);
     failed(buffer.copy_to_host(&stream, &mut there));
     fake::calls(&stream);
@@ -100,7 +100,7 @@ fn a_stream_that_could_not_be_waited_for_counts_as_running_for_good() {
     fake::fail_waits(3);
     drop(lost);
     assert!(drop_failures() > before);
-    // Neither is anything ordered after it, nor is its memory released.
+    // Nothing can be ordered after it, and its memory is not released.
     failed(buffer.fill(&other, 1));
     failed(buffer.to_vec(&other));
     failed(buffer.into_raw_parts().map(drop));
@@ -121,7 +121,7 @@ fn segments_that_may_be_in_use_are_not_given_back() {
 
 #[test]
 fn a_panic_where_a_stream_ends_is_an_error_of_those_who_wait_for_it() {
-    /// A program's subscriber that does not expect warnings.
+    /// A subscriber that panics on warnings.
     struct Panics;
     impl tracing::Subscriber for Panics {
         fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
@@ -147,6 +147,6 @@ fn a_panic_where_a_stream_ends_is_an_error_of_those_who_wait_for_it() {
         tracing::subscriber::with_default(Panics, || drop(stream));
     }));
     assert!(dropped.is_err());
-    // Nobody knows whether its work is over.
+    // It is unknown whether its work is over.
     assert!(matches!(buffer.fill(&other, 1), Err(Error::Hip { code: hipError_t::hipErrorUnknown, .. })));
 }

@@ -1,10 +1,10 @@
-//! Waiting for another stream, or for an event.
+//! Waiting for another stream or an event.
 
 use super::Stream;
 use crate::error::Result;
 use crate::event::Event;
 
-/// What a stream can wait for: an [`Event`], or all that another [`Stream`] has been given so far.
+/// What a stream can wait for: an [`Event`], or all work submitted to another [`Stream`] so far.
 #[diagnostic::on_unimplemented(
     message = "a stream cannot wait for `{Self}`",
     label = "neither a `Stream` nor an `Event`"
@@ -34,9 +34,10 @@ impl sealed::Awaited for Event {
 }
 
 impl Stream {
-    /// Makes work enqueued from now on wait for `what`, on the device; the host goes on (`hipStreamWaitEvent`): for an event, as
-    /// [`wait_event`](Self::wait_event) does, or for all work enqueued so far on another stream, as
-    /// [`wait_stream`](Self::wait_stream) does. Both may be of another device of the same runtime.
+    /// Makes work enqueued from now on wait on the device; does not block the host (`hipStreamWaitEvent`). It
+    /// waits for an event, like [`wait_event`](Self::wait_event), or for all work enqueued so far on another
+    /// stream, like [`wait_stream`](Self::wait_stream). Both may belong to another device of the same
+    /// runtime.
     ///
     /// ```no_run
     /// # fn main() -> hip::Result<()> {

@@ -1,5 +1,6 @@
-//! Random programs of streams, buffers, graphs, host functions, faults and drops, on the device of [`fake::step`](crate::fake::step), whose
-//! one rule says who may touch what: it looks at what happens and knows nothing of how this crate orders streams.
+//! Runs random programs of streams, buffers, graphs, host functions, faults and drops on the device of
+//! [`fake::step`](crate::fake::step). That device checks one rule about memory accesses, and does not depend
+//! on how this crate orders streams.
 
 use proptest::prelude::*;
 
@@ -11,7 +12,8 @@ const STREAMS: usize = 4;
 const BUFFERS: usize = 3;
 const LEN: usize = 8;
 
-/// One thing that a program or its device does. Numbers name streams and buffers; the buffer behind the last one is the managed one.
+/// One action of a program or its device. Numbers name streams and buffers; the buffer after the last one is
+/// the managed one.
 #[derive(Clone, Debug)]
 enum Do {
     New(usize, usize),
@@ -19,7 +21,7 @@ enum Do {
     Fill(usize, usize),
     Copy(usize, usize, usize),
     Read(usize, usize),
-    /// Both halves, each on a stream.
+    /// Fills both halves of a buffer, each on its own stream.
     Halves(usize, usize, usize),
     Host,
     HostMut,
@@ -63,19 +65,19 @@ fn things() -> impl Strategy<Value = Vec<Do>> {
     prop::collection::vec(thing, 1..60)
 }
 
-/// A program, with what it has.
+/// A running program and its objects.
 struct Program {
     streams: Vec<Stream>,
     buffers: Vec<Option<DeviceBuffer<u32>>>,
     managed: ManagedBuffer<u32>,
     graph: Option<(Graph, GraphExec)>,
     event: Option<Event>,
-    /// What each buffer holds, where that is known whatever has failed; the managed one behind the others.
+    /// The contents of each buffer, if known despite any failures; the managed one comes last.
     known: [Option<u32>; BUFFERS + 1],
     session: Session,
 }
 
-/// What a program may see go wrong: a stream has failed, or a graph has the managed buffer.
+/// Accepts the errors that a program may get: a stream has failed, or a graph has the managed buffer.
 fn allowed<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -123,7 +125,7 @@ impl Program {
                     return;
                 }
                 let stream = self.streams[stream].clone();
-                // Both are taken out, as a borrow would not allow two at once.
+                // Both are taken out, because two could not be borrowed at once.
                 let copied = match (to.min(BUFFERS), from.min(BUFFERS)) {
                     (BUFFERS, from) => {
                         let Some(source) = &self.buffers[from] else { return };
@@ -235,7 +237,7 @@ proptest! {
     }
 }
 
-/// The second stream fails before it has waited for the first one, whose work is left.
+/// The second stream fails before it has waited for the first one, which still has work.
 fn a_successor_fails(allocator: Allocator, then: &[Do]) {
     let failed = [
         Do::New(0, 0),
@@ -259,7 +261,7 @@ fn the_host_does_not_get_what_the_predecessor_of_a_failed_stream_writes() {
 #[test]
 fn a_stream_comes_after_the_predecessor_of_a_failed_one() {
     a_successor_fails(Allocator::Direct, &[Do::Fill(0, 2), Do::Steps(2, 9)]);
-    // The failure comes when the third stream waits already.
+    // The failure comes after the third stream has begun to wait.
     run(
         Allocator::Direct,
         &[Do::New(0, 0), Do::Fill(0, 1), Do::Fill(0, 2), Do::Fault(1), Do::Steps(2, 9), Do::Steps(0, 9)],
@@ -270,7 +272,7 @@ fn a_stream_comes_after_the_predecessor_of_a_failed_one() {
 fn memory_that_the_predecessor_of_a_failed_stream_writes_is_nobody_elses() {
     for allocator in [Allocator::Caching, Allocator::Direct, Allocator::StreamOrdered] {
         a_successor_fails(allocator, &[Do::Drop(0), Do::New(0, 2), Do::Steps(2, 9)]);
-        // Whichever fails, before or after the memory is a new owner's.
+        // Either one fails, before or after the memory gets a new owner.
         for failed in [0, 1] {
             let (drop, new, fault) = (Do::Drop(0), Do::New(0, 2), Do::Fault(failed));
             for then in [[drop.clone(), fault.clone(), new.clone()], [drop, new, fault]] {

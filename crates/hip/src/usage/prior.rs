@@ -1,13 +1,13 @@
-//! What a former owner of memory may still do to it.
+//! Pending uses of memory by a former owner.
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::stream::{Point, WeakStream};
 
-/// Streams that a former owner used memory on, and whose work on it may not be done yet; each once.
+/// Streams on which a former owner used memory, and whose work may not be done yet; each once.
 ///
-/// Whoever gets the memory next is ordered after them, and gets none of their errors.
+/// The next owner of the memory is ordered after them, but does not get their errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorUses(Vec<Prior>);
 
@@ -15,13 +15,13 @@ pub(crate) struct PriorUses(Vec<Prior>);
 #[derive(Clone, Debug)]
 pub(crate) struct Prior {
     pub(crate) stream: WeakStream,
-    /// Where its work ends; none if that is the end of the stream.
+    /// Where its work ends; `None` for the end of the stream.
     pub(crate) point: Option<Arc<Point>>,
 }
 
 impl Prior {
-    /// Blocks until the work is over, and says how it ended, unless a point was waited for. An error of its own means that some of it may
-    /// still run.
+    /// Blocks until the work is over and, unless it waited for a point, returns how it ended. The outer error
+    /// means that some of it may still run.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         match &self.point {
             Some(point) => point.finish().map(Ok),
@@ -29,12 +29,12 @@ impl Prior {
         }
     }
 
-    /// Whether the work is over, without waiting for it. Where that cannot be told, it is not.
+    /// Whether the work is over, without waiting. `false` if that is unknown.
     pub(crate) fn is_over(&self) -> bool {
         self.point.as_ref().map_or_else(|| self.stream.is_idle(), |point| point.is_reached())
     }
 
-    /// Adds what the same stream does elsewhere.
+    /// Adds uses of other memory by the same stream.
     fn join(&mut self, other: &Self) {
         let later = match (&self.point, &other.point) {
             (Some(one), Some(two)) => Some(if one.number() < two.number() { two } else { one }),
@@ -60,15 +60,15 @@ impl IntoIterator for PriorUses {
 }
 
 impl PriorUses {
-    /// Blocks until the work is over. How it ended does not matter here: that belongs to whoever waits for the stream. An
-    /// error means that some of it may still run.
+    /// Blocks until the work is over. How it ended does not matter here; callers that wait for the stream get
+    /// that. An error means that some of it may still run.
     pub(crate) fn wait(&self) -> Result<()> {
         let mut waited = Ok(());
         for user in &self.0 {
             match user.finish() {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, "a stream had failed before what it used was released")
+                    tracing::debug!(%error, "a stream had failed before memory that it used was released")
                 }
                 Err(error) => waited = waited.and(Err(error)),
             }
@@ -84,7 +84,7 @@ impl PriorUses {
         self.0.iter()
     }
 
-    /// The only stream whose work goes up to its end: others are past.
+    /// The only stream whose uses reach to its end, if all others are past.
     pub(crate) fn only(&self) -> Option<&WeakStream> {
         let mut present = self.0.iter().filter(|user| user.point.is_none());
         match (present.next(), present.next()) {
@@ -93,7 +93,7 @@ impl PriorUses {
         }
     }
 
-    /// Adds those of memory that becomes one with this.
+    /// Adds the uses of memory that is joined with this.
     pub(crate) fn merge(&mut self, other: Self) {
         for user in other.0 {
             match self.0.iter_mut().find(|known| known.stream.id() == user.stream.id()) {
@@ -103,7 +103,7 @@ impl PriorUses {
         }
     }
 
-    /// Forgets those of streams that are `done`, by their ids, and those whose points are known to be reached.
+    /// Forgets the uses of the streams with the ids `done`, and those whose points are known to be reached.
     pub(crate) fn forget(&mut self, done: &[u64]) {
         self.0.retain(|user| !user.is_forgotten(done));
     }

@@ -36,13 +36,13 @@ fn a_new_owner_is_ordered_after_the_former_one_and_gets_none_of_its_errors() {
     assert!(fake::calls(&a).is_empty());
     same.read(&b).unwrap();
     assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
-    // What is in it is unspecified: reading that waits for nobody, writing it does.
+    // The contents are unspecified, so a read does not wait. A write does.
     let other = handed_over();
     other.read(&b).unwrap();
     assert!(fake::calls(&b).is_empty());
     other.write(&b).unwrap();
     assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["record"], vec!["wait"]));
-    // An address that leaves this crate is nobody else's: the host waits, once, unless a write was ordered.
+    // Before an address leaves this crate, the host waits, once, unless a write has been ordered.
     let address = handed_over();
     address.finish_inherited();
     address.finish_inherited();
@@ -65,7 +65,7 @@ fn a_read_on_another_stream_waits_once_for_the_write() {
     buffer.to_vec(&b).unwrap();
     assert_eq!(fake::calls(&a), ["record"]);
     assert_eq!(fake::calls(&b), ["wait", "copy", "synchronize", "copy", "synchronize"]);
-    // The writer itself may go on reading without waiting for the other readers.
+    // The writer itself can keep reading without waiting for the other readers.
     buffer.to_vec(&a).unwrap();
     assert_eq!(fake::calls(&a), ["copy", "synchronize"]);
 }
@@ -156,12 +156,12 @@ fn a_use_that_a_graph_overtakes_is_waited_for_before_the_memory_is_the_hosts() {
     let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
     let mut buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
     let exec = device.capture(|stream| buffer.fill(stream, 1)).unwrap().instantiate().unwrap();
-    // What a fill does first; another thread launches the graph before the fill is enqueued.
+    // This is the first step of a fill. Another thread launches the graph before the fill is enqueued.
     buffer.allocation().write_on(&b).unwrap();
     exec.launch(&a).unwrap();
     fake::calls(&a);
     fake::calls(&b);
-    // The graph's stream need not wait again, nor does anybody for the one that is past.
+    // The graph's stream need not wait again, and no stream waits for the past one.
     exec.launch(&a).unwrap();
     assert_eq!(buffer.to_vec(&a).unwrap(), [1, 1]);
     assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["graph", "copy", "synchronize"], vec![]));
@@ -169,7 +169,7 @@ fn a_use_that_a_graph_overtakes_is_waited_for_before_the_memory_is_the_hosts() {
     fake::calls(&a);
     buffer.allocation().finish_uses().unwrap();
     assert_eq!((fake::calls(&a), fake::calls(&b)), (vec!["synchronize"], vec!["synchronize"]));
-    // Without a graph, what a write comes after is over and done with.
+    // Without a graph, users before a write are past.
     buffer.fill(&b, 2).unwrap();
     fake::calls(&a);
     drop(buffer);
@@ -199,7 +199,7 @@ fn parts_written_on_two_streams_are_both_waited_for_once() {
     streams.iter().for_each(|stream| drop(fake::calls(stream)));
     assert_eq!(buffer.to_vec(&streams[2]).unwrap(), [1, 1, 2, 2]);
     assert_eq!(fake::calls(&streams[2]), ["wait", "wait", "copy", "synchronize"]);
-    // The writers have to wait for each other as well, and nobody has to wait again.
+    // The writers also wait for each other, and no later use waits again.
     buffer.to_vec(&streams[0]).unwrap();
     assert_eq!(fake::calls(&streams[0]), ["record", "wait", "copy", "synchronize"]);
     for stream in [&streams[2], &streams[0]] {
@@ -236,7 +236,7 @@ fn a_fault_of_the_writer_is_found_by_whoever_reads() {
     let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
     let buffer = DeviceBuffer::<u32>::zeroed(&a, 2).unwrap();
     let host = || crate::HostBuffer::zeroed(&device, 2).unwrap();
-    // The fault comes after the second stream has been ordered behind the first.
+    // The fault comes after the second stream has been ordered after the first.
     buffer.to_vec(&b).unwrap();
     let pending = buffer.download(&b, host()).unwrap();
     fake::fault(&a, "kernel `k`");
@@ -256,7 +256,7 @@ fn a_fault_of_the_writer_is_found_by_whoever_reads() {
 fn what_was_written_before_a_wait_outlives_the_fault_of_its_stream() {
     let device = fake::device(0);
     let reader = device.stream().unwrap();
-    // Whoever waits, and however.
+    // For every way of waiting.
     let waits: [fn(&crate::Stream, &DeviceBuffer<u32>); 3] = [
         |stream, _| stream.synchronize().unwrap(),
         |stream, buffer| drop(buffer.to_vec(stream).unwrap()),
@@ -268,7 +268,7 @@ fn what_was_written_before_a_wait_outlives_the_fault_of_its_stream() {
         let mut kept = DeviceBuffer::zeroed(&stream, 2).unwrap();
         kept.fill(&stream, 7).unwrap();
         wait(&stream, &kept);
-        // A write of the new time, the second one by the fast path.
+        // Writes of the new era, the second one by the fast path.
         lost.fill(&stream, 3).unwrap();
         lost.fill(&stream, 4).unwrap();
         kept.to_vec(&reader).unwrap();
@@ -291,7 +291,7 @@ fn the_fast_path_is_open_again_after_a_wait() {
     usage.write(&stream).unwrap();
     assert!(usage.wrote_last(&stream));
     stream.synchronize().unwrap();
-    // A write is to be noted as one after the wait.
+    // A write must be recorded as one after the wait.
     usage.read(&stream).unwrap();
     assert!(usage.is_only(&stream) && !usage.wrote_last(&stream));
     usage.write(&stream).unwrap();
@@ -311,11 +311,11 @@ fn there_is_one_entry_for_each_stream_however_often_they_take_turns() {
         usage.write(&streams[round % 3]).unwrap();
         assert!(usage.lock().users.len() <= 3 && fake::events(&device) <= 6);
     }
-    // Nobody waits again for what a write comes after already.
+    // No use waits again for work that a write is already ordered after.
     streams.iter().for_each(|stream| drop(fake::calls(stream)));
     usage.write(&streams[0]).unwrap();
     assert!(streams.iter().all(|stream| fake::calls(stream).is_empty()));
-    // A stream that comes later waits for all whose work is not known to be over.
+    // A later stream waits for all streams whose work is not known to be over.
     let late = device.stream().unwrap();
     usage.write(&late).unwrap();
     assert_eq!(fake::calls(&late), ["wait", "wait", "wait"]);

@@ -1,4 +1,4 @@
-//! What the device tests share: the device under test, and the test kernels compiled for it.
+//! Shared by the device tests: the device under test, and the test kernels compiled for it.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) 
 }
 "#;
 
-/// A compiler with a cache of its own.
+/// A compiler with its own cache.
 #[cfg(feature = "rtc")]
 pub(crate) fn compiler() -> (tempfile::TempDir, Compiler) {
     let folder = tempfile::tempdir().unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn compiler() -> (tempfile::TempDir, Compiler) {
     (folder, compiler)
 }
 
-/// Lives as long as the thread of a test, so that everything the test made is dropped before.
+/// Lives as long as a test's thread, so that everything that the test made is dropped first.
 struct LeakCheck;
 
 static TESTS: AtomicUsize = AtomicUsize::new(0);
@@ -45,9 +45,9 @@ thread_local! {
 
 impl Drop for LeakCheck {
     fn drop(&mut self) {
-        // Tests of one process share the counts: the last one looks.
+        // Tests of one process share the counts, so the last one checks.
         if TESTS.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // What a host function drops is released by another thread.
+            // Another thread releases objects that a host function drops.
             let late = Instant::now() + Duration::from_secs(5);
             while !hip::live().is_empty() && Instant::now() < late {
                 std::thread::sleep(Duration::from_millis(1));
@@ -58,20 +58,22 @@ impl Drop for LeakCheck {
     }
 }
 
-/// When this thread ends, nothing of this crate may be left. For each test that opens devices by itself.
+/// Checks, when this thread ends, that no object of this crate is left. For tests that open devices
+/// themselves.
 pub(crate) fn check_leaks() {
     LEAKS.with(|_| {});
 }
 
-/// The device that `FERROCM_DEVICE` names, else a virtual one. When the test's thread ends, nothing of this crate may be
-/// left.
+/// The device that `FERROCM_DEVICE` names, else a virtual one. When the test's thread ends, no object of this
+/// crate may be left.
 pub(crate) fn device() -> Device {
     check_leaks();
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A command that starts this test program again, by the same loader where the command line names one, as runners do.
+/// A command that starts this test program again. If the command line names a loader, as runners do, it uses
+/// the same one.
 pub(crate) fn this_program() -> Command {
     let program = std::env::args_os().next().unwrap();
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
@@ -83,7 +85,7 @@ pub(crate) fn this_program() -> Command {
     command
 }
 
-/// Whether the library behind the device is known to do a function's work wrongly.
+/// Whether the library behind the device has a known fault in a function.
 pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
     let quirk = device.quirks().into_iter().find(|quirk| quirk.functions.contains(&function));
     if let Some(quirk) = quirk {
@@ -92,7 +94,7 @@ pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
     quirk.is_some()
 }
 
-/// Whether the device reports every access outside of its allocations.
+/// Whether the device reports every access outside its allocations.
 pub(crate) fn finds_faults(device: &Device) -> bool {
     let finds = device.has_exact_bounds();
     if !finds {
@@ -115,7 +117,7 @@ pub(crate) fn module(device: &Device) -> Module {
     Module::load(device, &code).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Where the headers of an ELF file are, each with its size and count: of segments, of sections.
+/// The offset, size and count of an ELF file's headers: of segments, of sections.
 pub(crate) fn elf_tables(code: &[u8]) -> [(usize, usize, usize); 2] {
     let word = |at: usize| u64::from_le_bytes(*code[at..].first_chunk().unwrap()) as usize;
     let half = |at: usize| usize::from(u16::from_le_bytes(*code[at..].first_chunk().unwrap()));

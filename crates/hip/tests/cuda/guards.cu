@@ -1,4 +1,4 @@
-// What guards keep: kernels for bf16 and fp8, and no instruction of NVIDIA's where it is never reached.
+// Code behind guards: kernels for bf16 and fp8 are kept, and NVIDIA's instructions in unreachable code are not.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>

@@ -1,4 +1,4 @@
-// What programs for CUDA include and name, with a value of each.
+// Headers and names of CUDA programs, with a value from each.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuComplex.h>

@@ -1,9 +1,10 @@
-// Inline PTX as CUDA's libraries have it. Each kernel is one warp of 32 lanes; the test knows what PTX's manual says comes out.
+// Inline PTX as in CUDA's libraries. Each kernel is one warp of 32 lanes; the test computes the results by
+// PTX's manual.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-// Loads that pass the cache, special registers, predicates and declared registers.
+// Loads that bypass the cache, special registers, predicates and declared registers.
 extern "C" __global__ void scalars(const unsigned *in, unsigned *out) {
     const unsigned x = in[threadIdx.x];
     unsigned *to = out + threadIdx.x * 16;
@@ -40,7 +41,7 @@ extern "C" __global__ void scalars(const unsigned *in, unsigned *out) {
         to[i] = values[i];
 }
 
-// A tile goes to shared memory as an asynchronous copy, and comes back transposed.
+// Copies a tile to shared memory asynchronously, and loads it transposed.
 extern "C" __global__ void matrices(const unsigned short *in, unsigned *out) {
     __shared__ __align__(16) unsigned short tile[32][8];
     const unsigned lane = threadIdx.x, at = (unsigned)__cvta_generic_to_shared(&tile[lane][0]);

@@ -1,4 +1,5 @@
-// The functions of CUDA's warps, each result a column of the output. `tests/device_cuda.rs` computes the same on the CPU.
+// The functions of CUDA's warps, each result a column of the output. `tests/device/cuda.rs` computes the same
+// on the CPU.
 #include <cuda_runtime.h>
 #include <device_launch_parameters.h>
 

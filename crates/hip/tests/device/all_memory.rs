@@ -1,4 +1,4 @@
-//! Every kind of device memory does the same: one test of all operations, for all of them.
+//! All kinds of device memory behave alike: one test runs all operations on each.
 
 use hip::{
     Device, DeviceBuffer, DeviceMemory, DeviceMemoryMut, Error, Graph, GraphError, GrowableBuffer,
@@ -8,7 +8,7 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// What a vector of the host is, the memory becomes.
+/// Device memory with a host vector as its model.
 struct Model<'a, M> {
     stream: &'a Stream,
     memory: M,
@@ -16,7 +16,7 @@ struct Model<'a, M> {
 }
 
 impl<M: DeviceMemory<Element = u32>> Model<'_, M> {
-    /// The memory holds what the host's vector does, however it is looked at.
+    /// The memory equals the host's vector, in every way of reading it.
     fn holds(&self) {
         let Self { stream, memory, host } = self;
         let (len, half) = (host.len(), host.len() / 2);
@@ -54,7 +54,7 @@ impl<M: DeviceMemory<Element = u32>> Model<'_, M> {
 }
 
 impl<M: DeviceMemoryMut<Element = u32>> Model<'_, M> {
-    /// Writes it in every way there is.
+    /// Writes the memory in every way.
     fn is_written(&mut self) {
         let len = self.host.len();
         let (stream, half) = (self.stream, len / 2);
@@ -117,7 +117,7 @@ fn every_kind_of_memory_is_read_and_written_alike() {
     let stream = &device.stream().unwrap();
     let mut buffer = check(stream, DeviceBuffer::uninit(&device, N).unwrap());
     check(stream, buffer.as_mut_slice());
-    // In the middle of a buffer; what lies around it stays as it is.
+    // In the middle of a buffer; the surrounding memory is unchanged.
     buffer.fill(stream, 1).unwrap();
     check(stream, buffer.slice_mut(3..12).unwrap());
     let values = buffer.to_vec(stream).unwrap();
@@ -156,7 +156,7 @@ fn variables_are_read_and_written_alike_and_handed_to_kernels() {
     let mut y = module.global_mut::<f32>("numbers").unwrap();
     y.slice_mut(..2).unwrap().copy_from_host(stream, &[1.0, 2.0]).unwrap();
     let launch = saxpy.launch(stream).grid(1).block(64).arg(2_u32).arg(3.0_f32).arg(&x).arg(&mut y);
-    // SAFETY: both have two elements at least.
+    // SAFETY: both have at least two elements.
     unsafe { launch.enqueue().unwrap() };
     assert_eq!(y.slice(..2).unwrap().to_vec(stream).unwrap(), [31.0, 62.0]);
     let mut sum = DeviceBuffer::<f32>::zeroed(stream, 2).unwrap();
@@ -222,7 +222,7 @@ fn a_clone_is_of_the_streams_device_and_in_its_order() {
         buffer.fill(&first, 0).unwrap();
         assert_eq!((clone.device(), clone.to_vec(&second).unwrap()), (&devices[1], vec![round; 100_000]));
     }
-    // A stream waits for another, and for what it has recorded.
+    // A stream waits for another one, and for an event that it has recorded.
     let third = devices[0].stream().unwrap();
     buffer.fill(&first, 9).unwrap();
     third.wait(&first).unwrap();

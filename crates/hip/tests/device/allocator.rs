@@ -19,7 +19,7 @@ fn with(allocator: Allocator) -> (Device, MutexGuard<'static, ()>) {
     (device, guard)
 }
 
-/// Streams take over each other's memory while its former owners' work still runs, and each reads what it wrote.
+/// Streams reuse each other's memory while work of its former owners still runs, and each reads its own data.
 fn memory_changes_hands_between_streams(allocator: Allocator) {
     let (device, _guard) = with(allocator);
     let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();
@@ -31,7 +31,7 @@ fn memory_changes_hands_between_streams(allocator: Allocator) {
         buffer.fill(stream, round).unwrap();
         let mut copy = DeviceBuffer::<u32>::uninit_on(stream, len).unwrap();
         copy.copy_from(stream, &buffer).unwrap();
-        // While the copy runs, its source is somebody else's.
+        // While the copy runs, its source gets a new owner.
         drop(buffer);
         results.push(copy);
         if results.len() == 3 {
@@ -58,7 +58,7 @@ fn direct_memory_changes_hands_between_streams() {
 
 #[test]
 fn stream_ordered_memory_changes_hands_between_streams() {
-    // Where the library is known to hand out memory that is in use, the allocator is refused.
+    // If the library is known to hand out memory that is in use, the allocator is refused.
     if let Err(error @ Error::KnownFault { .. }) = common::device().set_allocator(Allocator::StreamOrdered) {
         return skip(Lack::Tool, error);
     }
@@ -98,7 +98,7 @@ fn the_cache_keeps_its_limit_and_gives_back_what_is_unused_before_it_refuses() {
     device.trim_memory(0).unwrap();
 }
 
-/// Without the order between the streams, the kernel's late write would be what is read.
+/// Without the order between the streams, the kernel's late write would be read.
 #[test]
 fn a_kernel_that_still_writes_memory_is_waited_for_by_its_next_owner() {
     let (device, _guard) = with(Allocator::Caching);
@@ -107,7 +107,7 @@ fn a_kernel_that_still_writes_memory_is_waited_for_by_its_next_owner() {
     for round in 0..5_u32 {
         let mut buffer = DeviceBuffer::<u32>::uninit_on(&a, 64).unwrap();
         let launch = slow.launch(&a).grid(1).block(64).arg(200_000_u32).arg(&mut buffer);
-        // SAFETY: `slow` writes one element for each of its 64 work-items at most.
+        // SAFETY: `slow` writes at most one element for each of its 64 work-items.
         unsafe { launch.enqueue().unwrap() };
         drop(buffer);
         let mut next = DeviceBuffer::<u32>::uninit_on(&b, 64).unwrap();
@@ -198,7 +198,7 @@ fn a_growable_buffer_stays_where_it_is() {
     let (start, memory) = (buffer.as_slice().address(), buffer.memory());
     assert!((4000..40 << 20).contains(&memory), "{memory}");
     buffer.as_mut_slice().fill(&stream, 7).unwrap();
-    // Grows while the stream fills what there was.
+    // Grows while the stream fills the existing elements.
     let more = memory / 4 + 1;
     buffer.grow(more).unwrap();
     assert_eq!((buffer.len(), buffer.as_slice().address()), (more, start));

@@ -1,4 +1,4 @@
-//! What launches know of a kernel's arguments, however its code was made, and what they refuse.
+//! What launches know about a kernel's arguments, for each way of compiling it, and what they refuse.
 
 use std::process::Command;
 
@@ -54,15 +54,15 @@ fn by_kernel_build(device: &Device) -> Module {
     Module::load(device, &build.modules[0].objects[0].bytes).unwrap()
 }
 
-/// By the device compiler of this machine; AMD's library tells no facts.
+/// With this machine's device compiler; AMD's library records no facts.
 fn at_run_time(device: &Device) -> Module {
     let compiler = Compiler::with_table(hiprtc_on_clang::table().unwrap()).unwrap();
-    // Each test here asks for the same.
+    // All tests here compile the same program.
     let compiler = compiler.cache(concat!(env!("CARGO_TARGET_TMPDIR"), "/arguments")).unwrap();
     compiler.compile(&Program::new(SOURCE), device.target()).unwrap().load(device).unwrap()
 }
 
-/// By clang, as hipcc calls it.
+/// With clang, as hipcc calls it.
 fn by_others(device: &Device) -> Module {
     let folder = tempfile::tempdir().unwrap();
     let (source, object) = (folder.path().join("k.hip"), folder.path().join("k.hsaco"));
@@ -77,7 +77,7 @@ fn by_others(device: &Device) -> Module {
 }
 
 fn run(launch: Launch<'_>) -> hip::Result<()> {
-    // SAFETY: the tests pass as many elements as their kernels reach; what does not fit is refused.
+    // SAFETY: the tests pass as many elements as their kernels access; other launches are refused.
     unsafe { launch.enqueue() }
 }
 
@@ -88,7 +88,7 @@ fn refused(launch: Launch<'_>) -> LaunchError {
     }
 }
 
-/// Does something with the kernels, compiled in each way that tells facts.
+/// Runs a test with the kernels, compiled in each way that records facts.
 fn with_facts(test: impl Fn(&Stream, &Module)) {
     let device = common::device();
     let stream = device.stream().unwrap();
@@ -132,7 +132,7 @@ fn shared_memory_is_refused_where_the_kernel_writes() {
         let mut y = DeviceBuffer::<f32>::zeroed(stream, 2).unwrap();
         let start = || scale.launch(stream).grid(1).block(2).arg(2_i32).arg(3.0_f32);
         let message = "kernel `scale`, argument 3 (`y`): the kernel writes through this pointer (write_only) and got \
-                       shared memory of `f32`: pass it as `&mut`";
+                       a shared borrow of memory of `f32`: pass it as `&mut`";
         assert_eq!(refused(start().arg(&x).arg(&y)).to_string(), message);
         assert_eq!(refused(start().arg(&x).arg(y.as_slice())).to_string(), message);
         assert_eq!(refused(start().arg(&x).arg(Some(y.as_slice()))).to_string(), message);
@@ -145,7 +145,7 @@ fn shared_memory_is_refused_where_the_kernel_writes() {
         unsafe { prepared.enqueue().unwrap() };
         drop(prepared);
         assert_eq!(y.to_vec(stream).unwrap(), [3.0, 6.0]);
-        // What the kernel only reads may be borrowed either way.
+        // Memory that the kernel only reads may be borrowed either way.
         let mut x = x;
         run(start().arg(&mut x).arg(&mut y)).unwrap();
 
@@ -192,7 +192,7 @@ fn numbers_of_another_kind_are_refused() {
         assert_eq!(error.to_string(), message("1 (`factor`)", "float", "a value of type `u32`"));
         let error = refused(start().arg([2_u16, 0]).arg(3.0_f32).arg(&x).arg(&mut y));
         assert_eq!(error.to_string(), message("0 (`n`)", "int", "a value of type `[u16; 2]`"));
-        // The sign is not compared, and of an address nothing is known.
+        // The sign is not compared, and an address is not checked.
         run(start().arg(2_u32).arg(3.0_f32).arg(x.address()).arg(&mut y)).unwrap();
     });
 }
@@ -214,7 +214,7 @@ fn typed_functions_are_compared_when_they_are_loaded() {
     });
 }
 
-/// What the kernel `types` takes before its output, one by one.
+/// The parameters of the kernel `types` before its output, one by one.
 macro_rules! launch_types {
     ($function:expr, $stream:expr, $($argument:expr),* $(,)?) => {
         $function.launch($stream).grid(1).block(1)$(.arg($argument))*
@@ -243,7 +243,8 @@ fn every_type_fits_its_own_and_no_other() {
             [1.0 + 2.0 + 4.0 + 8.0 + 48.0 + 64.0 + 1.0 + 384.0 + 512.0 + 1.0 + 0.5]
         );
 
-        // Vectors and structures of one kind of number are that kind, in both directions; other structures are anything.
+        // Vectors and structures of one kind of number count as that kind, in both directions; other
+        // structures match anything.
         let floats = DeviceBuffer::from_slice(stream, &[0.0_f32; 4]).unwrap();
         let points = DeviceBuffer::from_slice(stream, &[Point { x: 0.0, yz: [0.0; 3] }]).unwrap();
         let mut point = DeviceBuffer::from_slice(stream, &[Point { x: 0.0, yz: [0.0; 3] }]).unwrap();
@@ -282,7 +283,7 @@ fn every_type_fits_its_own_and_no_other() {
         refuses!(6, &u, "const bool*");
         refuses!(8, [0_u32; 4], "float4");
         refuses!(10, 1_u16, "__half");
-        // SAFETY: every buffer has the element that the kernel reaches.
+        // SAFETY: every buffer has the element that the kernel accesses.
         unsafe { prepared.enqueue().unwrap() };
     });
 }
@@ -298,7 +299,7 @@ fn code_without_facts_is_launched_and_says_that_they_are_unknown() {
     }
     let x = DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0]).unwrap();
     let mut y = DeviceBuffer::<f32>::zeroed(&stream, 2).unwrap();
-    // What can be known without is checked.
+    // Checks that need no facts still apply.
     let error = refused(scale.launch(&stream).grid(1).block(2).arg(2_i64).arg(3.0_f32).arg(&x).arg(&mut y));
     assert!(matches!(error, LaunchError::ArgumentSize { .. }), "{error}");
     run(scale.launch(&stream).grid(1).block(2).arg(2_i32).arg(3.0_f32).arg(&x).arg(&mut y)).unwrap();

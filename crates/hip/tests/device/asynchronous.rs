@@ -32,7 +32,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Keeps the stream from getting on until something is sent, or nothing can be any more.
+/// Blocks the stream until something is sent, or the sender is dropped.
 fn hold(stream: &Stream) -> std::sync::mpsc::Sender<()> {
     let (go, wait) = channel();
     let wait = move || {
@@ -78,7 +78,7 @@ fn copies_that_are_awaited_give_their_buffers_back() {
         buffer.download(&stream, host).unwrap().await.unwrap()
     });
     assert_eq!(*back, values[..]);
-    // Dropped while it is awaited: the copy ends before its memory is released.
+    // Dropped while awaited: the copy ends before its memory is released.
     let go = hold(&stream);
     let mut copy = Box::pin(IntoFuture::into_future(buffer.download(&stream, back).unwrap()));
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));

@@ -1,4 +1,4 @@
-//! Sources as people write them for CUDA, built ahead and at run time, against the same computed on the CPU.
+//! Typical CUDA sources, compiled ahead of time and at run time, compared with results from the CPU.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// A source of `tests`, built by `kernel-build` and compiled at run time, with no option in either.
+/// A source of `tests`, built by `kernel-build` and compiled at run time, both without options.
 pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Module> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let built = kernel_build::Builder::new(&folder).targets([&device.target().processor]).build();
@@ -33,8 +33,8 @@ pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Modu
     vec![built, compiled.load(device).unwrap()]
 }
 
-/// The headers that AMD's run-time compiler needs for bf16: those of the release that `cargo xtask test rocm` names, else those that
-/// come with the device compiler.
+/// The headers that AMD's run-time compiler needs for bf16: those of the release that `cargo xtask test rocm`
+/// names, else those that come with the device compiler.
 fn headers() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match (variable("FERROCM_ROCM_HEADERS"), variable("FERROCM_ROCM_RELEASE")) {
@@ -43,7 +43,7 @@ fn headers() -> PathBuf {
     }
 }
 
-/// A warp of CUDA's, as its programming guide describes it.
+/// The size of a CUDA warp, by its programming guide.
 const WARP: usize = 32;
 
 /// The columns of `warp.cu` for one thread.
@@ -69,14 +69,14 @@ fn expected(values: &[i32], thread: usize) -> [u32; 24] {
         own_if(lane + 3 >= WARP, lane + 3) as u32,
         own_if(lane % 8 + 5 >= 8, lane + 5) as u32,
         warp[lane ^ 16] as u32,
-        // Later groups are out of reach.
+        // Later groups are not accessible.
         own_if(xor >= group(8) + 8, xor) as u32,
         ballot(&|x| x % 3 == 0),
         u32::from(warp.iter().any(|x| *x > 990)),
         u32::from(warp.iter().all(|x| *x > 10)),
         u32::MAX,
         ballot(&|x| x % 5 == v % 5),
-        // All threads of a warp are of the same pair of warps.
+        // All threads of a warp belong to the same pair of warps.
         u32::MAX.wrapping_add(1),
         warp.iter().map(|x| x - 500).sum::<i32>() as u32,
         warp.iter().map(|x| x - 500).min().unwrap() as u32,
@@ -211,7 +211,7 @@ fn fp8_is_ocps_on_every_target() {
                 let found = values[usize::from(code)];
                 assert!(found == expected || (found.is_nan() && expected.is_nan()), "{code:#x}: {found}");
                 let back = ocp_fp8(codes[usize::from(code)], mantissa_bits);
-                // CUDA's conversion makes the largest number of infinity.
+                // CUDA's conversion turns infinity into the largest number.
                 let expected = if expected.is_infinite() { expected.signum() * 57344.0 } else { expected };
                 assert!(back == expected || (back.is_nan() && expected.is_nan()), "{code:#x}: {back}");
                 assert!(back.is_nan() || back.is_sign_negative() == expected.is_sign_negative(), "{code:#x}");
@@ -237,7 +237,7 @@ fn a_source_without_any_header_is_cudas() {
     assert_eq!((x[0], x[32]), ((0..32).sum::<i32>() as f32, (32..64).sum::<i32>() as f32));
 }
 
-/// Headers in folders include each other; and nvcc takes an `int` in braces for a `bool`.
+/// Headers in folders include each other, and nvcc accepts an `int` in braces for a `bool`.
 #[test]
 fn a_source_has_the_headers_behind_its_headers() {
     let device = common::device();

@@ -1,5 +1,5 @@
-//! Memory that comes as a file descriptor of a driver. The driver is the device's own here, which exports memory as Vulkan's does;
-//! `crates/vulkan-test` has the tests with Vulkan.
+//! Memory imported from a driver's file descriptor. Here the device itself exports the memory, as Vulkan's
+//! driver would; `crates/vulkan-test` has the tests with Vulkan.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,7 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// Memory with addresses, and a descriptor of it; nothing, where the device exports none.
+/// Mapped memory and a descriptor of it; `None` if the device cannot export memory.
 fn exported(device: &Device, bytes: usize) -> Option<(DeviceBuffer<u32>, OwnedFd, usize)> {
     let has = device.table().has("hipImportExternalMemory") && device.granularity().is_ok();
     if !has {
@@ -32,13 +32,13 @@ fn what_is_imported_is_the_same_memory() {
     let values: Vec<u32> = (0..own.len() as u32).map(|index| index.wrapping_mul(2_654_435_761)).collect();
     own.copy_from_host(&stream, &values).unwrap();
     stream.synchronize().unwrap();
-    // SAFETY: the descriptor stands for the memory, and the two buffers are used one after the other.
+    // SAFETY: the descriptor refers to the memory, and the two buffers are used one after the other.
     let memory = unsafe { ExternalMemory::import(&device, descriptor, size) }.unwrap();
     assert_eq!((memory.size(), memory.device()), (size, &device));
     let mut theirs = memory.buffer::<u32>(4096, 1000).unwrap();
     assert_ne!(theirs.address().0, own.address().0 + 4096);
     let launch = add_one.launch(&stream).elements(1000, 256).arg(1000_u32).arg(&mut theirs);
-    // SAFETY: the kernel changes so many elements, which the buffer has.
+    // SAFETY: the kernel changes as many elements as the buffer has.
     unsafe { launch.enqueue().unwrap() };
     theirs.slice_mut(0..10).unwrap().fill(&stream, 7).unwrap();
     stream.synchronize().unwrap();
@@ -46,7 +46,7 @@ fn what_is_imported_is_the_same_memory() {
     expected[1024..2024].iter_mut().for_each(|value| *value = value.wrapping_add(1));
     expected[1024..1034].fill(7);
     assert_eq!(own.to_vec(&stream).unwrap(), expected);
-    // It lives as long as somebody has it.
+    // The memory lives as long as any owner.
     drop((own, memory));
     assert_eq!(theirs.to_vec(&stream).unwrap(), expected[1024..2024]);
     drop(theirs);
@@ -61,13 +61,13 @@ fn a_kernel_that_leaves_imported_memory_is_a_fault() {
         return;
     }
     let bytes = 6000;
-    // SAFETY: the descriptor stands for at least so much memory, which nothing else uses.
+    // SAFETY: the descriptor refers to at least this much memory, which nothing else uses.
     let memory = unsafe { ExternalMemory::import(&device, descriptor, bytes) }.unwrap();
     let buffer = memory.buffer::<f32>(0, bytes / 4).unwrap();
     let write_at = common::module(&device).function("write_at").unwrap();
     let attempt = |index: i64| {
         let stream = device.stream().unwrap();
-        // SAFETY: an access out of bounds is an error here that harms nothing.
+        // SAFETY: here an access out of bounds is an error that harms nothing.
         unsafe {
             write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap()
         };
@@ -82,7 +82,7 @@ fn a_kernel_that_leaves_imported_memory_is_a_fault() {
 fn parts_that_cannot_be_had_are_refused_by_name() {
     let device = common::device();
     let Some((_own, descriptor, size)) = exported(&device, 8192) else { return };
-    // SAFETY: the descriptor stands for the memory; the others are refused.
+    // SAFETY: the descriptor refers to the memory; the others are refused.
     let import = |descriptor: OwnedFd, bytes| unsafe { ExternalMemory::import(&device, descriptor, bytes) };
     let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
     let Err(Error::ExternalMemory(error)) = import(null(), 0) else { panic!("no bytes") };
@@ -115,7 +115,8 @@ fn parts_that_cannot_be_had_are_refused_by_name() {
     assert_eq!(hip::drop_failures(), 0);
 }
 
-/// What the documentation of `ExternalMemory` says of AMD's library on Linux, and this project's does the same.
+/// The documentation of `ExternalMemory` describes this behaviour of AMD's library on Linux; this project's
+/// library does the same.
 #[test]
 fn semaphores_of_other_drivers_are_not_imported() {
     use hip::hip_sys::{

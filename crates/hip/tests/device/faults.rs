@@ -1,4 +1,5 @@
-//! Kernels that leave their buffers: an error that names where, and a process that goes on.
+//! Kernels that access memory outside their buffers: an error that names the place, and a process that
+//! continues.
 
 #[cfg(feature = "rtc")]
 use hip::rtc::Program;
@@ -17,7 +18,7 @@ fn write_at(
     unsafe { function.launch(stream).grid(1).block(64).arg(data).arg(index).enqueue() }
 }
 
-/// The report of the fault that `result` is.
+/// The report of the fault in `result`.
 fn report(result: hip::Result<()>) -> String {
     match result {
         Err(Error::Fault(report)) => report.text().to_owned(),
@@ -41,7 +42,7 @@ fn a_write_outside_of_a_buffer_is_reported_and_the_next_stream_works() {
         for word in ["write_at", "pc", "store", "lane 5"] {
             assert!(lower.contains(word), "`{word}` is missing in: {text}");
         }
-        // The fault stays with its stream, and is not an error of what comes after.
+        // The fault stays with its stream, and does not affect later work.
         assert!(stream.synchronize().is_err());
         let next = device.stream().unwrap();
         let mut data = DeviceBuffer::<f32>::zeroed(&next, 64).unwrap();
@@ -50,7 +51,7 @@ fn a_write_outside_of_a_buffer_is_reported_and_the_next_stream_works() {
     }
 }
 
-/// With no option, built ahead of time and at run time.
+/// Without options, compiled ahead of time and at run time.
 #[test]
 fn a_fault_names_the_line_of_its_source_by_default() {
     #[cfg(feature = "rtc")]
@@ -144,7 +145,7 @@ fn a_read_of_freed_memory_is_reported() {
     }
     let stream = device.stream().unwrap();
     let function = common::module(&device).function("read_at").unwrap();
-    // A cache would keep the memory.
+    // A cache would keep the memory allocated.
     device.set_allocator(hip::Allocator::Direct).unwrap();
     let freed = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap().address();
     let mut out = DeviceBuffer::<f32>::zeroed(&stream, 1).unwrap();

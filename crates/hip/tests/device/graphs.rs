@@ -1,4 +1,4 @@
-//! Graphs on a device: captured and built, launched, changed, and what they keep alive.
+//! Graphs on a device: capturing, building, launching and changing them, and what they keep alive.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn what_was_captured_runs_each_time_it_is_launched_and_not_before() {
     let graph = device
         .capture(|stream| {
             x.fill(stream, 2.0)?;
-            // SAFETY: both buffers have as many elements as the kernel reaches.
+            // SAFETY: both buffers have as many elements as the kernel accesses.
             unsafe { saxpy(&function, stream, 3.0, &x, &mut y).enqueue() }
         })
         .unwrap();
@@ -72,13 +72,13 @@ fn buffers_and_modules_live_as_long_as_a_graph_uses_them() {
         let graph = device.capture(|stream| {
             x.fill(stream, 1.0)?;
             y.fill(stream, 0.5)?;
-            // SAFETY: both buffers have as many elements as the kernel reaches.
+            // SAFETY: both buffers have as many elements as the kernel accesses.
             unsafe { saxpy(&function, stream, 2.0, &x, &mut y).enqueue()? };
             result.copy_from(stream, &y)
         });
         graph.unwrap().instantiate().unwrap()
     };
-    // Memory that the graph would have lost goes to somebody else.
+    // If the graph did not keep its memory, these buffers would reuse it.
     let others: Vec<_> = (0..8).map(|_| DeviceBuffer::<f32>::zeroed(&other, N).unwrap()).collect();
     for stream in [&stream, &other] {
         result.fill(stream, 0.0).unwrap();
@@ -100,11 +100,11 @@ fn streams_are_ordered_with_graphs_by_the_buffers_that_they_share() {
     let (slow, add_one) = (module.function("slow").unwrap(), module.function("add_one").unwrap());
     let mut data = DeviceBuffer::<u32>::zeroed(&a, 64).unwrap();
     let one = |stream: &Stream, data: &mut DeviceBuffer<u32>| {
-        // SAFETY: the buffer has as many elements as the kernel reaches.
+        // SAFETY: the buffer has as many elements as the kernel accesses.
         unsafe { add_one.launch(stream).grid(1).block(64).arg(64_u32).arg(data).enqueue() }
     };
     let exec = device.capture(|stream| one(stream, &mut data)).unwrap().instantiate().unwrap();
-    // Sets the elements to their places, late.
+    // Sets the elements to their indices, late.
     let launch = slow.launch(&a).grid(1).block(64).arg(20_000_u32).arg(&mut data);
     // SAFETY: as above.
     unsafe { launch.enqueue().unwrap() };
@@ -128,7 +128,7 @@ fn nodes_that_share_memory_run_in_the_order_they_were_added() {
     assert!(graph.is_empty());
     graph.add_fill(&mut x, 1.5, &[]).unwrap();
     graph.add_fill(&mut y, 1.0, &[]).unwrap();
-    // SAFETY: both buffers have as many elements as the kernel reaches.
+    // SAFETY: both buffers have as many elements as the kernel accesses.
     let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
     graph.add_copy(&mut copy, &y, &[]).unwrap();
     graph.add_fill(&mut y, 0.0, &[]).unwrap();
@@ -160,13 +160,13 @@ fn forks_run_in_order_where_they_conflict_and_are_joined() {
         x.fill(&left, 1.0)?;
         y.fill(&right, 2.0)?;
         z.fill(origin, 3.0)?;
-        // SAFETY: all buffers have as many elements as the kernel reaches.
+        // SAFETY: all buffers have as many elements as the kernel accesses.
         unsafe {
-            // Reads what the left fork has written, and writes what the right one has.
+            // Reads memory that the left fork has written, and writes memory that the right one has written.
             saxpy(&function, origin, 10.0, &x, &mut y).enqueue()?;
             saxpy(&function, &right, 1.0, &y, &mut z).enqueue()?;
         }
-        // Not waited for by anybody but the end.
+        // Only the end of the capture waits for this.
         x.fill(&left, 4.0)
     });
     let exec = graph.unwrap().instantiate().unwrap();
@@ -219,7 +219,7 @@ fn what_cannot_be_captured_is_refused_and_leaves_the_capture_whole() {
                 let fill = || y.fill(captured, 9.0);
                 assert_eq!(graph_error(scope.spawn(fill).join().unwrap()), GraphError::OtherThread);
             });
-            // Other streams work as ever.
+            // Other streams work as usual.
             y.fill(&stream, 7.0)?;
             assert_eq!(y.to_vec(&stream)?, [7.0; N]);
             assert!(matches!(captured.completion(), _));
@@ -276,7 +276,7 @@ fn memory_of_the_host_is_shared_with_a_graph_between_its_runs() {
     let mut graph = Graph::new(&device).unwrap();
     graph.add_upload(&mut x, &input, &[]).unwrap();
     graph.add_fill(&mut y, 1.0, &[]).unwrap();
-    // SAFETY: both buffers have as many elements as the kernel reaches.
+    // SAFETY: both buffers have as many elements as the kernel accesses.
     unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
     graph.add_download(&output, &y, &[]).unwrap();
     let exec = graph.instantiate().unwrap();
@@ -287,7 +287,7 @@ fn memory_of_the_host_is_shared_with_a_graph_between_its_runs() {
     }
     input.lock(|_| assert_eq!(graph_error(exec.launch(&stream)), GraphError::HostBufferLocked)).unwrap();
     exec.launch(&stream).unwrap();
-    // The graph keeps what the program gives up, until its launches are done.
+    // The graph keeps objects that the program drops, until its launches are done.
     drop((input, output.clone(), x, y, graph, exec));
     output.lock(|elements| assert_eq!(*elements, [9.0; N])).unwrap();
     let short = SharedHostBuffer::new(HostBuffer::<f32>::zeroed(&device, 3).unwrap());
@@ -369,14 +369,14 @@ fn graphs_contain_graphs_and_are_cloned() {
         (x, y)
     };
     let child = device.capture(|stream| {
-        // SAFETY: both buffers have as many elements as the kernel reaches.
+        // SAFETY: both buffers have as many elements as the kernel accesses.
         unsafe { saxpy(&function, stream, 1.0, &x, &mut y).enqueue() }
     });
     let child = child.unwrap();
     let mut graph = Graph::new(&device).unwrap();
     let first = graph.add_child(&child, &[]).unwrap();
     graph.add_child(&child, &[first]).unwrap();
-    // After the children, which write what this reads.
+    // After the children, which write memory that this reads.
     let mut copy = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
     graph.add_copy(&mut copy, &y, &[]).unwrap();
     let mut clone = graph.try_clone().unwrap();
@@ -399,7 +399,7 @@ fn arguments_of_kernels_are_replaced_in_executable_graphs() {
     x.fill(&stream, 1.0).unwrap();
     let mut graph = Graph::new(&device).unwrap();
     let fill = graph.add_fill(&mut y, 0.0, &[]).unwrap();
-    // SAFETY: both buffers have as many elements as the kernel reaches, here and below.
+    // SAFETY: both buffers have as many elements as the kernel accesses, here and below.
     let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
     let mut exec = graph.instantiate().unwrap();
     let mut z = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
@@ -465,7 +465,7 @@ fn memory_that_a_graph_allocates_serves_its_nodes() {
     let mut graph = Graph::new(&device).unwrap();
     let (_, mut scratch) = graph.add_allocation::<f32>(N, &[]).unwrap();
     graph.add_fill(&mut scratch, 1.0, &[]).unwrap();
-    // SAFETY: all of them have as many elements as the kernel reaches.
+    // SAFETY: all of them have as many elements as the kernel accesses.
     let first = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut scratch), &[]).unwrap() };
     // SAFETY: as above.
     unsafe { graph.add_kernel(saxpy(&function, &stream, 1.0, &scratch, &mut y), &[]).unwrap() };
@@ -511,7 +511,7 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
     let mut copy = DeviceBuffer::<f32>::zeroed(&stream, N).unwrap();
     let mut graph = Graph::new(&device).unwrap();
     let fill = graph.add_fill(&mut x, 1.0, &[]).unwrap();
-    // SAFETY: both buffers have as many elements as the kernel reaches.
+    // SAFETY: both buffers have as many elements as the kernel accesses.
     let kernel = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
     let copied = graph.add_copy(&mut copy, &y, &[]).unwrap();
     let empty = graph.add_empty(&[]).unwrap();
@@ -539,7 +539,7 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
     exec.set_enabled(copied, true).unwrap();
     exec.set_enabled(kernel, false).unwrap();
     expect(&exec, [1.0, 2.0, 2.0]);
-    // The graph that it was made of is as it was.
+    // The original graph is unchanged.
     expect(&graph.instantiate().unwrap(), [1.0, 4.0, 4.0]);
 }
 
@@ -562,7 +562,7 @@ fn kernels_have_priorities() {
     let function = common::module(&device).function("saxpy").unwrap();
     let (x, mut y) = buffers(&stream);
     let mut graph = Graph::new(&device).unwrap();
-    // SAFETY: both buffers have as many elements as the kernel reaches.
+    // SAFETY: both buffers have as many elements as the kernel accesses.
     let node = unsafe { graph.add_kernel(saxpy(&function, &stream, 2.0, &x, &mut y), &[]).unwrap() };
     let empty = graph.add_empty(&[]).unwrap();
     assert_eq!(graph_error(graph.set_kernel_priority(empty, 0)), GraphError::NotAKernel);
@@ -582,7 +582,7 @@ fn cooperative_kernels_are_nodes_too() {
         return;
     }
     if device.backend() == hip::Backend::Amd {
-        // 6.4 and 7.2: the kernel gets a null pointer where what grid synchronisation goes by should be.
+        // In 6.4 and 7.2, the kernel gets a null pointer for the data that grid synchronisation needs.
         skip(Lack::Device, "AMD's HIP launches cooperative nodes as any others");
         return;
     }
@@ -595,7 +595,7 @@ fn cooperative_kernels_are_nodes_too() {
     let launch = function.launch(&stream).grid(blocks).block(64).cooperative();
     // SAFETY: both buffers have an element for each block.
     let node = unsafe { graph.add_kernel(launch.arg(&mut values).arg(&mut sums), &[]).unwrap() };
-    // One attribute does not undo another.
+    // One attribute does not reset another.
     graph.set_kernel_priority(node, -1).unwrap();
     assert_eq!(graph.kernel_priority(node).unwrap(), -1);
     let mut exec = graph.instantiate().unwrap();

@@ -24,7 +24,7 @@ fn kernels_change_mapped_memory_in_place() {
     assert_eq!(*buffer.host().unwrap(), [0; 1000]);
     buffer.host_mut().unwrap()[500] = 40;
     add_one(&stream, buffer.as_mut_slice());
-    // The host waits for the kernel by itself.
+    // The host automatically waits for the kernel.
     let host = buffer.host().unwrap();
     assert_eq!((host[0], host[500], host[999]), (1, 41, 1));
     add_one(&stream, buffer.as_mut_slice());

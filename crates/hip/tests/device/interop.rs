@@ -1,4 +1,4 @@
-//! Handles and memory of other code, which calls HIP by itself, and ours in its hands.
+//! Handles and memory of other code that calls HIP itself, and other code that uses ours.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::common;
 
 const OK: hipError_t = hipError_t::hipSuccess;
 
-/// Memory that was allocated with HIP, which its owner frees, and says so.
+/// Memory allocated with HIP. Its owner frees it and records that.
 struct Foreign {
     device: Device,
     address: usize,
@@ -44,7 +44,7 @@ fn streams_of_other_code_are_used_and_left_alone() {
     let table = device.table();
     let mut raw: hipStream_t = std::ptr::null_mut();
     device.make_current().unwrap();
-    // SAFETY: the result is a place to write to; the stream is destroyed when the wrapper is gone.
+    // SAFETY: the result is a place to write to; the stream is destroyed after the wrapper is dropped.
     let stream = unsafe {
         assert_eq!((table.hipStreamCreate)(&raw mut raw), OK);
         Stream::from_raw(&device, raw).unwrap()
@@ -61,7 +61,7 @@ fn streams_of_other_code_are_used_and_left_alone() {
         assert_eq!((table.hipStreamDestroy)(raw), OK);
     }
     assert_eq!(buffer.to_vec(&own).unwrap(), [4; 3]);
-    // SAFETY: these stand for streams of HIP's own.
+    // SAFETY: these denote HIP's own streams.
     unsafe {
         assert_eq!(&Stream::from_raw(&device, std::ptr::null_mut()).unwrap(), device.default_stream());
         let per_thread = Stream::from_raw(&device, std::ptr::without_provenance_mut(2));
@@ -80,13 +80,13 @@ fn streams_and_events_are_given_away_when_nobody_else_has_them() {
     let stream = stream.into_raw().unwrap_err();
     drop(clone);
     let raw = stream.into_raw().unwrap();
-    // What was used on the stream is used and released without it.
+    // Objects that were used on the stream can be used and released without it.
     let other = device.stream().unwrap();
     assert_eq!(buffer.to_vec(&other).unwrap(), [7; 4]);
     buffer.fill(&other, 8).unwrap();
     let event = other.record().unwrap();
     let raw_event: hipEvent_t = event.into_raw().unwrap();
-    // SAFETY: both handles are the caller's now, and each is destroyed once.
+    // SAFETY: the caller owns both handles now, and destroys each once.
     unsafe {
         assert_eq!((table.hipStreamSynchronize)(raw), OK);
         assert_eq!((table.hipStreamDestroy)(raw), OK);
@@ -135,7 +135,7 @@ fn memory_is_given_away_with_what_keeps_it() {
     buffer.fill(&stream, 4.0).unwrap();
     let (address, len, owner) = buffer.into_raw_parts().unwrap();
     assert_eq!((owner.address(), owner.device(), len), (address, &device, 2));
-    // All uses are done: whoever gets the address sees the result without a stream.
+    // All uses are done, so the new owner sees the result without a stream.
     let mut host = [0.0_f32; 2];
     // SAFETY: the memory has that many bytes, and `owner` keeps it.
     let copied = unsafe {
@@ -147,7 +147,7 @@ fn memory_is_given_away_with_what_keeps_it() {
         )
     };
     assert_eq!((copied, host), (OK, [4.0; 2]));
-    // SAFETY: the parts are those of a buffer, and `owner` keeps its memory.
+    // SAFETY: the parts come from a buffer, and `owner` keeps its memory.
     let buffer = unsafe { DeviceBuffer::<f32>::from_raw_parts(&device, address, len, owner).unwrap() };
     assert_eq!(buffer.to_vec(&stream).unwrap(), [4.0; 2]);
     let empty = DeviceBuffer::<f32>::zeroed(&stream, 0).unwrap();
@@ -160,7 +160,7 @@ fn memory_is_given_away_with_what_keeps_it() {
 #[test]
 fn devices_are_found_by_their_table() {
     let device = common::device();
-    // SAFETY: the table is an open device's.
+    // SAFETY: the table belongs to an open device.
     let same = unsafe { Device::of_table(device.table(), device.ordinal()) }.unwrap();
     assert_eq!(same, device);
     // SAFETY: as above.
@@ -189,7 +189,7 @@ fn modules_of_other_code_are_launched_with_checks_and_stay_loaded() {
         assert!(!function.as_raw().is_null());
         let mut data = DeviceBuffer::<u32>::zeroed(&stream, 64).unwrap();
         let launch = || function.launch(&stream).grid(1).block(64).arg(64_u32);
-        // SAFETY: the buffer has as many elements as the kernel reaches; the other launch is refused.
+        // SAFETY: the buffer has as many elements as the kernel accesses; the other launch is refused.
         unsafe {
             assert!(matches!(launch().enqueue(), Err(Error::Launch(_))));
             launch().arg(&mut data).enqueue().unwrap();

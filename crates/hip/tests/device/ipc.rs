@@ -1,4 +1,4 @@
-//! Memory and events that two processes share: each test starts this program once more as the other process.
+//! Memory and events shared by two processes: each test starts this program again as the other process.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -20,12 +20,12 @@ fn from_text(text: &str) -> Vec<u8> {
     digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// What the test that started this process has given it.
+/// The data from the test that started this process.
 fn data() -> Vec<u8> {
     from_text(&std::env::var(DATA).expect("another test starts this one"))
 }
 
-/// The other process: a test of this file that is ignored otherwise.
+/// The other process: a test of this file that is otherwise ignored.
 struct Other {
     process: Child,
     to: Option<ChildStdin>,
@@ -45,7 +45,7 @@ impl Other {
         Self { to: process.stdin.take(), process, from }
     }
 
-    /// What it says behind `name`, once it does.
+    /// Waits for a line with `name`, and returns the bytes after it.
     fn hear(&mut self, name: &str) -> Vec<u8> {
         let mut said = String::new();
         for line in &mut self.from {
@@ -63,7 +63,7 @@ impl Other {
         writeln!(self.to.as_mut().unwrap()).unwrap();
     }
 
-    /// Its end, which has to be a good one.
+    /// Waits for its end, and checks that it succeeded.
     fn end(mut self) {
         drop(self.to.take());
         let rest: Vec<String> = self.from.map(Result::unwrap).collect();
@@ -72,17 +72,17 @@ impl Other {
     }
 }
 
-/// Says something to the process that started this one.
+/// Sends something to the process that started this one.
 fn say(name: &str, bytes: &[u8]) {
     println!("{name}{}", to_text(bytes));
 }
 
-/// Waits until the process that started this one has said something.
+/// Waits for a message from the process that started this one.
 fn wait_until_told() {
     assert_ne!(std::io::stdin().read_line(&mut String::new()).unwrap(), 0, "the other process is gone");
 }
 
-/// Nothing, where the library behind the device shares nothing.
+/// `None` if the library behind the device cannot share memory.
 fn sharing(device: &Device) -> Option<()> {
     let has = ["hipIpcGetMemHandle", "hipIpcGetEventHandle"].iter().all(|name| device.table().has(name));
     if !has {
@@ -154,7 +154,7 @@ fn this_process_reads_and_writes_another_ones_memory() {
     let stream = device.stream().unwrap();
     let mut other = Other::start("gives_memory", &[]);
     let handle = IpcMemory::from_bytes(&other.hear("handle ")).unwrap();
-    // SAFETY: the other process leaves the memory alone until it is told, and keeps it until it ends.
+    // SAFETY: the other process does not use the memory until it gets a message, and keeps it until it ends.
     let mut buffer = unsafe { handle.open::<u32>(&device).unwrap() };
     assert!(buffer.to_vec(&stream).unwrap() == numbers(7));
     buffer.slice_mut(10..).unwrap().fill(&stream, 3).unwrap();
@@ -198,7 +198,8 @@ fn events_order_the_streams_of_two_processes() {
     assert!(matches!(own, Err(Error::Ipc(IpcError::SameProcess))), "{own:?}");
     let data: Vec<u8> = [&buffer.ipc_handle().unwrap().to_bytes()[..], &handles.concat()].concat();
 
-    // The fill and the event behind it come after a host function that ends when the other process waits for the event.
+    // The fill and the event after it wait for a host function, which ends once the other process waits for
+    // the event.
     let (go, held) = std::sync::mpsc::channel::<()>();
     stream.host_function(move || held.recv().unwrap()).unwrap();
     buffer.fill(&stream, 7).unwrap();
@@ -225,7 +226,8 @@ fn waits_for_an_event() {
     let (theirs, ours) = events.split_at(IpcEvent::SIZE);
     let (theirs, ours) = (IpcEvent::from_bytes(theirs).unwrap(), IpcEvent::from_bytes(ours).unwrap());
     let memory = IpcMemory::from_bytes(memory).unwrap();
-    // SAFETY: the other process has both events until this one ends; it writes the memory before the first, and reads it after the second.
+    // SAFETY: the other process has both events until this one ends; it writes the memory before the first,
+    // and reads it after the second.
     let (theirs, ours, mut buffer) = unsafe {
         (theirs.open(&device).unwrap(), ours.open(&device).unwrap(), memory.open::<u32>(&device).unwrap())
     };
@@ -233,7 +235,7 @@ fn waits_for_an_event() {
     assert!(matches!(timed, Err(Error::EventWithoutTiming { .. })), "{timed:?}");
     assert!(!theirs.is_done().unwrap());
     stream.wait_event(&theirs).unwrap();
-    // Copied on the device behind the event: what is there by then goes one further.
+    // A copy on the device after the event takes the contents at that time.
     let mut seen = DeviceBuffer::<u32>::zeroed(&stream, COUNT).unwrap();
     assert!(!stream.is_done().unwrap());
     seen.copy_from(&stream, &buffer).unwrap();

@@ -7,7 +7,7 @@ use crate::common;
 
 /// Enqueues a launch of one of the test kernels.
 fn run(launch: Launch<'_>) -> hip::Result<()> {
-    // SAFETY: every test passes as many elements as its kernel reaches.
+    // SAFETY: every test passes as many elements as its kernel accesses.
     unsafe { launch.enqueue() }
 }
 
@@ -129,7 +129,7 @@ fn functions_outlive_their_module_and_buffers_are_freed_after_their_kernels() {
         let stream = device.stream().unwrap();
         let mut data = DeviceBuffer::<u32>::zeroed(&stream, 64).unwrap();
         run(slow.launch(&stream).grid(1).block(64).arg(2000_u32).arg(&mut data)).unwrap();
-        // Buffer, then stream, are dropped while the kernel may still run.
+        // The buffer, then the stream, are dropped while the kernel may still run.
     }
     device.synchronize().unwrap();
     assert_eq!(hip::drop_failures(), 0);
@@ -202,7 +202,7 @@ fn sizes_that_do_not_fit_are_refused() {
     let error = refused(much_lds.launch(&stream).grid(1).block(64).dynamic_lds(32768).arg(null));
     assert!(matches!(error, LaunchError::LdsTooLarge { fixed: 49152, dynamic: 32768, .. }), "{error}");
 
-    // What was refused left the stream as it was.
+    // Refused launches left the stream unchanged.
     run(nothing.launch(&stream).grid(2).block(limit)).unwrap();
     stream.synchronize().unwrap();
 }
@@ -224,7 +224,7 @@ fn blocks_of_a_cooperative_launch_run_at_once() {
     for _ in 0..2 {
         // SAFETY: the kernel writes one element of both for each block, and reads those of `values`.
         match unsafe { prepared.enqueue() } {
-            // Hardware without what grids synchronise by.
+            // Hardware without support for grid synchronisation.
             Err(error) if error.code() == Some(hip::hip_sys::hipError_t::hipErrorNotSupported) => {
                 skip(Lack::Device, format_args!("{device} has no cooperative launches"));
                 return;
@@ -277,7 +277,7 @@ fn embedded_modules_are_chosen_by_target() {
         code_objects,
         cuda: &[],
     };
-    // All of it in one file, too: no test kernel is for gfx803.
+    // Also as one file: no test kernel is for gfx803.
     let ids = ["gfx803", processor].map(|target| format!("hipv4-amdgcn-amd-amdhsa--{target}"));
     let parts = [bundle::Entry { id: &ids[0], bytes: b"none" }, bundle::Entry { id: &ids[1], bytes: code }];
     let packed: &'static [u8] = bundle::compressed(&bundle::bundle(&parts)).unwrap().leak();

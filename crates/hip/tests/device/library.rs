@@ -1,4 +1,5 @@
-//! A program without the virtual GPU in itself: the HIP library that it loads has one, and names of virtual GPUs work.
+//! A program built without the virtual GPU: the HIP library that it loads has one, so URIs of virtual GPUs
+//! work.
 #![cfg(not(feature = "virtual"))]
 
 use hip::{Allocator, Backend, Device, DeviceBuffer};

@@ -1,4 +1,4 @@
-//! Kernels that count what they do, against what can be counted by hand.
+//! Kernels with counters, compared with counts by hand.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ fn of<'a>(all: &'a [Counts], name: &str) -> &'a Counts {
     all.iter().find(|counts| counts.name.contains(name)).unwrap_or_else(|| panic!("no {name} in {all:?}"))
 }
 
-/// Bytes in global memory, loaded and stored, wherever the compiler knows it to be; the kernels use no other by generic pointers.
+/// Bytes loaded from or stored to global memory, whether the compiler knows the address space or not: the
+/// kernels use no other memory through generic pointers.
 fn global(counts: &Counts, access: Access) -> u64 {
     counts.bytes(Space::Global, access) + counts.bytes(Space::Flat, access)
 }
@@ -41,7 +42,7 @@ fn kernels_count_work_items_waves_and_bytes() {
         // SAFETY: the kernel reads x[0..n], and reads and writes y[0..n].
         unsafe { launch.enqueue().unwrap() };
     }
-    // Counting changes no result.
+    // Counting does not change results.
     assert!(y.to_vec(&stream).unwrap().iter().all(|y| *y == 6.5));
     let all = module.metrics(&stream).unwrap();
     let counts = of(&all, "saxpy");
@@ -49,7 +50,7 @@ fn kernels_count_work_items_waves_and_bytes() {
     assert_eq!(counts.work_items, 3 * threads);
     assert_eq!(global(counts, Access::Load), 3 * 4 * 2 * n as u64);
     assert_eq!(global(counts, Access::Store), 3 * 4 * n as u64);
-    // Every work-item fills its place of LDS, and reads that of its neighbour if it is in range.
+    // Every work-item writes its element of LDS, and reads its neighbour's if that is in range.
     assert_eq!(counts.bytes(Space::Lds, Access::Store), 3 * 4 * threads);
     assert_eq!(counts.bytes(Space::Lds, Access::Load), 3 * 4 * n as u64);
     let waves = counts.waves.unwrap();

@@ -1,4 +1,4 @@
-//! Modules and functions on the device under test: where code comes from, what kernels need, and how many fit.
+//! Modules and functions on the device under test: sources of code, resources of kernels, and occupancy.
 
 use std::sync::Barrier;
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use hip::{DeviceAddress, Error, LaunchError, LazyModule, Module};
 
 use crate::common;
 
-/// The test kernels as a build script would embed them, for the device's processor and another one.
+/// The test kernels, as a build script embeds them, for the device's processor and another one.
 fn embedded(device: &hip::Device) -> &'static embedded::Module {
     let processor: &'static str = device.target().processor.clone().leak();
     let code: &'static [u8] = common::compile(processor).leak();
@@ -55,7 +55,7 @@ fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut head = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     head.extend((entries.len() as u64).to_le_bytes());
     let mut body = Vec::new();
-    // The code begins at a page, as it does in clang's.
+    // The code begins at a page, as in clang's bundles.
     for (id, code) in entries {
         body.resize(body.len().next_multiple_of(4096), 0);
         for word in [4096 + body.len(), code.len(), id.len()] {
@@ -81,7 +81,7 @@ fn compressed(method: u16, packed: &[u8], length: usize) -> Vec<u8> {
     file
 }
 
-/// zlib's format with blocks that are stored as they are (RFC 1950, 1951).
+/// zlib's format with stored blocks (RFC 1950, 1951).
 fn zlib(bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0x78, 0x01];
     let mut blocks = bytes.chunks(65535).peekable();
@@ -150,7 +150,7 @@ fn a_function_says_what_it_needs() {
     assert!(attributes.vgprs > 0 && attributes.argument_bytes >= 8);
     assert!([32, 64].contains(&attributes.wave_size));
     assert_eq!(small.attributes().max_block_threads, 64);
-    // HIP has it from the same code object.
+    // HIP reads it from the same code object.
     type A = hipFunction_attribute;
     assert_eq!(lds.attribute(A::HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap(), 49152);
     assert_eq!(small.attribute(A::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).unwrap(), 64);
@@ -170,7 +170,7 @@ fn dynamic_lds_can_be_limited() {
     reverse.set_max_dynamic_lds(1024).unwrap();
     reverse.set_lds_carveout(Some(50)).unwrap();
     reverse.set_lds_carveout(None).unwrap();
-    // Handles of one kernel share it.
+    // Handles of one kernel share the limit.
     assert_eq!(again.max_dynamic_lds(), 1024);
     let launch = |bytes| {
         let launch = again.launch(&stream).grid(1).block(1).dynamic_lds(bytes).arg(DeviceAddress::NULL);
@@ -197,10 +197,10 @@ fn occupancy_follows_from_what_a_kernel_needs() {
     let properties = device.properties();
     let (threads, unit) = (properties.threads_per_compute_unit, properties.lds_per_compute_unit);
 
-    // A kernel that needs nothing fills the compute unit with work-items, or runs out of places for blocks.
+    // A kernel without resources fills the compute unit with work-items, or reaches the limit of blocks.
     let full = nothing.max_active_blocks(256, 0).unwrap();
     assert!(full >= 1 && full * 256 <= threads, "{full} of {threads}");
-    // LDS limits how many blocks there are.
+    // LDS limits the number of blocks.
     let lds = much_lds.max_active_blocks(64, 0).unwrap();
     assert!(lds >= 1 && lds as usize * 49152 <= unit.max(65536) * 2, "{lds}");
     assert!(nothing.max_active_blocks(64, 32768).unwrap() < nothing.max_active_blocks(64, 0).unwrap());
@@ -269,7 +269,7 @@ fn variables_of_modules_are_read_and_written() {
     assert_eq!(launches.to_vec(&a).unwrap(), [0; 3]);
     launches.fill(&b, 5).unwrap();
 
-    // The streams take turns without being told to.
+    // The streams take turns automatically.
     let mut data = hip::DeviceBuffer::from_slice(&a, &[1.0_f32; 64]).unwrap();
     for (index, stream) in [&a, &b, &a, &b].into_iter().enumerate() {
         let source = [2.0, index as f32];
@@ -322,10 +322,10 @@ fn a_variable_has_one_handle_that_writes_or_several_that_read() {
     let mut writer = module.global_mut::<f32>("factors").unwrap();
     in_use(module.global_mut::<f32>("factors").map(drop));
     in_use(module.global::<f32>("factors").map(drop));
-    // Of whatever type: what counts is the bytes.
+    // Whatever the type, because the bytes count.
     in_use(module.global_mut::<u8>("factors").map(drop));
     writer.copy_from_host(&stream, &[1.0, 2.0]).unwrap();
-    // Other variables, and those of another module of the same code, are other memory.
+    // Other variables, and variables of another module with the same code, are separate memory.
     let launches = module.global_mut::<u32>("launches").unwrap();
     let twin = common::module(&device).global_mut::<f32>("factors").unwrap();
     drop(writer);
@@ -343,7 +343,7 @@ fn a_variable_has_one_handle_that_writes_or_several_that_read() {
     assert_eq!(module.global::<f32>("factors").unwrap().to_vec(&stream).unwrap(), [3.0; 2]);
     drop((launches, twin));
 
-    // Threads that take turns never meet a second handle.
+    // Threads that take turns never see a second handle.
     let turns = std::sync::atomic::AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -379,7 +379,8 @@ fn variables_that_do_not_fit_are_refused() {
 fn headers_that_lead_out_of_the_bytes_are_refused() {
     let device = common::device();
     let code = common::compile(&device.target().processor);
-    // Segments have their offset at 8, sections at 24; the size is at 32 in both. Those of the tables are in the file's header.
+    // Segment headers have the offset at 8, section headers at 24; both have the size at 32. The file's
+    // header has those of the tables.
     let fields = common::elf_tables(&code).into_iter().zip([[8, 32], [24, 32]]).flat_map(
         |((start, size, count), fields)| {
             (0..count).flat_map(move |index| {

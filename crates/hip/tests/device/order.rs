@@ -1,4 +1,5 @@
-//! What streams do to memory when others fail, and what dropping things waits for, on virtual GPUs: their streams fail alone.
+//! What streams do to memory when others fail, and what drops wait for. On virtual GPUs, because there
+//! streams fail separately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,14 +12,15 @@ use hip::{
 
 use crate::common;
 
-/// A device that no other test sets an allocator of.
+/// A device whose allocator no other test changes.
 fn device(units: u32) -> Device {
     common::check_leaks();
     let uri = format!("vgpu:gfx1100?cus={units}");
     Device::open(&uri).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Keeps a stream from getting on until the result is told, or dropped. What comes back says whether it was told.
+/// Blocks a stream until something is sent through the result, or it is dropped. The receiver gets whether
+/// something was sent.
 fn hold(stream: &Stream) -> (Sender<()>, Receiver<bool>) {
     let (go, wait) = channel();
     let (told, result) = channel();
@@ -30,7 +32,7 @@ fn hold(stream: &Stream) -> (Sender<()>, Receiver<bool>) {
     (go, result)
 }
 
-/// A stream that fails before it has waited for what `enqueue` has it wait for.
+/// A stream that fails before the waits that `enqueue` adds.
 fn failed(device: &Device, module: &Module, enqueue: impl FnOnce(&Stream)) -> Stream {
     let stream = device.stream().unwrap();
     let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
@@ -54,17 +56,17 @@ fn the_host_does_not_get_what_a_stream_writes_whose_successor_has_failed() {
     let mut buffer = ManagedBuffer::<f32>::zeroed(&device, 4096).unwrap();
     let (go, _held) = hold(&first);
     buffer.as_mut_slice().fill(&first, 1.0).unwrap();
-    // A kernel, since what the host does for a failed stream waits for everything in front of it.
+    // A kernel, because the host's work for a failed stream waits for everything before it.
     let second = failed(&device, &module, |stream| {
         let write_at = module.function("write_at").unwrap();
         let launch = write_at.launch(stream).grid(1).block(64).arg(buffer.as_mut_slice()).arg(0_i64);
         // SAFETY: the kernel writes elements of the buffer.
         unsafe { launch.enqueue().unwrap() };
     });
-    // What the second was to write is not there, and nobody waits for the first to say so.
+    // The second stream's data is missing, and the error comes without waiting for the first.
     assert!(matches!(buffer.host_mut().map(drop), Err(Error::Fault(_))));
     assert!(!first.is_done().unwrap());
-    // It comes after both, wherever the second came to.
+    // It comes after both, however far the second one got.
     buffer.as_mut_slice().fill(&third, 3.0).unwrap();
     let writes = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -115,7 +117,7 @@ fn memory_that_a_stream_writes_whose_successor_has_failed_is_nobody_elses() {
     assert_eq!(hip::drop_failures(), 0);
 }
 
-/// Drops something while a host function on another stream waits for that.
+/// Drops something while a host function on another stream waits for the drop.
 fn is_dropped_at_once(device: &Device, what: &str, make: impl FnOnce(&Stream) -> Box<dyn std::any::Any>) {
     let (held, used) = (device.stream().unwrap(), device.stream().unwrap());
     let (go, told) = hold(&held);

@@ -6,7 +6,8 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// Two devices of one library that no other test uses, told apart by `mark`; none where there are not two.
+/// Two devices of one library that no other test uses, identified by `mark`; `None` if there are fewer than
+/// two.
 fn pair(mark: u32) -> Option<[Device; 2]> {
     let devices = match common::device().uri() {
         DeviceUri::Virtual(gpu) => {
@@ -36,7 +37,7 @@ fn memory_of_a_peer_is_refused_until_access_is_enabled() {
 
     assert!(!second.has_access_to(&first));
     match add_one.launch(&b).elements(1000, 256).arg(1000_u32).arg(&mut x).prepare().map(drop) {
-        // Equal devices, which the error tells apart.
+        // Equal devices, which the error distinguishes.
         Err(Error::Launch(error)) => match &*error {
             LaunchError::OtherDevice { expected, got, .. } => assert_ne!(expected, got),
             other => panic!("{other}"),
@@ -80,7 +81,7 @@ fn a_logical_device_is_its_members_with_access_to_each_other() {
     assert_eq!(Device::logical(std::slice::from_ref(&logical)).unwrap().members(), devices);
     assert_eq!(devices[1].members(), [devices[1].clone()]);
 
-    // Each member adds one to its half, then to the other one's, many times over.
+    // Each member adds one to its half, then to the other one's, many times.
     const N: usize = 10_000;
     let streams: Vec<_> = devices.iter().map(|device| device.stream().unwrap()).collect();
     let functions: Vec<_> =
@@ -150,7 +151,7 @@ fn buffers_are_copied_between_devices_without_access() {
     let here = DeviceBuffer::from_slice(&a, &values).unwrap();
     let mut there = DeviceBuffer::<u32>::uninit(&second, values.len()).unwrap();
     assert!(!second.has_access_to(&first) && !first.has_access_to(&second));
-    // Enqueued on the destination's stream, which waits for the one that has written the source.
+    // Enqueued on the destination's stream, which waits for the stream that wrote the source.
     there.copy_from(&b, &here).unwrap();
     assert_eq!(there.to_vec(&b).unwrap(), values);
     there.slice_mut(..10).unwrap().fill(&b, 3).unwrap();

@@ -4,7 +4,7 @@ use hip::{Error, PitchedBuffer, Region};
 
 use crate::common;
 
-/// What the array holds, kept on the host.
+/// The expected contents of the array, on the host.
 struct Model {
     size: [usize; 3],
     values: Vec<u32>,

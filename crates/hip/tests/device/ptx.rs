@@ -1,4 +1,5 @@
-//! Inline PTX and what stands behind guards, against PTX's manual: what each instruction gives is computed here anew.
+//! Inline PTX and code behind guards, compared with PTX's manual: the tests compute the result of each
+//! instruction themselves.
 
 use half::{bf16, f16};
 use hip::DeviceBuffer;
@@ -143,7 +144,7 @@ fn products_of_fragments_are_those_of_the_matrices() {
                 let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
                 let product: f32 =
                     (0..16).map(|k| a[row * 16 + k].to_f32() * b[k * 8 + column].to_f32()).sum();
-                // RDNA 3's dot products cut their sums to a grid.
+                // RDNA 3's dot products round their sums to a grid.
                 let (found, expected) = (floats[lane * 4 + i], product + (i + 1) as f32);
                 assert!((found - expected).abs() < 1e-3, "lane {lane}, {i}: {found}, not {expected}");
                 let product: i32 =
@@ -176,7 +177,7 @@ fn atomic_operations_and_exchanges() {
     }
 }
 
-/// OCP's E4M3: the exponent's bias is 7, there is no infinity, and only all ones are not a number.
+/// OCP's E4M3: the exponent's bias is 7, there is no infinity, and only all ones is NaN.
 fn e4m3(byte: u8) -> f32 {
     let (exponent, mantissa) = (i32::from(byte >> 3 & 15), f32::from(byte & 7));
     let size = match (exponent, byte & 7) {

@@ -7,7 +7,7 @@ use hip::{
 
 use crate::common;
 
-/// Numbers that look random, the same every time.
+/// Pseudo-random numbers, the same on every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -30,7 +30,7 @@ impl Numbers {
     }
 }
 
-/// The numbers of a region's elements in an array of that layout, x fastest.
+/// The indices of a region's elements in an array of that layout, x fastest.
 fn places(layout: RectLayout, region: Region) -> Vec<usize> {
     let ([x0, y0, z0], [width, rows, planes]) = (region.start, region.size);
     let mut places = Vec::new();
@@ -61,7 +61,7 @@ fn every_direction_moves_the_elements_and_nothing_between_them() {
     for round in 0..60_u32 {
         let size = [1 + numbers.below(40), 1 + numbers.below(9), [1, 1, 4][numbers.below(3)]];
         let layout = numbers.layout(size);
-        // The last row has no padding behind it: the buffer ends with the last element.
+        // The last row has no padding: the buffer ends with the last element.
         let mut model: Vec<u32> = (0..span(layout)).map(|index| round << 16 | index as u32).collect();
         let mut buffer = DeviceBuffer::from_slice(&stream, &model).unwrap();
         let region = numbers.region(size);
@@ -186,7 +186,7 @@ fn graphs_copy_and_captures_copy_and_fill_rectangles() {
     let capture = device
         .capture(|captured| {
             let mut whole = third.as_mut_rect(layout)?;
-            // Bytes that are all the same, and others.
+            // Values with equal bytes, and others.
             whole.part_mut(Region { start: [0; 3], size: [8, 1, 1] })?.fill(captured, 0x0505_0505)?;
             whole.part_mut(Region { start: [0; 3], size: [1, 5, 3] })?.fill(captured, 0x0101_0101)?;
             whole.part_mut(Region { start: [7, 0, 0], size: [1, 5, 3] })?.fill(captured, 77)?;
@@ -284,7 +284,7 @@ fn what_does_not_fit_is_refused() {
     let short = view.as_rect().copy_to_host_rect(&stream, &mut host, RectLayout::plane([10, 10], 11));
     assert!(matches!(short, Err(Error::OutOfRange { .. })), "{short:?}");
     assert!(matches!(view.part_mut(Region::rectangle([1, 0], [10, 1])), Err(Error::OutOfRange { .. })));
-    // Nothing is legal, wherever it is, and a single row may have any distance to the next.
+    // An empty rectangle is legal anywhere, and a single row may have any pitch.
     let nothing = RectLayout { size: [5, 0, 3], pitch: 0, height: 0 };
     let wide = RectLayout { size: [usize::MAX, usize::MAX, 0], pitch: usize::MAX, height: usize::MAX };
     for nothing in [nothing, wide] {

@@ -27,7 +27,7 @@ fn a_program_is_compiled_once_and_runs() {
         unsafe { blas.saxpy(&stream, LaunchConfig::new(1, 64), 3, 2.0, &x, &mut y).unwrap() };
         assert_eq!(y.to_vec(&stream).unwrap(), [12.0, 14.0, 16.0]);
     }
-    // A text in whatever form it comes, with no compiler opened for it.
+    // A text of any type, without opening a compiler.
     let text = SAXPY.to_owned();
     for module in [device.compile(&text), device.compile(text.clone()), device.compile(&program)] {
         Blas::load(&module.unwrap()).unwrap();
@@ -46,7 +46,7 @@ fn errors_carry_file_line_and_column() {
         other => panic!("{other}"),
     };
     assert!(error.log.contains("nonsense") && error.target == device.target().to_string(), "{error}");
-    // A compiler may have more to say, of its language's version for one.
+    // A compiler may give more messages, for example about its language version.
     let found = |severity, message| {
         let says = |found: &&Diagnostic| found.severity == severity && found.message.contains(message);
         error.diagnostics.iter().find(says).unwrap_or_else(|| panic!("no `{message}` in {error}"))
@@ -75,7 +75,7 @@ fn name_expressions_instantiate_templates() {
         let compiled = compiler.compile(&program, device.target()).unwrap();
         assert_eq!(compiled.cached, cached && compiler.is_caching());
         let name = compiled.lowered_name("fill<float, 3>").unwrap();
-        // The names that the Itanium C++ ABI gives them.
+        // Their names in the Itanium C++ ABI.
         assert_eq!(name, "_Z4fillIfLi3EEvPT_");
         assert_eq!(compiled.lowered_name("&a::table"), Some("_ZN1a5tableE"));
         assert_eq!(compiled.lowered_name("fill<int, 3>"), None);
@@ -128,5 +128,5 @@ fn a_program_without_an_end_is_an_error_that_names_the_limit() {
         return;
     }
     let error = compiler.compile(&endless, common::device().target()).unwrap_err();
-    assert!(matches!(&error, Error::Compile(error) if error.log.contains("limit of time")), "{error}");
+    assert!(matches!(&error, Error::Compile(error) if error.log.contains("time limit")), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Streams on a device: what they are made like, what waits for what, and host code in their order.
+//! Streams on a device: options, waits, and host functions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use crate::common;
 
 const SOON: Duration = Duration::from_secs(60);
 
-/// Blocks until the test goes on.
+/// Blocks until the test continues.
 fn block_on(wait: &Receiver<()>) {
     let _ = wait.recv_timeout(SOON);
 }
@@ -135,7 +135,7 @@ fn threads_have_streams_of_their_own() {
         };
         scope.spawn(work).join().unwrap()
     });
-    // The thread has ended, and its stream is still good.
+    // The thread has ended, but its stream still works.
     let (buffer, stream) = there;
     assert_ne!(stream, here);
     assert_eq!(buffer.to_vec(&stream).unwrap(), [1, 2, 3]);
@@ -217,7 +217,7 @@ fn a_stream_waits_until_the_host_has_raised_a_number_so_far() {
     signal.raise(2);
     assert_eq!(signal.value(), 6, "it is not lowered");
     second.wait_signal(&signal, 1).unwrap();
-    // Without its last handle nobody could raise it: what waited for it goes on.
+    // Without its last handle, nothing could raise it, so waiting streams continue.
     let clone = signal.clone();
     drop(signal);
     std::thread::sleep(Duration::from_millis(20));

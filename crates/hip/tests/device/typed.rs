@@ -27,7 +27,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards everything to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -106,7 +106,7 @@ fn memory_that_is_not_there_is_a_null_pointer() {
     unsafe {
         test.biased(&stream, config, N as u32, None, &mut y, None).unwrap();
         test.biased(&stream, config, N as u32, Some(x.as_slice()), &mut y, None).unwrap();
-        // Ordered after what uses the same memory on another stream.
+        // Ordered after work on another stream that uses the same memory.
         test.biased(&other, config, N as u32, None, &mut y, Some(count.as_mut_slice())).unwrap();
     }
     let expected: Vec<f32> = (0..N).map(|i| i as f32 + 2.0).collect();
@@ -215,7 +215,7 @@ fn neither_calls_nor_prepared_launches_allocate() {
     let config = LaunchConfig::for_elements(N, 256);
     let saxpy = common::module(&device).function("saxpy").unwrap();
     let count = |work: &mut dyn FnMut()| {
-        // The first calls find what is kept from then on.
+        // The first calls fill the caches.
         work();
         stream.synchronize().unwrap();
         let before = ALLOCATIONS.get();

@@ -1,4 +1,4 @@
-//! Virtual memory: reserved addresses, memory that is mapped there, and that travels to other processes.
+//! Virtual memory: reserved addresses, memory mapped there, and sharing it with other processes.
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// Nothing, where the device has no such memory.
+/// `None` if the device has no virtual memory management.
 fn with_virtual_memory() -> Option<Device> {
     let device = common::device();
     let has = device.table().has("hipMemAddressReserve") && device.granularity().is_ok();
@@ -37,7 +37,7 @@ fn memory_keeps_its_contents_while_it_moves() {
     let mut buffer = range.map::<u32>(granularity.recommended, &memory).unwrap();
     assert_eq!(buffer.size_in_bytes(), memory[0].size() + memory[1].size());
     assert_eq!(buffer.address().0, range.address().0 + granularity.recommended as u64);
-    // Copies and fills go over the border of two pieces.
+    // Copies and fills cross the border of two pieces.
     let (values, border) = (numbers(buffer.len()), memory[0].size() / 4);
     buffer.copy_from_host(&stream, &values).unwrap();
     buffer.slice_mut(border - 3..border + 5).unwrap().fill(&stream, 7).unwrap();
@@ -116,7 +116,7 @@ fn access_is_taken_and_given() {
         let saxpy = module.function("saxpy").unwrap();
         let launch =
             saxpy.launch(&faulting).elements(64, 64).arg(n).arg(2.0_f32).arg(&x).arg(buffer.address());
-        // SAFETY: the memory has room for 64 elements; the device may not write it, which is what the test is for.
+        // SAFETY: the memory has room for 64 elements; the test checks that the device may not write it.
         unsafe { launch.enqueue().unwrap() };
         let fault = faulting.synchronize().unwrap_err();
         assert!(matches!(fault, Error::Fault(_)), "{fault}");
@@ -127,7 +127,8 @@ fn access_is_taken_and_given() {
     assert_eq!(buffer.slice(..2).unwrap().to_vec(&stream).unwrap(), [4, 3]);
 }
 
-/// Copies and fills write no memory that the device may only read, whichever way they go: by the host, by engines, in graphs.
+/// Copies and fills never write memory that the device may only read, by any path: the host, copy engines,
+/// graphs.
 fn only_reads(device: &Device, buffer: &mut DeviceBuffer<u32>) {
     let stream = device.stream().unwrap();
     let before = buffer.to_vec(&stream).unwrap();
@@ -147,7 +148,7 @@ fn only_reads(device: &Device, buffer: &mut DeviceBuffer<u32>) {
     let mut graph = Graph::new(device).unwrap();
     refused(graph.add_fill(&mut *buffer, 1, &[]).map(drop));
     refused(graph.add_copy(&mut *buffer, &other, &[]).map(drop));
-    // Each of them on its own stream, so that no failure stays behind.
+    // Each on its own stream, so that no failure remains.
     for stream in [stream, device.stream().unwrap()] {
         assert_eq!(buffer.to_vec(&stream).unwrap(), before);
         let host = buffer.download(&stream, pinned()).unwrap().wait().unwrap();
@@ -221,9 +222,9 @@ fn maps_what_was_exported() {
     let device = with_virtual_memory().unwrap();
     let stream = device.stream().unwrap();
     let input = std::io::stdin().as_fd().as_raw_fd();
-    // SAFETY: the standard input is the descriptor that the other process gave, and nobody else here uses it.
+    // SAFETY: the standard input is the descriptor from the other process, and nothing else here uses it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(input) };
-    // SAFETY: it is memory of this device, which the other process leaves alone until this one has ended.
+    // SAFETY: it is memory of this device, which the other process does not use until this one has ended.
     let memory = unsafe { PhysicalMemory::import(&device, &descriptor) }.unwrap();
     drop(descriptor);
     let range = AddressRange::reserve(&device, memory.size()).unwrap();
@@ -240,7 +241,7 @@ fn maps_what_was_exported() {
 fn a_descriptor_of_something_else_is_refused() {
     let Some(device) = with_virtual_memory() else { return };
     let file = std::fs::File::open("/dev/null").unwrap();
-    // SAFETY: it is refused before the library sees it.
+    // SAFETY: it is refused before it reaches the library.
     let error = unsafe { PhysicalMemory::import(&device, &file) }.unwrap_err();
     assert!(matches!(error, Error::VirtualMemory(VirtualMemoryError::NoMemory { .. })), "{error}");
 }

@@ -1,4 +1,4 @@
-// HIP's own dialect: waves of the device's size, masks of 64 bits.
+// HIP's own dialect: waves of the device's size, 64-bit masks.
 #include <hip/hip_runtime.h>
 
 extern "C" __global__ void wave(unsigned long long *out) {

@@ -1,4 +1,5 @@
-//! What the virtual GPU's check for unwritten values hears of: copies and fills, which the host does by itself where it is near.
+//! The virtual GPU's check for uninitialised values sees copies and fills, even those that the host does
+//! directly.
 
 use hip::{Device, DeviceBuffer};
 
@@ -26,12 +27,12 @@ fn what_the_host_copies_and_fills_is_written() {
         unsafe { launch.enqueue()? };
         zeros.to_vec(&stream)
     };
-    // Most bytes of both are zero, as those of memory are that nobody has written.
+    // Most bytes of both are zero, like bytes of unwritten memory.
     let copied = DeviceBuffer::from_slice(&stream, &[0, 1, 0, 2, 0, 0, 3, 0_u64]).unwrap();
     assert_eq!(count(&copied).unwrap(), [5]);
     let filled = DeviceBuffer::zeroed(&stream, 8).unwrap();
     assert_eq!(count(&filled).unwrap(), [8]);
-    // It still looks.
+    // The check still works.
     let unwritten = DeviceBuffer::uninit(&device, 8).unwrap();
     let error = count(&unwritten).unwrap_err().to_string();
     assert!(error.contains("a value that nobody wrote"), "{error}");

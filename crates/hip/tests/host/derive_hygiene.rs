@@ -1,6 +1,6 @@
-//! What `#[derive(DeviceCopy)]` checks and implements does not depend on what the program has defined around it.
+//! The checks and the code of `#[derive(DeviceCopy)]` do not depend on the program's own definitions.
 
-/// Everything that the derive could mean, under the same names.
+/// Definitions with every name that the derive might use.
 #[allow(dead_code, unused_macros, non_camel_case_types, reason = "the names are there to be in the way")]
 mod hostile {
     mod core {}

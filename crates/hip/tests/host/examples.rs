@@ -1,4 +1,4 @@
-//! Every example runs to its end, and prints what is right.
+//! Every example runs to its end and prints the expected output.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,8 @@ fn program(name: &str) -> PathBuf {
     folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// Runs an example, whose standard output is to be what the lines say: `{}` is anything within a line, `...` any number of lines.
+/// Runs an example and compares its standard output with the lines: `{}` matches anything within a line,
+/// `...` any number of lines.
 fn run(name: &str, expected: &str) {
     let program = program(name);
     assert!(program.exists(), "{} is not there: `cargo build --examples` makes it", program.display());
@@ -21,7 +22,7 @@ fn run(name: &str, expected: &str) {
     assert!(are(&lines(&out), &lines(expected)), "{name} printed\n{out}\nand not\n{expected}");
 }
 
-/// The lines that hold something, in which it does not matter how wide a column is.
+/// The non-empty lines, without regard to column widths.
 fn lines(text: &str) -> Vec<String> {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     text.lines().map(words).filter(|line| !line.is_empty()).collect()
@@ -129,7 +130,7 @@ examples! {
     "
     peers "2 members: [{}, {}]"
     prepared "
-        refused: kernel `saxpy` takes 4 arguments, 1 were given; it takes {}
+        refused: kernel `saxpy` takes 4 arguments, got 1; its parameters are {}
         100 launches enqueued in {}
     "
     reduction "

@@ -1,4 +1,5 @@
-//! Tests that open virtual devices by name, or need none: they are not about the device that `FERROCM_DEVICE` names.
+//! Tests that open virtual devices by name, or need none. They do not use the device that `FERROCM_DEVICE`
+//! names.
 
 #[cfg(all(feature = "rtc", feature = "virtual"))]
 mod checks;

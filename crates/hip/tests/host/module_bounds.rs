@@ -1,5 +1,5 @@
-//! A library that is given the address of a file and no length. Of the virtual GPU: AMD's library may use up its memory on files that no
-//! compiler writes.
+//! HIP gets the address of a file without its length. Tested with the virtual GPU's library, because AMD's
+//! may run out of memory on files that no compiler writes.
 
 use hip::Device;
 use hip::code_object::CodeObject;
@@ -7,7 +7,7 @@ use hip::hip_sys::hipError_t;
 
 use crate::common;
 
-/// Bytes that end where a page begins that nobody may read.
+/// Bytes that end right before an unreadable page.
 struct Guarded {
     pages: *mut u8,
     length: usize,
@@ -29,7 +29,7 @@ impl Guarded {
         Guarded { pages: pages.cast(), length, end }
     }
 
-    /// The address of a copy whose last byte is the last that may be read.
+    /// Copies the bytes so that their last one is the last readable byte, and returns their address.
     fn put(&mut self, bytes: &[u8]) -> *const u8 {
         assert!(bytes.len() <= self.end);
         // SAFETY: the pages have room for the bytes before their end, and are borrowed exclusively.
@@ -43,13 +43,14 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the pages were mapped by `new`, and a library that was given their address has unloaded what it loaded.
+        // SAFETY: the pages were mapped by `new`, and a library that got their address has unloaded its
+        // modules.
         unsafe { libc::munmap(self.pages.cast(), self.length) };
     }
 }
 
-/// What this crate hands to a library is a file that `CodeObject::parse` accepts: the library, which gets no length, reads nothing
-/// behind the end of any such file.
+/// This crate only passes files to a library that `CodeObject::parse` accepts. For every such file, the
+/// library, which gets no length, reads nothing after its end.
 #[test]
 fn a_library_reads_no_accepted_file_beyond_its_end() {
     common::check_leaks();
@@ -60,7 +61,7 @@ fn a_library_reads_no_accepted_file_beyond_its_end() {
     let mut load = |bytes: &[u8]| {
         let mut handle = std::ptr::null_mut();
         let address = guarded.put(bytes);
-        // SAFETY: what is read behind the bytes ends this test; the module is unloaded before the bytes change.
+        // SAFETY: a read after the bytes ends this test; the module is unloaded before the bytes change.
         unsafe {
             let loaded = (table.hipModuleLoadData)(&raw mut handle, address.cast());
             if loaded == hipError_t::hipSuccess {
@@ -78,7 +79,7 @@ fn a_library_reads_no_accepted_file_beyond_its_end() {
         changed[at] = byte;
         if CodeObject::parse(&changed).is_ok() {
             accepted += 1;
-            // Loaded or refused: what counts is that nothing is read behind the bytes.
+            // It may be loaded or refused, but nothing after the bytes may be read.
             let _ = load(&changed);
         }
     };

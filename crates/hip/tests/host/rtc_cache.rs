@@ -1,11 +1,12 @@
-//! The cache of kernels that are compiled at run time: what is an entry of its own, and what becomes of damaged ones.
+//! The cache of kernels compiled at run time: which changes make a new entry, and how damaged entries are
+//! handled.
 
 use hip::TargetId;
 use hip::rtc::Program;
 
 use crate::common::{SAXPY, compiler};
 
-/// What the programs are compiled for.
+/// The target of the programs.
 fn target() -> TargetId {
     "gfx1100".parse().unwrap()
 }

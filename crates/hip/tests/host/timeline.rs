@@ -1,4 +1,4 @@
-//! What a Rust program's timeline says.
+//! The timeline of a Rust program.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -9,7 +9,7 @@ use timeline_test::Timeline;
 
 use crate::common;
 
-/// Tells the test below that it is the program, and how it is to end.
+/// Tells the test below that it is the traced program, and how it should end.
 const CHILD: &str = "FERROCM_TEST_TIMELINE";
 const LAUNCHES: usize = 4;
 
@@ -28,7 +28,7 @@ fn the_program_whose_timeline_is_read() {
             let _span = tracing::info_span!("step", step).entered();
             let launch = kernel.launch(stream).grid(8).block(128);
             let launch = launch.arg(1000_u32).arg(0.5_f32).arg(&x).arg(&mut y);
-            // SAFETY: the kernel reads and writes as many numbers as it is told.
+            // SAFETY: the kernel reads and writes `n` numbers.
             unsafe { launch.enqueue().unwrap() };
         }
         let mut span = Span::enter("program", "read back");
@@ -60,7 +60,7 @@ fn check(trace: &Path) {
     assert_eq!(Timeline::tracks(&kernels).len(), 2);
     for kernel in kernels {
         assert_eq!((kernel.name.as_str(), kernel.text("workgroups")), ("saxpy", "8x1x1"));
-        // The call of HIP that an arrow comes from is inside the program's own span, on the program's own thread.
+        // The HIP call at the start of an arrow is inside the program's own span, on its own thread.
         let call = timeline.origin(kernel, "hip").expect("an arrow");
         assert_eq!(call.name, "hipModuleLaunchKernel");
         assert_eq!(timeline.threads[&call.track], "worker");
@@ -88,7 +88,7 @@ fn a_timeline_has_calls_kernels_copies_and_the_programs_own_spans() {
     let trace = folder.path().join("trace.json");
     assert!(run("return", &trace).success());
     check(&trace);
-    // The next process has the same variable and another file.
+    // The next process has the same variable, but writes another file.
     let first = std::fs::read(&trace).unwrap();
     assert!(run("return", &trace).success());
     assert!(std::fs::read(&trace).unwrap() == first);

@@ -1,4 +1,4 @@
-//! Values of environment variables that cannot be used: each in a process of its own, which opens a virtual GPU.
+//! Invalid values of environment variables, each in its own process, which opens a virtual GPU.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
@@ -8,7 +8,7 @@ use hip::{Device, DeviceBuffer};
 
 use crate::common;
 
-/// Tells the test below that it is such a process.
+/// Tells the test below that it runs in such a process.
 const CHILD: &str = "FERROCM_TEST_VARIABLES";
 
 #[test]
@@ -28,7 +28,7 @@ fn a_device_is_opened_and_used() {
     }
 }
 
-/// What the process says with a variable set so. It neither panics nor dies.
+/// The output of the process with a variable set. It neither panics nor dies.
 fn said(variable: &str, value: &OsStr) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["variables::a_device_is_opened_and_used", "--exact", "--nocapture"]);

@@ -14,7 +14,7 @@ extern "C" __global__ void add_one(unsigned n, unsigned *data) {
     if (i < n) data[i] += 1;
 }
 
-// Adds a bias, or 1, and counts work-items if it is to.
+// Adds a bias, or 1, and counts work-items if there is a counter.
 extern "C" __global__ void biased(unsigned n, const float *bias, float *y, unsigned *count) {
     const unsigned i = INDEX;
     if (i < n) y[i] += bias ? bias[i] : 1;
@@ -23,7 +23,7 @@ extern "C" __global__ void biased(unsigned n, const float *bias, float *y, unsig
 
 extern "C" __global__ void nothing() {}
 
-// Values of every size, with the padding that their alignment asks for.
+// Values of every size, with the padding that their alignment needs.
 struct Pair {
     float first;
     uint16_t second[2];
@@ -38,7 +38,7 @@ extern "C" __global__ void mixed(int8_t a, double b, uint16_t c, Pair d, uint64_
     out[6] = static_cast<double>(e);
 }
 
-// Every work-item writes where it is and how large everything is.
+// Every work-item writes its position and all sizes.
 extern "C" __global__ void places(uint32_t *out) {
     const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -63,7 +63,7 @@ extern "C" __global__ void much_lds(unsigned *data) {
 
 extern "C" __global__ void __launch_bounds__(64) small_blocks(unsigned *data) { data[threadIdx.x] = threadIdx.x; }
 
-// Only lane 5 goes to `index`.
+// Only lane 5 accesses `index`.
 extern "C" __global__ void write_at(float *data, int64_t index) {
     if (threadIdx.x == 5) data[index] = 1.0f;
 }
@@ -79,7 +79,7 @@ extern "C" __global__ void slow(unsigned rounds, unsigned *out) {
     out[threadIdx.x] = x;
 }
 
-// Every block adds what all blocks have written before any goes on.
+// Every block adds the values of all blocks, after all have written theirs.
 extern "C" __global__ void sum_of_blocks(unsigned *values, unsigned *sums) {
     if (threadIdx.x == 0) values[blockIdx.x] = blockIdx.x + 1;
     cooperative_groups::this_grid().sync();

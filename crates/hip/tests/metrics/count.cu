@@ -15,7 +15,7 @@ __device__ __noinline__ float squared(const float *x, unsigned i) {
     return x[i] * x[i];
 }
 
-// A loop of a length that depends on the work-item, a call, an atomic addition, and an early end.
+// A loop whose length depends on the work-item, a call, an atomic addition, and an early exit.
 extern "C" __global__ void triangle(unsigned n, const float4 *x, const float *z, float *y, double *sum) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)

@@ -1,4 +1,4 @@
-//! What is said of names, headers and assembly that do not translate.
+//! Findings about names, headers and assembly that do not translate.
 
 use super::Translator;
 use crate::cursor::Cursor;
@@ -7,12 +7,12 @@ use crate::includes::{header_name, is_cuda_header};
 use crate::tables::{Lacking, Row};
 use cpp_lexer::Kind;
 
-/// How the names of CUDA's libraries begin; a capital follows.
+/// Prefixes of the names of CUDA's libraries; a capital follows.
 const LIKE_CUDA: [&[u8]; 9] =
     [b"cuda", b"cublas", b"cudnn", b"cufft", b"curand", b"cusolver", b"cusparse", b"cutensor", b"nvrtc"];
 
 impl Translator<'_> {
-    /// A word that begins like CUDA's and is in no table.
+    /// A word that looks like CUDA's but is in no table.
     pub(super) fn unknown(&mut self, cursor: &Cursor<'_>, index: usize, word: &[u8]) {
         if !word.starts_with(b"cu") && !word.starts_with(b"nv") {
             return;
@@ -28,8 +28,8 @@ impl Translator<'_> {
                 token.end,
                 Rule::Unknown,
                 Severity::Warning,
-                format!("`{name}` begins like a name of CUDA's and is not known"),
-                "if it is the program's own, list it with --whitelist; otherwise HIP has no equivalent that is known here",
+                format!("`{name}` looks like a CUDA name but is unknown"),
+                "if it is the program's own, list it with --whitelist; otherwise, no equivalent in HIP is known",
             );
         }
     }
@@ -38,7 +38,7 @@ impl Translator<'_> {
         self.tables.is_own_name(word) || self.options.own_names.iter().any(|own| own.as_bytes() == word)
     }
 
-    /// A word whose advice is all that is known of it.
+    /// A word for which only advice is known.
     pub(super) fn report_advice(&mut self, cursor: &Cursor<'_>, index: usize, word: &[u8]) {
         if let Some(advice) = self.tables.advice(word) {
             let token = cursor.tokens[index];
@@ -47,7 +47,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What is to be said of a name that has a row.
+    /// The findings about a name with a row.
     pub(super) fn report_row(
         &mut self,
         cursor: &Cursor<'_>,
@@ -149,7 +149,7 @@ impl Translator<'_> {
 
     pub(super) fn report_header(&mut self, cursor: &Cursor<'_>, token: usize) {
         let Some(name) = header_name(cursor.text(token)) else { return };
-        // In quotes, a folder is the program's own.
+        // A quoted name with a folder is the program's own header.
         let own = cursor.kind(token) == Some(Kind::String) && name.contains(&b'/');
         if own || !is_cuda_header(name) {
             return;
@@ -185,7 +185,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a name is called as a function of no namespace or class.
+/// Whether a name is called as a free function.
 fn is_call(cursor: &Cursor<'_>, index: usize, before: Option<usize>) -> bool {
     if !cursor.after(index).is_some_and(|next| cursor.is(next, b"(")) {
         return false;
@@ -198,7 +198,7 @@ fn is_call(cursor: &Cursor<'_>, index: usize, before: Option<usize>) -> bool {
     }
 }
 
-/// Whether a string has something like `.u32` or `%laneid`, as PTX does.
+/// Whether a string contains something like `.u32` or `%laneid`, as in PTX.
 fn is_ptx(text: &[u8]) -> bool {
     const TYPES: [&[u8]; 22] = [
         b".u8", b".u16", b".u32", b".u64", b".s8", b".s16", b".s32", b".s64", b".b8", b".b16", b".b32",

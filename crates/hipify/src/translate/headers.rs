@@ -1,4 +1,4 @@
-//! Headers: includes that change, that are left out, and HIP's own.
+//! Headers: changed and removed includes, and HIP's own.
 
 use super::Translator;
 use crate::cursor::Cursor;
@@ -8,7 +8,7 @@ use crate::tables::{Family, Row, RowNumber};
 use cpp_lexer::Kind;
 
 impl Translator<'_> {
-    /// Translates includes, leaves those out that are there twice, and adds HIP's own.
+    /// Translates includes, removes duplicates, and adds HIP's own header.
     pub(super) fn includes(&mut self, cursor: &Cursor<'_>, directives: &Directives<'_>) {
         let mut included = Included::default();
         let mut empty_lines = directives.empty_lines.clone();
@@ -27,7 +27,7 @@ impl Translator<'_> {
             let hash = cursor.tokens[include.hash].start;
             let before_code = directives.code.is_none_or(|code| include.hash < code);
             if !ends_line(cursor, include.token) {
-                // Something odd follows: a header that HIP lacks stays.
+                // If something unexpected follows, a header that HIP lacks stays.
                 if !to.is_empty() {
                     self.edits.replace(token.start + 1, token.end - 1, to);
                 }
@@ -37,7 +37,7 @@ impl Translator<'_> {
                 }
                 dropped.push((hash, token.end));
             } else if to.is_empty() || again && !self.options.duplicate_headers {
-                // Amid code, a directive that does nothing keeps apart what it was between.
+                // Amid code, an empty directive keeps the surrounding code separated.
                 self.drop_directive(hash + 1, token.end);
             } else {
                 self.edits.replace(token.start + 1, token.end - 1, to);
@@ -47,7 +47,7 @@ impl Translator<'_> {
         let needs_header = self.options.runtime_header
             && !included.contains(RUNTIME_HEADER.as_bytes())
             && (device_code || !included.contains(API_HEADER.as_bytes()) && self.calls_the_runtime(cursor));
-        // A header of CUDA's or of the program's may need it, too: in front of that is better than behind.
+        // CUDA's or the program's headers may need it, too, so it is better before them.
         let first = directives.includes.iter().find(|include| {
             self.header(include.name).is_some() || cursor.text(include.token).starts_with(b"\"")
         });
@@ -56,7 +56,7 @@ impl Translator<'_> {
         let comment = directives.comment_line.filter(|_| device_code);
         let early_comment = comment.filter(|&line| line < first && early.is_none() && first != usize::MAX);
         let empty = early.or_else(|| empty_lines.into_iter().min().filter(|_| early_comment.is_none()));
-        // A comment can stand behind it on its line.
+        // The comment can follow it on the same line.
         let comment = comment.filter(|_| empty.is_none());
         let place = empty.or(comment).filter(|_| needs_header);
         let include = || format!("#include <{RUNTIME_HEADER}>");
@@ -79,26 +79,26 @@ impl Translator<'_> {
                     Rule::RuntimeHeader,
                     Severity::Warning,
                     format!("the file has device code and does not include <{RUNTIME_HEADER}>"),
-                    "include it; there is no empty line and no comment before the code to put it in",
+                    "include it; there is no empty line or comment before the code where it could go",
                 );
             }
             _ => {}
         }
     }
 
-    /// Leaves out a directive, but not the lines that it has.
+    /// Removes a directive but keeps its lines.
     pub(super) fn drop_directive(&mut self, start: usize, end: usize) {
         let lines = self.source[start..end].iter().filter(|&&byte| byte == b'\n').count();
         self.edits.replace(start, end, "\n".repeat(lines));
     }
 
-    /// The row of a header. hipCUB's one header has all that CUB's many have.
+    /// The row of a header. hipCUB's single header replaces CUB's many.
     pub(super) fn header(&self, name: &[u8]) -> Option<RowNumber> {
         let name = if name.starts_with(b"cub/") && name.ends_with(b".cuh") { b"cub/cub.cuh" } else { name };
         self.tables.number(name).filter(|&number| self.row(number).kind.is_header())
     }
 
-    /// Whether the source has names of the runtime or the driver that become HIP's.
+    /// Whether the source has names of the runtime or the driver that translate to HIP.
     fn calls_the_runtime(&self, cursor: &Cursor<'_>) -> bool {
         cursor.tokens.iter().any(|token| {
             let number =
@@ -119,7 +119,7 @@ fn ends_line(cursor: &Cursor<'_>, index: usize) -> bool {
     cursor.after(index).is_none_or(|next| cursor.kind(next) == Some(Kind::End))
 }
 
-/// Words that only device code has, or sources that start it.
+/// Words that only occur in device code or in sources that launch it.
 fn has_device_code(cursor: &Cursor<'_>) -> bool {
     const WORDS: [&[u8]; 4] = [b"__global__", b"__device__", b"__shared__", b"__constant__"];
     cursor.tokens.iter().any(|token| {

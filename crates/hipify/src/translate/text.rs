@@ -6,7 +6,7 @@ use crate::includes::header_name;
 use cpp_lexer::is_word_byte;
 
 impl Translator<'_> {
-    /// A string that is a header's name becomes that of HIP's; in any other, names are translated.
+    /// A string that is a header's name becomes HIP's header name; in other strings, names are translated.
     pub(super) fn string(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
         let included = before
@@ -34,7 +34,7 @@ impl Translator<'_> {
         else {
             return;
         };
-        // What closes it is as long as what opens it: `)`, the delimiter, a quote. It is missing at the end of a file.
+        // The end is as long as the start: `)`, the delimiter, a quote. It is missing at the end of a file.
         let close = [b")", &text[quote + 1..open], b"\""].concat();
         let end = if text.len() > open && text[open + 1..].ends_with(&close) {
             text.len() - close.len()
@@ -67,7 +67,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `#define HEADER <…>`: what ends at the next `>`, if that is a header's name.
+    /// `#define HEADER <…>`: the text up to the next `>`, if it is a header's name.
     pub(super) fn header_in_macro(&mut self, start: usize) {
         let rest = &self.source[start..self.source.len().min(start + 64)];
         if let Some(length) = rest.iter().position(|byte| b"> \n".contains(byte))
@@ -80,7 +80,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Translates names in a comment or string, and headers behind `<` or `"`.
+    /// Translates names in a comment or string, and headers after `<` or `"`.
     pub(super) fn words_in_text(&mut self, start: usize, end: usize, escapes: bool) {
         let source = self.source;
         let mut at = start;
@@ -115,7 +115,7 @@ impl Translator<'_> {
             if let Some(number) = self.tables.number(word) {
                 let row = self.row(number);
                 if let Some(to) = self.chosen(&row).filter(|&to| to != row.name) {
-                    // `void*` in front of a slash would end a comment.
+                    // `void*` before a slash would end a comment.
                     if !(to.ends_with('*') && source.get(stop) == Some(&b'/')) {
                         self.edits.replace(at, stop, to);
                     }

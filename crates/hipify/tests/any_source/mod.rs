@@ -1,8 +1,8 @@
-//! What holds for every source, whatever its bytes are. The fuzz target runs this, too.
+//! Properties of every source of any bytes. The fuzz target runs these, too.
 
 use hipify::{Options, translate};
 
-/// The options that a source is translated with, one after the other.
+/// The options with which each source is translated in turn.
 fn options() -> [Options; 4] {
     let mut roc = Options::default();
     roc.roc = true;
@@ -18,10 +18,10 @@ fn options() -> [Options; 4] {
     [Options::default(), roc, hip_launches, plain]
 }
 
-/// Translates a source in several ways and checks what has to hold.
+/// Translates a source in several ways and checks the properties.
 ///
 /// # Panics
-/// If a line is added or lost, a finding is outside of the source, or a second translation changes the first.
+/// If a line is added or lost, a finding is outside the source, or a second translation changes the first.
 pub(crate) fn run(source: &[u8]) {
     let ends = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
     for options in options() {

@@ -1,6 +1,8 @@
-//! Sources and what becomes of them: `cases/NAME.cu`, `NAME.cu.hip`, and `NAME.cu.findings` where something is found.
+//! Sources and their translations: `cases/NAME.cu`, `NAME.cu.hip`, and `NAME.cu.findings` if there are
+//! findings.
 //!
-//! The first line of a source may say with which options: `// OPTIONS: roc hip-launches`. `FERROCM_BLESS=1` writes what is expected anew.
+//! The first line of a source may set options: `// OPTIONS: roc hip-launches`. `FERROCM_BLESS=1` rewrites the
+//! expected files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -34,7 +36,7 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
-/// The lines that differ, each with its number: `-` what is expected, `+` what there is.
+/// The differing lines, each with its number: `-` expected, `+` found.
 fn differences(expected: &str, found: &str) -> String {
     let (expected, found): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let mut out = String::new();

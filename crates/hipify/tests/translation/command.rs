@@ -1,4 +1,4 @@
-//! The command: what it writes, where, and its exit code.
+//! The command: its output, its files and its exit code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ struct Ran {
 
 impl Ran {
     fn code(&self) -> u8 {
-        // An exit code says what it is only when it is printed.
+        // An `ExitCode` reveals its value only when printed.
         let success = format!("{:?}", ExitCode::SUCCESS);
         u8::from(format!("{:?}", self.result.as_ref().expect("it runs")) != success)
     }
@@ -109,7 +109,7 @@ fn in_place_keeps_the_original_and_its_permissions() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(at("a.cu")).unwrap().permissions().mode() & 0o777, 0o640);
     }
-    // What was changed by hand since then stays, and so does the first original.
+    // Changes made by hand since then stay, and so does the first original.
     fs::write(at("a.cu"), format!("{HIP}int more; cudaError_t e;\n")).unwrap();
     assert_eq!(hipify(&["-i", &path(&folder, "a.cu")]).code(), 0);
     assert_eq!(text(at("a.cu")), format!("{HIP}int more; hipError_t e;\n"));

@@ -1,5 +1,5 @@
-//! Every name in hipify-perl's tables becomes what hipify-perl makes of it, but for the rows of the table of differences. Where
-//! hipify-perl is not installed, the tests say so and pass.
+//! Every name in hipify-perl's tables is translated as by hipify-perl, except for the rows in the table of
+//! differences. Without hipify-perl, the tests skip themselves.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,7 +12,8 @@ use hipify::tables::{DIFFERENCES, Family};
 use hipify::{Options, translate};
 use test_skip::{Lack, skip};
 
-/// hipify-perl of the release that the tables are from: in `FERROCM_HIPIFY_PERL`, where `ferrocm setup` puts it, in `PATH`, in ROCm.
+/// hipify-perl of the release that the tables are from: named by `FERROCM_HIPIFY_PERL`, installed by `ferrocm
+/// setup`, in `PATH`, or in ROCm.
 fn hipify_perl() -> Option<PathBuf> {
     let cache = env::var_os("FERROCM_CACHE").map(PathBuf::from).or_else(|| {
         let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -92,7 +93,8 @@ fn every_name_becomes_what_hipify_perl_makes_of_it() {
         let ours: Vec<_> = ours.lines().collect();
         assert_eq!(ours.len(), theirs.len());
         for ((name, ours), theirs) in names.iter().zip(ours).zip(&theirs) {
-            // Headers that HIP does not need are left out here and leave empty brackets there; amid code a `#` stays.
+            // Headers that HIP does not need are removed here and become empty brackets there; amid code, a
+            // `#` stays.
             if ours == theirs || matches!(ours, "" | "#") && theirs == "#include <>" {
                 continue;
             }

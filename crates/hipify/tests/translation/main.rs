@@ -1,4 +1,4 @@
-//! Sources that are translated, with the library and with the command.
+//! Translations with the library and with the command.
 
 #[path = "../any_source/mod.rs"]
 mod any_source;

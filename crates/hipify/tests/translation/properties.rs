@@ -1,10 +1,10 @@
-//! Properties of every translation, on sources made of pieces that matter and on any bytes.
+//! Properties of every translation, on sources composed of relevant pieces and on arbitrary bytes.
 
 use proptest::prelude::*;
 
 use crate::any_source;
 
-/// Pieces of sources, of which some begin what others end.
+/// Pieces of sources, some of which open what others close.
 const PIECES: &[&str] = &[
     "cudaMalloc",
     "cudaMemcpyToSymbol",
@@ -99,7 +99,7 @@ const PIECES: &[&str] = &[
     "\0",
 ];
 
-/// A source that is shown as text.
+/// A source that prints as text.
 struct Source(Vec<u8>);
 
 impl std::fmt::Debug for Source {

@@ -14,7 +14,7 @@ template <typename T> static __global__ void kernel(int n, T *data) {
         calls++;
 }
 
-// Reverses n elements with one block of so many threads.
+// Reverses n elements with one block of this many threads.
 extern "C" int launch_reverse(int n, double *data, int threads, cudaStream_t stream) {
     const int bytes = n * sizeof(double);
     cudaError_t code = cudaFuncSetAttribute(kernel<double>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
@@ -29,5 +29,5 @@ extern "C" int threads_of_reverse() {
     return cudaFuncGetAttributes(&attributes, kernel<double>) == cudaSuccess ? attributes.maxThreadsPerBlock : -1;
 }
 
-// 40 and one more for each call that the device has done.
+// 40 plus the number of calls on the device.
 extern "C" int count_calls() { return calls; }

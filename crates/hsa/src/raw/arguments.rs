@@ -1,11 +1,12 @@
 //! A ring of memory for the arguments of kernels.
 
-/// Parts of the ring, and bytes of each; a part is used again when its last kernel has completed.
+/// The number of parts of the ring, and the bytes of each. A part is reused once its last kernel has
+/// completed.
 const SEGMENTS: usize = 8;
 const SEGMENT_BYTES: usize = 64 << 10;
-/// Whole cache lines, so that no two launches share one.
+/// Arguments take whole cache lines, so that no two launches share one.
 const LINE: usize = 64;
-/// The largest alignment: that of the memory itself.
+/// The largest possible alignment, which is that of the memory.
 const PAGE: usize = 4096;
 
 /// Whether there is room for arguments.
@@ -13,9 +14,10 @@ const PAGE: usize = 4096;
 pub enum Room {
     /// At this address.
     At(*mut u8),
-    /// In the next part, once [`ArgumentRing::leave`] has been called and what it returns has completed.
+    /// In the next part, once the fence [`ArgumentRing::awaited`] has completed and [`ArgumentRing::leave`]
+    /// has been called.
     Next,
-    /// Never: they are too large, or aligned to more than memory is.
+    /// Never: they are too large, or need more alignment than the memory has.
     Never,
 }
 
@@ -29,33 +31,33 @@ pub struct ArgumentRing {
     fences: [u64; SEGMENTS],
 }
 
-// SAFETY: the address is one of memory that is tied to no thread.
+// SAFETY: the memory at the address is not tied to a thread.
 unsafe impl Send for ArgumentRing {}
 
 impl ArgumentRing {
-    /// Bytes of a ring.
+    /// The size of a ring in bytes.
     pub const BYTES: usize = SEGMENTS * SEGMENT_BYTES;
 
-    /// The ring in memory that begins at a page and has [`BYTES`](Self::BYTES).
+    /// Makes a ring in memory that begins at a page and has [`BYTES`](Self::BYTES).
     ///
     /// # Safety
-    /// The memory is there as long as the ring is used, and nobody else writes it.
+    /// The memory exists as long as the ring is used, and nothing else writes it.
     pub unsafe fn new(start: *mut u8) -> Self {
         Self { start, segment: 0, cursor: 0, fences: [0; SEGMENTS] }
     }
 
-    /// Where it begins.
+    /// The start of the ring.
     pub fn start(&self) -> *mut u8 {
         self.start
     }
 
-    /// Whether arguments could ever have room.
+    /// Whether arguments of this size and alignment can ever fit.
     #[inline]
     pub fn takes(size: usize, align: usize) -> bool {
         size <= SEGMENT_BYTES && align <= PAGE
     }
 
-    /// Takes room for arguments of so many bytes, at least one.
+    /// Takes room for arguments of `size` bytes, at least one.
     #[inline]
     pub fn take(&mut self, size: usize, align: usize) -> Room {
         let align = align.max(LINE);
@@ -63,7 +65,7 @@ impl ArgumentRing {
             return Room::Never;
         }
         let offset = match align {
-            // A division where it is not a constant.
+            // Written with the constant to avoid a division.
             LINE => self.cursor.next_multiple_of(LINE),
             align => self.cursor.next_multiple_of(align),
         };
@@ -71,16 +73,17 @@ impl ArgumentRing {
             return Room::Next;
         }
         self.cursor = offset + size;
-        // SAFETY: the offset lies within the ring.
+        // SAFETY: the offset is within the ring.
         Room::At(unsafe { self.start.add(self.segment * SEGMENT_BYTES + offset) })
     }
 
-    /// The fence that has to complete before the next part is used again; 0 for one that was never used.
+    /// The fence that must complete before the next part is reused; 0 if that part was never used.
     pub fn awaited(&self) -> u64 {
         self.fences[(self.segment + 1) % SEGMENTS]
     }
 
-    /// Goes on to the next part, whose fence has completed. `fence` is one behind everything that used this part.
+    /// Moves on to the next part, whose fence has completed. `fence` comes after all uses of the present
+    /// part.
     pub fn leave(&mut self, fence: u64) {
         self.fences[self.segment] = fence;
         self.segment = (self.segment + 1) % SEGMENTS;
@@ -97,7 +100,7 @@ mod tests {
         let mut memory = vec![0u8; ArgumentRing::BYTES + PAGE];
         let first = memory.as_mut_ptr();
         let first = first.wrapping_add(first.align_offset(PAGE));
-        // SAFETY: the memory has as many bytes behind its first page, and nobody else uses it.
+        // SAFETY: the memory has enough bytes from its first page on, and nothing else uses it.
         let mut ring = unsafe { ArgumentRing::new(first) };
         assert_eq!(ring.take(8, 8), Room::At(first));
         assert_eq!(ring.take(8, 8), Room::At(first.wrapping_add(64)));
@@ -109,7 +112,7 @@ mod tests {
             ring.leave(part as u64);
             assert_eq!(ring.take(SEGMENT_BYTES, 8), Room::At(first.wrapping_add(part * SEGMENT_BYTES)));
         }
-        // The first part again, whose last fence was the first one.
+        // The first part comes again; its last fence was the first one.
         assert_eq!(ring.awaited(), 1);
     }
 }

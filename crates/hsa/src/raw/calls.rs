@@ -1,7 +1,8 @@
 //! The calls of HSA's table, as methods with Rust types.
 //!
-//! Handles of agents, pools and signals come from HSA itself and live as long as the process (signals: as long as their
-//! owner), which is what makes most of these methods safe. Those that act on memory or on foreign objects are not.
+//! Most of these methods are safe, because handles of agents and pools come from HSA and live as long as the
+//! process, and signals live as long as their owners. Methods that act on memory or on foreign objects are
+//! not safe.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Debug;
@@ -12,21 +13,21 @@ use hsa_sys::*;
 /// Device memory without an address.
 pub type PhysicalMemory = hsa_amd_vmem_alloc_handle_t;
 
-/// What kind of call has failed.
+/// The kind of a failed call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Kind {
-    /// One about memory.
+    /// Memory.
     Memory,
-    /// One that gives memory to other processes, or ends that.
+    /// Sharing memory with other processes, or ending that.
     Share,
-    /// One that takes memory of another process.
+    /// Attaching memory of another process.
     Attach,
-    /// One that makes a file of memory.
+    /// Exporting memory as a file descriptor.
     Export,
-    /// One that takes memory of another driver, or ends that.
+    /// Mapping memory of another driver, or ending that.
     Map,
-    /// One about addresses and memory without addresses.
+    /// Virtual memory: addresses, and memory without addresses.
     Virtual,
     /// Any other.
     Other,
@@ -43,23 +44,23 @@ pub struct Failure {
     pub kind: Kind,
     /// What it returned.
     pub status: hsa_status_t,
-    /// The implementation has such calls.
+    /// Whether the implementation has calls of this kind.
     pub is_there: bool,
 }
 
-/// What a user of [`Calls`] makes of failures.
+/// How a user of [`Calls`] converts failures.
 pub trait Errors: Copy + Debug {
-    /// Its error.
+    /// The user's error type.
     type Error;
 
-    /// Its error for a failure.
+    /// Converts a failure.
     fn error(failure: Failure) -> Self::Error;
 }
 
-/// What calls of such a user return.
+/// The result type of calls with such errors.
 pub type Answer<E, T = ()> = std::result::Result<T, <E as Errors>::Error>;
 
-/// Whether a status is no failure.
+/// Whether a status means success.
 #[inline]
 pub fn is_success(status: hsa_status_t) -> bool {
     status == hsa_status_t::HSA_STATUS_SUCCESS || status == hsa_status_t::HSA_STATUS_INFO_BREAK
@@ -75,14 +76,14 @@ pub struct Calls<E> {
 
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,
-    reason = "addresses are ones that the implementation has given, as `new` was promised, or ones that it looks up"
+    reason = "addresses come from the implementation, as promised to `new`, or the implementation looks them up"
 )]
 impl<E: Errors> Calls<E> {
     /// The calls of a table.
     ///
     /// # Safety
-    /// The implementation is initialised before anything but [`init`](Self::init) is called. Handles of signals and addresses of queues
-    /// that are passed to methods are ones that it has given and that are live.
+    /// The implementation is initialised before any method except [`init`](Self::init) is called. Signal
+    /// handles and queue addresses that are passed to methods come from it and are live.
     pub unsafe fn new(table: &'static Table) -> Self {
         Self { table, errors: PhantomData }
     }
@@ -120,11 +121,11 @@ impl<E: Errors> Calls<E> {
 
     /// `hsa_init`.
     pub fn init(self) -> hsa_status_t {
-        // SAFETY: no preconditions; each call is counted.
+        // SAFETY: no preconditions; HSA counts the calls.
         unsafe { (self.table.hsa_init)() }
     }
 
-    /// A number that describes the system, 0 where unknown.
+    /// Ticks of the system clock per second; 0 if unknown.
     pub fn timestamp_frequency(self) -> u64 {
         let mut value = 0u64;
         // SAFETY: the attribute's type is u64.
@@ -176,7 +177,7 @@ impl<E: Errors> Calls<E> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// What follows `GPU-` in an agent's UUID.
+    /// The part after `GPU-` of an agent's UUID.
     pub fn uuid(self, agent: hsa_agent_t) -> Option<String> {
         // SAFETY: the text has at most 21 characters.
         let text = unsafe { self.agent_text(agent, hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_UUID.0) }?;
@@ -193,7 +194,8 @@ impl<E: Errors> Calls<E> {
         }
         let mut isa: Option<hsa_isa_t> = None;
         let mut length = 0u32;
-        // SAFETY: the callback only runs during the call; the name's buffer has the length that HSA asked for plus one.
+        // SAFETY: the callback only runs during the call; the name's buffer has the length that HSA reported
+        // plus one.
         unsafe {
             let status = (self.table.hsa_agent_iterate_isas)(agent, Some(first), (&raw mut isa).cast());
             self.check_other("hsa_agent_iterate_isas", status).ok()?;
@@ -265,8 +267,8 @@ impl<E: Errors> Calls<E> {
             && value != hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
     }
 
-    /// The links from an agent to a pool of another one, in their order. There are none to a pool of the agent's own, nor to one that it
-    /// cannot be given access to.
+    /// The links from an agent to a pool of another one, in order. Empty for the agent's own pools, and for
+    /// pools that it cannot access.
     pub fn links(
         self,
         agent: hsa_agent_t,
@@ -282,7 +284,7 @@ impl<E: Errors> Calls<E> {
                 (&raw mut hops).cast(),
             )
         };
-        // What cannot be reached has -1, for some.
+        // Some implementations report -1 for unreachable pools.
         let known = i32::try_from(hops).ok().filter(|_| status == hsa_status_t::HSA_STATUS_SUCCESS);
         // SAFETY: all of the structure may be zero.
         let none: hsa_amd_memory_pool_link_info_t = unsafe { std::mem::zeroed() };
@@ -330,7 +332,8 @@ impl<E: Errors> Calls<E> {
         })
     }
 
-    /// `hsa_amd_agents_allow_access`: the agents, and the memory's own, may access the memory; no others.
+    /// `hsa_amd_agents_allow_access`: gives access to the agents and the memory's own agent, and to no
+    /// others.
     pub fn allow_access(self, agents: &[hsa_agent_t], pointer: *const c_void) -> Answer<E> {
         // SAFETY: the list is valid for the call; HSA refuses a pointer that it did not allocate.
         let status = unsafe {
@@ -344,10 +347,11 @@ impl<E: Errors> Calls<E> {
         self.check_memory("hsa_amd_agents_allow_access", status)
     }
 
-    /// Makes host memory accessible to agents; returns its address for them. `hsa_amd_memory_unlock` ends it.
+    /// Makes host memory accessible to agents, and returns its address for them. `hsa_amd_memory_unlock` ends
+    /// it.
     ///
     /// # Safety
-    /// The memory is mapped until it is unlocked.
+    /// The memory stays mapped in the process until it is unlocked.
     pub unsafe fn lock(
         self,
         host: *mut c_void,
@@ -369,7 +373,7 @@ impl<E: Errors> Calls<E> {
                 &mut pointer,
             );
             if status != hsa_status_t::HSA_STATUS_SUCCESS {
-                // Older runtimes have only this one.
+                // Older runtimes have only this function.
                 status =
                     (self.table.hsa_amd_memory_lock)(host, size, agents.as_mut_ptr(), count, &mut pointer);
             }
@@ -390,7 +394,7 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_memory_fill`, which returns when the memory is written.
     ///
     /// # Safety
-    /// `count` words at the 4-byte aligned `pointer` lie within one allocation.
+    /// `count` words at the 4-byte aligned `pointer` are inside one allocation.
     pub unsafe fn fill(self, pointer: *mut c_void, value: u32, count: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_memory("hsa_amd_memory_fill", unsafe {
@@ -401,7 +405,7 @@ impl<E: Errors> Calls<E> {
     /// `hsa_memory_copy`, which returns when the memory is copied.
     ///
     /// # Safety
-    /// `size` bytes at both places lie within one allocation each and do not overlap.
+    /// `size` bytes at each place are inside one allocation, and the two ranges do not overlap.
     pub unsafe fn copy(self, dst: *mut c_void, src: *const c_void, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_memory("hsa_memory_copy", unsafe { (self.table.hsa_memory_copy)(dst, src, size) })
@@ -410,7 +414,8 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_memory_async_copy`.
     ///
     /// # Safety
-    /// Both places are valid for `size` bytes for the agents, and stay so until `done` says that the copy has ended.
+    /// Both places are valid for `size` bytes for the agents, and stay so until `done` signals the end of the
+    /// copy.
     pub unsafe fn async_copy(
         self,
         (dst, dst_agent): (*mut c_void, hsa_agent_t),
@@ -436,7 +441,7 @@ impl<E: Errors> Calls<E> {
         self.check_memory("hsa_amd_memory_async_copy", status)
     }
 
-    /// Reserves addresses, near the one asked for if there is room.
+    /// Reserves addresses, near the requested one if there is room.
     pub fn reserve_addresses(self, size: usize, address: usize, alignment: usize) -> Answer<E, usize> {
         let mut start = std::ptr::null_mut();
         // SAFETY: the out pointer is valid.
@@ -486,7 +491,7 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_vmem_handle_release`.
     ///
     /// # Safety
-    /// The caller holds the memory and uses it no more.
+    /// The caller owns the memory and no longer uses it.
     pub unsafe fn release_physical(self, handle: PhysicalMemory) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem("hsa_amd_vmem_handle_release", unsafe {
@@ -508,7 +513,7 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_vmem_unmap`.
     ///
     /// # Safety
-    /// The mapping is a whole one that nothing uses any more.
+    /// The range is a whole mapping that nothing uses any more.
     pub unsafe fn unmap_physical(self, start: usize, size: usize) -> Answer<E> {
         // SAFETY: as this function's contract.
         self.check_vmem("hsa_amd_vmem_unmap", unsafe {
@@ -523,7 +528,7 @@ impl<E: Errors> Calls<E> {
         size: usize,
         list: &[hsa_amd_memory_access_desc_t],
     ) -> Answer<E> {
-        // SAFETY: the list is valid for the call; HSA refuses what is no mapping.
+        // SAFETY: the list is valid for the call; HSA refuses ranges that are not a mapping.
         let status = unsafe {
             (self.table.hsa_amd_vmem_set_access)(start as *mut c_void, size, list.as_ptr(), list.len())
         };
@@ -533,7 +538,7 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_vmem_export_shareable_handle`: a file descriptor that belongs to the caller.
     pub fn export_physical(self, handle: PhysicalMemory) -> Answer<E, i32> {
         let mut descriptor = -1;
-        // SAFETY: the out pointer is valid; HSA refuses handles that are none.
+        // SAFETY: the out pointer is valid; HSA refuses invalid handles.
         let status = unsafe { (self.table.hsa_amd_vmem_export_shareable_handle)(&mut descriptor, handle, 0) };
         self.check_vmem("hsa_amd_vmem_export_shareable_handle", status).map(|()| descriptor)
     }
@@ -541,16 +546,16 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_vmem_import_shareable_handle`.
     pub fn import_physical(self, descriptor: i32) -> Answer<E, PhysicalMemory> {
         let mut handle = PhysicalMemory::default();
-        // SAFETY: the out pointer is valid; HSA refuses files that are no memory.
+        // SAFETY: the out pointer is valid; HSA refuses files that are not memory.
         let status = unsafe { (self.table.hsa_amd_vmem_import_shareable_handle)(descriptor, &mut handle) };
         self.check_vmem("hsa_amd_vmem_import_shareable_handle", status).map(|()| handle)
     }
 
-    /// The pool that physical memory is of.
+    /// The pool of physical memory.
     pub fn physical_pool(self, handle: PhysicalMemory) -> Answer<E, hsa_amd_memory_pool_t> {
         let mut pool = hsa_amd_memory_pool_t { handle: 0 };
         let mut kind = hsa_amd_memory_type_t::MEMORY_TYPE_NONE;
-        // SAFETY: the out pointers are valid; HSA refuses handles that are none.
+        // SAFETY: the out pointers are valid; HSA refuses invalid handles.
         let status = unsafe {
             (self.table.hsa_amd_vmem_get_alloc_properties_from_handle)(handle, &mut pool, &mut kind)
         };
@@ -576,7 +581,8 @@ impl<E: Errors> Calls<E> {
             && self.table.has("hsa_amd_vmem_handle_create")
     }
 
-    /// A signal of this runtime's own, which kernels cannot change where the implementation sees to that.
+    /// Makes a signal for this runtime's own use. Kernels cannot change it, if the implementation can prevent
+    /// that.
     pub fn signal_create(self, value: i64) -> Answer<E, hsa_signal_t> {
         let Some(create) = self.table.ext.signal_create_guarded else {
             return self.signal_create_open(value);
@@ -587,7 +593,7 @@ impl<E: Errors> Calls<E> {
         Ok(signal)
     }
 
-    /// `hsa_signal_create` for every agent: kernels change it, too.
+    /// `hsa_signal_create` for every agent: kernels can change the signal, too.
     pub fn signal_create_open(self, value: i64) -> Answer<E, hsa_signal_t> {
         let mut signal = hsa_signal_t { handle: 0 };
         // SAFETY: no consumers are listed, the out pointer is valid.
@@ -611,26 +617,26 @@ impl<E: Errors> Calls<E> {
     /// The value of a live signal.
     #[inline]
     pub fn signal_load(self, signal: hsa_signal_t) -> i64 {
-        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        // SAFETY: the signal belongs to this runtime, whose signals live as long as their owners.
         unsafe { (self.table.hsa_signal_load_scacquire)(signal) }
     }
 
     /// Sets a live signal and wakes its waiters.
     #[inline]
     pub fn signal_store(self, signal: hsa_signal_t, value: i64) {
-        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        // SAFETY: the signal belongs to this runtime, whose signals live as long as their owners.
         unsafe { (self.table.hsa_signal_store_screlease)(signal, value) }
     }
 
-    /// Waits until the live signal is less than `value` or about `ticks` of the system clock have passed; returns the
-    /// value seen last.
+    /// Waits until the live signal is less than `value` or about `ticks` of the system clock have passed.
+    /// Returns the value seen last.
     pub fn signal_wait_less(self, signal: hsa_signal_t, value: i64, ticks: u64, spin: bool) -> i64 {
         let state = if spin {
             hsa_wait_state_t::HSA_WAIT_STATE_ACTIVE
         } else {
             hsa_wait_state_t::HSA_WAIT_STATE_BLOCKED
         };
-        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        // SAFETY: the signal belongs to this runtime, whose signals live as long as their owners.
         unsafe {
             (self.table.hsa_signal_wait_scacquire)(
                 signal,
@@ -642,10 +648,10 @@ impl<E: Errors> Calls<E> {
         }
     }
 
-    /// Waits until the live signal differs from `value` or about `ticks` of the system clock have passed; returns what it is
-    /// then.
+    /// Waits until the live signal differs from `value` or about `ticks` of the system clock have passed.
+    /// Returns the value at that time.
     pub fn signal_wait_change(self, signal: hsa_signal_t, value: i64, ticks: u64) -> i64 {
-        // SAFETY: the signal is one of this runtime's, which live as long as their owners.
+        // SAFETY: the signal belongs to this runtime, whose signals live as long as their owners.
         unsafe {
             (self.table.hsa_signal_wait_scacquire)(
                 signal,
@@ -657,7 +663,7 @@ impl<E: Errors> Calls<E> {
         }
     }
 
-    /// Keeps kernels from writing a queue of this runtime's, where the implementation can.
+    /// Prevents kernels from writing a queue of this runtime, if the implementation can.
     pub fn guard(self, queue: *const hsa_queue_t) {
         let Some(guard) = self.table.ext.queue_guard else { return };
         // SAFETY: the implementation accepts any queue of its own.
@@ -667,23 +673,25 @@ impl<E: Errors> Calls<E> {
         }
     }
 
-    /// The packet that a queue waits for with all before it completed, if the implementation knows of one.
+    /// The unwritten packet that a queue waits for after completing all before it, if the implementation
+    /// reports one.
     pub fn missing_packet(self, queue: *const hsa_queue_t) -> Option<u64> {
         // SAFETY: the implementation accepts any queue of its own.
         let missing = unsafe { (self.table.ext.queue_missing_packet?)(queue) };
         (missing != u64::MAX).then_some(missing)
     }
 
-    /// Whether a byte may be one of the program's own memory: it is nothing that was freed, or reserved only.
+    /// Whether a byte may belong to the program's own memory, which is neither freed nor only reserved.
     pub fn host_can_access(self, address: usize) -> bool {
-        // SAFETY: the implementation looks at no memory.
+        // SAFETY: the implementation does not access the memory.
         self.table.ext.host_can_access.is_none_or(|ask| unsafe { ask(address as *const c_void, 1) })
     }
 
-    /// Says that the host has written memory of a device by itself, for implementations that look for reads of what nobody wrote.
+    /// Reports that the host has written device memory directly, for implementations that detect reads of
+    /// uninitialised memory.
     pub fn host_wrote(self, address: usize, size: usize) {
         if let Some(tell) = self.table.ext.host_wrote {
-            // SAFETY: the implementation looks at no memory.
+            // SAFETY: the implementation does not access the memory.
             unsafe { tell(address as *const c_void, size) }
         }
     }
@@ -696,12 +704,12 @@ impl<E: Errors> Calls<E> {
         (status == hsa_status_t::HSA_STATUS_SUCCESS && time.end != 0).then_some((time.start, time.end))
     }
 
-    /// `hsa_queue_inactivate`: what the queue has not begun does not run, and what runs has been aborted on return.
+    /// `hsa_queue_inactivate`: on return, running packets have been aborted, and the queue begins no more.
     pub fn inactivate(self, queue: *mut hsa_queue_t) {
         // SAFETY: the implementation accepts any queue of its own.
         let status = unsafe { (self.table.hsa_queue_inactivate)(queue) };
         if status != hsa_status_t::HSA_STATUS_SUCCESS {
-            // HSA refuses only what is no queue, where nothing runs either.
+            // HSA only refuses invalid queues, which run nothing.
             tracing::error!(?status, "a queue could not be made inactive");
         }
     }
@@ -718,7 +726,7 @@ impl<E: Errors> Calls<E> {
         unsafe { text_of(self.table.ext.queue_fault_json?, queue) }
     }
 
-    /// Has a queue's kernels count what they do, or no longer.
+    /// Switches the counters of a queue's kernels on or off.
     pub fn set_counters(self, queue: *const hsa_queue_t, on: bool) -> Answer<E> {
         let Some(set) = self.table.ext.queue_set_counters else {
             let status = hsa_status_t::HSA_STATUS_ERROR;
@@ -728,28 +736,29 @@ impl<E: Errors> Calls<E> {
         self.check_other("queue_set_counters", unsafe { set(queue, on) })
     }
 
-    /// What the queue's kernels have counted since the last call, as a JSON array, into a buffer; its length if it were long
-    /// enough.
+    /// Writes the counters of the queue's kernels since the last call to a buffer, as a JSON array. Returns
+    /// the full length of the text.
     ///
     /// # Safety
-    /// The buffer is null or has as many bytes.
+    /// The buffer is null or has `size` bytes.
     pub unsafe fn take_counters(self, queue: *const hsa_queue_t, buffer: *mut c_char, size: usize) -> usize {
-        // SAFETY: the caller's promise, and as above.
+        // SAFETY: the caller vouches for the buffer, and as above.
         self.table.ext.queue_take_counters.map_or(0, |take| unsafe { take(queue, buffer, size) })
     }
 }
 
-/// A text of a queue; none if it is empty.
+/// A text about a queue; `None` if it is empty.
 ///
 /// # Safety
-/// The function copies a text about the queue to a buffer of the size given, cut to it, and returns the text's length.
+/// The function copies a text about the queue to a buffer of the given size, truncated, and returns the full
+/// length.
 unsafe fn text_of(
     read: unsafe extern "C" fn(*const hsa_queue_t, *mut c_char, usize) -> usize,
     queue: *const hsa_queue_t,
 ) -> Option<String> {
     let mut buffer = vec![0u8; 4096];
     loop {
-        // SAFETY: the buffer is valid for its length, and the caller's promise.
+        // SAFETY: the buffer is valid for its length, and the caller vouches for the function.
         let length = unsafe { read(queue, buffer.as_mut_ptr().cast::<c_char>(), buffer.len()) };
         if length == 0 {
             return None;
@@ -759,7 +768,7 @@ unsafe fn text_of(
             return Some(String::from_utf8_lossy(&buffer).into_owned());
         }
         if length >= LONGEST_TEXT {
-            // No such text: what there is of it is what the buffer got.
+            // No text is that long: use what the buffer got.
             let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(buffer.len());
             buffer.truncate(end);
             return Some(String::from_utf8_lossy(&buffer).into_owned());
@@ -768,14 +777,14 @@ unsafe fn text_of(
     }
 }
 
-/// Bytes that no text about a queue has.
+/// More bytes than any text about a queue needs.
 const LONGEST_TEXT: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Says that the text is as long as the queue's address, and writes what of it has room.
+    /// Claims that the text is as long as the queue's address, and fills the buffer.
     unsafe extern "C" fn of_length(queue: *const hsa_queue_t, buffer: *mut c_char, size: usize) -> usize {
         let length = (queue as usize).min(size - 1);
         // SAFETY: the buffer has `size` bytes.
@@ -786,7 +795,7 @@ mod tests {
         queue as usize
     }
 
-    /// Says each time that the text is twice as long as the buffer.
+    /// Claims each time that the text is twice as long as the buffer.
     unsafe extern "C" fn growing(_: *const hsa_queue_t, _: *mut c_char, size: usize) -> usize {
         size.saturating_mul(2)
     }
@@ -794,7 +803,7 @@ mod tests {
     #[test]
     fn texts_of_absurd_lengths_are_cut() {
         for (length, read) in [(1, 1), (4095, 4095), (4096, 4096), (70_000, 70_000), (usize::MAX, 4095)] {
-            // SAFETY: the function does what is asked of it, but for the length that it returns.
+            // SAFETY: the function meets the contract, except for the length that it returns.
             let text = unsafe { text_of(of_length, length as *const hsa_queue_t) };
             assert_eq!(text.map(|text| text.len()), Some(read), "{length}");
         }

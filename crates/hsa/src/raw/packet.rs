@@ -1,15 +1,15 @@
-//! AQL packets, as the words that they are in memory.
+//! AQL packets, as words in memory.
 
 use hsa_sys::*;
 
-/// How far a packet looks for what others wrote, and shows what it wrote.
+/// The scope in which a packet sees others' writes and publishes its own: none.
 pub const SCOPE_NONE: u32 = 0;
-/// To all of the agent.
+/// The scope of the agent.
 pub const SCOPE_AGENT: u32 = 1;
-/// To everyone.
+/// The scope of the system.
 pub const SCOPE_SYSTEM: u32 = 2;
 
-/// First half of a packet's first word.
+/// The first half of a packet's first word.
 const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
     kind.0 << hsa_packet_header_t::HSA_PACKET_HEADER_TYPE.0
         | 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0
@@ -17,7 +17,7 @@ const fn header(kind: hsa_packet_type_t, acquire: u32, release: u32) -> u32 {
         | release << hsa_packet_header_t::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE.0
 }
 
-/// A packet as the sixteen words that it is in memory.
+/// A packet: sixteen words in memory.
 pub type Packet = [u32; 16];
 
 fn put(packet: &mut Packet, word: usize, value: u64) {
@@ -25,7 +25,7 @@ fn put(packet: &mut Packet, word: usize, value: u64) {
     packet[word + 1] = (value >> 32) as u32;
 }
 
-/// What a kernel dispatch packet says besides the arguments.
+/// The contents of a kernel dispatch packet, except the arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch {
     /// Work-items of the grid.
@@ -40,7 +40,7 @@ pub struct Dispatch {
     pub kernel: u64,
 }
 
-/// First word of a kernel's packet: three dimensions, and how it is ordered.
+/// The first word of a kernel's packet: three dimensions, and the ordering.
 #[inline]
 pub const fn dispatch_header(acquire: u32) -> u32 {
     header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16
@@ -73,7 +73,7 @@ pub fn barrier_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) 
     packet
 }
 
-/// As [`barrier_packet`], for one of the signals.
+/// As [`barrier_packet`], but waits for any one of the signals.
 #[inline]
 pub fn barrier_any_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u32) -> Packet {
     let mut packet = barrier_packet(after, done, release);
@@ -81,7 +81,8 @@ pub fn barrier_any_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u
     packet
 }
 
-/// The packet of a kernel that sees what everyone wrote and shows what it wrote to everyone, then decrements a signal.
+/// The packet of a kernel with system scope, which sees all writes and publishes its own to all, then
+/// decrements a signal.
 #[inline]
 pub fn completing_packet(dispatch: &Dispatch, arguments: u64, done: hsa_signal_t) -> Packet {
     let mut packet = dispatch_packet(dispatch, arguments, SCOPE_SYSTEM);
@@ -91,8 +92,8 @@ pub fn completing_packet(dispatch: &Dispatch, arguments: u64, done: hsa_signal_t
     packet
 }
 
-/// The packet of a kernel whose arguments stay where they are. With `ordered`, it waits for all packets before it; without,
-/// it may run beside those since the last ordered one.
+/// The packet of a kernel whose arguments stay in place. With `ordered`, it waits for all packets before it;
+/// otherwise it may run in parallel with packets since the last ordered one.
 #[inline]
 pub fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Packet {
     let mut packet = dispatch_packet(dispatch, arguments, SCOPE_AGENT);
@@ -102,7 +103,7 @@ pub fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Pa
     packet
 }
 
-/// No signal at all.
+/// The null handle: no signal.
 pub const NO_SIGNAL: hsa_signal_t = hsa_signal_t { handle: 0 };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The packets of a queue: slots are reserved, waited for and written, and the doorbell rung.
+//! The packet ring of a queue: reserving slots, waiting for room, writing packets and ringing the doorbell.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,7 @@ use hsa_sys::*;
 
 use super::Packet;
 
-/// The ring of a queue that has one writer at a time.
+/// The ring of a queue with one writer at a time.
 #[derive(Debug)]
 pub struct PacketRing {
     table: &'static Table,
@@ -14,20 +14,22 @@ pub struct PacketRing {
     packets: *mut Packet,
     capacity: u64,
     doorbell: hsa_signal_t,
-    /// The read index as last seen.
+    /// The last seen read index.
     consumed: u64,
-    /// Packets written.
+    /// The number of packets written.
     written: u64,
 }
 
-// SAFETY: the pointers are to a queue that is tied to no thread.
+// SAFETY: the pointers refer to a queue that is not tied to a thread.
 unsafe impl Send for PacketRing {}
 
 impl PacketRing {
-    /// The ring of a queue; `None` if the queue is none, because it has no address or a size that no queue has.
+    /// The ring of a queue; `None` if the queue is invalid, because its address is null or its size
+    /// impossible.
     ///
     /// # Safety
-    /// The queue is null or one of the table's, it lives as long as the ring is used, and nobody else writes packets to it.
+    /// The queue is null or belongs to the table. It lives as long as the ring is used, and nothing else
+    /// writes packets to it.
     pub unsafe fn of(table: &'static Table, queue: *mut hsa_queue_t) -> Option<Self> {
         // SAFETY: as this function's contract; HSA's queues begin with this structure.
         let fields = unsafe { queue.as_ref() }?;
@@ -42,33 +44,33 @@ impl PacketRing {
         })
     }
 
-    /// Packets that it holds.
+    /// The capacity in packets.
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Packets that have been written.
+    /// The number of packets written.
     #[inline]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Reserves slots, at most as many as the ring holds; returns the first one's number. They are written in any case, unless the
-    /// queue takes no more packets.
+    /// Reserves slots, at most the capacity of the ring, and returns the number of the first. The caller must
+    /// write them, unless the queue accepts no more packets.
     #[inline]
     pub fn reserve(&mut self, count: u64) -> u64 {
-        // SAFETY: the queue is live, as `of` was promised.
+        // SAFETY: the queue is live, as promised to `of`.
         unsafe { (self.table.hsa_queue_add_write_index_screlease)(self.queue, count) }
     }
 
-    /// Whether the packets that were in reserved slots before have been consumed.
+    /// Whether the earlier packets in these slots have been consumed.
     #[inline]
     pub fn has_room(&mut self, first: u64, count: u64) -> bool {
         if (first + count).wrapping_sub(self.consumed) <= self.capacity {
             return true;
         }
-        // SAFETY: the queue is live, as `of` was promised.
+        // SAFETY: the queue is live, as promised to `of`.
         self.consumed = unsafe { (self.table.hsa_queue_load_read_index_scacquire)(self.queue) };
         (first + count).wrapping_sub(self.consumed) <= self.capacity
     }
@@ -76,13 +78,14 @@ impl PacketRing {
     /// Writes packets to reserved slots, in the order of their numbers, and rings the doorbell.
     ///
     /// # Safety
-    /// The slots were reserved for as many packets and [have room](Self::has_room). What the packets name is there until they have been
-    /// processed.
+    /// As many slots were reserved and [have room](Self::has_room). Everything that the packets name exists
+    /// until they have been processed.
     #[inline]
     pub unsafe fn write(&mut self, first: u64, packets: &[Packet]) {
         for (index, packet) in (first..).zip(packets) {
-            // SAFETY: the slot lies within the ring of `capacity` packets and belongs to this writer until its header is
-            // valid. The header goes last, with release order, as the packet processor reads it first.
+            // SAFETY: the slot is inside the ring of `capacity` packets and belongs to this writer until its
+            // header is valid. The header is written last, with release order, because the packet processor
+            // reads it first.
             unsafe {
                 let slot = self.packets.add((index & (self.capacity - 1)) as usize).cast::<u32>();
                 slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), 15);

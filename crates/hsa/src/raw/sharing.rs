@@ -1,4 +1,4 @@
-//! Memory that is shared: with other processes, and with other drivers.
+//! Memory shared with other processes and other drivers.
 
 use std::ffi::c_void;
 
@@ -8,13 +8,13 @@ use super::calls::{Answer, Calls, Errors, Kind};
 
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,
-    reason = "addresses are ones that the implementation has given, as `Calls::new` was promised, or ones that it looks up"
+    reason = "addresses come from the implementation, as promised to `Calls::new`, or the implementation looks them up"
 )]
 impl<E: Errors> Calls<E> {
-    /// `hsa_amd_ipc_memory_create`: a whole allocation, for other processes.
+    /// `hsa_amd_ipc_memory_create`: a handle of a whole allocation for other processes.
     pub fn share(self, pointer: *mut c_void, size: usize) -> Answer<E, hsa_amd_ipc_memory_t> {
         let mut handle = hsa_amd_ipc_memory_t { handle: [0; 8] };
-        // SAFETY: the out pointer is valid; HSA refuses what is no allocation of its own.
+        // SAFETY: the out pointer is valid; HSA refuses addresses that are not its allocations.
         let status = unsafe { (self.table.hsa_amd_ipc_memory_create)(pointer, size, &mut handle) };
         self.check_ipc("hsa_amd_ipc_memory_create", Kind::Share, status).map(|()| handle)
     }
@@ -27,7 +27,7 @@ impl<E: Errors> Calls<E> {
         agents: &[hsa_agent_t],
     ) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
-        // SAFETY: handle, list and out pointer are valid for the call; HSA refuses handles that are none.
+        // SAFETY: handle, list and out pointer are valid for the call; HSA refuses invalid handles.
         let status = unsafe {
             let count = agents.len() as u32;
             (self.table.hsa_amd_ipc_memory_attach)(handle, size, count, agents.as_ptr(), &mut pointer)
@@ -49,18 +49,19 @@ impl<E: Errors> Calls<E> {
         self.check(operation, kind, self.table.has("hsa_amd_ipc_memory_create"), status)
     }
 
-    /// `hsa_amd_interop_map_buffer`: the first bytes of the memory that a file descriptor of another driver stands for, for an agent.
-    /// The descriptor may be closed afterwards.
+    /// `hsa_amd_interop_map_buffer`: maps the first bytes of the memory behind another driver's file
+    /// descriptor for an agent. The descriptor may be closed afterwards.
     pub fn map_descriptor(self, agent: hsa_agent_t, descriptor: i32, size: usize) -> Answer<E, *mut c_void> {
         const OPERATION: &str = "hsa_amd_interop_map_buffer";
         let mut pointer = std::ptr::null_mut();
         if let Some(map) = self.table.ext.map_descriptor {
-            // SAFETY: the out pointer is valid; who implements it refuses what is no memory.
+            // SAFETY: the out pointer is valid; the implementation refuses files that are not memory.
             let status = unsafe { map(agent, descriptor, size, &mut pointer) };
             return self.check(OPERATION, Kind::Map, true, status).map(|()| pointer);
         }
         let (mut agents, mut there) = ([agent], 0);
-        // SAFETY: list and out pointers are valid for the call, and nobody wants the metadata; HSA refuses what is no memory.
+        // SAFETY: list and out pointers are valid for the call, and the metadata is not requested; HSA
+        // refuses files that are not memory.
         let status = unsafe {
             (self.table.hsa_amd_interop_map_buffer)(
                 1,
@@ -75,7 +76,7 @@ impl<E: Errors> Calls<E> {
         };
         self.check(OPERATION, Kind::Map, self.table.has(OPERATION), status)?;
         if there < size {
-            // SAFETY: the memory was just mapped, and nobody knows it.
+            // SAFETY: the memory was just mapped, and nothing uses it.
             unsafe { self.unmap_descriptor(pointer)? };
             let status = hsa_status_t::HSA_STATUS_ERROR_INVALID_ARGUMENT;
             return Err(self.refuse(OPERATION, Kind::Map, true, status));
@@ -94,7 +95,7 @@ impl<E: Errors> Calls<E> {
         self.check(OPERATION, Kind::Map, self.table.has(OPERATION), status)
     }
 
-    /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and where in it the range begins.
+    /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and the offset of the range in it.
     pub fn export_range(self, pointer: *const c_void, size: usize) -> Answer<E, (i32, u64)> {
         let (mut descriptor, mut offset) = (-1, 0);
         // SAFETY: the out pointers are valid; HSA refuses memory that is not its own.

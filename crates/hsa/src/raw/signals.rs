@@ -1,4 +1,4 @@
-//! Signals that are used again.
+//! Reusable signals.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,27 +6,27 @@ use hsa_sys::hsa_signal_t;
 
 use super::{Answer, Calls, Errors};
 
-/// Signals that nobody uses at present.
+/// A pool of unused signals.
 ///
-/// Creating a signal takes a system call on real hardware.
+/// On real hardware, creating a signal takes a system call.
 #[derive(Default, Debug)]
 pub struct SignalPool {
     free: Mutex<Vec<hsa_signal_t>>,
 }
 
-/// More signals than this are given back.
+/// The pool keeps at most this many signals.
 const KEEP: usize = 1024;
 
 impl SignalPool {
-    /// A pool of none.
+    /// Makes an empty pool.
     pub const fn new() -> Self {
         Self { free: Mutex::new(Vec::new()) }
     }
 
-    /// A signal with a value, a new one if there is none.
+    /// Takes a signal and sets its value; makes a new one if the pool is empty.
     ///
     /// # Errors
-    /// HSA has no signal.
+    /// HSA cannot make a signal.
     pub fn take<E: Errors>(&self, hsa: Calls<E>, value: i64) -> Answer<E, hsa_signal_t> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match free {
@@ -38,10 +38,11 @@ impl SignalPool {
         }
     }
 
-    /// Keeps a signal for the next one, or destroys it if there are many.
+    /// Returns a signal to the pool, or destroys it if the pool is full.
     ///
     /// # Safety
-    /// The signal came from [`take`](Self::take) of this pool with the same implementation, and nothing uses it any more.
+    /// The signal came from [`take`](Self::take) of this pool with the same implementation, and nothing uses
+    /// it any more.
     pub unsafe fn give_back<E: Errors>(&self, hsa: Calls<E>, signal: hsa_signal_t) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < KEEP {

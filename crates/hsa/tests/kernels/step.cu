@@ -1,4 +1,4 @@
-// A kernel that works, one that does not end well, and a variable.
+// A kernel that works, one that faults, and a variable.
 
 __device__ int step = 2;
 

@@ -52,7 +52,8 @@ fn a_kernel_runs_with_its_variable() {
             dynamic_lds: 0,
             kernarg: &kernarg,
         };
-        // SAFETY: the kernel takes one pointer to as many values as it has work-items, which nobody else uses.
+        // SAFETY: the kernel takes one pointer to as many values as it has work-items, which nothing else
+        // uses.
         unsafe { queue.dispatch(&dispatch) }.unwrap().wait().unwrap();
         let step = executable.variable("step").unwrap();
         assert_eq!(step.size(), 4);
@@ -100,7 +101,8 @@ fn a_fault_is_an_error_of_the_waiter_and_ends_no_other_queue() {
         let good = Dispatch { kernel: &advance, ..bad };
         // SAFETY: as in the other test.
         unsafe { other.dispatch(&good) }.unwrap().wait().unwrap();
-        // Nobody said that the device had let go of the arguments of the kernel that did not end well, until its queue was gone.
+        // The faulted kernel's arguments are held until its queue is destroyed, because the device may still
+        // use them.
         assert_eq!(Arc::strong_count(&kernarg), 2);
         drop(queue);
         assert_eq!(Arc::strong_count(&kernarg), 1);

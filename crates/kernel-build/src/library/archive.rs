@@ -4,7 +4,7 @@ use object::{Object as _, ObjectSymbol as _, SymbolFlags, elf};
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
-/// Longer names are in a table.
+/// Longer names are stored in a table.
 const LONGEST_NAME: usize = 15;
 
 /// An object file of a library.
@@ -14,22 +14,22 @@ pub(crate) struct Member {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Which symbols an object file has.
+/// The symbols of an object file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Symbols {
-    /// Those that others may use.
+    /// Symbols visible to other files.
     pub(crate) defined: Vec<Vec<u8>>,
-    /// Those of them that no second object file may define: not those of templates and inline functions.
+    /// The visible ones that no other object file may define: all but templates and inline functions.
     pub(crate) unique: Vec<Vec<u8>>,
-    /// Those that it wants of others.
+    /// Undefined symbols.
     pub(crate) wanted: Vec<Vec<u8>>,
 }
 
 impl Symbols {
-    /// Those of an object file.
+    /// The symbols of an object file.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are not an object file.
     pub(crate) fn of(bytes: &[u8]) -> Result<Self, String> {
         let file = object::read::File::parse(bytes).map_err(|error| error.to_string())?;
         let mut symbols = Self::default();
@@ -52,10 +52,10 @@ impl Symbols {
     }
 }
 
-/// A library of these object files with these symbols.
+/// A static library of these object files with these symbols.
 ///
 /// # Errors
-/// It would be larger than the format allows.
+/// The library would be larger than the format allows.
 pub(crate) fn write(members: &[(Member, Symbols)]) -> Result<Vec<u8>, String> {
     let mut names = Vec::new();
     let mut headers = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn write(members: &[(Member, Symbols)]) -> Result<Vec<u8>, String> {
         headers.push(header(&short, bytes.len()));
     }
 
-    // The index comes first and says where members begin, which depends on how long it is.
+    // The index comes first and holds the members' offsets, which depend on its own length.
     let defined = || members.iter().flat_map(|(_, symbols)| &symbols.defined);
     let index_size = 4 + defined().map(|name| 4 + name.len() + 1).sum::<usize>();
     let mut at = MAGIC.len() + HEADER + even(index_size);
@@ -96,7 +96,7 @@ pub(crate) fn write(members: &[(Member, Symbols)]) -> Result<Vec<u8>, String> {
     let mut file = MAGIC.to_vec();
     add(&mut file, &header("/", index.len()), &index);
     if !names.is_empty() {
-        // This one has spaces where others have numbers.
+        // This header has spaces instead of numbers.
         add(&mut file, &format!("{:<48}{:<10}`\n", "//", names.len()), &names);
     }
     for ((member, _), header) in members.iter().zip(headers) {
@@ -109,7 +109,7 @@ fn even(size: usize) -> usize {
     size.next_multiple_of(2)
 }
 
-/// Name, time, owner, group, mode and size; none of a time, of nobody.
+/// Name, time, owner, group, mode and size. Time, owner and group are zero.
 fn header(name: &str, size: usize) -> String {
     let mode = if name == "/" { "0" } else { "644" };
     format!("{name:<16}{:<12}{:<6}{:<6}{mode:<8}{size:<10}`\n", 0, 0, 0)

@@ -3,11 +3,11 @@
 use crate::Error;
 use crate::cuda_arch::CudaArch;
 
-/// What PTX and cubins are built for when nobody says otherwise: the oldest architecture with all that the kernels of inference engines use,
-/// bf16 among it. PTX for it runs on everything newer.
+/// The default architectures of PTX and cubins: the oldest one with everything that the kernels of inference
+/// engines use, including bf16. Its PTX runs on everything newer.
 pub const DEFAULT_CUDA_ARCHS: &[&str] = &["sm_80"];
 
-/// Lists of architectures. The second one is that of other crates which compile CUDA.
+/// Variables with lists of architectures. The second is used by other crates that compile CUDA.
 pub(super) const VARIABLES: [&str; 2] = [variables::CUDA_ARCHS.name, "CUDA_COMPUTE_CAP"];
 
 /// Reads a list of architectures, dropping repetitions. `origin` is who wrote it.
@@ -25,7 +25,7 @@ pub(super) fn parse<S: AsRef<str>>(
     Ok(archs)
 }
 
-/// Those of the variables, else the default ones.
+/// The architectures in the variables, else the default ones.
 pub(super) fn from_env() -> Result<Vec<CudaArch>, Error> {
     let named = variables::CUDA_ARCHS.text()?;
     from_values(

@@ -15,28 +15,28 @@ use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 
 use crate::{BuiltImage, CudaArch, Error, Target, nvcc};
 
-/// Changes when the same inputs would give other results.
+/// Changes when the same inputs would give different results.
 const SCHEMA: &str = "ferrocm nvcc cache 2";
 
-/// What nvcc itself reads.
+/// Variables that nvcc itself reads.
 pub(super) const VARIABLES: &[&str] = &["NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
-/// What all jobs of a build have in common.
+/// Shared by all jobs of a build.
 pub(crate) struct Compiler<'a> {
     nvcc: &'a Nvcc,
     cache: &'a Cache,
     inputs: &'a Inputs<'a>,
     kind: CudaKind,
     pub(crate) archs: Vec<CudaArch>,
-    /// Those of the build, and those for nvcc alone, which come last.
+    /// The options of the build, then those for nvcc only.
     options: [Vec<OsString>; 2],
     base: blake3::Hash,
 }
 
-/// What a run of nvcc gave.
+/// The result of an nvcc run.
 struct Compiled {
     bytes: Vec<u8>,
-    /// What it was made from; nothing if that changed meanwhile.
+    /// The inputs; `None` if they changed in the meantime.
     inputs: Option<Dependencies>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -79,7 +79,7 @@ impl<'a> Compiler<'a> {
         let hash = hash.ok_or_else(|| Error::io("read", source, std::io::ErrorKind::NotFound.into()))?;
         let mut key = blake3::Hasher::new();
         part(&mut key, self.base.as_bytes());
-        // nvcc makes names of the path.
+        // nvcc derives names from the path.
         for known in [hash.as_bytes(), source.as_os_str().as_encoded_bytes()] {
             part(&mut key, known);
         }
@@ -99,7 +99,7 @@ impl<'a> Compiler<'a> {
             cached,
             duration: begin.elapsed(),
         };
-        // What is there and none of it is made again, by everybody who finds it.
+        // An entry that is not such code is replaced by every build that finds it.
         let _turn = match self.cache.lookup_or_turn(&key, |path| self.inputs.hash(path)) {
             Err(turn) => Some(turn),
             Ok((entry, bytes)) => match self.kernels(plan, arch, &bytes) {
@@ -155,7 +155,7 @@ impl<'a> Compiler<'a> {
         Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
-    /// The kernels of what nvcc wrote, which is checked by that.
+    /// The kernels in nvcc's output; reading them also checks it.
     fn kernels(&self, plan: &Plan<'_>, arch: &CudaArch, bytes: &[u8]) -> Result<Vec<String>, Error> {
         let found = match self.kind {
             CudaKind::Ptx => kernels::of_ptx(bytes),

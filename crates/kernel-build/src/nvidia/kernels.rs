@@ -1,4 +1,4 @@
-//! Which kernels NVIDIA's files have.
+//! The kernels in NVIDIA's files.
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_SYMTAB, STB_LOCAL, STT_FUNC};
@@ -9,16 +9,16 @@ const EM_CUDA: u16 = 190;
 /// In a symbol's `st_other`: the function is a kernel.
 const STO_CUDA_ENTRY: u8 = 0x10;
 
-/// The kernels of a PTX text that a program can ask for, sorted.
+/// The kernels that a program can look up in a PTX text, sorted.
 ///
 /// # Errors
-/// It is no PTX.
+/// The bytes are not PTX.
 pub(super) fn of_ptx(bytes: &[u8]) -> Result<Vec<String>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is no text".to_owned())?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
     let mut lines = text.lines().map(str::trim).peekable();
     let header = [".version ", ".target "];
     if !header.iter().all(|directive| lines.any(|line| line.starts_with(directive))) {
-        return Err("it is no PTX: it has no `.version` and `.target`".into());
+        return Err("it is not PTX: it has no `.version` and `.target`".into());
     }
     let name = |line: &str| {
         let entry = line.strip_prefix(".visible ").or_else(|| line.strip_prefix(".weak "))?;
@@ -28,16 +28,16 @@ pub(super) fn of_ptx(bytes: &[u8]) -> Result<Vec<String>, String> {
     Ok(sorted(lines.filter_map(name).collect()))
 }
 
-/// The same of a cubin.
+/// The same for a cubin.
 ///
 /// # Errors
-/// It is no cubin.
+/// The bytes are not a cubin.
 pub(super) fn of_cubin(bytes: &[u8]) -> Result<Vec<String>, String> {
-    let bad = |error: object::Error| format!("it is no cubin: {error}");
+    let bad = |error: object::Error| format!("it is not a cubin: {error}");
     let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(bad)?;
     let machine = header.e_machine.get(LittleEndian);
     if machine != EM_CUDA {
-        return Err(format!("it is no cubin: its machine is {machine}, not {EM_CUDA}"));
+        return Err(format!("it is not a cubin: its machine is {machine}, not {EM_CUDA}"));
     }
     let sections = header.sections(LittleEndian, bytes).map_err(bad)?;
     let symbols = sections.symbols(LittleEndian, bytes, SHT_SYMTAB).map_err(bad)?;
@@ -68,8 +68,8 @@ mod tests {
             \t// .globl\tb\n.visible .func (.param .b32 r) f()\n{ }\n.visible .entry b(\n\t.param .u64 p\n)\n{ ret; }\n\
             .weak .entry _Z1aIfEvv()\n{ ret; }\n.entry hidden()\n{ ret; }\n";
         assert_eq!(of_ptx(text.as_bytes()).unwrap(), ["_Z1aIfEvv", "b"]);
-        assert!(of_ptx(b"hello\n").unwrap_err().contains("no PTX"));
-        assert_eq!(of_ptx(b"\xff").unwrap_err(), "it is no text");
+        assert!(of_ptx(b"hello\n").unwrap_err().contains("not PTX"));
+        assert_eq!(of_ptx(b"\xff").unwrap_err(), "it is not text");
     }
 
     /// An ELF file of a machine with these symbols: name, `st_info`, `st_other`.
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(of_cubin(&elf(EM_CUDA, &symbols)).unwrap(), ["a", "b"]);
         assert_eq!(of_cubin(&elf(EM_CUDA, &[])).unwrap(), [""; 0]);
         let other = of_cubin(&elf(224, &symbols)).unwrap_err();
-        assert_eq!(other, "it is no cubin: its machine is 224, not 190");
+        assert_eq!(other, "it is not a cubin: its machine is 224, not 190");
         let whole = elf(EM_CUDA, &symbols);
         for length in 0..whole.len() - 64 {
             assert!(of_cubin(&whole[..length]).is_err(), "{length}");

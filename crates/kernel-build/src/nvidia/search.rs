@@ -5,7 +5,7 @@ use std::process::Command;
 
 use device_compiler::toolchain::{Attempt, NotFound};
 
-/// The variable that names an nvcc, and no other.
+/// The variable that names the only nvcc to use.
 pub(super) const NVCC: &str = "NVCC";
 /// Variables that name a CUDA toolkit's folder.
 pub(super) const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
@@ -21,19 +21,19 @@ pub struct Nvcc {
     pub version_text: String,
 }
 
-/// Where nvcc is looked for.
+/// Where to look for nvcc.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    /// The only place, and who names it.
+    /// The only place, and what names it.
     named: Option<(&'static str, PathBuf)>,
-    /// Folders of toolkits, by who names them.
+    /// Folders of toolkits, and what names each.
     roots: Vec<(&'static str, PathBuf)>,
     path: Vec<PathBuf>,
     system: Vec<PathBuf>,
 }
 
 impl Search {
-    /// What the caller, or else the environment, says.
+    /// The search that the caller, or else the environment, describes.
     pub(crate) fn new(named: Option<PathBuf>) -> Self {
         let value = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
@@ -44,7 +44,7 @@ impl Search {
         }
     }
 
-    /// Finds the first nvcc that works. `feature` is the one that asks for it.
+    /// Finds the first nvcc that works. `feature` is the one that requires it.
     pub(crate) fn find(&self, feature: Option<&str>) -> Result<Nvcc, NotFound> {
         let mut attempts = Vec::new();
         let mut attempt = |origin: &str, path: &Path| {
@@ -112,7 +112,7 @@ fn probe(path: &Path) -> Result<Nvcc, String> {
         return Err(format!("it fails ({}): {said}", output.status));
     }
     if !text.contains("Cuda compilation tools, release ") {
-        return Err(format!("it is no nvcc: `{said}`"));
+        return Err(format!("it is not nvcc: `{said}`"));
     }
     Ok(Nvcc { path: path.to_owned(), version_text: text })
 }
@@ -185,6 +185,6 @@ mod tests {
         search.path.pop();
         let error = search.find(None).unwrap_err().to_string();
         assert!(error.contains("it fails (exit status: 127): no libraries"), "{error}");
-        assert!(error.contains("it is no nvcc: `hello`"), "{error}");
+        assert!(error.contains("it is not nvcc: `hello`"), "{error}");
     }
 }

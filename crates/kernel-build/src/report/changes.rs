@@ -1,4 +1,4 @@
-//! What is different between two builds.
+//! The differences between two builds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,18 +6,18 @@ use std::fmt;
 use super::{Figure, Report};
 use crate::KernelUse;
 
-/// What is different between two [`Report`]s.
+/// The differences between two [`Report`]s.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// What rose, and occupancy that fell, by module, kernel, target and figure.
+    /// Figures that rose, and occupancy that fell, by module, kernel, target and figure.
     pub worse: Vec<Change>,
     /// How many figures fell, and how many occupancies rose.
     pub better: usize,
-    /// Kernels that were not there before.
+    /// New kernels.
     pub new: Vec<KernelName>,
-    /// Kernels that are no longer there.
+    /// Removed kernels.
     pub gone: Vec<KernelName>,
-    /// The toolchain before and after, if it is not the same.
+    /// The toolchain before and after, if it changed.
     pub toolchains: Option<(String, String)>,
 }
 
@@ -32,13 +32,13 @@ pub struct Change {
     pub target: String,
     /// Which figure.
     pub figure: Figure,
-    /// What it was.
+    /// The old value.
     pub before: u64,
-    /// What it is.
+    /// The new value.
     pub after: u64,
 }
 
-/// A kernel with the targets that it is there for.
+/// A kernel with its targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelName {
     /// Module name.

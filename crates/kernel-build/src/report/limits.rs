@@ -1,12 +1,12 @@
-//! What kernels may use at most.
+//! Upper limits for kernels.
 
 use std::collections::BTreeMap;
 
 use super::{Figure, Report, ReportError};
 use crate::Glob;
 
-/// Limits of kernels' figures. Where several are for the same figure of a kernel, the last one holds, so that exceptions come after
-/// the rule.
+/// Limits of kernels' figures. If several apply to the same figure of a kernel, the last one counts, so
+/// exceptions come after the rule.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     rules: Vec<Rule>,
@@ -14,14 +14,14 @@ pub struct Limits {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    /// The limit as it was written, for messages.
+    /// The limit as written, for messages.
     text: String,
-    /// Names of the kernels; none means all.
+    /// Names of the kernels; `None` means all.
     kernels: Option<Glob>,
     figures: Vec<(Figure, u64)>,
 }
 
-/// A kernel that uses more than it may, or has less occupancy than it must.
+/// A kernel that exceeds a limit, or has less than the required occupancy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
     /// Module name.
@@ -32,37 +32,38 @@ pub struct Excess {
     pub target: String,
     /// Which figure.
     pub figure: Figure,
-    /// The most that it may be; of occupancy, the least.
+    /// The largest allowed value; for occupancy, the smallest.
     pub limit: u64,
-    /// What it is.
+    /// The actual value.
     pub found: u64,
 }
 
 impl Limits {
-    /// Reads limits, each of the form `[KERNEL-GLOB:]figure=number[,figure=number…]`: `vgprs=64,spills=0` or `gemm_*:vgprs=128`. The
-    /// figures are those of [`Figure::name`]; the number of `occupancy` is the least that is allowed.
+    /// Reads limits, each of the form `[KERNEL-GLOB:]figure=number[,figure=number…]`: `vgprs=64,spills=0` or
+    /// `gemm_*:vgprs=128`. The figures are those of [`Figure::name`]; the number of `occupancy` is the least
+    /// that is allowed.
     ///
     /// # Errors
-    /// [`ReportError::Limit`] with what would be right.
+    /// [`ReportError::Limit`] with the expected form.
     pub fn parse<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Result<Self, ReportError> {
         let rules = texts.into_iter().map(|text| rule(text.as_ref())).collect::<Result<_, _>>()?;
         Ok(Self { rules })
     }
 
-    /// Whether there are none.
+    /// Whether there are no limits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What exceeds its limit, in the report's order. A figure that is not known exceeds none.
+    /// Everything that exceeds its limit, in the report's order. An unknown figure exceeds no limit.
     ///
     /// # Errors
-    /// [`ReportError::Limit`] if no kernel has a name of a pattern's form: it is misspelt, or what it is for has gone.
+    /// [`ReportError::Limit`] if a pattern matches no kernel: it is misspelt, or its kernels were removed.
     pub fn check(&self, report: &Report) -> Result<Vec<Excess>, ReportError> {
         for rule in &self.rules {
             if !report.kernels.iter().any(|used| rule.is_for(&used.kernel)) {
-                return Err(error(&rule.text, "no kernel has a name of this form"));
+                return Err(error(&rule.text, "no kernel's name matches"));
             }
         }
         let mut excesses = Vec::new();
@@ -94,7 +95,7 @@ fn error(text: &str, reason: impl Into<String>) -> ReportError {
 }
 
 fn rule(text: &str) -> Result<Rule, ReportError> {
-    // Names of kernels have no colons and no equals signs.
+    // Kernel names contain no colons and no equals signs.
     let (kernels, figures) = match text.rsplit_once(':') {
         Some((glob, figures)) => (Some(self::glob(text, glob.trim())?), figures),
         None => (None, text),
@@ -110,7 +111,7 @@ fn glob(text: &str, glob: &str) -> Result<Glob, ReportError> {
     if glob.contains('=') {
         return Err(error(
             text,
-            "a limit has one pattern, at its start; write a further limit for another pattern",
+            "a limit has one pattern, at its start; write a separate limit for another pattern",
         ));
     }
     Glob::new(glob).map_err(|e| error(text, e.to_string()))
@@ -124,8 +125,7 @@ fn limit(text: &str, item: &str) -> Result<(Figure, u64), ReportError> {
         let names = Figure::ALL.map(Figure::name).join(", ");
         return Err(error(text, format!("there is no figure `{name}`; the figures are {names}")));
     };
-    let number =
-        number.parse().map_err(|_| error(text, format!("`{number}` is no whole number from 0 on")))?;
+    let number = number.parse().map_err(|_| error(text, format!("`{number}` is not a whole number")))?;
     Ok((figure, number))
 }
 
@@ -187,14 +187,11 @@ mod tests {
         for bad in
             ["vgprs=", "vgprs=-1", "vgprs=1.5", "vgprs=many", "vgprs=99999999999999999999", "vgprs=1=2"]
         {
-            assert!(problem(bad).ends_with("is no whole number from 0 on"), "{bad}");
+            assert!(problem(bad).ends_with("is not a whole number"), "{bad}");
         }
         assert_eq!(problem(":vgprs=1"), "the limit `:vgprs=1`: there is no pattern before the colon");
         assert!(problem("a[:vgprs=1").starts_with("the limit `a[:vgprs=1`: the pattern `a[`: "));
         assert!(problem("vgprs=1,f*:lds=2").contains("has one pattern, at its start"));
-        assert_eq!(
-            problem("nothing*:vgprs=1"),
-            "the limit `nothing*:vgprs=1`: no kernel has a name of this form"
-        );
+        assert_eq!(problem("nothing*:vgprs=1"), "the limit `nothing*:vgprs=1`: no kernel's name matches");
     }
 }

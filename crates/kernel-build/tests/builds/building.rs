@@ -1,4 +1,4 @@
-//! What a build gives, what the cache keeps, and what makes it compile again.
+//! The results of a build, the contents of the cache, and the causes of recompilation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,7 +186,7 @@ fn a_file_that_a_source_asks_for_compiles_again_when_it_appears() {
     assert!(cached());
     fs::write(&asked, "").unwrap();
     assert!(!cached());
-    // Whoever hides what is asked for is compiled each time.
+    // A source that hides which file it asks for is compiled each time.
     folder
         .write("a.cu", &format!("#define NAME \"x.h\"\n#if __has_include(NAME)\n#endif\n{KERNEL} k() {{}}"));
     assert!(!cached() && !cached());
@@ -220,7 +220,7 @@ fn equal_sources_elsewhere_give_equal_code() {
     assert_eq!(hashes[0], hashes[1]);
 }
 
-/// The private toolchain of another user is in another folder; lines of its headers are in the code object.
+/// Another user's private toolchain is in another folder, and code objects contain lines of its headers.
 #[test]
 fn a_toolchain_elsewhere_gives_equal_code() {
     let Some(toolchain) = toolchain() else { return };
@@ -383,7 +383,7 @@ fn programs_may_have_macros_of_one_capital_letter() {
     folder.write("all.cu", &format!("{headers}\nextern \"C\" __global__ void k(int *a) {{ a[N] = K; }}\n"));
     let mut builder =
         Builder::new(folder.kernels()).toolchain(toolchain).cache(folder.cache()).targets(["gfx1100"]);
-    // Clang itself reads headers first that have the others for parameters.
+    // clang itself reads headers first whose parameters use the other letters.
     for letter in ('A'..='Z').filter(|letter| !"BFT".contains(*letter)) {
         builder = builder.define(&letter.to_string(), None);
     }
@@ -391,7 +391,7 @@ fn programs_may_have_macros_of_one_capital_letter() {
     assert_eq!(build.modules[0].kernels, ["k"]);
 }
 
-/// The precompiled headers in the cache: nothing else here has a megabyte.
+/// The precompiled headers in the cache: the only files here above a megabyte.
 fn precompiled(folder: &Folder) -> Vec<PathBuf> {
     let folders = fs::read_dir(folder.cache().join("objects")).unwrap().flatten();
     let files = folders.flat_map(|inner| fs::read_dir(inner.path()).unwrap().flatten());
@@ -427,7 +427,7 @@ fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
     let folder = Folder::new(toolchain.clone());
     for (edit, expected) in [0, 1, 1].into_iter().enumerate() {
         if edit == 2 {
-            // A damaged one is made again.
+            // A damaged one is replaced.
             let file = precompiled(&folder).remove(0);
             let bytes = fs::read(&file).unwrap();
             fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
@@ -442,7 +442,7 @@ fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
             assert!(file.ends_with(hash.as_str()), "edit {edit}");
         }
     }
-    // An error is told as without them, at its line.
+    // Errors are reported as without them, at the same line.
     folder.write("a.cu", "extern \"C\" __global__ void f(int *x) {\n    *x = y;\n}\n");
     let build = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
     let error = build.targets(["gfx1100"]).build().unwrap_err().to_string();
@@ -470,7 +470,7 @@ fn links_to_files_are_files_where_they_are() {
         fs::write(elsewhere.join(name), text).unwrap();
     }
     fs::create_dir(folder.kernels().join("deep")).unwrap();
-    // One file under two names, which has to be read once.
+    // One file under two names, which must be read only once.
     for (name, real) in [("a.cu", "a.cu"), ("p.cuh", "p.cuh"), ("q.cuh", "r.cuh"), ("deep/r.cuh", "r.cuh")] {
         symlink(elsewhere.join(real), folder.kernels().join(name)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Compressed bundles of code objects: what is in them, and that clang's own tool reads them.
+//! Compressed bundles of code objects: their contents, and that clang's own tool reads them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::support::{Folder, KERNEL, toolchain};
 
 const TARGETS: [&str; 4] = ["gfx90a:sramecc+:xnack-", "gfx90a", "gfx11-generic", "gfx1100"];
 
-/// A source with two kernels, for these targets.
+/// Builds a source with two kernels for these targets.
 fn built(folder: &Folder, targets: &[&str]) -> Build {
     folder.write("a.cu", &format!("{KERNEL} k(int *p) {{ *p = 1; }}\n{KERNEL} l(int *p) {{ *p = 2; }}\n"));
     folder.builder().targets(targets).offload_compress(true).build().unwrap()
@@ -35,7 +35,7 @@ fn a_bundle_has_what_fits_each_device_best() {
     let plain: usize = module.objects.iter().map(|object| object.bytes.len()).sum();
     assert!(file.len() < plain / 4, "{} of {plain}", file.len());
 
-    // As the generated module has it.
+    // Like the generated module.
     let object = |object: &BuiltObject| embedded::CodeObject {
         target: object.target.to_string().leak(),
         bytes: file,
@@ -113,7 +113,8 @@ fn clangs_own_tool_reads_what_is_written() {
         return;
     };
     let folder = Folder::new(toolchain.clone());
-    // For the tool, code for gfx90a fits every gfx90a as well as code that names features does, and clang refuses to mix them.
+    // The tool considers code for plain gfx90a equally suitable for every gfx90a, and clang refuses to mix it
+    // with code that names features.
     let targets = ["gfx90a:sramecc+:xnack-", "gfx11-generic", "gfx1100"];
     let build = built(&folder, &targets);
     let input = folder.path().join("a.hipfb");

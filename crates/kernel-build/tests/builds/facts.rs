@@ -1,4 +1,4 @@
-//! What code objects tell of kernels' arguments, and that telling it changes no instruction.
+//! Code objects describe the arguments of kernels; the description changes no instruction.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use Access::{Read, ReadWrite, Write};
 
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
-/// A folder with one source that has HIP's headers.
+/// A folder with one source that includes HIP's headers.
 fn folder(toolchain: Toolchain, text: &str) -> (Folder, Builder) {
     let folder = Folder::new(toolchain.clone());
     folder.write("k.cu", text);
@@ -166,7 +166,7 @@ extern "C" __global__ void uses(const float *read, float *reads_too, float *writ
             [
                 ("out", "X*", false, Some(Write)),
                 ("in", "float&", true, Some(Read)),
-                // Volatile memory may change by being read, as far as the optimiser knows.
+                // To the optimiser, reading volatile memory may change it.
                 ("a", "int*", false, Some(ReadWrite)),
                 ("b", "int*", true, None),
                 ("c", "float (*)[4]", false, Some(Read)),
@@ -227,7 +227,7 @@ fn without_optimisation_nothing_is_claimed_that_was_not_proved() {
     assert_eq!(facts(&build, "gfx1100", "k"), expected);
 }
 
-/// The bytes of what is executed, and the descriptor of each kernel but for the way from it to the code.
+/// The executable bytes, and the descriptor of each kernel without the distance to its code.
 fn code(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
     let object = CodeObject::parse(bytes).unwrap();
     let text = object.segments().iter().find(|segment| segment.executable).unwrap();
@@ -247,7 +247,7 @@ fn the_machine_code_is_that_of_one_compilation() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").canonicalize().unwrap();
     let folder = Folder::new(toolchain.clone());
     let source = folder.write("k.cu", &std::fs::read_to_string(kernels.join("kv_cache.cu")).unwrap());
-    // What `kernel-build` finds CUDA's headers as.
+    // The folder where `kernel-build` finds CUDA's headers.
     let headers = folder.path().join("cuda");
     for (name, text) in device_compiler::cuda::HEADERS {
         let path = headers.join(name);
@@ -275,8 +275,8 @@ fn the_machine_code_is_that_of_one_compilation() {
             assert!(ours.0 == theirs.0, "{} {flags:?}", object.target);
         }
     };
-    // One target of each kind of instruction set, and a level of optimisation with each. Not -O0, where code reaches constants by their
-    // distance, which the length of the metadata changes.
+    // One target of each kind of instruction set, each with another optimisation level. Not -O0, whose code
+    // depends on distances to constants, which change with the length of the metadata.
     compare(&["gfx1201"], &["-O1"]);
     compare(&["gfx942"], &["-Ofast", "-munsafe-fp-atomics", "-fgpu-flush-denormals-to-zero"]);
     compare(&["gfx1100"], &["-mwavefrontsize64", "-mcumode", "-mllvm", "-amdgpu-early-inline-all=true"]);
@@ -307,9 +307,9 @@ extern "C" __global__ void k(const float *x, float *y) { y[0] = twice(x[0]); }"#
             "{section}"
         );
     }
-    // A few kilobytes, most of which is where things are and not what they are.
+    // A few kilobytes, mostly about locations.
     assert!(sizes[1] - sizes[0] < 4096, "{sizes:?}");
-    // What the kernels take is told in any case.
+    // The kernels' arguments are described in any case.
     for build in [&with, &without, &full] {
         assert_eq!(
             facts(build, "gfx90a", "k"),

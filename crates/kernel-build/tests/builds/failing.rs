@@ -1,4 +1,4 @@
-//! Bad input and bad surroundings: each an error that names what is at fault, and nothing lost.
+//! Bad input and bad environments: each gives an error that names the cause, and nothing is lost.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn ptx_without_an_equivalent_names_its_line_and_who_uses_it() {
     let place =
         |i: usize| failures[0].diagnostics[i].place.as_ref().map(|place| (place.file.clone(), place.line));
     assert_eq!((place(0), place(1)), (Some((header, 3)), Some((path, 4))));
-    // What is never reached is no error.
+    // Unreachable code is not an error.
     folder.write("a.cu", &source("false"));
     builder().build().unwrap();
 }
@@ -77,7 +77,7 @@ fn cuda_names_compile_as_they_are_and_translated() {
     for mode in [Translate::None, Translate::Hipify] {
         let first = build(mode).unwrap();
         assert!(!first.all_cached());
-        // A status that nobody looks at is no matter to nvcc, and one to HIP.
+        // An ignored status is fine for nvcc, but HIP warns.
         assert_eq!(first.warnings().is_empty(), mode == Translate::None);
         let again = build(mode).unwrap();
         assert!(again.all_cached());
@@ -135,14 +135,14 @@ fn kernels_of_one_name_are_told_in_a_source_and_kept_apart_in_two() {
 fn what_cannot_be_read_is_named() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
-    // Not even root can read this file at its beginning.
+    // Not even root can read the beginning of this file.
     let source = folder.kernels().join("a.cu");
     std::os::unix::fs::symlink("/proc/self/mem", &source).unwrap();
     let text = folder.builder().build().unwrap_err().to_string();
     assert!(text.starts_with(&format!("cannot read {}: ", source.display())), "{text}");
 }
 
-/// What the process does that this variable is set for, in the folder that the other one names.
+/// Tells a child process what to do, in the folder that the other variable names.
 const CASE: &str = "KERNEL_BUILD_TEST_CASE";
 const FOLDER: &str = "KERNEL_BUILD_TEST_FOLDER";
 
@@ -187,7 +187,7 @@ fn a_build_script_that_fails_leaves_its_folder_as_it_was() {
     for case in ["embed", "library"] {
         let (success, told) = run(case, &out);
         assert!(!success && told.contains(&expected), "{case}: {told}");
-        // Cargo runs the script again when one of these changes.
+        // Cargo reruns the script when one of these changes.
         assert!(told.contains("cargo::rerun-if-env-changed=FERROCM_TARGETS\n"), "{case}: {told}");
         assert!(files().is_empty(), "{case}");
     }
@@ -274,7 +274,7 @@ fn a_compiler_that_dies_or_lies_leaves_nothing_behind() {
 
 #[test]
 fn a_killed_build_is_continued() {
-    // A build that was killed leaves its work folder; the next one is not disturbed by it.
+    // A killed build leaves its work folder, which does not disturb the next build.
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
     folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
@@ -291,7 +291,7 @@ fn a_cache_that_cannot_be_written_is_named() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
     let file = folder.write("a.cu", &format!("{KERNEL} k() {{}}"));
-    // A file, a folder below a file, and a file system that nobody can write to.
+    // A file, a folder below a file, and a read-only file system.
     for cache in [file.clone(), file.join("below"), "/proc/self".into()] {
         let error = folder.builder().cache(&cache).build().unwrap_err();
         assert!(
@@ -316,13 +316,13 @@ fn bad_targets_folders_and_cargo_variables_are_named() {
     assert_eq!(none, "the caller's targets: no target is named");
     for outside in ["../b.cu", "/kernels/b.cu"] {
         let pattern = text(folder.builder().source(outside).build().unwrap_err());
-        assert!(pattern.contains(outside) && pattern.contains("leads out of it"), "{pattern}");
+        assert!(pattern.contains(outside) && pattern.contains("leads out of the folder"), "{pattern}");
     }
     let missing = text(Builder::new("/no/such/folder").build().unwrap_err());
     assert!(missing.starts_with("cannot find the folder /no/such/folder"), "{missing}");
     let include = text(folder.builder().include(folder.kernels().join("a.cu")).build().unwrap_err());
     assert!(include.contains("a.cu: not a directory"), "{include}");
-    // A target that the compiler does not know is told by the compiler.
+    // The compiler itself reports a target that it does not know.
     let unknown = text(folder.builder().targets(["gfx1399"]).build().unwrap_err());
     assert!(
         unknown.contains("does not compile for gfx1399") && unknown.contains("unsupported HIP gpu"),

@@ -1,4 +1,4 @@
-//! Where a toolchain is looked for, what is preferred, and what is said when there is none.
+//! The search for a toolchain: places, preferences, and the error if there is none.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use test_skip::{Lack, skip};
 
 use crate::support::{script, toolchain};
 
-/// Looks nowhere.
+/// A search without any places.
 fn nowhere() -> Search {
     Search {
         clang: None,
@@ -60,7 +60,7 @@ fn messages_name_the_command_that_is_there() {
     let text = search.find().unwrap_err().to_string();
     assert!(text.contains("To get one, run `cargo xtask setup`, or install ROCm"), "{text}");
     assert!(!text.contains("ferrocm setup"), "{text}");
-    // Installing would not help where a variable names something else.
+    // Installing would not help if a variable names something else.
     let text = Search { clang: Some("/no/clang".into()), ..search }.find().unwrap_err().to_string();
     assert!(
         text.ends_with("To get one, correct FERROCM_CLANG, or unset it and run `cargo xtask setup`."),
@@ -76,7 +76,7 @@ fn an_explicit_clang_is_binding() {
     assert_eq!(error.attempts.len(), 1);
     assert!(error.to_string().contains("clang: /no/clang: no such file"), "{error}");
     let error = find(script(folder.path(), "echo hello >&2")).to_string();
-    assert!(error.contains("it is no clang: `hello`"), "{error}");
+    assert!(error.contains("it is not clang: `hello`"), "{error}");
     let error = find(script(folder.path(), "echo broken library >&2; exit 127")).to_string();
     assert!(error.contains("it fails (exit status: 127): broken library"), "{error}");
 }
@@ -113,7 +113,7 @@ fn rocm_is_preferred_and_complete_in_itself() {
     assert_eq!(found.origin, Origin::Rocm(root.into()));
     assert_eq!((found.hip_path.as_path(), found.device_libs), (root, root.join("amdgcn/bitcode")));
 
-    // share/hip/version is not there: the version has to come from the headers, or maths functions are missing.
+    // Without share/hip/version, the version must come from the headers, or maths functions are missing.
     let kernels = tempfile::tempdir().unwrap();
     fs::write(kernels.path().join("a.cu"), "__global__ void k(float *x) { *x = expf(*x); }").unwrap();
     let build = Builder::new(kernels.path()).toolchain(search.find().unwrap()).cache(root.join("cache"));
@@ -144,7 +144,7 @@ fn the_prefix_supplies_what_the_machine_lacks() {
         skip(Lack::Machine, "this machine has no C++ headers in /usr/include to stand in for the prefix's");
         return;
     }
-    // An empty system root takes C and C++ headers away from clang.
+    // An empty system root hides the C and C++ headers from clang.
     let machine = tempfile::tempdir().unwrap();
     let mut sysroot = std::ffi::OsString::from("--sysroot=");
     sysroot.push(machine.path());
@@ -157,7 +157,7 @@ fn the_prefix_supplies_what_the_machine_lacks() {
     };
     link(&llvm(&real), prefix.path().join(format!("usr/lib/llvm-{}", real.version.major)));
     if let (Origin::Prefix(_), [libraries, ..]) = (&real.origin, real.library_path.as_slice()) {
-        // What the prefix's clang is linked with is not beside it.
+        // The libraries of the prefix's clang are not beside it.
         link(libraries, prefix.path().join("usr/lib/x86_64-linux-gnu"));
     }
     let libs = "lib/clang/0/amdgcn/bitcode";
@@ -213,18 +213,18 @@ fn the_compiler_of_the_prefix_is_asked_once() {
     let search = Search { prefix: Some(prefix.clone()), ..nowhere() };
 
     answer(1);
-    // It is no toolchain yet, and asked again each time.
+    // It is not a toolchain yet, so it is asked again each time.
     for expected in [4, 8] {
         assert!(search.find().unwrap_err().to_string().contains("cmath is in none"));
         assert_eq!(questions(), expected);
     }
     write("include/c++/cmath", "");
     write("include/c++/stdlib.h", "");
-    // What was missing has come, and nothing has to be asked for that.
+    // The missing part has appeared; this takes no new questions.
     let found = search.find().unwrap();
     assert_eq!((found.version.patch, &found.linker, questions()), (1, &linker, 8));
 
-    // Another compiler, with other options or in its place, is another one.
+    // A compiler with other options, or one that replaces it, is asked anew.
     let other = Search { clang_args: vec!["-DA".into()], ..search.clone() };
     assert_eq!((other.find().unwrap().version.patch, questions()), (1, 12));
     assert_eq!((other.find().unwrap().version.patch, questions()), (1, 12));
@@ -232,7 +232,7 @@ fn the_compiler_of_the_prefix_is_asked_once() {
     assert_eq!((search.find().unwrap().version.patch, questions()), (22, 16));
     assert_eq!((search.find().unwrap().version.patch, questions()), (22, 16));
 
-    // What is damaged is no answer, nor is one that names what is gone.
+    // A damaged answer does not count, nor does one that names missing files.
     for entry in fs::read_dir(&prefix).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.file_name().unwrap().to_str().unwrap().starts_with("answers-") {
             fs::write(entry, "{\"asked\":").unwrap();

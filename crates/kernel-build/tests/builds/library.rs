@@ -1,4 +1,4 @@
-//! Static libraries of host code: what is in them, that they do not depend on where they are made, and what is wrong.
+//! Static libraries of host code: their contents, their independence of the build folder, and errors.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn builder(folder: &Folder) -> Builder {
     builder.targets(["gfx1100", "gfx90a:xnack-"])
 }
 
-/// Where something is in a file.
+/// The positions of a text in a file.
 fn places(file: &[u8], what: &[u8]) -> Vec<usize> {
     (0..file.len()).filter(|&at| file[at..].starts_with(what)).collect()
 }
@@ -56,7 +56,7 @@ fn a_library_has_the_launchers_and_the_code_of_every_target() {
             assert_eq!(code, object.bytes, "{} {}", module.name, object.target);
         }
     }
-    // The same compressed.
+    // The same, compressed.
     let packed = folder.path().join("libpacked.a");
     let build = builder(&folder).offload_compress(true).build_lib(&packed).unwrap();
     let packed = fs::read(packed).unwrap();
@@ -69,7 +69,7 @@ fn a_library_has_the_launchers_and_the_code_of_every_target() {
             assert!(code == object.bytes, "{} {}", module.name, object.target);
         }
     }
-    // No object file has a symbol that another one has.
+    // No two object files share a symbol.
     let mut names: Vec<&str> = index.split('\0').filter(|name| name.starts_with("__hip_cuid_")).collect();
     names.sort_unstable();
     names.dedup();
@@ -82,7 +82,7 @@ fn equal_sources_give_equal_files_wherever_they_are() {
     for mode in [Translate::None, Translate::Hipify] {
         let make = |folder: &Folder, name: &str| {
             let path = folder.path().join(name);
-            // The lines of translated sources name their folder.
+            // The lines of translated sources contain their folder.
             builder(folder).translate(mode).source_lines(mode == Translate::None).build_lib(&path).unwrap();
             fs::read(path).unwrap()
         };
@@ -124,7 +124,7 @@ fn host_code_that_does_not_compile_is_told_as_such() {
     assert!(!folder.path().join("libx.a").exists());
 }
 
-/// What several sources may define.
+/// Definitions that several sources may share.
 const COMMON: &str = r#"
 template <typename T> __attribute__((global)) void common(T *x) { *x = 1; }
 template __attribute__((global)) void common(float *);
@@ -155,7 +155,7 @@ fn a_name_that_two_sources_define_is_told() {
         assert!(text.contains(&expected), "{text}");
         assert!(!path.exists(), "{second}");
     }
-    // Templates, inline functions and what is static may be in both, and each module has kernels of its own.
+    // Templates, inline functions and static items may be in both, and each module has its own kernels.
     build("static __attribute__((global)) void k() {}\nstatic int launch_a() { return 1; }\nint launch_b() { return launch_a(); }")
         .unwrap();
     let file = fs::read(&path).unwrap();
@@ -191,14 +191,14 @@ fn the_path_has_to_be_that_of_a_library() {
     }
 }
 
-/// Has the process build a library of the kernels in the folder that it names.
+/// Makes a child process build a library of the kernels in the named folder.
 const FOLDER: &str = "KERNEL_BUILD_TEST_LIBRARY";
 
 #[test]
 fn a_variable_leaves_the_device_code_of_sources_out() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let folder = Path::new(&folder);
-        // The script names targets for a source, and the variable counts all the same.
+        // The variable overrides the targets that the script names for a source.
         let build =
             support::builder(folder).targets_for("one.cu", ["gfx90a"]).build_lib(folder.join("libx.a"));
         let targets = |module: &kernel_build::BuiltModule| -> Vec<String> {

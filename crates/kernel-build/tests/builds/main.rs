@@ -1,4 +1,4 @@
-//! Builds of kernels: what they give, what they keep, and what they say when something is wrong.
+//! Builds of kernels: results, cache and errors.
 
 mod building;
 mod compressed;

@@ -1,5 +1,5 @@
-//! Code for NVIDIA GPUs beside that for AMD's: what nvcc is asked for, what the cache keeps, and what is said when something is missing.
-//! A script stands in for nvcc; one test runs a real one where there is one.
+//! Additional code for NVIDIA GPUs: nvcc's options, the cache, and errors for missing parts. A script stands
+//! in for nvcc; one test runs a real one if available.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use test_skip::{Lack, skip};
 
 use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
 
-/// What the stand-in prints as its version.
+/// The stand-in's version output.
 const VERSION: &str = "Cuda compilation tools, release 13.0, V13.0.88";
 
-/// nvcc as far as builds know it: it notes its options, refuses lines with `BAD` and writes an entry for each kernel, and for each `wide`
-/// warns. Headers are not read, but listed.
+/// A minimal nvcc: it records its options, rejects lines with `BAD`, writes an entry for each kernel, and
+/// warns about each `wide`. It lists headers without reading them.
 const SCRIPT: &str = r#"
 here=$(dirname "$0")
 if [ "$1" = --version ]; then echo 'nvcc: NVIDIA (R) Cuda compiler driver'; echo 'VERSION'; exit; fi
@@ -56,7 +56,7 @@ impl Stage {
         Nvidia::ptx().nvcc(&self.nvcc).archs(["sm_80"])
     }
 
-    /// What the stand-in was asked for since the last time.
+    /// The stand-in's calls since the last query.
     fn asked(&self) -> Vec<String> {
         let log = self.folder.path().join("log");
         let text = fs::read_to_string(&log).unwrap_or_default();
@@ -84,7 +84,7 @@ fn ptx_is_built_beside_code_objects() {
     let nvidia = || stage.nvidia().archs(["sm_80", "90a"]).flag("--ftz=true").flag("-Xptxas=-v");
     let builder = || {
         let builder = folder.builder().define("N", Some("3")).include(include.path()).nvidia(nvidia());
-        // What the stand-in gets.
+        // The stand-in's options.
         let builder = builder.flag("--expt-relaxed-constexpr").flag("-arch=sm_70").flag("-c");
         builder.flag_for("b.cu", "--maxrregcount=64").jobs(1)
     };
@@ -108,7 +108,8 @@ fn ptx_is_built_beside_code_objects() {
     assert_eq!(warnings, ["variable \"wide\" was declared but never referenced"]);
     assert_eq!(build.nvcc.as_ref().unwrap().version(), "13.0, V13.0.88");
 
-    // The flags of the builder as given, but for what they say of the output and what is clang's, then the source's, then nvcc's own.
+    // The builder's flags, without output settings and those for clang only, then the source's, then nvcc's
+    // own.
     let include = fs::canonicalize(include.path()).unwrap();
     let kernels = folder.kernels();
     let expected = |arch: &str, own: &str, source: &str| {
@@ -205,7 +206,7 @@ fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
     );
     let empty = fake(": > \"$out\"; : > \"$list\"; exit 0");
     assert!(
-        empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is no PTX"),
+        empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is not PTX"),
         "{empty}"
     );
     let full = fake("echo 'fatal: No space left on device' >&2; exit 1");
@@ -216,7 +217,7 @@ fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
     named_script(folder.path(), "nvcc", &SCRIPT.replace("VERSION", VERSION));
     let cubin = Nvidia::cubin().nvcc(&stage.nvcc).archs(["sm_80"]);
     let text = folder.builder().nvidia(cubin).build().unwrap_err();
-    assert!(text.to_string().contains("not usable: it is no cubin"), "{text}");
+    assert!(text.to_string().contains("not usable: it is not a cubin"), "{text}");
     stage.asked();
     assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
     folder.builder().nvidia(stage.nvidia()).build().unwrap();
@@ -284,10 +285,10 @@ fn generated_modules_have_ptx_as_bytes_and_as_texts() {
     runs(out.path(), &format!("{TYPES}{PROGRAM}const OBJECTS: usize = 1;"));
 }
 
-/// Set for the child that plays a build script.
+/// Set for the child process that acts as a build script.
 const CHILD: &str = "FERROCM_TEST_CHILD";
 
-/// The build script of a crate with features for both.
+/// The build script of a crate with features for both vendors.
 fn build_script(folder: &str) {
     let folder = PathBuf::from(folder);
     let builder = Builder::new(folder.join("kernels")).cache(folder.join("cache")).runtime_header(false);
@@ -326,7 +327,7 @@ fn features_of_the_crate_say_for_which_gpus() {
         names
     };
     let (rocm, cuda) = (("CARGO_FEATURE_ROCM", "1"), ("CARGO_FEATURE_CUDA", "1"));
-    // A compiler that is not asked for need not be there.
+    // An unneeded compiler may be missing.
     let (no_clang, no_nvcc) = (("FERROCM_CLANG", "/no/clang"), ("NVCC", "/no/nvcc"));
 
     assert!(script(&[rocm, cuda]).contains("built 1 2\n"));
@@ -400,7 +401,7 @@ fn a_real_nvcc_compiles_the_same_sources() {
     assert_eq!((&image.kernels, image.kind), (&module.kernels, CudaKind::Ptx));
     let text = String::from_utf8(image.bytes.clone()).unwrap();
     assert!(text.contains("\n.target sm_80\n"), "{text}");
-    // The bits of 7.0f, and those of 3.0f in either notation.
+    // The bits of 7.0f, and of 3.0f in either notation.
     assert!(text.contains("0f40E00000"), "{text}");
     assert!(text.contains("0f40400000") || text.contains("1077936128"), "{text}");
     assert!(build(Nvidia::ptx().archs(["sm_80"])).unwrap().all_cached());

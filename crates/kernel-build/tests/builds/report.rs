@@ -1,4 +1,4 @@
-//! What a report says of kernels, and that its occupancy is what the compiler says.
+//! The contents of reports; their occupancy agrees with the compiler's.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use kernel_build::{Build, Builder};
 
 use crate::support::{Folder, KERNEL, toolchain};
 
-/// Kernels with what their names say: vector (v), scalar (s) and accumulation registers (a), LDS (l), the largest workgroup (g) and
-/// the most waves that shall run at once (w).
+/// Kernels whose names encode vector (v), scalar (s) and accumulation registers (a), LDS (l), the largest
+/// workgroup (g) and the maximum number of waves at once (w).
 fn source() -> String {
     let mut text = String::new();
     let mut kernel = |name: String, attributes: &str, body: &str| {
@@ -23,11 +23,11 @@ fn source() -> String {
     for count in [8, 24, 25, 32, 36, 41, 48, 49, 64, 65, 72, 84, 96, 97, 128, 129, 168, 192, 256] {
         kernel(format!("v{count}"), &sizes(64), &uses('v', count));
     }
-    // 81 to 88 and 97 to 100 are counted otherwise, the six more included that every kernel may need.
+    // 81 to 88 and 97 to 100, including the six extra that every kernel may need, are counted differently.
     for count in [20, 70, 74, 86, 87] {
         kernel(format!("s{count}"), &sizes(64), &uses('s', count));
     }
-    // Pieces of LDS have 512 or 1280 bytes. The compiler takes no notice of them.
+    // LDS is allocated in units of 512 or 1280 bytes, which the compiler ignores.
     for lds in [2560, 5120, 10_240, 15_360, 20_480, 33_280, 64_000, 65_536] {
         let body =
             format!("__attribute__((shared)) static volatile char t[{lds}]; t[p[0]] = 1; p[1] = t[p[2]];");
@@ -47,7 +47,7 @@ fn source() -> String {
         + "a100_v8() { asm volatile(\"\" ::: \"a99\", \"v7\"); }\n#endif\n"
 }
 
-/// Compares all kernels with the compiler's remarks; gives their number.
+/// Compares all kernels with the compiler's remarks; returns their number.
 fn compare(builder: Builder) -> usize {
     let build = builder.flag("-Rpass-analysis=kernel-resource-usage").build().unwrap();
     let uses: Vec<_> = build.kernel_uses().collect();
@@ -109,7 +109,8 @@ fn occupancy_is_what_the_compiler_says() {
 fn registers_and_lds_are_given_out_in_pieces() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
-    // Of 800 scalar registers a wave gets 96 or 112 here, and a workgroup 22016 bytes of 65536. The compiler says 9, 8 and 3.
+    // A wave gets 96 or 112 of 800 scalar registers here, and a workgroup 22016 of 65536 bytes. The compiler
+    // says 9, 8 and 3.
     let text = format!(
         "{KERNEL} s81() {{ asm volatile(\"\" ::: \"s81\"); }}\n{KERNEL} s93() {{ asm volatile(\"\" ::: \"s93\"); }}\n\
          extern \"C\" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1,256))) void lds(int *p) {{\n\

@@ -1,4 +1,4 @@
-//! A folder of kernels that compile in a moment, and the toolchain of this machine.
+//! A folder of quickly compiled kernels, and the toolchain of this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use kernel_build::Builder;
 use kernel_build::toolchain::{self, Toolchain};
 use test_skip::{Lack, skip};
 
-/// The machine's toolchain. Without one a test has nothing to do; `ferrocm doctor` says why there is none.
+/// The machine's toolchain. Without one, tests skip themselves; `ferrocm doctor` says why there is none.
 pub(crate) fn toolchain() -> Option<Toolchain> {
     toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()
 }
@@ -22,7 +22,7 @@ pub(crate) struct Folder {
 
 /// `extern "C" __global__` without the headers that would define it.
 pub(crate) const KERNEL: &str = r#"extern "C" __attribute__((global)) void "#;
-/// What the host code of a kernel calls, without the headers that would declare it.
+/// The functions that a kernel's host code calls, without the headers that would declare them.
 pub(crate) const LAUNCHES: &str = r#"struct dim3 { unsigned x, y, z; };
 extern "C" unsigned hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
 extern "C" unsigned __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void **);
@@ -40,7 +40,7 @@ impl Folder {
     }
 
     pub(crate) fn kernels(&self) -> PathBuf {
-        // What messages show.
+        // The path in messages.
         fs::canonicalize(self.path().join("kernels")).unwrap()
     }
 
@@ -48,7 +48,7 @@ impl Folder {
         self.path().join("cache")
     }
 
-    /// Writes a file of a moment ago: files newer than a build are not cached.
+    /// Writes a slightly older file, because files newer than a build are not cached.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.kernels().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -74,7 +74,7 @@ impl Folder {
     }
 }
 
-/// What [`Folder::builder`] gives, by the folder, with the toolchain that it finds itself.
+/// Like [`Folder::builder`], for any folder, with the toolchain that it finds itself.
 pub(crate) fn builder(folder: &Path) -> Builder {
     let kernels = fs::canonicalize(folder.join("kernels")).unwrap();
     let builder = Builder::new(kernels).cache(folder.join("cache")).targets(["gfx1100"]);
@@ -95,7 +95,7 @@ pub(crate) fn named_script(folder: &Path, name: &str, body: &str) -> PathBuf {
     path
 }
 
-/// What generated code expects, without the crates that a test cannot name to rustc.
+/// The types that generated code expects, without crates that a test cannot pass to rustc.
 pub(crate) const TYPES: &str = r#"
 #[allow(dead_code)]
 mod types {

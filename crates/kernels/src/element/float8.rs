@@ -5,8 +5,8 @@ use std::fmt;
 
 use ::float8::Format;
 
-/// The 8-bit float e4m3 of the Open Compute Project ("e4m3fn"): a sign, 4 bits of exponent, 3 of significand. It has no infinities; its
-/// largest number is 448, its smallest 2⁻⁹.
+/// The 8-bit float e4m3 of the Open Compute Project ("e4m3fn"): a sign, 4 bits of exponent, 3 of significand.
+/// It has no infinities; its largest number is 448, its smallest 2⁻⁹.
 ///
 /// ```
 /// use kernels::F8E4M3;
@@ -38,7 +38,7 @@ impl F8E4M3 {
         self.0
     }
 
-    /// Rounds to nearest, ties to even. What is too large, infinities included, becomes ±448.
+    /// Rounds to nearest, ties to even. Numbers too large, and infinities, become ±448.
     #[must_use]
     pub fn from_f64(value: f64) -> Self {
         Self(FORMAT.encode(value))
@@ -57,7 +57,7 @@ impl F8E4M3 {
     }
 }
 
-/// As numbers: zeros are equal, and NaN is equal to nothing.
+/// Compares as numbers: zeros are equal, and NaN is equal to nothing.
 impl PartialEq for F8E4M3 {
     fn eq(&self, other: &Self) -> bool {
         self.to_f64() == other.to_f64()

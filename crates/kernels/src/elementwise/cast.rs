@@ -26,9 +26,10 @@ fn casts(from: usize) -> &'static Names {
 }
 
 impl Kernels {
-    /// Converts every element: to floats by rounding once to nearest, ties to even; from floats to integers towards zero, where what is too
-    /// large or too small becomes the largest or smallest integer and NaN zero; from integers to smaller ones by their low bits. All of that
-    /// is what `as` does in Rust. [`F8E4M3`](crate::F8E4M3) takes what is too large as ±448.
+    /// Converts every element, as Rust's `as` does. Conversions to floats round once to nearest, ties to
+    /// even. Conversions from floats to integers round towards zero and saturate; NaN becomes zero.
+    /// Conversions to smaller integers keep the low bits. In [`F8E4M3`](crate::F8E4M3), numbers too large
+    /// become ±448.
     ///
     /// # Errors
     /// As [`unary`](Self::unary).

@@ -5,10 +5,11 @@ use hip::{Device, DeviceBuffer, Launch, Stream};
 use crate::error::{Error, Result};
 use crate::view::{Layout, check_shape};
 
-/// Bytes that kernels access at once, where they can.
+/// Bytes that kernels access at once where possible.
 pub(crate) const ACCESS: usize = 16;
 
-/// A tensor's layout, and whether it is that of a slice, which stands for any shape of as many elements.
+/// A tensor's layout, and whether it comes from a slice. A slice matches any shape with the same number of
+/// elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
     pub(crate) name: &'static str,
@@ -28,7 +29,7 @@ macro_rules! operand {
 }
 pub(crate) use operand;
 
-/// The shape of all of these tensors: that of the first which is not just a slice.
+/// The shape of all of these tensors: that of the first one that is not a slice.
 pub(crate) fn common_shape(operation: &'static str, operands: &[Operand<'_>]) -> Result<Layout> {
     let shaped = operands.iter().find(|operand| !operand.flat).or(operands.first());
     let shape = shaped.map_or(&[][..], |operand| operand.layout.shape());
@@ -38,14 +39,14 @@ pub(crate) fn common_shape(operation: &'static str, operands: &[Operand<'_>]) ->
     Ok(Layout::contiguous(shape)?)
 }
 
-/// The layout of a tensor that is to have a shape: a slice is a contiguous one.
+/// The layout of a tensor that must have a given shape. A slice is contiguous.
 pub(crate) fn shaped(operation: &'static str, operand: Operand<'_>, shape: &[usize]) -> Result<Layout> {
     let contiguous = Layout::contiguous(shape)?;
     check_shape(operation, operand.name, operand.layout, operand.flat, shape)?;
     Ok(if operand.flat { contiguous } else { *operand.layout })
 }
 
-/// Refuses a tensor with gaps or of another order.
+/// Refuses a tensor that has gaps or another order.
 pub(crate) fn check_contiguous(operation: &'static str, operand: Operand<'_>) -> Result<()> {
     if operand.layout.is_contiguous() {
         return Ok(());
@@ -54,7 +55,7 @@ pub(crate) fn check_contiguous(operation: &'static str, operand: Operand<'_>) ->
     Err(Error::NotContiguous { operation, buffer: operand.name, shape, strides })
 }
 
-/// Refuses memory of another device than the stream's, which is to be that of the kernels.
+/// Refuses memory of a device other than the stream's, and a stream of a device other than the kernels'.
 pub(crate) fn check_devices(
     operation: &'static str,
     kernels: &Device,
@@ -71,15 +72,16 @@ pub(crate) fn check_devices(
     Ok(())
 }
 
-/// The kernels' arguments `num_dims` and `info`: nothing, if all tensors are contiguous; else the extents, then the strides of each tensor,
-/// outermost first, in device memory. Dropping it is ordered after the kernels that read it.
+/// The kernels' arguments `num_dims` and `info`: empty if all tensors are contiguous; otherwise the extents,
+/// then the strides of each tensor, outermost first, in device memory. Dropping it is ordered after the
+/// kernels that read it.
 pub(crate) struct Info {
     rank: usize,
     array: Option<DeviceBuffer<u64>>,
 }
 
 impl Info {
-    /// Of tensors of the shape of `all`.
+    /// For tensors with the shape of `all`.
     pub(crate) fn new(stream: &Stream, all: &Layout, operands: &[Operand<'_>]) -> Result<Self> {
         let layouts: Vec<&Layout> =
             operands.iter().map(|operand| if operand.flat { all } else { operand.layout }).collect();
@@ -89,8 +91,8 @@ impl Info {
         }
     }
 
-    /// Work-items for so many elements, the largest of which have `size` bytes: where all tensors are contiguous, kernels take 16 bytes at
-    /// once.
+    /// Work-items for this many elements, the largest of which have `size` bytes. If all tensors are
+    /// contiguous, kernels access 16 bytes at once.
     pub(crate) fn items(&self, elements: usize, size: usize) -> usize {
         if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
     }
@@ -101,14 +103,15 @@ impl Info {
     }
 }
 
-/// The smallest extents and strides for these tensors of one shape: without dimensions of one element, and with those joined that lie behind
-/// each other in every tensor. None, if all are contiguous or have no elements.
+/// The fewest extents and strides that describe these tensors of one shape: dimensions of one element are
+/// dropped, and dimensions that are adjacent in every tensor are joined. `None` if all are contiguous or have
+/// no elements.
 pub(crate) fn collapse(layouts: &[&Layout]) -> Option<(usize, Vec<u64>)> {
     let shape = layouts.first()?.shape();
     if layouts.iter().all(|layout| layout.is_contiguous()) {
         return None;
     }
-    // From the outermost dimension on: its extent, and its stride in each tensor.
+    // For each dimension, outermost first: its extent, and its stride in each tensor.
     let mut dims: Vec<(usize, Vec<usize>)> = Vec::new();
     for (axis, &extent) in shape.iter().enumerate().filter(|(_, extent)| **extent != 1) {
         let strides: Vec<usize> = layouts.iter().map(|layout| layout.strides()[axis]).collect();
@@ -150,7 +153,7 @@ mod tests {
         assert_eq!(collapse(&[&columns]), Some((3, vec![4, 3, 2, 1, 4, 12])));
         let last_first = contiguous.permute(&[2, 0, 1]).unwrap();
         assert_eq!(collapse(&[&last_first]), Some((2, vec![4, 6, 1, 4])));
-        // A second tensor that is in order keeps them together where it can.
+        // A contiguous second tensor keeps dimensions joined where it can.
         let same = Layout::contiguous(&[4, 2, 3]).unwrap();
         assert_eq!(collapse(&[&last_first, &same]), Some((2, vec![4, 6, 1, 4, 6, 1])));
         let apart = layout(&[4, 2, 3], &[6, 100, 1]);
@@ -174,6 +177,6 @@ mod tests {
         let other = Layout::contiguous(&[3, 2]).unwrap();
         let z = Operand { name: "z", layout: &other, flat: false };
         let error = common_shape("f", &[x, y, z]).unwrap_err();
-        assert_eq!(error.to_string(), "f: `z` has the shape [3, 2], [2, 3] is needed");
+        assert_eq!(error.to_string(), "f: `z` has the shape [3, 2], but needs [2, 3]");
     }
 }

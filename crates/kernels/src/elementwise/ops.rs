@@ -1,4 +1,4 @@
-//! What element-wise operations there are.
+//! The element-wise operations.
 
 use crate::library::{Names, names};
 
@@ -29,7 +29,7 @@ pub enum UnaryOp {
     /// Gaussian error linear unit, exact.
     GeluErf,
     Relu,
-    /// `x` where positive, else `alpha * (exp(x) - 1)`.
+    /// `x` if positive, otherwise `alpha * (exp(x) - 1)`.
     Elu(f64),
     Silu,
     /// `x` to the power of the parameter.
@@ -68,7 +68,7 @@ impl UnaryOp {
         }
     }
 
-    /// The operation's parameter, where it has one.
+    /// The operation's parameter, if it has one.
     pub(super) fn parameter(self) -> Option<f64> {
         match self {
             Self::Elu(parameter) | Self::Powf(parameter) => Some(parameter),
@@ -104,7 +104,7 @@ impl BinaryOp {
     }
 }
 
-/// A comparison of two numbers; NaN is unequal to everything and ordered with nothing.
+/// A comparison of two numbers. NaN is unequal to everything, and unordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the comparisons' names")]
 pub enum CompareOp {

@@ -9,13 +9,13 @@ use crate::library::{Kernels, names};
 use crate::reduce::rows;
 use crate::{Float, modules};
 
-/// The most experts that [`Kernels::moe_gate`] chooses from.
+/// The maximum number of experts that [`Kernels::moe_gate`] chooses from.
 pub const MOST_EXPERTS: usize = 1024;
-/// The most experts that it chooses for a token.
+/// The maximum number of experts that it chooses for a token.
 pub const MOST_CHOICES: usize = 32;
-/// The most groups of experts.
+/// The maximum number of groups of experts.
 pub const MOST_EXPERT_GROUPS: usize = 32;
-/// Work-items of a workgroup: warps, each for a token.
+/// Work-items of a workgroup: one warp for each token.
 const BLOCK: u32 = 128;
 const WARPS: usize = 4;
 
@@ -27,29 +27,29 @@ const OPERATION: &str = "moe_gate";
 pub enum GateScores {
     /// The softmax of all logits of a token.
     Softmax = 0,
-    /// Experts are chosen by logits; weights are the softmax of those that were chosen.
+    /// Experts are chosen by logits; weights are the softmax over the chosen ones.
     SoftmaxOfChosen = 1,
     /// The sigmoid of each logit.
     Sigmoid = 2,
 }
 
-/// What a group of experts is judged by.
+/// How a group of experts is scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupScore {
-    /// The largest of what its experts are chosen by.
+    /// The largest score of its experts.
     Largest,
-    /// The sum of the two largest.
+    /// The sum of the two largest scores of its experts.
     TwoLargest,
 }
 
-/// Experts are in groups of equal size, one after the other; only those of the best groups can be chosen.
+/// Experts form consecutive groups of equal size; only experts of the best groups can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpertGroups {
     /// Groups (`n_group`).
     pub groups: usize,
     /// Groups that are chosen for a token (`topk_group`).
     pub chosen: usize,
-    /// Which ones.
+    /// How these are selected.
     pub by: GroupScore,
 }
 
@@ -84,18 +84,18 @@ pub struct MoeGate<'a> {
     pub k: usize,
     /// What experts are chosen and weighed by.
     pub scores: GateScores,
-    /// Added to each expert's score for the choice, and not part of the weight.
+    /// Added to each expert's score for the choice; not part of the weight.
     pub bias: Option<DeviceSlice<'a, f32>>,
-    /// Groups of experts, of which some are chosen first.
+    /// Groups of experts; some groups are chosen first.
     pub groups: Option<ExpertGroups>,
-    /// Weights are divided by their sum. Those of [`GateScores::SoftmaxOfChosen`] always are.
+    /// Weights are divided by their sum. For [`GateScores::SoftmaxOfChosen`] this is always so.
     pub renormalise: bool,
-    /// Factor of the weights, in the end.
+    /// Factor of the final weights.
     pub scale: f32,
 }
 
 impl<'a> MoeGate<'a> {
-    /// The largest of the softmax of all experts, and nothing else.
+    /// The experts with the largest softmax, and no further options.
     #[must_use]
     pub fn new(experts: usize, k: usize) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl<'a> MoeGate<'a> {
         Self { bias: Some(bias.into()), ..self }
     }
 
-    /// Chooses groups first.
+    /// Chooses groups of experts first.
     #[must_use]
     pub fn groups(self, groups: ExpertGroups) -> Self {
         Self { groups: Some(groups), ..self }
@@ -139,7 +139,7 @@ impl<'a> MoeGate<'a> {
         Self { scale, ..self }
     }
 
-    /// Groups, and what is chosen of them.
+    /// Checks the groups, and how many of them are chosen.
     fn check(&self) -> Result<ExpertGroups> {
         let wrong =
             |parameter, got, problem| Err(Error::Size { operation: OPERATION, parameter, got, problem });
@@ -159,10 +159,10 @@ impl<'a> MoeGate<'a> {
         }
         let size = self.experts / groups.groups;
         if groups.by == GroupScore::TwoLargest && size < 2 {
-            return wrong("groups", groups.groups, "so many that they have less than two experts");
+            return wrong("groups", groups.groups, "must have at least two experts each");
         }
         if self.k == 0 || self.k > (size * groups.chosen).min(MOST_CHOICES) {
-            return wrong("k", self.k, "must be from 1 to 32 and the experts of the chosen groups");
+            return wrong("k", self.k, "must be from 1 to 32, and at most the experts of the chosen groups");
         }
         if let Some(bias) = self.bias {
             check_length(OPERATION, "bias", bias.len(), self.experts)?;
@@ -181,20 +181,22 @@ impl<'a> MoeGate<'a> {
 }
 
 impl Kernels {
-    /// The experts of each token, the best first, and their weights. `logits` has a row of `gate.experts` elements for each token; `weights`
-    /// and `ids` have `gate.k`. Everything is computed in f32.
+    /// The experts of each token, the best first, and their weights. `logits` has a row of `gate.experts`
+    /// elements for each token; `weights` and `ids` have `gate.k`. Everything is computed in f32.
     ///
-    /// Of equal experts and groups the first come first. Without a bias and sums of two, logits are compared instead of scores, which have
-    /// the same order, so that scores that are rounded to the same number make no difference. A NaN counts as larger than every number, so
-    /// that ids are always different experts.
+    /// Of equal experts and groups, the first come first. Without a bias and sums of two, logits are compared
+    /// instead of scores: they have the same order, and are not affected by scores that round to the same
+    /// number. A NaN counts as larger than every number, so ids are always different experts.
     ///
-    /// Sums of sigmoids that weights are divided by have 10⁻²⁰ added to them, so that zeros stay zeros.
+    /// When weights are divided by a sum of sigmoids, 10⁻²⁰ is added to the sum, so that zeros stay zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if there are no experts, more than [`MOST_EXPERTS`], or no divisor of `logits`; if `k` is zero, or more than the
-    /// experts of the chosen groups or [`MOST_CHOICES`]; if groups are none, more than [`MOST_EXPERT_GROUPS`] or of different sizes, none or
-    /// more than there are is chosen, or they have less than two experts where two are added. [`Error::Length`] if a result has not `k`
-    /// elements for each token, or the bias not one for each expert; [`Error::Value`] of a scale that is not finite; [`Error::Hip`].
+    /// [`Error::Size`] if the number of experts is zero, more than [`MOST_EXPERTS`], or does not divide the
+    /// length of `logits`; if `k` is zero, or more than the experts of the chosen groups or [`MOST_CHOICES`];
+    /// if the number of groups is zero, more than [`MOST_EXPERT_GROUPS`] or does not divide the number of
+    /// experts; if no groups are chosen, or more than there are; or if groups have fewer than two experts
+    /// where two scores are added. [`Error::Length`] unless each result has `k` elements for each token, and
+    /// the bias one for each expert; [`Error::Value`] for a scale that is not finite; [`Error::Hip`].
     #[doc(alias = "topk_softmax")]
     #[doc(alias = "grouped_topk")]
     pub fn moe_gate<'a, T: Float<Compute = f32>>(
@@ -226,8 +228,9 @@ impl Kernels {
         let launch =
             launch.arg(u32::from(groups.by == GroupScore::TwoLargest)).arg(u32::from(gate.renormalise));
         let launch = launch.arg(gate.scale).arg(weights).arg(ids);
-        // SAFETY: a warp reads the row of a token and a bias for each expert, and writes k elements of each result. There are k experts in
-        // the chosen groups, no more than a warp has lanes for, and no more experts than the kernel has room for.
+        // SAFETY: a warp reads the row of a token and a bias for each expert, and writes k elements of each
+        // result. The chosen groups have at least k experts, k is at most the lanes of a warp, and the kernel
+        // has room for all experts.
         unsafe { launch.enqueue()? };
         Ok(())
     }

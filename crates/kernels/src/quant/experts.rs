@@ -1,4 +1,5 @@
-//! Products with the matrices of experts (mixture of experts): each vector with those that it is routed to.
+//! Products with the matrices of experts (mixture of experts): each vector with those of the experts that it
+//! is routed to.
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
@@ -8,13 +9,14 @@ use crate::error::{Error, Result, check_counted, check_length};
 use crate::moe::Strangers;
 use crate::{Float, Kernels, modules};
 
-/// Threads of `quant_tiles`, one of which has the pairs of experts that are not there.
+/// Threads of `quant_tiles`; one of them handles the pairs whose expert does not exist.
 const TILES_THREADS: u32 = 1024;
-/// Pairs of a vector and an expert for each expert, on average, from which on they are sorted and multiplied in tiles. Below, each pair is a
-/// product of its own, and reads its expert's matrix.
+/// The average number of pairs for each expert from which pairs are sorted and multiplied in tiles. Below it,
+/// each pair is a separate product and reads its expert's matrix.
 const SORTED_FROM: usize = 4;
 
-/// Which expert each pair is of, such as the chosen experts of each token, token by token; sorted by expert where there are many.
+/// The expert of each pair, such as the chosen experts of each token, token by token. Sorted by expert if
+/// there are many pairs.
 #[derive(Debug)]
 pub struct ExpertRoutes<'a> {
     experts: u32,
@@ -22,7 +24,7 @@ pub struct ExpertRoutes<'a> {
     sorted: Option<Sorted>,
 }
 
-/// Pairs in the order of experts, those last whose expert is not there; and the tiles of each.
+/// Pairs in the order of experts, followed by those whose expert does not exist; and the tiles of each.
 #[derive(Debug)]
 struct Sorted {
     /// Four numbers each.
@@ -45,7 +47,8 @@ impl ExpertRoutes<'_> {
 }
 
 impl Kernels {
-    /// Prepares products of vectors with the experts that `ids` names, for as many matrices as one likes.
+    /// Prepares products of vectors with the experts named by `ids`. The result can be used for any number of
+    /// matrices.
     ///
     /// # Errors
     /// [`Error::Size`] if there is no expert or more than 1023, or too many pairs to count; [`Error::Hip`].
@@ -58,14 +61,15 @@ impl Kernels {
         const OPERATION: &str = "route_experts";
         let ids = ids.into();
         if experts == 0 || experts >= TILES_THREADS as usize {
-            let problem = "not between 1 and 1023";
+            let problem = "must be from 1 to 1023";
             return Err(Error::Size { operation: OPERATION, parameter: "experts", got: experts, problem });
         }
         let (pairs, count) = (check_counted(OPERATION, "ids", ids.len())?, experts as u32);
         if ids.len() < experts * SORTED_FROM {
             return Ok(ExpertRoutes { experts: count, ids, sorted: None });
         }
-        // Each expert's last tile may have less than others; so may that of pairs whose expert is not there.
+        // The last tile of each expert may be partial, and so may that of the pairs whose expert does not
+        // exist.
         let most = pairs / TILE + count + 1;
         let mut tiles = DeviceBuffer::zeroed(stream, most as usize * 4)?;
         let mut order = DeviceBuffer::zeroed(stream, ids.len())?;
@@ -76,19 +80,21 @@ impl Kernels {
         let function = self.function(&modules::QUANT, "quant_tiles")?;
         let launch = function.launch(stream).grid(1).block(TILES_THREADS);
         let launch = launch.arg(&offsets).arg(pairs).arg(count).arg(most).arg(&mut tiles);
-        // SAFETY: there is an offset for each expert and one more, all of them at most the pairs, and no more tiles are made than there is
-        // room for.
+        // SAFETY: there is an offset for each expert and one more, each at most the number of pairs, and
+        // there is room for all tiles.
         unsafe { launch.enqueue()? };
         Ok(ExpertRoutes { experts: count, ids, sorted: Some(Sorted { tiles, order }) })
     }
 
-    /// Products of vectors with the matrices of their experts. `matrices` has those of all experts one after the other: as many rows as all
-    /// of them have. A vector has `pairs / vectors` pairs, one after the other. `out` has the elements of the first pair's product, then
-    /// those of the next; with an expert that is not there, they are NaN.
+    /// Products of vectors with the matrices of their experts. `matrices` has the rows of all experts'
+    /// matrices, one after the other. A vector has `pairs / vectors` consecutive pairs. `out` has the
+    /// elements of the first pair's product, then those of the next. If the expert does not exist, they are
+    /// NaN.
     ///
     /// # Errors
-    /// [`Error::Size`] if experts do not share the rows, vectors not the pairs, or vectors have not as many elements as the matrices have
-    /// columns; [`Error::Length`] unless `out` has those of the products; [`Error::Hip`].
+    /// [`Error::Size`] if the number of experts does not divide the rows, the number of vectors does not
+    /// divide the pairs, or the vectors do not have as many elements as the matrices have columns;
+    /// [`Error::Length`] unless `out` has the size of the products; [`Error::Hip`].
     #[doc(alias = "moe")]
     pub fn quant_experts<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -104,14 +110,18 @@ impl Kernels {
         let out = out.into();
         let ((all_rows, columns), (count, of_vectors)) = (matrices.sizes(), vectors.sizes());
         if !all_rows.is_multiple_of(routes.experts) {
-            return wrong("rows", matrices.rows(), "no multiple of the experts");
+            return wrong("rows", matrices.rows(), "must be a multiple of the number of experts");
         }
         if of_vectors != columns {
-            return wrong("columns of the vectors", of_vectors as usize, "not the columns of the matrices");
+            return wrong(
+                "columns of the vectors",
+                of_vectors as usize,
+                "must be the columns of the matrices",
+            );
         }
         let (rows, pairs) = (all_rows / routes.experts, routes.pairs());
         if pairs > 0 && (count == 0 || !pairs.is_multiple_of(count as usize)) {
-            return wrong("vectors", vectors.vectors(), "no divisor of the pairs");
+            return wrong("vectors", vectors.vectors(), "must divide the number of pairs");
         }
         check_length(OPERATION, "out", out.len(), pairs.saturating_mul(rows as usize))?;
         if out.is_empty() {
@@ -136,8 +146,8 @@ impl Kernels {
                 launch.arg(routes.experts).arg(of_vector)
             }
         };
-        // SAFETY: there are that many matrices of so many rows and columns, each pair has a vector of as many columns and room for its
-        // product, and the tiles are those of the pairs.
+        // SAFETY: there are that many matrices with these rows and columns, each pair has a vector of as many
+        // columns and room for its product, and the tiles are those of the pairs.
         unsafe { launch.enqueue()? };
         Ok(())
     }

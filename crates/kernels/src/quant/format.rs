@@ -1,8 +1,9 @@
-//! The block formats of GGUF: sizes, and what the values of a block are.
+//! The block formats of GGUF: sizes, and how a block encodes values.
 
 use half::f16;
 
-/// A type of quantised numbers: a matrix's rows consist of blocks, each of which holds the values of some columns.
+/// A type of quantised numbers: a matrix's rows consist of blocks, each of which holds the values of some
+/// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names are those of the formats")]
@@ -21,10 +22,10 @@ pub enum QuantType {
     Mxfp4,
 }
 
-/// What there is to know of a type.
+/// Everything about a type.
 pub(super) struct Format {
     quant: QuantType,
-    /// The kernels of products with one vector, with a few and with many.
+    /// The kernels for products with one vector, with a few and with many.
     pub(super) gemv: &'static str,
     pub(super) vec: &'static str,
     pub(super) gemm: &'static str,
@@ -33,7 +34,7 @@ pub(super) struct Format {
     gguf: u32,
     values: usize,
     bytes: usize,
-    /// A block's value by its index, as exact as f64 is.
+    /// A block's value by its index, as exact as f64 allows.
     value: fn(&[u8], usize) -> f64,
 }
 
@@ -74,7 +75,7 @@ const FORMATS: [Format; 12] = {
             half(block, 80) * f64::from(scales & 15) * f64::from(q) - half(block, 82) * f64::from(scales >> 4)
         }),
         row!(Q3K, "Q3_K", "q3_k", 11, (256, 110), |block, i| {
-            // Eighths of a block have a bit each in the first 32 bytes.
+            // Each eighth of a block has one bit in each of the first 32 bytes.
             let high = block[i % 32] >> (i / 32) & 1;
             let (group, scales) = (i / 16, &block[96..108]);
             let low = scales[group % 8] >> (4 * (group / 8)) & 15;
@@ -103,7 +104,7 @@ const FORMATS: [Format; 12] = {
             half(block, 0) * f64::from(VALUES[usize::from(nibble(&block[2..], i))])
         }),
         row!(Mxfp4, "MXFP4", "mxfp4", 39, (32, 17), |block, i| {
-            // E2M1, and a power of two of which 255 is none.
+            // E2M1, and a power of two; 255 means NaN.
             const VALUES: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
             let code = nibble(&block[1..], i);
             let value = VALUES[usize::from(code & 7)] * if code < 8 { 1.0 } else { -1.0 };
@@ -125,7 +126,8 @@ fn half(block: &[u8], at: usize) -> f64 {
     f16::from_le_bytes([block[at], block[at + 1]]).to_f64()
 }
 
-/// Value `i` of 4 bits: bytes have the first half of the values in their lower bits, the second half in the upper ones.
+/// Value `i` of 4 bits: bytes have the first half of the values in their lower bits, the second half in the
+/// upper ones.
 fn nibble(bytes: &[u8], i: usize) -> u8 {
     bytes[i % 16] >> (4 * (i / 16)) & 15
 }
@@ -201,7 +203,7 @@ impl QuantType {
         self.format().bytes
     }
 
-    /// The values of blocks, each rounded once. Bytes behind the last whole block are left out.
+    /// The values of blocks, each rounded once. Bytes after the last whole block are ignored.
     #[must_use]
     pub fn dequantize(self, blocks: &[u8]) -> Vec<f32> {
         let &Format { values, bytes, value, .. } = self.format();
@@ -252,14 +254,16 @@ mod tests {
     #[test]
     fn values_of_256() {
         use QuantType::{Q2K, Q3K, Q4K, Q5K, Q6K};
-        // Group 9 is values 144 to 159: scale 3, minimum 2. Byte 16 of the second 32 has value 144 in its lowest bits, 176 in the next.
+        // Group 9 is values 144 to 159: scale 3, minimum 2. Byte 16 of the second 32 has value 144 in its
+        // lowest bits, 176 in the next.
         let q2 = block(Q2K, &[(9, 0x23), (11, 0x01), (16 + 48, 0b1110)], &[(80, 0.5), (82, 0.25)]);
         has(Q2K, &q2, &[(144, 2.5), (145, -0.5), (176, 1.5), (0, 0.0)]);
-        // Group 9: the lower bits of its scale are the upper ones of byte 1, the upper bits are bits 4 and 5 of byte 9: 5 | 2 << 4.
-        // The third bit of value 144 is bit 4 of byte 16.
+        // Group 9: the lower bits of its scale are the upper ones of byte 1, the upper bits are bits 4 and 5
+        // of byte 9: 5 | 2 << 4. The third bit of value 144 is bit 4 of byte 16.
         let q3 = [(96 + 1, 0x50), (96 + 9, 2 << 4), (32 + 48, 0b01), (16, 1 << 4)];
         has(Q3K, &block(Q3K, &q3, &[(108, 0.5)]), &[(144, 0.5 * 5.0), (145, 0.5 * 5.0 * -4.0), (0, 64.0)]);
-        // Eighth 1: scale 7, minimum 9. Eighth 6: the lower bits are byte 10, the upper ones bits 6 and 7 of bytes 2 and 6.
+        // Eighth 1: scale 7, minimum 9. Eighth 6: the lower bits are byte 10, the upper ones bits 6 and 7 of
+        // bytes 2 and 6.
         let scales = [(4 + 1, 7), (4 + 5, 9), (4 + 10, 0x43), (4 + 2, 2 << 6), (4 + 6, 1 << 6)];
         let q4 = block(Q4K, &scales, &[(0, 0.5), (2, 0.25)]);
         let q4: Vec<u8> = q4.iter().enumerate().map(|(at, &b)| if at == 16 { 0x60 } else { b }).collect();
@@ -267,7 +271,8 @@ mod tests {
         let mut q5 = block(Q5K, &scales, &[(0, 0.5), (2, 0.25)]);
         (q5[16], q5[48], q5[48 + 96]) = (0b0100_0010, 0x60, 0x0d);
         has(Q5K, &q5, &[(32, 0.5 * 7.0 * 22.0 - 0.25 * 9.0), (192, 0.5 * 35.0 * 29.0 - 0.25 * 20.0)]);
-        // Group 12 is values 192 to 207, whose lower bits are the upper ones of the second part's byte 0, the upper ones bits 4 and 5.
+        // Group 12 is values 192 to 207, whose lower bits are the upper ones of the second part's byte 0, the
+        // upper ones bits 4 and 5.
         let q6 = block(Q6K, &[(64, 0x90), (128 + 32, 2 << 4), (192 + 12, 0xfe)], &[(208, 0.5)]);
         has(Q6K, &q6, &[(192, 0.5 * -2.0 * 9.0), (193, 0.5 * -2.0 * -32.0)]);
     }

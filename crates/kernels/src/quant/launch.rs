@@ -12,13 +12,13 @@ use crate::{Float, Kernels, modules};
 enum Product {
     /// The vector in LDS, rows by warps: reads the matrix and little else.
     One,
-    /// Two rows by a workgroup, which reads them once.
+    /// Each workgroup computes two rows and reads them once.
     Few,
     /// Tiles of 64 rows by 64 vectors in LDS.
     Many,
 }
 
-/// Which kernel multiplies up to so many vectors, whatever the type.
+/// The kernel that multiplies up to this many vectors, for any type.
 const PRODUCTS: [(usize, Product); 3] = [(1, Product::One), (8, Product::Few), (usize::MAX, Product::Many)];
 
 /// Side of the tiles of `quant_gemm`.
@@ -26,7 +26,7 @@ pub(super) const TILE: u32 = 64;
 /// Of `quant_gemv`: warps of a workgroup, and rows that a thread computes.
 pub(super) const WARPS: u32 = 8;
 const ROWS: u32 = 2;
-/// Vectors that one launch quantises: the most workgroups of a grid's second dimension.
+/// Vectors that one launch quantises: the maximum size of a grid's second dimension.
 const VECTORS: usize = 65_535;
 
 fn product(vectors: usize) -> Product {
@@ -34,13 +34,14 @@ fn product(vectors: usize) -> Product {
     *product
 }
 
-/// Threads of a warp that share a row of `quant_gemv`: as many as it has parts, which are half a block of 256 values or one of 32.
+/// Threads of a warp that share a row of `quant_gemv`: as many as the row has parts; a part is half a block
+/// of 256 values, or a block of 32.
 pub(super) fn lanes(columns: u32, block_values: usize) -> u32 {
     let part = if block_values == 32 { 32 } else { 128 };
     (columns / part).next_power_of_two().min(32)
 }
 
-/// Workgroups of `quant_gemv` for so many rows.
+/// Workgroups of `quant_gemv` for this many rows.
 pub(super) fn workgroups(rows: u32, lanes: u32) -> u32 {
     rows.div_ceil(WARPS * ROWS * (32 / lanes))
 }
@@ -51,10 +52,10 @@ fn groups(columns: u32) -> u32 {
 }
 
 impl Kernels {
-    /// The numbers that a matrix stands for, row by row.
+    /// The numbers that a matrix represents, row by row.
     ///
     /// # Errors
-    /// [`Error::Length`] if `out` is not of the matrix's size; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has the matrix's size; [`Error::Hip`].
     pub fn dequantize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -64,10 +65,11 @@ impl Kernels {
         self.rows_of("dequantize", stream, matrix, None, matrix.rows(), out.into())
     }
 
-    /// Rows of a matrix by their numbers, such as the embeddings of tokens. A row that the matrix does not have is NaN.
+    /// Rows of a matrix by their numbers, such as the embeddings of tokens. A row that does not exist is NaN.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them;
+    /// [`Error::Hip`].
     #[doc(alias = "embedding")]
     pub fn quant_rows<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -107,13 +109,14 @@ impl Kernels {
             .arg(T::INDEX as u32)
             .arg(rows)
             .arg(columns);
-        // SAFETY: the matrix has that many rows and columns, of which the kernel reads those that are there, and `out` a row for each
-        // workgroup.
+        // SAFETY: the matrix has that many rows and columns, and the kernel reads only rows that exist; `out`
+        // has a row for each workgroup.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// Quantises vectors of activations, one after the other in `x`. What is NaN or infinite makes the scale of its 32 numbers so.
+    /// Quantises vectors of activations, one after the other in `x`. A NaN or infinity makes the scale of its
+    /// 32 numbers NaN or infinite.
     ///
     /// # Errors
     /// [`Error::Length`] unless `x` has the vectors' elements; [`Error::Hip`].
@@ -142,17 +145,18 @@ impl Kernels {
                 .arg(out.blocks.as_mut_slice().into_slice_mut(first * bytes..end * bytes)?)
                 .arg(columns)
                 .arg(columns);
-            // SAFETY: these are the elements and the blocks of as many vectors as the grid has rows.
+            // SAFETY: `x` and the blocks have as many vectors as the grid has rows.
             unsafe { launch.enqueue()? };
         }
         Ok(())
     }
 
-    /// Products of a quantised matrix with vectors: `out` has the elements of the first product, then those of the next. Sums are in f32.
+    /// Products of a quantised matrix with vectors: `out` has the elements of the first product, then those
+    /// of the next. Sums are in f32.
     ///
     /// # Errors
-    /// [`Error::Size`] if the vectors have not as many elements as the matrix has columns, [`Error::Length`] unless `out` has those of the
-    /// products; [`Error::Hip`].
+    /// [`Error::Size`] unless the vectors have as many elements as the matrix has columns, [`Error::Length`]
+    /// unless `out` has the size of the products; [`Error::Hip`].
     #[doc(alias = "gemv")]
     #[doc(alias = "matmul")]
     pub fn quant_matmul<'a, T: Float<Compute = f32>>(
@@ -166,7 +170,7 @@ impl Kernels {
         let out = out.into();
         let ((rows, columns), (count, of_vectors)) = (matrix.sizes(), vectors.sizes());
         if of_vectors != columns {
-            let problem = "not the columns of the matrix";
+            let problem = "must be the columns of the matrix";
             let got = of_vectors as usize;
             return Err(Error::Size {
                 operation: OPERATION,
@@ -207,7 +211,8 @@ impl Kernels {
                 launch.arg(columns).arg(rows).arg(count).arg(1_u32).arg(1_u32)
             }
         };
-        // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an element for each pair of both.
+        // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an
+        // element for each pair of both.
         unsafe { launch.enqueue()? };
         Ok(())
     }

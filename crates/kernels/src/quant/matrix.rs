@@ -20,8 +20,9 @@ impl<'a> QuantMatrix<'a> {
     /// A matrix of blocks.
     ///
     /// # Errors
-    /// [`Error::Size`] if rows are not of whole blocks or too many to count, [`Error::Length`] if the blocks are not those of so many
-    /// rows and columns, [`Error::Hip`] with [`hip::Error::Cast`] if they begin at an odd address: scales are of two bytes, but for MXFP4.
+    /// [`Error::Size`] if rows do not consist of whole blocks or are too many to count, [`Error::Length`] if
+    /// the blocks do not match the rows and columns, [`Error::Hip`] with [`hip::Error::Cast`] if they begin
+    /// at an odd address: scales have two bytes, except for MXFP4.
     pub fn new(
         quant: QuantType,
         rows: usize,
@@ -30,7 +31,7 @@ impl<'a> QuantMatrix<'a> {
     ) -> Result<Self> {
         let blocks = blocks.into();
         if !columns.is_multiple_of(quant.block_values()) {
-            let problem = "no multiple of the values of a block";
+            let problem = "must be a multiple of the values of a block";
             return Err(Error::Size { operation: OPERATION, parameter: "columns", got: columns, problem });
         }
         let size = |parameter, got| check_counted(OPERATION, parameter, got);
@@ -63,7 +64,7 @@ impl<'a> QuantMatrix<'a> {
         self.rows as usize
     }
 
-    /// Columns: elements of a vector that it is multiplied with.
+    /// Columns: elements of a vector that the matrix is multiplied with.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns as usize
@@ -86,18 +87,19 @@ pub struct QuantVectors {
     pub(super) blocks: DeviceBuffer<u8>,
 }
 
-/// The kernel that quantises counts in whole blocks of a signed number of 32 bits.
+/// The quantising kernel counts whole blocks in a signed 32-bit number.
 const MOST_COLUMNS: u32 = i32::MAX as u32 / Q8_1::VALUES as u32 * Q8_1::VALUES as u32;
 
 impl QuantVectors {
     /// Zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if vectors are not of whole blocks of 32, longer than 2³¹ − 32 or too many to count, [`Error::Hip`].
+    /// [`Error::Size`] if vectors do not consist of whole blocks of 32, are longer than 2³¹ − 32, or are too
+    /// many to count, [`Error::Hip`].
     pub fn zeroed(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
         const OPERATION: &str = "quantised vectors";
         if !columns.is_multiple_of(Q8_1::VALUES) {
-            let problem = "no multiple of 32";
+            let problem = "must be a multiple of 32";
             return Err(Error::Size { operation: OPERATION, parameter: "columns", got: columns, problem });
         }
         let size = |parameter, got| check_counted(OPERATION, parameter, got);
@@ -110,7 +112,7 @@ impl QuantVectors {
         Ok(Self { vectors, columns, blocks: DeviceBuffer::zeroed(stream, bytes)? })
     }
 
-    /// How many vectors.
+    /// The number of vectors.
     #[must_use]
     pub fn vectors(&self) -> usize {
         self.vectors as usize

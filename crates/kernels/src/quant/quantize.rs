@@ -1,11 +1,13 @@
-//! Quantising on the CPU: activations to Q8_1 blocks, as kernels do it, and matrices to the types of 32 values.
+//! Quantising on the CPU: activations to Q8_1 blocks, as the kernels do, and matrices to the types with
+//! blocks of 32 values.
 
 use half::f16;
 
 use super::QuantType;
 use crate::error::{Error, Result};
 
-/// The blocks that activations are quantised to: a scale and the sum of the numbers before, as halves, and 32 signed bytes.
+/// The blocks that activations are quantised to: a scale and the sum of the original numbers, as halves, and
+/// 32 signed bytes.
 #[derive(Debug)]
 pub struct Q8_1(());
 
@@ -15,7 +17,8 @@ impl Q8_1 {
     /// Bytes of a block.
     pub const BYTES: usize = 36;
 
-    /// Quantises rows of numbers, each padded with zeros to whole blocks; the nearest of 255 steps, and the one away from zero of two.
+    /// Quantises rows of numbers, each padded with zeros to whole blocks. Numbers round to the nearest of 255
+    /// steps, ties away from zero.
     #[must_use]
     pub fn quantize(row: &[f32]) -> Vec<u8> {
         let mut blocks = Vec::with_capacity(row.len().div_ceil(Self::VALUES) * Self::BYTES);
@@ -29,7 +32,7 @@ impl Q8_1 {
         blocks
     }
 
-    /// What the bytes of blocks stand for.
+    /// The numbers that the bytes of blocks represent.
     #[must_use]
     pub fn dequantize(blocks: &[u8]) -> Vec<f32> {
         let of_block = |block: &[u8]| {
@@ -41,7 +44,7 @@ impl Q8_1 {
     }
 }
 
-/// Up to 32 numbers as multiples of a 127th of the largest.
+/// Up to 32 numbers as multiples of the largest divided by 127.
 fn steps(values: &[f32]) -> (f32, [i8; 32]) {
     let d = values.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / 127.0;
     let mut q = [0; 32];
@@ -53,7 +56,8 @@ fn steps(values: &[f32]) -> (f32, [i8; 32]) {
     (d, q)
 }
 
-/// Numbers as steps of a scale, from a minimum: the scale, the minimum and the steps, of which there are `1 << bits`.
+/// Numbers as steps of a scale, from a minimum: the scale, the minimum and the steps, of which there are `1 <<
+/// bits`.
 fn from_minimum(values: &[f32], bits: u32) -> (f32, f32, [u8; 32]) {
     let (least, most) =
         values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
@@ -82,7 +86,7 @@ fn stepped(values: &[f32], d: f32, step: impl Fn(f32, f32) -> f32) -> [u8; 32] {
     q
 }
 
-/// Steps of 4 bits, then the fifth bits of `bits` is 5.
+/// Steps of 4 bits, then the fifth bits if `bits` is 5.
 fn pack(block: &mut Vec<u8>, q: &[u8; 32], bits: u32) {
     if bits == 5 {
         let fifth = q.iter().enumerate().fold(0_u32, |all, (i, q)| all | u32::from(q >> 4) << i);
@@ -95,7 +99,8 @@ impl QuantType {
     /// Quantises numbers on the CPU, each block from its own values.
     ///
     /// # Errors
-    /// [`Error::Size`] unless the numbers fill blocks, and for types of 256 values, which are not made here.
+    /// [`Error::Size`] unless the numbers fill blocks, and for types with blocks of 256 values, which this
+    /// does not support.
     pub fn quantize(self, values: &[f32]) -> Result<Vec<u8>> {
         let wrong =
             |parameter, got, problem| Err(Error::Size { operation: "quantize", parameter, got, problem });
@@ -103,11 +108,11 @@ impl QuantType {
             return wrong(
                 "block_values",
                 self.block_values(),
-                "of a type that only other programs quantise to",
+                "of a type that only other programs can quantise to",
             );
         }
         if !values.len().is_multiple_of(32) {
-            return wrong("values", values.len(), "no multiple of a block's values");
+            return wrong("values", values.len(), "must be a multiple of the values of a block");
         }
         let mut blocks = Vec::with_capacity(values.len() / 32 * self.block_bytes());
         let halves = |blocks: &mut Vec<u8>, halves: &[f32]| {
@@ -160,7 +165,8 @@ mod tests {
             for (got, expected) in quant.dequantize(&blocks).chunks(32).zip(wave().chunks(32)) {
                 let largest = expected.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
                 let range = if steps == 15.0 || steps == 31.0 { 2.0 * largest } else { largest };
-                // A step, of which half would do but for numbers at the end that has no step, and the rounding of halves.
+                // One step. Half a step would do, except for numbers at the end without a step and for the
+                // rounding of halves.
                 for (got, expected) in got.iter().zip(expected) {
                     assert!(
                         (got - expected).abs() <= range / steps * 1.01,
@@ -172,7 +178,8 @@ mod tests {
         }
     }
 
-    // Of the formats' definitions: the number furthest from zero is at step 0 of 16, at -127 or 127 of Q8_0.
+    // From the formats' definitions: the number furthest from zero is at step 0 of 16, at -127 or 127 of
+    // Q8_0.
     #[test]
     fn extremes_are_exact() {
         let mut values = [0.0; 32];

@@ -26,7 +26,7 @@ fn exact(f: Activation, x: f64) -> f64 {
     }
 }
 
-/// What f32 arithmetic may lose: of gelu, 1 + tanh cancels, so that the error is one of the sum's terms.
+/// What f32 arithmetic may lose. In gelu, 1 + tanh cancels, so the error is that of the sum's terms.
 fn expected(f: Activation, x: f64, up: f64) -> Expected {
     let value = exact(f, x);
     let slack = match f {
@@ -96,7 +96,7 @@ fn special_numbers<T: Float<Compute = f32>>(bench: &Bench) {
         bench.kernels.activate(&bench.stream, f, &device_x, &mut out).unwrap();
         for (x, out) in x.iter().zip(bench.download(&out)) {
             let (x, out) = (x.to_f64(), out.to_f64());
-            // minus infinity times zero is NaN for all but relu²
+            // minus infinity times zero is NaN for all except relu²
             let want = if x == f64::NEG_INFINITY && f != Activation::Relu2 { f64::NAN } else { exact(f, x) };
             if want.is_nan() || x.is_infinite() || x == 0.0 {
                 difference(out, want);
@@ -117,7 +117,7 @@ fn bad_shapes_are_refused() {
     let (kernels, stream) = (&bench.kernels, &bench.stream);
     let (x, short, mut out) = (bench.zeroed::<f32>(12), bench.zeroed::<f32>(11), bench.zeroed::<f32>(6));
     let error = kernels.gated(stream, Activation::Silu, &x, &short, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "gated: `up` has 11 elements, 12 are needed");
+    assert_eq!(error.to_string(), "gated: `up` has 11 elements, but needs 12");
     for columns in [0, 5, usize::MAX] {
         let error = kernels.gated_packed(stream, Activation::Silu, &x, columns, &mut out).unwrap_err();
         assert!(matches!(error, Error::Size { parameter: "columns", .. }), "{error}");

@@ -6,7 +6,7 @@ use kernels::{Attention, AttentionInputs, CacheLayout, Element, Error, F8E4M3, F
 use crate::common::{Bench, for_every_type, random};
 use crate::record::compare;
 
-/// What a query sees of its keys beside the numbers.
+/// Everything that decides what a query sees, besides the numbers.
 #[derive(Clone, Default)]
 struct Sight {
     lengths: Option<Vec<u32>>,
@@ -18,7 +18,7 @@ fn place(strides: HeadStrides, batch: usize, head: usize, row: usize) -> usize {
     batch * strides.batch + head * strides.head + row * strides.row
 }
 
-/// Whether the device's matrix instructions take subnormal f16 numbers to be 0, as those of gfx90a do.
+/// Whether the device's matrix instructions read subnormal f16 numbers as 0, as on gfx90a.
 fn flushes<T: Float<Compute = f32>>(bench: &Bench) -> bool {
     T::NAME == "f16" && bench.kernels.device().target().processor == "gfx90a"
 }
@@ -90,7 +90,8 @@ fn expected<T: Float<Compute = f32>>(
                     let weights: Vec<(usize, f64)> =
                         scores.iter().map(|(i, score)| (*i, (score - highest).exp())).collect();
                     let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
-                    // An error of a score is one of its weight. Weights are rounded to the type, and each sum to f32.
+                    // An error of a score becomes an error of its weight. Weights are rounded to the type,
+                    // and each sum to f32.
                     let score_error = f32::UNIT_ROUNDOFF * (4.0 * (dim as f64).sqrt() + 8.0) * largest_term;
                     let sums = f32::UNIT_ROUNDOFF * (weights.len() as f64 + 16.0);
                     let relative = 2.0 * (score_error + lost_score) + T::UNIT_ROUNDOFF * 1.01 + sums;
@@ -101,7 +102,7 @@ fn expected<T: Float<Compute = f32>>(
                             sum += weight / total * values[*i][d];
                             magnitude += (weight / total * values[*i][d]).abs();
                         }
-                        // what is left of the smallest weights, of which the largest is 2^15
+                        // the rounding of the smallest weights; the largest is 2^15
                         let largest = values.iter().map(|v| v[d].abs()).fold(0.0, f64::max);
                         let least = if flushes {
                             2.0 * f64::from(half::f16::MIN_POSITIVE)
@@ -126,7 +127,7 @@ fn span(strides: HeadStrides, batch: usize, heads: usize, rows: usize, dim: usiz
     place(strides, batch - 1, heads - 1, rows.max(1) - 1) + dim
 }
 
-/// Attention of random numbers, and that nothing else was written.
+/// Checks attention of random numbers, and that nothing else was written.
 fn check<T: Float<Compute = f32>>(bench: &Bench, attention: &Attention, sight: &Sight) {
     let &Attention { batch, heads, kv_heads, q_len, kv_len, dim, .. } = attention;
     let q = random::<T>(span(attention.q, batch, heads, q_len, dim), 21, 2.0);
@@ -308,14 +309,14 @@ fn what_cannot_be_is_refused() {
     let short = bench.upload(&[1_u32]);
     let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).lengths(&short);
     let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `lengths` has 1 elements, 2 are needed");
+    assert_eq!(error.to_string(), "attention: `lengths` has 1 elements, but needs 2");
     let slopes = bench.zeroed::<f32>(3);
     let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).slopes(&slopes);
     let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, 4 are needed");
+    assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, but needs 4");
 }
 
-/// Elements of a cache of 8 bits, and what they are.
+/// Elements of an 8-bit cache, and the numbers that they represent.
 trait Stored: hip::DeviceCopy {
     /// Any byte but NaN.
     fn from_byte(byte: u8) -> Self;
@@ -360,7 +361,7 @@ impl Stored for F8E4M3 {
     }
 }
 
-/// A paged cache: which block each 16 or 32 keys of each sequence are in.
+/// A paged cache: the block of each 16 or 32 keys of each sequence.
 struct Paged {
     table: Vec<u32>,
     blocks: usize,
@@ -368,7 +369,7 @@ struct Paged {
 }
 
 impl Paged {
-    /// Blocks in no order, and more of them than are used.
+    /// Unordered blocks, and more of them than are used.
     fn new(batch: usize, kv_len: usize, block_size: usize) -> Self {
         let each = kv_len.div_ceil(block_size);
         let blocks = batch * each + 4;
@@ -377,7 +378,7 @@ impl Paged {
         Self { table: (0..batch * each).map(|i| (i * 7 % blocks) as u32).collect(), blocks, block_size }
     }
 
-    /// The block and the place in it of a key.
+    /// The block of a key, and its place in the block.
     fn find(&self, batch: usize, of: usize, key: usize) -> (usize, usize) {
         let each = self.table.len() / of;
         (self.table[batch * each + key / self.block_size] as usize, key % self.block_size)
@@ -397,7 +398,7 @@ fn pages_match<T: Float<Compute = f32>>(bench: &Bench) {
         let q = random::<T>(span(attention.q, batch, heads, q_len, dim), 31, 2.0);
         let mut k = random::<T>(span(block, pages.blocks, kv_heads, block_size, dim), 32, 2.0);
         let mut v = random::<T>(k.len(), 33, 1.0);
-        // what is in no sequence must not be seen
+        // keys outside every sequence must not be seen
         for unused in (0..pages.blocks).filter(|i| !pages.table.contains(&(*i as u32))) {
             k[unused * block.batch..][..block.batch].fill(T::from_f64(f64::NAN));
             v[unused * block.batch..][..block.batch].fill(T::from_f64(f64::NAN));
@@ -504,7 +505,8 @@ fn caches_of_eight_bits() {
     }
 }
 
-/// Tokens are appended one after another to a paged cache of 8-bit floats, with two scales, and then attended to.
+/// Tokens are appended one after another to a paged cache of 8-bit floats, with two scales, and then attended
+/// to.
 fn appended_keys_are_seen<T: Float<Compute = f32>>(bench: &Bench) {
     let (batch, heads, kv_heads, q_len, kv_len, dim) = (2, 4, 2, 3, 45, 64);
     let pages = Paged::new(batch, kv_len, 16);
@@ -531,7 +533,7 @@ fn appended_keys_are_seen<T: Float<Compute = f32>>(bench: &Bench) {
     let shape = Heads::contiguous(kv_heads, dim);
     let slots = bench.upload(&slots);
     let append = |x: &[T], scale| {
-        // what no token has filled must not be seen
+        // slots that no token has filled must not be seen
         let mut cache = bench.upload(&vec![F8E4M3::NAN; pages.blocks * block.batch]);
         let x = bench.upload(x);
         bench.kernels.kv_append_f8(&bench.stream, &x, &shape, &slots, scale, &mut cache, &layout).unwrap();
@@ -591,7 +593,7 @@ fn tables_and_caches_that_cannot_be_are_refused() {
         |attention: &Attention, inputs| bench.kernels.attention(&bench.stream, attention, inputs, &mut out);
     let paged = || AttentionInputs::new(&q, &cache, &cache);
     run(&good, paged().pages(&table, 4, 16)).unwrap();
-    // a table that leads out of the cache reads the last block
+    // a table entry outside the cache reads the last block
     let wild = bench.upload(&[u32::MAX, 1 << 20, 4, 5]);
     run(&good, paged().pages(&wild, 4, 16)).unwrap();
     for (blocks, block_size, wrong) in [(4, 0, "block_size"), (4, 24, "block_size"), (0, 16, "blocks")] {
@@ -599,10 +601,10 @@ fn tables_and_caches_that_cannot_be_are_refused() {
         assert!(matches!(error, Error::Size { parameter, .. } if parameter == wrong), "{error}");
     }
     let error = run(&good, paged().pages(&table, 5, 16)).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `keys` has 4096 elements, 5120 are needed");
+    assert_eq!(error.to_string(), "attention: `keys` has 4096 elements, but needs 5120");
     let longer = Attention { kv_len: 33, ..good };
     let error = run(&longer, paged().pages(&table, 4, 16)).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `table` has 4 elements, 6 are needed");
+    assert_eq!(error.to_string(), "attention: `table` has 4 elements, but needs 6");
     let scales = bench.zeroed::<f32>(1);
     let error = run(&good, paged().pages(&table, 4, 16).scales(&scales, &scales)).unwrap_err();
     assert!(matches!(error, Error::Size { parameter: "k_scales", .. }), "{error}");
@@ -610,7 +612,7 @@ fn tables_and_caches_that_cannot_be_are_refused() {
     let eight =
         AttentionInputs::with_i8_cache(&q, &bytes, &bytes).pages(&table, 4, 16).scales(&scales, &scales);
     let error = run(&per_key, eight).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `v_scales` has 1 elements, 16 are needed");
+    assert_eq!(error.to_string(), "attention: `v_scales` has 1 elements, but needs 16");
     let floats = bench.zeroed::<f32>(2 * 64);
     let mut results = bench.zeroed::<f32>(2 * 64);
     let eight = AttentionInputs::with_i8_cache(&floats, &bytes, &bytes).pages(&table, 4, 16);

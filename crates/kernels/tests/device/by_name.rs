@@ -1,4 +1,4 @@
-//! Kernels of candle's names that no launcher and no test of candle's reaches.
+//! Kernels with candle's names that no launcher and none of candle's tests reaches.
 
 use half::f16;
 use hip::{DeviceAddress, DeviceCopy};
@@ -9,13 +9,13 @@ use crate::record::assert_exact;
 use crate::rows::launch;
 
 const CONTIGUOUS: DeviceAddress = DeviceAddress(0);
-/// What is seen as left × dimension × right, and how many indices there are.
+/// A tensor seen as left × dimension × right, and the number of indices.
 const LEFT: usize = 3;
 const DIMENSION: usize = 5;
 const RIGHT: usize = 7;
 const INDICES: usize = 4;
 
-/// A number that 8-bit floats hold, as sums of a few of them do.
+/// A number that 8-bit floats represent exactly, like sums of a few of them.
 fn small(i: usize) -> F8E4M3 {
     F8E4M3::from_bits(if i.is_multiple_of(3) { 0 } else { 0x38 + (i % 3) as u8 * 4 })
 }
@@ -119,7 +119,7 @@ fn rows_of_8_bit_floats_are_filled_and_copied() {
 fn rows_of_8_bit_floats_are_sorted() {
     let bench = Bench::open();
     let (rows, columns, padded) = (3_usize, 5_usize, 8_i32);
-    // neither equal numbers, whose order is open, nor NaN
+    // no equal numbers, whose order is undefined, and no NaN
     let numbers = |i: usize| F8E4M3::from_f64(((i * 7) % 15) as f64 - 7.0);
     let x: Vec<F8E4M3> = (0..rows * columns).map(numbers).collect();
     let device_x = bench.upload(&x);
@@ -128,7 +128,8 @@ fn rows_of_8_bit_floats_are_sorted() {
         let function = bench.kernels.function(&kernels::modules::SORT, name).unwrap();
         let launch = function.launch(&bench.stream).grid(rows as u32).block(padded as u32);
         let launch = launch.dynamic_lds(4 * padded as u32).arg(&device_x).arg(&mut order);
-        // SAFETY: x and the order have so many rows and columns, and LDS an index for each of a padded row.
+        // SAFETY: x and the order have this many rows and columns, and LDS has an index for each element of a
+        // padded row.
         unsafe { launch.arg(columns as i32).arg(padded).enqueue() }.unwrap();
         let expected = x.chunks(columns).flat_map(|row| {
             let mut order: Vec<u32> = (0..columns as u32).collect();
@@ -161,7 +162,7 @@ fn sums_over_dimensions_of_every_float() {
     sums(&bench, "sum_f64", f64::from);
 }
 
-/// Columns of patches: what a convolution multiplies its weights with.
+/// Columns of patches, which a convolution multiplies with its weights.
 fn patches<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: impl Fn(u32) -> T) {
     let (batch, channels, length, width, stride, padding) =
         (2_usize, 3_usize, 8_usize, 3_usize, 2_usize, 1_usize);

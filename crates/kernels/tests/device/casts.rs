@@ -13,14 +13,14 @@ enum Exact {
     Float(f64),
 }
 
-/// What `as` does in Rust, between types that Rust has no `as` for, too.
+/// What `as` does in Rust, extended to types that Rust has no `as` for.
 trait Convert: Element {
     fn exact(self) -> Exact;
     fn convert(exact: Exact) -> Self;
     fn samples() -> Vec<Self>;
 }
 
-/// An f64 that rounds as the integer does: the integer, or else with an odd last digit.
+/// An f64 that rounds as the integer does: the integer itself, or a neighbour with an odd last digit.
 fn for_rounding(value: i128) -> f64 {
     let magnitude = value.unsigned_abs();
     let excess = (128 - magnitude.leading_zeros()).saturating_sub(53);
@@ -38,14 +38,15 @@ macro_rules! floats {
             }
             fn convert(exact: Exact) -> Self {
                 match exact {
-                    // not the function of that name that `half` has
+                    // not the function of this name in `half`
                     Exact::Float(value) => Element::from_f64(value),
                     Exact::Int(value) if size_of::<Self>() == 8 => Element::from_f64(value as f64),
                     Exact::Int(value) => Element::from_f64(for_rounding(value)),
                 }
             }
             fn samples() -> Vec<Self> {
-                // around the ends of the integer types, and in the middle between two numbers of narrower types
+                // around the ends of the integer types, and in the middle between two numbers of narrower
+                // types
                 let ends = [127.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 32769.0, 65504.0, 65519.0, 65520.0, 2147483647.0, 2147483648.0, 4294967295.0,
                     4294967296.0, 9.2e18, 9223372036854775808.0, 1e19, 3e38, 1e-8, 447.9, 464.0, 465.0, 1.0625, 1.000244140625, 1.00390625, 0.0009765625];
                 let ends = ends.iter().flat_map(|&x: &f64| [x, -x, x.next_up(), -x.next_down()]).map(<Self as Element>::from_f64);
@@ -146,7 +147,7 @@ fn casts_from_integers() {
 
 #[test]
 fn doubles_are_rounded_once() {
-    // next to the middle between two numbers, closer than an f32 can tell
+    // next to the middle between two numbers, closer than f32 can resolve
     fn near_ties<T: Element>(bench: &Bench, numbers: impl Iterator<Item = T>) {
         let numbers: Vec<f64> = numbers.map(T::to_f64).collect();
         let mut values = Vec::new();

@@ -1,11 +1,11 @@
-//! What the device tests share: the device under test and numbers to try.
+//! Shared by the device tests: the device under test and numbers to try.
 
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use kernels::{Element, Kernels};
 
 use crate::record;
 
-/// The device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
+/// The device under test: `FERROCM_DEVICE`, or a virtual gfx1100.
 pub(crate) struct Bench {
     pub(crate) kernels: Kernels,
     pub(crate) stream: Stream,
@@ -25,21 +25,22 @@ impl Bench {
         let device = Device::open(&uri).unwrap();
         let stream = device.stream().unwrap();
         if record::folder().is_some() {
-            // Only virtual GPUs count, and name what they count.
+            // Only virtual GPUs count kernels and name them.
             stream.set_counters(true).unwrap();
         }
         Self { kernels: Kernels::new(&device), stream }
     }
 
-    /// Whether the device is the one that tests of sheer size run on: what they look at is the same on all targets, and they take long.
+    /// Whether tests of very large tensors run on this device. They take long and check the same on all
+    /// targets, so they only run on one.
     pub(crate) fn is_for_sizes(&self) -> bool {
         self.kernels.device().target().processor == "gfx90a"
     }
 
-    /// Notes which kernels have run, if somebody wants to know.
+    /// Records which kernels have run, if asked to.
     fn note(&self) {
         if record::folder().is_some() {
-            // A test may want a fault.
+            // A test may expect a fault.
             let counted = self.stream.take_counters().unwrap_or_default();
             record::launched(counted.into_iter().map(|counters| counters.kernel));
         }
@@ -148,7 +149,7 @@ pub(crate) fn places(layout: &kernels::Layout) -> Vec<usize> {
     indices(layout.shape()).into_iter().map(|index| layout.start() + place(index)).collect()
 }
 
-/// Memory with a tensor's elements in the places of a layout, and something else in between.
+/// Memory with a tensor's elements at the places of a layout, and other values in between.
 pub(crate) fn laid_out<T: Element>(values: &[T], layout: &kernels::Layout) -> Vec<T> {
     let mut memory = vec![T::from_f64(55.0); layout.end()];
     for (place, value) in places(layout).into_iter().zip(values) {
@@ -157,7 +158,7 @@ pub(crate) fn laid_out<T: Element>(values: &[T], layout: &kernels::Layout) -> Ve
     memory
 }
 
-/// A layout of batch × channels × extents where channels follow each other in memory, between two others.
+/// A layout of batch × channels × extents where channels are innermost in memory, between two others.
 pub(crate) fn channels_last(shape: &[usize]) -> kernels::Layout {
     let (batch, channels, extents) = (shape[0], shape[1], &shape[2..]);
     let memory = [&[batch], extents, &[channels + 2]].concat();

@@ -1,15 +1,16 @@
-//! `conv.cu` against the definitions in f64, for what candle's kernels have otherwise: integers, dilation, batches, indices beyond what is there.
+//! `conv.cu` against the definitions in f64, where candle's kernels differ: integers, dilation, batches,
+//! indices out of range.
 
 use crate::common::Bench;
 use crate::record::{assert_exact, exact};
 use crate::rows::launch;
 
-/// Numbers from 0 to 4, so that all sums here are exact in each type but bytes, where they wrap.
+/// Numbers from 0 to 4, so that all sums here are exact in each type except bytes, where they wrap.
 fn small(count: usize, seed: usize) -> Vec<u32> {
     (0..count).map(|i| ((i * 7 + seed) * 2_654_435_761 / 128) as u32 % 5).collect()
 }
 
-/// Launches for elements of several types what `expected` gives in u32.
+/// Launches a kernel for several element types and compares with `expected`, which is in u32.
 macro_rules! for_types {
     ($check:ident: $($type:ident => $from:expr),* $(,)?) => {{
         let bench = Bench::open();
@@ -81,7 +82,7 @@ fn convolutions_1d<T: DeviceCopy + PartialEq + std::fmt::Debug>(
             "conv_transpose1d_{name} {stride} {padding} {dilation}"
         );
 
-        // sums of what a product of matrices gives: columns (b, l_in, c_out, k)
+        // sums of the results of a matrix product: columns (b, l_in, c_out, k)
         let l_out = (l_in - 1) * stride + k;
         let columns = small(b * l_in * c_out * k, 3);
         let mut expected = vec![0_u32; b * c_out * l_out];
@@ -172,7 +173,7 @@ fn two_dimensions() {
 }
 
 fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: &dyn Fn(u32) -> T) {
-    // averages of bytes whose sums are no bytes; all quotients are whole
+    // averages of bytes whose sums exceed a byte; all quotients are whole
     let (h, w) = (6_usize, 8_usize);
     let x: Vec<u32> = small(2 * h * w, 6).iter().map(|x| x * 60 / 4 * 4).collect();
     let info = bench.upload(&[1, 2, h, w, 2 * h * w, h * w, w, 1]);
@@ -204,7 +205,7 @@ fn pools<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str,
             h_out, w_out, h as f64 / h_out as f64, w as f64 / w_out as f64, &info, &device_x, &mut out);
         assert_exact!(bench.download(&out), expected, "{name}");
     }
-    // the middle of each four, where outputs lie between
+    // the middle of each four, where outputs lie in between
     let mut out = bench.upload(&[of(9); 24]);
     launch!(bench, CONV, &format!("upsample_bilinear2d_{name}"), 2, 32;
         4_usize, 3_usize, false, false, 0.0_f64, false, 0.0_f64, &info, &device_x, &mut out);

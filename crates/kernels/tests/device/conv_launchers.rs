@@ -1,4 +1,5 @@
-//! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every type, interpolation in f64.
+//! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every
+//! type, interpolation in f64.
 
 use half::{bf16, f16};
 use kernels::reference::Expected;
@@ -166,7 +167,7 @@ fn convolutions_of_two_dimensions() {
     for_conv_elements!(of_two_dimensions);
 }
 
-/// Sums of products that are rounded: of 16-bit floats in f32, of others in themselves.
+/// Sums of rounded products: of 16-bit floats in f32, of other types in the type itself.
 fn rounded<T: ConvElement>(bench: &Bench) {
     let (c_in, l_in) = (64, 9);
     let (x, w) = (random::<T>(c_in * l_in, 3, 2.0), random::<T>(c_in * 3, 4, 2.0));
@@ -177,7 +178,8 @@ fn rounded<T: ConvElement>(bench: &Bench) {
     let unit = T::UNIT_ROUNDOFF.min(f32::UNIT_ROUNDOFF);
     let expected = (0..7).map(|l| {
         let products = (0..c_in * 3).map(|i| x[i / 3 * l_in + l + i % 3].to_f64() * w[i].to_f64());
-        // A product and a sum for each, with all sums at most as large as that of the magnitudes; f64 has an error here, too.
+        // A product and a sum for each; all sums are at most the sum of the magnitudes. f64 has an error
+        // here, too.
         let magnitude: f64 = products.clone().map(f64::abs).sum();
         Expected { value: products.sum(), slack: 3.0 * (c_in * 3) as f64 * unit * magnitude }
     });
@@ -196,7 +198,7 @@ fn sums_are_rounded_once() {
 
 fn pools<T: ConvElement>(bench: &Bench) {
     let (h, w) = (7, 6);
-    // Averages that are no whole numbers are rounded towards zero by integers; sums of bytes are no bytes.
+    // Integers round fractional averages towards zero; sums of bytes exceed a byte.
     let x: Vec<usize> = small(6 * h * w, 5).iter().map(|x| x * 85).collect();
     let device_x = bench.upload(&of::<T>(&x));
     let layout = channels_last(&[2, 3, h, w]);
@@ -285,7 +287,7 @@ fn resizing_by_the_nearest_input() {
     for_conv_elements!(nearest);
 }
 
-/// The inputs before and behind an output, and how near it is to the second.
+/// The inputs before and after an output, and how near it is to the second.
 fn between(o: usize, input: usize, output: usize, grid: PixelGrid, axis: usize) -> (usize, usize, f64) {
     let step = match grid {
         PixelGrid::Areas | PixelGrid::Corners => input as f64 / output as f64,
@@ -368,7 +370,7 @@ fn no_elements_and_no_channels() {
     kernels.upsample_bilinear2d(stream, &resize, PixelGrid::Areas, &none, &mut no_out).unwrap();
     let x = bench.zeroed::<f32>(9);
     kernels.upsample_nearest2d(stream, &Resize2d::new(1, 1, [3, 3], [0, 9]), &x, &mut no_out).unwrap();
-    // Sums of nothing are zero, and so are those of nothing but padding.
+    // Empty sums are zero, and so are sums of padding only.
     let mut out = bench.upload(&[9.0_f32; 8]);
     kernels.conv(stream, &Conv1d::new(2, 0, 2, [2], [1]), &none, &none, &mut out).unwrap();
     assert_exact!(bench.download(&out), [0.0; 8]);
@@ -381,7 +383,7 @@ fn no_elements_and_no_channels() {
 #[track_caller]
 fn says<T: std::fmt::Debug>(result: Result<T, Error>, text: &str) {
     let error = result.unwrap_err().to_string();
-    assert!(error.contains(text), "{error:?} does not say {text:?}");
+    assert!(error.contains(text), "{error:?} does not contain {text:?}");
 }
 
 #[test]
@@ -425,11 +427,11 @@ fn tensors_that_do_not_fit_are_refused() {
     let conv = Conv1d::new(1, 2, 2, [5], [3]);
     says(
         kernels.conv(stream, &conv, &weights, &weights, &mut out),
-        "conv1d: `x` has 12 elements, 10 are needed",
+        "conv1d: `x` has 12 elements, but needs 10",
     );
-    says(kernels.conv(stream, &conv, &x, &x, &mut out), "conv1d: `weights` has 10 elements, 12 are needed");
+    says(kernels.conv(stream, &conv, &x, &x, &mut out), "conv1d: `weights` has 10 elements, but needs 12");
     let wide = conv.padding(1);
-    says(kernels.conv(stream, &wide, &x, &weights, &mut out), "conv1d: `out` has 6 elements, 10 are needed");
+    says(kernels.conv(stream, &wide, &x, &weights, &mut out), "conv1d: `out` has 6 elements, but needs 10");
     says(kernels.conv(stream, &conv.dilation(3), &x, &weights, &mut out), "conv1d: `kernel` is 3");
     let transposed = conv.transposed(0);
     says(
@@ -446,9 +448,9 @@ fn tensors_that_do_not_fit_are_refused() {
     let pool = Pool2d::new(1, 1, [5, 2], [2, 1]);
     says(
         kernels.max_pool2d(stream, &pool, &weights, &mut out),
-        "max_pool2d: `x` has 12 elements, 10 are needed",
+        "max_pool2d: `x` has 12 elements, but needs 10",
     );
-    says(kernels.avg_pool2d(stream, &pool, &x, &mut out), "avg_pool2d: `out` has 6 elements, 4 are needed");
+    says(kernels.avg_pool2d(stream, &pool, &x, &mut out), "avg_pool2d: `out` has 6 elements, but needs 4");
     says(pool.stride([1, 0]).output(), "pool2d: `stride` is 0, must be at least 1");
     for (window, got) in [([2, 3], 3), ([0, 1], 0)] {
         let result = kernels.max_pool2d(stream, &Pool2d { window, ..pool }, &x, &mut out);
@@ -461,7 +463,10 @@ fn tensors_that_do_not_fit_are_refused() {
     let resize = Resize2d::new(1, 1, [5, 2], [3, 2]);
     let mut bilinear =
         |resize: &Resize2d, grid, x| kernels.upsample_bilinear2d(stream, resize, grid, x, &mut out);
-    says(bilinear(&resize, PixelGrid::Areas, &weights), "upsample_bilinear2d: `x` has 12 elements, 10 are");
+    says(
+        bilinear(&resize, PixelGrid::Areas, &weights),
+        "upsample_bilinear2d: `x` has 12 elements, but needs 10",
+    );
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 1e-16] {
         for factors in [[factor, 1.0], [1.0, factor]] {
             let error = bilinear(&resize, PixelGrid::Scaled(factors), &x).unwrap_err();
@@ -470,7 +475,7 @@ fn tensors_that_do_not_fit_are_refused() {
     }
     says(
         bilinear(&Resize2d { output: [3, 3], ..resize }, PixelGrid::Areas, &x),
-        "`out` has 6 elements, 9 are",
+        "`out` has 6 elements, but needs 9",
     );
     let nothing = Resize2d { input: [5, 0], ..resize };
     says(bilinear(&nothing, PixelGrid::Areas, &x), "upsample_bilinear2d: `input` is 0, must be at least 1");
@@ -498,12 +503,12 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
     let conv = Conv2d::new(1, 3, 3, [4, 2], [1, 1]);
     let weights = view(&[3, 3, 1, 1]);
     let result = kernels.conv(stream, &conv, view(&[1, 4, 3, 2]), weights, &mut out);
-    says(result, "conv2d: `x` has the shape [1, 4, 3, 2], [1, 3, 4, 2] is needed");
+    says(result, "conv2d: `x` has the shape [1, 4, 3, 2], but needs [1, 3, 4, 2]");
     let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), view(&[3, 3]), &mut out);
-    says(result, "conv2d: `weights` has the shape [3, 3], [3, 3, 1, 1] is needed");
+    says(result, "conv2d: `weights` has the shape [3, 3], but needs [3, 3, 1, 1]");
     let flat = ViewMut::new(&mut out, layout(&[24])).unwrap();
     let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, flat);
-    says(result, "conv2d: `out` has the shape [24], [1, 3, 4, 2] is needed");
+    says(result, "conv2d: `out` has the shape [24], but needs [1, 3, 4, 2]");
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, strided), gaps);
 
@@ -511,14 +516,14 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.max_pool2d(stream, &pool, &x, strided), gaps);
     let result = kernels.avg_pool2d(stream, &pool, view(&[3, 4, 2]), &mut out);
-    says(result, "avg_pool2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    says(result, "avg_pool2d: `x` has the shape [3, 4, 2], but needs [1, 3, 4, 2]");
     let resize = Resize2d::new(1, 3, [4, 2], [4, 2]);
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.upsample_nearest2d(stream, &resize, &x, strided), gaps);
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.upsample_bilinear2d(stream, &resize, PixelGrid::Areas, &x, strided), gaps);
     let result = kernels.upsample_nearest2d(stream, &resize, view(&[3, 4, 2]), &mut out);
-    says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], but needs [1, 3, 4, 2]");
     // Nothing was written.
     assert_exact!(bench.download(&out), [9.0; 24]);
 }
@@ -526,7 +531,7 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
 #[test]
 fn repeated_inputs() {
     let bench = Bench::open();
-    // One row of one channel for all of a batch of two of three channels.
+    // One row of one channel, repeated for a batch of two with three channels.
     let row = bench.upload(&[1.0_f32, 2.0, 4.0, 8.0]);
     let repeated = Layout::contiguous(&[4]).unwrap().broadcast(&[2, 3, 4]).unwrap();
     let ones = bench.upload(&[1.0_f32]);

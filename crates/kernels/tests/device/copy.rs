@@ -9,7 +9,7 @@ fn numbers<T: Element>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::from_f64((i * 37 % 113) as f64)).collect()
 }
 
-/// Copies and compares all of the memory, so that what lies between the elements has to stay.
+/// Copies and compares all of the memory: everything between the elements must be unchanged.
 fn check<T: Element>(bench: &Bench, from: Layout, to: Layout) {
     let x = numbers::<T>(from.end());
     let before = vec![T::from_f64(7.0); to.end() + 3];
@@ -43,7 +43,7 @@ fn layouts<T: Element>(bench: &Bench) {
         check::<T>(bench, wide, tall);
         check::<T>(bench, wide, Layout::with_strides(&[rows, columns], &[columns + 1, 1], 1).unwrap());
     }
-    // heads between tokens and the other way round, each a batch of matrices or not
+    // heads between tokens and vice versa, each with and without a batch of matrices
     check::<T>(bench, contiguous(&[3, 20, 40]).transpose(1, 2).unwrap(), contiguous(&[3, 40, 20]));
     check::<T>(bench, contiguous(&[4, 6, 10]).transpose(0, 1).unwrap(), contiguous(&[6, 4, 10]));
     check::<T>(bench, contiguous(&[2, 3, 4, 5]).permute(&[3, 1, 0, 2]).unwrap(), contiguous(&[5, 3, 2, 4]));
@@ -61,7 +61,8 @@ fn every_size_of_elements() {
 }
 
 fn between_pitches<T: Element>(bench: &Bench) {
-    // With pitches, rows and beginnings in units of 16 bytes or not; rows that overlap or are one; one row, one column.
+    // Pitches, rows and beginnings that are multiples of 16 bytes or not; rows that overlap or coincide; one
+    // row, one column.
     for (shape, x_pitch, y_pitch, start) in [
         ([11, 32], 48, 64, 0),
         ([11, 32], 48, 64, 3),
@@ -106,9 +107,9 @@ fn matrices_that_do_not_fit_are_refused() {
         bench.kernels.copy2d(&bench.stream, shape, &x, x_pitch, &mut y, y_pitch).unwrap_err()
     };
     let error = copy([3, 4], 5, 4);
-    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    assert_eq!(error.to_string(), "the last element is number 13, but the memory has 12");
     let error = copy([3, 4], 4, 5);
-    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    assert_eq!(error.to_string(), "the last element is number 13, but the memory has 12");
     let error = copy([3, 4], 4, 3);
     assert!(matches!(error, Error::Layout(kernels::LayoutError::Overlap { .. })), "{error}");
     let error = copy([3, 4], usize::MAX / 2, 4);
@@ -163,7 +164,7 @@ fn bad_shapes_are_refused() {
     let error = concat(0, &[view(&[1, 3]), view(&[2, 4])], &[3, 3]).unwrap_err();
     assert!(matches!(error, Error::Shape { buffer: "parts", .. }), "{error}");
     let error = concat(0, &[view(&[1, 3]), view(&[1, 3])], &[3, 3]).unwrap_err();
-    assert_eq!(error.to_string(), "concat: `out` has the shape [3, 3], [2, 3] is needed");
+    assert_eq!(error.to_string(), "concat: `out` has the shape [3, 3], but needs [2, 3]");
     let error = concat(0, &[view(&[4, 3])], &[3, 3]).unwrap_err();
     assert!(matches!(error, Error::Layout(_)), "{error}");
     let error = concat(2, &[view(&[3, 3])], &[3, 3]).unwrap_err();

@@ -25,7 +25,7 @@ fn within<T: Real>(value: f64, ulps: f64) -> Expected {
     Expected { value, slack }
 }
 
-/// The same where the element type has a larger number than any that it can hold: infinity, or the largest.
+/// The same, with numbers beyond the element type's range as it stores them: infinity, or the largest number.
 fn in_range<T: Real>(expected: Expected) -> Expected {
     let rounded = T::from_f64(expected.value).to_f64();
     let largest = T::from_f64(f64::INFINITY).to_f64();
@@ -131,7 +131,7 @@ fn unary_functions_are_accurate<T: Real>(bench: &Bench) {
         absolute(normcdf(x), 16.0 * unit::<T>() * normcdf(x) * (1.0 + x * x).min(1e4))
     });
     unary(UnaryOp::Sigmoid, &|x| within::<T>(sigmoid(x), 4.0));
-    // What goes to zero does so to the end, instead of to NaN. A subnormal factor has lost digits.
+    // Values that approach zero reach it, and do not become NaN. A subnormal factor has lost digits.
     let gated = |x: f64, p: f64, ulps: f64| {
         let Expected { value, slack } = within::<T>(x * p, ulps);
         let lost = 2.0 * ulps * T::Compute::UNDERFLOW.max(f64::from_bits(1)) * x.abs();
@@ -144,7 +144,7 @@ fn unary_functions_are_accurate<T: Real>(bench: &Bench) {
     unary(UnaryOp::Silu, &|x| gated(x, sigmoid(x), 5.0));
     unary(UnaryOp::Gelu, &|x| {
         let exponent = 2.0 * (2.0 / std::f64::consts::PI).sqrt() * x * (1.0 + 0.044715 * x * x);
-        // the exponent's rounding is an error of the exponential
+        // the rounding of the exponent becomes an error of the exponential
         gated(x, sigmoid(exponent), 8.0 + 3.0 * exponent.abs().min(1e4))
     });
     unary(UnaryOp::GeluErf, &|x| gated(x, normcdf(x), 16.0 * (1.0 + x * x).min(1e4)));

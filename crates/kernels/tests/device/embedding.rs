@@ -48,7 +48,7 @@ fn bad_shapes_are_refused() {
         assert!(matches!(error, Error::Size { parameter: "width", .. }), "{error}");
     }
     let error = bench.kernels.embedding(&bench.stream, &table, 3, &ids, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "embedding: `out` has 12 elements, 9 are needed");
+    assert_eq!(error.to_string(), "embedding: `out` has 12 elements, but needs 9");
     let (none, mut empty) = (bench.zeroed::<u32>(0), bench.zeroed::<f32>(0));
     bench.kernels.embedding(&bench.stream, &table, 3, &none, &mut empty).unwrap();
 }

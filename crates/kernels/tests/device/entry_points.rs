@@ -1,4 +1,4 @@
-//! Kernels by name, where they can do more than the typed functions.
+//! Kernels by name that can do more than the typed functions.
 
 use hip::DeviceBuffer;
 use kernels::{Element, launch_1d, modules};
@@ -12,7 +12,7 @@ const NONE: Option<&DeviceBuffer<f32>> = None;
 fn no_input_means_in_place() {
     let bench = Bench::open();
     let values: Vec<f32> = (0..37).map(|i| i as f32 - 10.0).collect();
-    // The layout is that of an input, and counts for nothing: these strides lead far outside.
+    // The layout is that of an input and must be ignored: these strides lead far outside.
     let info = bench.upload(&[37_u64, 1 << 40]);
     let check = |module, name: &str, expected: &dyn Fn(f32) -> f32| {
         let mut x = bench.upload(&values);
@@ -36,7 +36,8 @@ fn no_input_means_in_place() {
 }
 
 fn matrices_are_copied<T: Element>(bench: &Bench) {
-    // Rows of 32 and of 30, between rows of 48 and 64 or of 33 and 41, from the beginning or not: in units of 16 bytes or not.
+    // Rows of 32 and of 30 in rows of 48 and 64 or of 33 and 41, from the beginning or not: multiples of 16
+    // bytes or not.
     let memory: Vec<T> = (0..1000).map(|i| T::from_f64(f64::from(i % 97))).collect();
     let source = bench.upload(&memory);
     let kernel = bench.kernels.function(&modules::FILL, &format!("copy2d_{}", T::NAME)).unwrap();
@@ -69,7 +70,7 @@ fn matrices_between_pitches() {
 
 #[test]
 fn one_workgroup_sorts_more_columns_than_it_has_work_items() {
-    // As candle launches it, up to what LDS holds.
+    // As candle launches it, up to the capacity of LDS.
     let bench = Bench::open();
     let kernel = bench.kernels.function(&modules::SORT, "asort_desc_u32").unwrap();
     let (rows, columns, padded) = (2, 9000, 16_384);

@@ -46,12 +46,12 @@ fn sides(gemm: &Gemm) -> [Stored; 3] {
     ]
 }
 
-/// Multiplies random matrices, and compares what was computed, and that nothing else was written.
+/// Multiplies random matrices, compares the results, and checks that nothing else was written.
 fn check<T: Element + GemmElement<Product = T>>(bench: &Bench, gemm: &Gemm) {
     check_enqueued::<T>(bench, gemm, |a, b, c| bench.kernels.gemm(&bench.stream, gemm, a, b, c).unwrap());
 }
 
-/// The same of a product that is enqueued as the caller does.
+/// The same for a product that `enqueue` enqueues.
 fn check_enqueued<T: Element + GemmElement<Product = T>>(
     bench: &Bench,
     gemm: &Gemm,
@@ -111,7 +111,7 @@ fn transposed() {
     for_every_type!(transposed_match);
 }
 
-/// Of a product with at least as many blocks of 128 as the device has compute units.
+/// For a product with at least as many blocks of 128 as the device has compute units.
 fn large(bench: &Bench) -> (usize, usize, usize) {
     let units = bench.kernels.device().properties().compute_units as usize;
     (128 * units.div_ceil(2), 132, 40)
@@ -145,7 +145,7 @@ fn vectors() {
     for_every_type!(vectors_match);
 }
 
-/// What the waves have of a matrix by columns meets in LDS.
+/// The waves' sums of a matrix by columns meet in LDS.
 fn no_bank_conflicts<T: Element + GemmElement>(bench: &Bench) {
     let (n, k) = (2048, 256);
     let (a, b) = (bench.upload(&random::<T>(k, 20, 1.0)), bench.upload(&random::<T>(k * n, 21, 1.0)));
@@ -169,7 +169,7 @@ fn vectors_by_columns_have_no_bank_conflicts() {
 
 fn strides_match<T: Element + GemmElement<Product = T>>(bench: &Bench) {
     for (m, n, k) in [(20, 30, 140), (2, 30, 70), (30, 3, 70)] {
-        // odd distances, and the matrices of a batch of C between each other's rows, as heads of attention are
+        // odd distances, and the matrices of a batch of C interleaved by rows, as heads of attention are
         let gemm = Gemm { beta: 1.0, batch: 3, ..Gemm::new(m, n, k) };
         let apart = Gemm {
             lda: k + 3,
@@ -225,7 +225,7 @@ fn workgroups_go_on_where_there_are_more_blocks_than_they_are() {
                 };
                 let (first, second) = if how.swapped { (b, a) } else { (a, b) };
                 let launch = launch.arg(gemm.alpha).arg(first).arg(second).arg(gemm.beta).arg(c);
-                // SAFETY: the shape is that of a product whose matrices the buffers hold.
+                // SAFETY: the shape is that of a product whose matrices fit the buffers.
                 unsafe { launch.enqueue().unwrap() };
             });
         }
@@ -233,7 +233,7 @@ fn workgroups_go_on_where_there_are_more_blocks_than_they_are() {
 }
 
 fn special_values_stay<T: Element + GemmElement<Product = T>>(bench: &Bench) {
-    // one NaN in A and one in B reach their row and their column only, at the edges, too
+    // one NaN in A and one in B reach only their row and their column, at the edges, too
     for (m, n, k) in [(70, 71, 90), (70, 72, 256), (3, 72, 256)] {
         let mut a = random::<T>(m * k, 1, 1.0);
         let mut b = random::<T>(k * n, 2, 1.0);
@@ -280,8 +280,8 @@ fn floats_of_eight_bits() {
     }
 }
 
-/// Row i of A has the code i at some depth, and zeros of either sign elsewhere; column j of B is full of the code j. So each sum has one
-/// product that is not zero.
+/// Row i of A has the code i at some depth, and zeros of either sign elsewhere; column j of B is full of the
+/// code j. So each sum has one product that is not zero.
 #[test]
 fn every_f8_by_every_other() {
     let bench = Bench::open();
@@ -298,7 +298,7 @@ fn every_f8_by_every_other() {
             (gemm.transpose_a().transpose_b(), 192),
         ] {
             let [stored_a, stored_b, _] = sides(&gemm);
-            // all of the longer side; of the other one, each time others
+            // all codes on the longer side, and different ones each time on the other
             let code = |i: usize, side: usize| all[if side == 256 { i } else { first + i }];
             let mut a: Vec<F8E4M3> = (0..stored_a.len(1)).map(|i| all[[0x80, 0, 0][i % 3]]).collect();
             let mut b = vec![F8E4M3::default(); stored_b.len(1)];
@@ -312,7 +312,8 @@ fn every_f8_by_every_other() {
                 let places =
                     (0..batch * rows).flat_map(|row| (0..columns).map(move |column| (row % rows, column)));
                 let expected = places.map(|(row, column)| {
-                    // gfx1100 counts the last place of what has another sign than the sum before, zeros too
+                    // gfx1100 counts the last place of a term whose sign differs from the previous sum's,
+                    // even of zeros
                     let value = expected(row, column);
                     Expected { value, slack: value.abs() * k as f64 * f64::from(f32::EPSILON) / 2.0 }
                 });
@@ -378,19 +379,19 @@ fn what_does_not_fit_is_refused() {
     let mut c = bench.zeroed::<f32>(16);
     let mut refused =
         |gemm: Gemm| bench.kernels.gemm(&bench.stream, &gemm, &a, &b, &mut c).unwrap_err().to_string();
-    assert_eq!(refused(Gemm::new(4, 4, 4)), "gemm: `a` has 15 elements, 16 are needed");
-    assert_eq!(refused(Gemm::new(3, 4, 5)), "gemm: `b` has 16 elements, 20 are needed");
-    assert_eq!(refused(Gemm::new(5, 4, 3)), "gemm: `c` has 16 elements, 20 are needed");
+    assert_eq!(refused(Gemm::new(4, 4, 4)), "gemm: `a` has 15 elements, but needs 16");
+    assert_eq!(refused(Gemm::new(3, 4, 5)), "gemm: `b` has 16 elements, but needs 20");
+    assert_eq!(refused(Gemm::new(5, 4, 3)), "gemm: `c` has 16 elements, but needs 20");
     assert_eq!(
         refused(Gemm { lda: 2, ..Gemm::new(3, 3, 3) }),
-        "gemm: `lda` is 2, less than a row's elements"
+        "gemm: `lda` is 2, less than the elements of a row"
     );
     assert_eq!(
         refused(Gemm { lda: 2, ..Gemm::new(3, 3, 2).transpose_a() }),
-        "gemm: `lda` is 2, less than a row's elements"
+        "gemm: `lda` is 2, less than the elements of a row"
     );
     let overlapping = Gemm { batch: 2, ..Gemm::new(2, 2, 2) };
-    assert_eq!(refused(overlapping), "gemm: `stride_c` is 0, so that matrices of the batch overlap");
+    assert_eq!(refused(overlapping), "gemm: `stride_c` is 0, which makes matrices of the batch overlap");
     let empty = Gemm::new(0, 4, usize::MAX);
     assert!(refused(empty).contains("`b`"), "an empty C does not excuse a short B");
     let integers = bench.zeroed::<i8>(16);

@@ -8,7 +8,7 @@ use kernels::{Element, Error, ExpertGemm, F8E4M3, GemmElement, SortedPairs};
 use crate::common::{Bench, random};
 use crate::record::{compare, exact};
 
-/// How many experts there are, and which one each pair has; no expert has a number from `experts` on.
+/// The number of experts, and the expert of each pair; numbers from `experts` mean no expert.
 struct Routing {
     experts: usize,
     ids: Vec<u32>,
@@ -27,7 +27,7 @@ impl Routing {
         Self { experts, ids: order.into_iter().map(|at| ids[at]).collect() }
     }
 
-    /// Pairs that have an expert, by experts, each expert's in order.
+    /// Pairs that have an expert, sorted by expert, in order for each.
     fn sorted(&self) -> Vec<usize> {
         let has = |&pair: &usize| (self.ids[pair] as usize) < self.experts;
         let mut order: Vec<usize> = (0..self.ids.len()).filter(has).collect();
@@ -49,7 +49,8 @@ impl Routing {
 /// A sum of products and the sum of their magnitudes.
 type Sum = (f64, f64);
 
-/// Multiplies in all orders of rows. `matches` compares what was computed with the sums of products, where there are any.
+/// Multiplies in all orders of rows. `matches` compares the results with the sums of products, if there are
+/// any.
 fn products_match<T: GemmElement>(
     bench: &Bench,
     routing: &Routing,
@@ -76,7 +77,7 @@ fn products_match<T: GemmElement>(
         })
         .collect();
     let (offsets, permutation) = routing.sort(bench);
-    // What belongs to no expert is at the end, and is not read.
+    // Pairs without an expert are at the end, and are not read.
     let mut in_order: Vec<T> =
         order.iter().flat_map(|&pair| a[pair / pairs_per_row * k..][..k].iter().copied()).collect();
     in_order.resize(pairs * k, some(1, 64)[0]);
@@ -104,7 +105,7 @@ fn floats_match<T: Element + GemmElement<Product: Element>>(
     pairs_per_row: usize,
 ) {
     let untouched = T::Product::from_f64(77.0);
-    // gfx90a takes subnormal f16 to be 0.
+    // gfx90a reads subnormal f16 as 0.
     let normal = |x: T| if x.to_f64().abs() < 6.2e-5 { T::default() } else { x };
     let some = |count, seed| random::<T>(count, seed, 1.0).into_iter().map(normal).collect();
     let (k, alpha) = (shape.1 as f64, f64::from(shape.2));
@@ -147,7 +148,7 @@ fn all_match(routing: &Routing, (n, k): (usize, usize), pairs_per_row: usize) {
 
 #[test]
 fn experts_have_any_number_of_pairs() {
-    // none, one, and around the rows of a block
+    // no rows, one, and around the rows of a block
     all_match(&Routing::spread(&[0, 1, 63, 0, 0, 64, 65, 5, 0], 0), (67, 70), 2);
     all_match(&Routing::spread(&[2, 0, 130], 6), (33, 40), 3);
 }
@@ -182,7 +183,7 @@ fn many_experts_with_few_pairs() {
     floats_match::<f32>(bench, &Routing::spread(&counts, 0), (3, 5, 1.0), 1);
 }
 
-/// What is no number stays in its row, or in the column of its expert.
+/// A NaN stays in its row, or in the column of its expert.
 #[test]
 fn special_values_reach_no_other_expert() {
     let bench = Bench::open();
@@ -232,7 +233,7 @@ fn what_does_not_fit_is_refused() {
     let bench = Bench::open();
     let (offsets, permutation) = (bench.zeroed::<u32>(3), bench.zeroed::<u32>(6));
     let error = SortedPairs::new(offsets.slice(0..0).unwrap(), &permutation).unwrap_err();
-    assert_eq!(error.to_string(), "gemm_experts: `offsets` has 0 elements, 1 are needed");
+    assert_eq!(error.to_string(), "gemm_experts: `offsets` has 0 elements, but needs 1");
     let pairs = SortedPairs::new(&offsets, &permutation).unwrap();
     assert_eq!((pairs.pairs(), pairs.experts()), (6, 2));
     let (a, b) = (bench.zeroed::<i8>(24), bench.zeroed::<i8>(24));
@@ -240,12 +241,12 @@ fn what_does_not_fit_is_refused() {
     let mut refused = |gemm: ExpertGemm| {
         bench.kernels.gemm_experts(&bench.stream, &gemm, pairs, &a, &b, &mut c).unwrap_err().to_string()
     };
-    assert_eq!(refused(ExpertGemm::new(6, 3, 5)), "gemm_experts: `a` has 24 elements, 30 are needed");
-    assert_eq!(refused(ExpertGemm::new(6, 4, 4)), "gemm_experts: `b` has 24 elements, 32 are needed");
-    assert_eq!(refused(ExpertGemm::new(6, 4, 3)), "gemm_experts: `c` has 18 elements, 24 are needed");
-    assert_eq!(refused(ExpertGemm::new(3, 3, 4)), "gemm_experts: `rows` is 3, not the number of pairs");
+    assert_eq!(refused(ExpertGemm::new(6, 3, 5)), "gemm_experts: `a` has 24 elements, but needs 30");
+    assert_eq!(refused(ExpertGemm::new(6, 4, 4)), "gemm_experts: `b` has 24 elements, but needs 32");
+    assert_eq!(refused(ExpertGemm::new(6, 4, 3)), "gemm_experts: `c` has 18 elements, but needs 24");
+    assert_eq!(refused(ExpertGemm::new(3, 3, 4)), "gemm_experts: `rows` is 3, must be the number of pairs");
     let gathered = ExpertGemm::new(4, 3, 4).gathered();
-    assert_eq!(refused(gathered), "gemm_experts: `rows` is 4, no divisor of the pairs");
+    assert_eq!(refused(gathered), "gemm_experts: `rows` is 4, must divide the number of pairs");
     let half = ExpertGemm { alpha: 0.5, ..ExpertGemm::new(6, 3, 4) };
     let error = bench.kernels.gemm_experts(&bench.stream, &half, pairs, &a, &b, &mut c).unwrap_err();
     assert!(matches!(error, Error::Value { operation: "gemm_experts", parameter: "alpha", .. }), "{error}");

@@ -34,7 +34,7 @@ fn product_matches<T: Int4Element>(bench: &Bench, gemm: &Int4Gemm, with_zeros: b
                 magnitude += (a[row * lda + d].to_f64() * element).abs();
             }
             let (product, old) = (f64::from(alpha) * sum, f64::from(beta) * c[row * ldc + column].to_f64());
-            // as `reference::gemm`; where the device takes the smallest f16 to be 0, they are lost
+            // as `reference::gemm`; where the device reads the smallest f16 as 0, they are lost
             let accumulated =
                 4.0 * (k as f64).sqrt() * f32::EPSILON as f64 / 2.0 * f64::from(alpha).abs() * magnitude;
             let lost = if T::NAME == "f16" { k as f64 * 6.2e-5 * 6.2e-5 + 6.2e-5 * 0.1 } else { 0.0 };

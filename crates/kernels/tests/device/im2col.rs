@@ -1,4 +1,4 @@
-//! Convolutions by products of matrices: the windows, their products, and sums of what they spread.
+//! Convolutions by matrix products: the windows, their products, and sums of what they spread.
 
 use half::{bf16, f16};
 use kernels::{Conv1d, Conv2d, ConvElement, Error, Gemm, GemmElement, Layout, LayoutError, View, ViewMut};
@@ -7,7 +7,8 @@ use crate::common::{Bench, channels_last, laid_out};
 use crate::conv_launchers::{convolved, for_conv_elements, of, small};
 use crate::record::{assert_exact, exact};
 
-/// The windows by their definition, of two dimensions: batch × (rows × columns) × (channels × rows × columns of the kernel).
+/// The windows by their definition, of two dimensions: batch × (rows × columns) × (channels × rows × columns
+/// of the kernel).
 fn windows_of(conv: &Conv2d, x: &[usize]) -> Vec<usize> {
     let ([high, wide], [u, v]) = (conv.input, conv.kernel);
     let reach = |extent: usize, kernel: usize| {
@@ -32,7 +33,7 @@ fn windows_of(conv: &Conv2d, x: &[usize]) -> Vec<usize> {
     all
 }
 
-/// As two dimensions, with one row. The padding has to be part of the input: in that dimension there is none.
+/// As two dimensions, with one row. The padding must be part of the input, because that dimension has none.
 fn as_rows(conv: &Conv1d) -> Conv2d {
     let [input, kernel] = [conv.input, conv.kernel].map(|[extent]| [1, extent]);
     let rows = Conv2d::new(conv.batch, conv.in_channels, conv.out_channels, input, kernel);
@@ -83,7 +84,7 @@ fn windows_are_copied() {
     for_conv_elements!(of_windows);
 }
 
-/// Exact, so that both ways have to be the definition.
+/// Exact, so both ways must equal the definition.
 macro_rules! check_products {
     ($type:ident, $bench:expr, $conv:expr) => {{
         let (bench, conv) = ($bench, $conv);
@@ -121,7 +122,7 @@ fn a_product_of_windows_is_the_convolution() {
     convolutions_are_products::<bf16>(&bench);
 }
 
-/// Spread by columns of any numbers, and by those of a product.
+/// Spread from columns of arbitrary numbers, and from those of a product.
 fn spread<T: ConvElement>(bench: &Bench) {
     for (conv, length) in [
         (Conv1d::new(2, 1, 3, [13], [3]).transposed(0), 15),
@@ -186,7 +187,7 @@ fn sums_of_halves_are_rounded_once() {
 #[track_caller]
 fn says<T: std::fmt::Debug>(result: Result<T, Error>, text: &str) {
     let error = result.unwrap_err().to_string();
-    assert!(error.contains(text), "{error:?} does not say {text:?}");
+    assert!(error.contains(text), "{error:?} does not contain {text:?}");
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn what_does_not_fit_is_refused() {
     let (x, mut out) = (bench.zeroed::<f32>(24), bench.upload(&[9.0_f32; 24]));
     let conv = Conv1d::new(2, 3, 1, [4], [2]);
     assert_eq!(conv.windows().unwrap(), [2, 3, 6]);
-    says(kernels.im2col(stream, &conv, &x, &mut out), "im2col1d: `columns` has 24 elements, 36 are needed");
+    says(kernels.im2col(stream, &conv, &x, &mut out), "im2col1d: `columns` has 24 elements, but needs 36");
     says(kernels.im2col(stream, &conv.transposed(0), &x, &mut out), "im2col1d: `transposed` is 1, must be 0");
     says(Conv2d::new(1, 1, 1, [3, 3], [1, 1]).transposed(0).windows(), "im2col: `transposed` is 1");
     says(kernels.im2col(stream, &conv.stride(0), &x, &mut out), "`stride` is 0");
@@ -205,16 +206,16 @@ fn what_does_not_fit_is_refused() {
         "`kernel` is 2, more than the padded input",
     );
     let short = Conv1d { batch: 1, ..conv };
-    says(kernels.im2col(stream, &short, &x, &mut out), "im2col1d: `x` has 24 elements, 12 are needed");
+    says(kernels.im2col(stream, &short, &x, &mut out), "im2col1d: `x` has 24 elements, but needs 12");
     let fits = Conv1d { kernel: [1], ..conv };
     let layout = |shape: &[usize]| Layout::contiguous(shape).unwrap();
     let view = |shape: &[usize]| View::new(&x, layout(shape)).unwrap();
     let result = kernels.im2col(stream, &fits, view(&[3, 2, 4]), &mut out);
-    says(result, "im2col1d: `x` has the shape [3, 2, 4], [2, 3, 4] is needed");
+    says(result, "im2col1d: `x` has the shape [3, 2, 4], but needs [2, 3, 4]");
     let to = ViewMut::new(&mut out, layout(&[2, 12])).unwrap();
     says(
         kernels.im2col(stream, &fits, &x, to),
-        "im2col1d: `columns` has the shape [2, 12], [2, 4, 3] is needed",
+        "im2col1d: `columns` has the shape [2, 12], but needs [2, 4, 3]",
     );
     let to = ViewMut::new(&mut out, layout(&[2, 3, 4]).transpose(1, 2).unwrap()).unwrap();
     says(kernels.im2col(stream, &fits, &x, to), "has the strides [12, 1, 4], and must be contiguous");
@@ -229,9 +230,9 @@ fn what_does_not_fit_is_refused() {
     says(kernels.col2im1d(stream, &conv.dilation(2), &x, &mut out), "col2im1d: `dilation` is 2, must be 1");
     says(kernels.col2im1d(stream, &conv.transposed(1), &x, &mut out), "`out_padding` is 1, must be less");
     let wide = Conv1d { kernel: [2], ..conv };
-    says(kernels.col2im1d(stream, &wide, &x, &mut out), "col2im1d: `columns` has 24 elements, 48 are needed");
+    says(kernels.col2im1d(stream, &wide, &x, &mut out), "col2im1d: `columns` has 24 elements, but needs 48");
     let longer = conv.stride(2);
-    says(kernels.col2im1d(stream, &longer, &x, &mut out), "col2im1d: `out` has 24 elements, 42 are needed");
+    says(kernels.col2im1d(stream, &longer, &x, &mut out), "col2im1d: `out` has 24 elements, but needs 42");
     let columns = view(&[2, 3, 4]).map(|layout| layout.transpose(1, 2)).unwrap();
     says(kernels.col2im1d(stream, &conv, columns, &mut out), "`columns` of shape [2, 4, 3] has the strides");
     let to = ViewMut::new(&mut out, layout(&[2, 4, 3]).transpose(1, 2).unwrap()).unwrap();
@@ -242,7 +243,7 @@ fn what_does_not_fit_is_refused() {
     // Nothing was written.
     assert_exact!(bench.download(&out), [9.0; 24]);
 
-    // No elements are no work.
+    // Without elements there is no work.
     let (none, mut nothing) = (bench.zeroed::<f32>(0), bench.zeroed::<f32>(0));
     kernels.im2col(stream, &Conv1d::new(0, 3, 1, [4], [2]), &none, &mut nothing).unwrap();
     kernels.im2col(stream, &Conv1d::new(2, 0, 1, [4], [2]), &none, &mut nothing).unwrap();

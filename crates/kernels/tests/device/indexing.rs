@@ -9,17 +9,17 @@ use crate::record::{assert_exact, exact};
 
 const SHAPE: [usize; 3] = [3, 7, 8];
 
-/// Indices below `limit`, many of them equal, and some that mean none.
+/// Indices below `limit`, many of them equal, and some that mean "no index".
 fn ids<I: Index>(count: usize, limit: usize, seed: u64) -> (Vec<I>, Vec<Option<usize>>) {
     let numbers = random::<f64>(count, seed, limit as f64 * 1.2);
     let positions: Vec<Option<usize>> =
         numbers.iter().map(|x| Some(x.abs() as usize).filter(|id| *id < limit)).collect();
-    // The largest number of a type is what is too large becomes.
+    // Numbers too large become the largest of the type.
     let ids = positions.iter().map(|id| I::from_f64(id.map_or(f64::INFINITY, |id| id as f64))).collect();
     (ids, positions)
 }
 
-/// Small whole numbers, of which all sums are exact.
+/// Small whole numbers, whose sums are all exact.
 fn numbers<T: Element>(count: usize, seed: u64) -> Vec<T> {
     random::<f64>(count, seed, 3.9).into_iter().map(|x| T::from_f64(x.abs().floor())).collect()
 }

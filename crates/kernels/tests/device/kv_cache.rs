@@ -7,7 +7,7 @@ use crate::record::{assert_exact, difference, exact};
 
 const HEADS: usize = 3;
 const SIZE: usize = 40;
-/// Of 7 tokens, to 4 pages of 5 positions; three are not kept.
+/// 7 tokens for 4 pages of 5 positions; three are dropped.
 const SLOTS: [i64; 7] = [19, 0, -1, 7, 20, 4, i64::MIN];
 
 fn places(layout: &CacheLayout) -> impl Fn(usize, usize, usize) -> usize {
@@ -20,7 +20,7 @@ fn places(layout: &CacheLayout) -> impl Fn(usize, usize, usize) -> usize {
     }
 }
 
-/// Token, slot, head and element of what is kept.
+/// Token, slot, head and element of everything kept.
 fn kept() -> impl Iterator<Item = (usize, usize, usize, usize)> {
     let kept = SLOTS
         .iter()
@@ -96,7 +96,8 @@ fn bits(cache: &[F8E4M3]) -> Vec<u8> {
     cache.iter().map(|x| x.to_bits()).collect()
 }
 
-/// By search over all numbers of the format; of two equally near, the even one. Those beyond the largest become it.
+/// By search over all numbers of the format; of two equally near, the even one. Larger ones become the
+/// largest.
 fn nearest_e4m3(x: f64) -> u8 {
     let value = |bits: u8| {
         let (exponent, fraction) = (i32::from(bits >> 3), f64::from(bits & 7));
@@ -112,7 +113,7 @@ fn slots_receive_heads() {
     for_every_type!(appended);
 }
 
-/// The least scale, and elements that are no numbers.
+/// The smallest scale, and elements that are NaN or infinite.
 #[test]
 fn quantised_zeros_and_infinities() {
     let bench = Bench::open();

@@ -1,4 +1,4 @@
-//! Kernels by name, as engines launch them that do their own checking.
+//! Kernels by name, as launched by engines that do their own checking.
 
 use hip::Error;
 use kernels::{KernelHandle, block_size, launch_1d, launch_2d, modules};
@@ -22,7 +22,7 @@ fn names_lead_to_kernels() {
 
 #[test]
 fn a_handle_knows_devices_apart() {
-    // Virtual ones, as many as one likes, of a target that there is code for.
+    // Any number of virtual devices, of a target that has code.
     let target = Bench::open().kernels.device().target().processor.clone();
     let devices = [2, 3].map(|units| hip::Device::open(format!("vgpu:{target}?cus={units}")).unwrap());
     assert_ne!(devices[0], devices[1]);

@@ -7,9 +7,9 @@ use crate::common::{Bench, random};
 use crate::quant::{products, q8_1_rows, random_blocks};
 use crate::record::{assert_exact, compare, difference};
 
-/// candle pads rows of activations to so many.
+/// candle pads rows of activations to this many.
 const PADDING: usize = 512;
-/// Sums are of at most so many terms one after the other: those of a thread, then of the threads.
+/// Sums have at most this many consecutive terms: those of a thread, then of the threads.
 const DEPTH: f64 = 64.0;
 
 /// A type in names of kernels.
@@ -38,7 +38,7 @@ fn activations_become_blocks_of<T: Element>() {
         let (found, expected) = (quantized(&bench, &x, columns), q8_1_rows(&x, columns, PADDING));
         assert_eq!(found.len(), expected.len());
         for (found, expected) in found.chunks(Q8_1::BYTES).zip(expected.chunks(Q8_1::BYTES)) {
-            // Sums may be of another order.
+            // Sums may be in another order.
             let sum = |block: &[u8]| f16::from_le_bytes([block[2], block[3]]).to_f32();
             difference(sum(found).into(), sum(expected).into());
             assert!((sum(found) - sum(expected)).abs() <= 0.02, "{} {}", sum(found), sum(expected));
@@ -69,7 +69,8 @@ fn a_number_that_is_none_is_not_lost() {
 
 fn products_of<T: Element>(quant: QuantType) {
     let bench = Bench::open();
-    // More than one round of a workgroup's threads, and an odd number of rows, behind which nothing may be written.
+    // More than one round of a workgroup's threads, and an odd number of rows, beyond which nothing may be
+    // written.
     for (rows, columns) in [(5_usize, 4608_usize), (12, 512)] {
         let blocks = random_blocks(quant, rows * columns / quant.block_values(), 32);
         let x = random::<T>(8 * columns, 33, 2.0);
@@ -94,10 +95,11 @@ fn products_of<T: Element>(quant: QuantType) {
             let launch = launch.arg(&matrix).arg(&vectors).arg(&mut out);
             let launch = launch.arg(columns as i32).arg(rows as i32);
             let launch = launch.arg((padded / Q8_1::VALUES) as i32).arg(rows as i32);
-            // SAFETY: the matrix has that many rows and columns, there are eight vectors, and room for their products.
+            // SAFETY: the matrix has that many rows and columns, there are eight vectors, and room for their
+            // products.
             unsafe { launch.enqueue().unwrap() };
             let mut found = bench.download(&out);
-            assert_eq!(found.pop().map(T::to_f64), Some(77.0), "{kernel} writes behind its results");
+            assert_eq!(found.pop().map(T::to_f64), Some(77.0), "{kernel} writes beyond its results");
             let result = compare(&found, expected[..count * rows].iter().copied());
             assert!(result.passed(), "{kernel} {rows}x{columns}: {result:?}");
         }

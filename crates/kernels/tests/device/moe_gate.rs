@@ -8,12 +8,13 @@ use kernels::{Error, ExpertGroups, Float, GateScores, GroupScore, MoeGate};
 use crate::common::{Bench, for_every_type, random};
 use crate::record::{assert_exact, difference};
 
-/// From the largest on; a NaN is larger than every number.
+/// Descending; a NaN is larger than every number.
 fn descending(a: f64, b: f64) -> Ordering {
     b.is_nan().cmp(&a.is_nan()).then(b.partial_cmp(&a).unwrap_or(Ordering::Equal))
 }
 
-/// The places of the largest `k`, the first of equal ones first. How far apart those are that may not be exchanged, as far as they differ.
+/// The places of the largest `k`, the first of equal ones first, and the smallest difference between unequal
+/// ones whose order matters.
 fn largest(values: &[(usize, f64)], k: usize) -> (Vec<usize>, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| descending(a.1, b.1));
@@ -25,7 +26,7 @@ fn largest(values: &[(usize, f64)], k: usize) -> (Vec<usize>, f64) {
 struct Choice {
     experts: Vec<usize>,
     weights: Vec<f64>,
-    /// The least difference that had to be seen, where one has to be computed.
+    /// The smallest difference that computed scores had to resolve.
     gap: f64,
 }
 
@@ -144,7 +145,7 @@ fn gates() {
     for_every_type!(experts_are_chosen);
 }
 
-/// The lanes that judge groups read different banks of LDS.
+/// The lanes that score groups read different banks of LDS.
 #[test]
 fn judging_groups_has_no_bank_conflicts() {
     let bench = Bench::open();
@@ -184,7 +185,7 @@ fn equal_experts_and_groups_come_in_order() {
         let gate = MoeGate::new(16, 5).scores(GateScores::Sigmoid);
         let gate = gate.groups(ExpertGroups { groups: 4, chosen: 2, by });
         assert_exact!(run(&bench, &gate, &logits), (vec![0, 1, 2, 3, 4], vec![0.5; 5]));
-        // The bias chooses, and is not part of the weight.
+        // The bias affects the choice, but not the weight.
         let mut bias = [0.0_f32; 16];
         bias[6..8].fill(1.0);
         bias[12..14].fill(1.0);
@@ -206,7 +207,7 @@ fn groups_are_judged_by_one_expert_or_by_two() {
 #[test]
 fn what_is_rounded_to_the_same_number_is_told_apart() {
     let bench = Bench::open();
-    // In f32, all of these sigmoids are 1, and all of these probabilities but the first are 0.
+    // In f32, all of these sigmoids are 1, and all of these probabilities except the first are 0.
     let logits = bench.upload(&[30.0_f32, 40.0, 35.0, 50.0]);
     let gate = MoeGate::new(4, 3).scores(GateScores::Sigmoid);
     assert_exact!(run(&bench, &gate, &logits), (vec![3, 1, 2], vec![1.0; 3]));
@@ -268,15 +269,17 @@ fn bad_gates_are_refused() {
     };
     let gate = MoeGate::new(8, 2);
     for k in [0, 9] {
-        let text = format!("moe_gate: `k` is {k}, must be from 1 to 32 and the experts of the chosen groups");
+        let text = format!(
+            "moe_gate: `k` is {k}, must be from 1 to 32, and at most the experts of the chosen groups"
+        );
         refused(MoeGate { k, ..gate }, &text);
     }
     refused(MoeGate::new(24, 33), "moe_gate: `k` is 33");
     refused(MoeGate::new(2048, 2), "moe_gate: `experts` is 2048, more than 1024");
     refused(MoeGate::new(0, 1), "moe_gate: `k` is 1");
     refused(MoeGate::new(7, 2), "moe_gate: `columns` is 7");
-    refused(MoeGate::new(8, 3), "moe_gate: `weights` has 6 elements, 9 are needed");
-    refused(gate.bias(&bias), "moe_gate: `bias` has 7 elements, 8 are needed");
+    refused(MoeGate::new(8, 3), "moe_gate: `weights` has 6 elements, but needs 9");
+    refused(gate.bias(&bias), "moe_gate: `bias` has 7 elements, but needs 8");
     for scale in [f32::NAN, f32::INFINITY] {
         refused(gate.scale(scale), "moe_gate: `scale` is");
     }
@@ -287,10 +290,7 @@ fn bad_gates_are_refused() {
             &format!("moe_gate: `groups` is {groups}, must be from 1"),
         );
     }
-    refused(
-        of(8, 2, GroupScore::TwoLargest),
-        "moe_gate: `groups` is 8, so many that they have less than two",
-    );
+    refused(of(8, 2, GroupScore::TwoLargest), "moe_gate: `groups` is 8, must have at least two experts each");
     for chosen in [0, 5] {
         refused(of(4, chosen, GroupScore::Largest), &format!("moe_gate: `chosen groups` is {chosen}"));
     }

@@ -1,4 +1,4 @@
-//! Tokens in the order of experts, and the sums of what experts give.
+//! Tokens in the order of experts, and the sums of the experts' results.
 
 use hip::{Device, DeviceBuffer};
 use kernels::reference::Expected;
@@ -12,7 +12,7 @@ const EXPERTS: usize = 5;
 /// Choices of a token.
 const K: usize = 3;
 
-/// Experts of all pairs, two of which are none.
+/// Experts of all pairs; two pairs have none.
 fn ids() -> Vec<u32> {
     let mut ids: Vec<u32> = (0..TOKENS * K).map(|p| (p * p + p / 3) as u32 % EXPERTS as u32).collect();
     (ids[4], ids[20]) = (EXPERTS as u32, u32::MAX);
@@ -71,7 +71,7 @@ fn tokens_go_to_experts_and_back<T: Float<Compute = f32>>(bench: &Bench) {
         let expected: Vec<T> = permutation.iter().flat_map(row).collect();
         assert_exact!(bench.download(&sorted), expected, "{what}");
 
-        // What experts give; what nothing leads to is not read.
+        // The experts' results; unreferenced rows are not read.
         let mut y = random::<T>(permutation.len() * width, 122, 5.0);
         for (row, p) in y.chunks_mut(width).zip(&permutation) {
             if *p == u32::MAX {
@@ -147,12 +147,12 @@ fn bad_shapes_are_refused() {
         let text = format!("moe_gather: `width` is {width}, must be at least 1 and divide");
         assert!(gather(width, &pairs).starts_with(&text));
     }
-    assert_eq!(gather(2, &pairs), "moe_gather: `out` has 24 elements, 12 are needed");
+    assert_eq!(gather(2, &pairs), "moe_gather: `out` has 24 elements, but needs 12");
     for count in [0, 5] {
         let some = bench.zeroed::<u32>(count);
-        assert!(
-            gather(4, &some).starts_with(&format!("moe_gather: `pairs` is {count}, not the same number"))
-        );
+        assert!(gather(4, &some).starts_with(&format!(
+            "moe_gather: `pairs` is {count}, must be a multiple of the number of tokens"
+        )));
     }
     kernels.moe_gather(stream, &x, 4, &pairs, &mut sorted).unwrap();
 
@@ -164,11 +164,14 @@ fn bad_shapes_are_refused() {
             kernels.moe_combine(stream, y, width, weights, places, &mut out).unwrap_err().to_string()
         };
     assert!(combine(&y, 5, &weights, &pairs).starts_with("moe_combine: `width` is 5"));
-    assert_eq!(combine(&x, 4, &weights, &pairs), "moe_combine: `y` has 12 elements, 24 are needed");
+    assert_eq!(combine(&x, 4, &weights, &pairs), "moe_combine: `y` has 12 elements, but needs 24");
     let seven = bench.zeroed::<f32>(7);
-    assert!(combine(&y, 4, &seven, &pairs).starts_with("moe_combine: `pairs` is 7, not the same number"));
+    assert!(
+        combine(&y, 4, &seven, &pairs)
+            .starts_with("moe_combine: `pairs` is 7, must be a multiple of the number of tokens")
+    );
     let five = bench.zeroed::<u32>(5);
-    assert_eq!(combine(&y, 4, &weights, &five), "moe_combine: `places` has 5 elements, 6 are needed");
+    assert_eq!(combine(&y, 4, &weights, &five), "moe_combine: `places` has 5 elements, but needs 6");
 
     let others = ["vgpu:gfx1100", "vgpu:gfx90a"].map(|uri| Device::open(uri).unwrap());
     let other = others.iter().find(|other| *other != kernels.device()).unwrap().stream().unwrap();

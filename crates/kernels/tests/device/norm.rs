@@ -154,7 +154,7 @@ fn bad_shapes_are_refused() {
     let x = bench.zeroed::<f32>(12);
     let (three, mut y) = (bench.zeroed::<f32>(3), bench.zeroed::<f32>(12));
     let error = kernels.rms_norm(stream, &x, 4, Some(three.as_slice()), 1e-5, &mut y).unwrap_err();
-    assert_eq!(error.to_string(), "rms_norm: `alpha` has 3 elements, 4 are needed");
+    assert_eq!(error.to_string(), "rms_norm: `alpha` has 3 elements, but needs 4");
     let error = kernels.layer_norm(stream, &x, 4, None, Some(three.as_slice()), 1e-5, &mut y).unwrap_err();
     assert!(matches!(error, Error::Length { buffer: "beta", expected: 4, got: 3, .. }));
     for columns in [0, 5] {

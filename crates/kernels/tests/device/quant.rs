@@ -1,4 +1,4 @@
-//! What tests of quantised matrices share: random blocks, and products in f64.
+//! Shared by the tests of quantised matrices: random blocks, and products in f64.
 
 use half::f16;
 use kernels::reference::Expected;
@@ -51,7 +51,8 @@ pub(crate) fn q8_1_rows<T: Element>(x: &[T], columns: usize, padding: usize) -> 
     x.chunks(columns).flat_map(row).collect()
 }
 
-/// Products of a matrix's rows with vectors, vector by vector; each is summed in f32 in `depth` steps at most.
+/// Products of a matrix's rows with vectors, vector by vector; each is summed in f32 in `depth` steps at
+/// most.
 pub(crate) fn products(matrix: &[f32], vectors: &[f32], columns: usize, depth: f64) -> Vec<Expected> {
     let mut all = Vec::new();
     for vector in vectors.chunks(columns) {

@@ -24,7 +24,7 @@ fn rows_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let result = compare(&bench.download(&out), exact(&values));
     assert!(result.passed(), "{} to {}: {result:?}", quant.name(), T::NAME);
 
-    // One that is not there is NaN, and nothing else is read in its place.
+    // A row that does not exist is NaN; nothing else is read in its place.
     let numbers = [6, 0, 7, 3, 3, u32::MAX];
     let mut out = bench.zeroed::<T>(numbers.len() * columns);
     bench.kernels.quant_rows(&bench.stream, matrix, &bench.upload(&numbers), &mut out).unwrap();
@@ -49,7 +49,8 @@ fn rows_are_what_blocks_stand_for() {
 
 fn products_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let unit = quant.block_values();
-    // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at once.
+    // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at
+    // once.
     for (rows, columns, counts) in [
         (37, 2 * unit, &[1, 3, 8, 9][..]),
         (3, 4096 + 3 * unit, &[1, 2][..]),
@@ -103,7 +104,7 @@ products! {
     products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K;
 }
 
-/// A vector with a number that is none has no products, and its neighbours have theirs.
+/// A NaN in one vector spoils only that vector's products.
 #[test]
 fn a_nan_stays_in_its_vector() {
     let bench = Bench::open();
@@ -164,8 +165,8 @@ fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let device = bench.upload(&blocks);
     let matrices = QuantMatrix::new(quant, experts * rows, columns, &device).unwrap();
     let values = quant.dequantize(&blocks);
-    // A few pairs, and many, of which one expert has more than a tile and one has none; one vector for two pairs, and for each. One pair's
-    // expert is not there.
+    // A few pairs, and many, where one expert has more than a tile and one has none; one vector for two
+    // pairs, and one for each. One pair's expert does not exist.
     for (pairs, vectors) in [(6, 3), (6, 6), (220, 110), (20, 20)] {
         let ids: Vec<u32> = (0..pairs as u32)
             .map(|pair| if pair == 3 { 5 } else { [0, 3, 1, 3, 4, 3, 3][pair as usize % 7] })
@@ -245,15 +246,19 @@ fn experts_that_do_not_fit_are_refused() {
         let mut out = bench.zeroed::<f32>(len);
         kernels.quant_experts(stream, matrices, &routes, &vectors, &mut out).unwrap_err().to_string()
     };
-    assert_eq!(refused(8, (3, 32), 18), "quant_experts: `rows` is 8, no multiple of the experts");
-    assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, no divisor of the pairs");
-    assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, no divisor of the pairs");
-    let error = "quant_experts: `columns of the vectors` is 64, not the columns of the matrices";
+    assert_eq!(
+        refused(8, (3, 32), 18),
+        "quant_experts: `rows` is 8, must be a multiple of the number of experts"
+    );
+    assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, must divide the number of pairs");
+    assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, must divide the number of pairs");
+    let error = "quant_experts: `columns of the vectors` is 64, must be the columns of the matrices";
     assert_eq!(refused(9, (3, 64), 18), error);
-    assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, 18 are needed");
+    assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, but needs 18");
 }
 
-/// Of rows that wide models have, the kernel loads hardly more than the matrix: headers of blocks twice, and a vector for 16 rows.
+/// For rows as in wide models, the kernel loads hardly more than the matrix: block headers twice, and a
+/// vector for 16 rows.
 #[test]
 fn one_product_reads_the_matrix_once() {
     let bench = Bench::open();

@@ -1,8 +1,9 @@
-//! Which kernels have run, and how far off their results were, for `docs/generated/kernels-checked.md`.
+//! Records which kernels have run, and how far off their results were, for
+//! `docs/generated/kernels-checked.md`.
 //!
-//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each [`Bench`](crate::common::Bench) leaves a file there with a line for each kernel:
-//! kernel, target, largest difference. The virtual GPU tells which kernels ran; what is compared is a result of all that ran since the
-//! comparison before.
+//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each [`Bench`](crate::common::Bench) leaves a file
+//! there with a line for each kernel: kernel, target, largest difference. The virtual GPU reports which
+//! kernels ran. A comparison counts for all kernels that ran since the previous comparison.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use kernels::Element;
 use kernels::reference::{self, Comparison, Expected};
 
-/// Of a kernel that ran, while no test has compared what it wrote.
+/// For a kernel that ran, but whose results no test has compared.
 const NOT_COMPARED: &str = "ran";
 
 thread_local! {
@@ -22,9 +23,9 @@ thread_local! {
 /// What a test has launched and compared.
 #[derive(Default)]
 struct Record {
-    /// Ran since the last comparison, or before it if none has run since.
+    /// Kernels that ran since the last comparison, or before it if none has run since.
     current: BTreeSet<String>,
-    /// Whether there has been a comparison of these.
+    /// Whether these have been compared.
     compared: bool,
     /// The largest difference of each kernel, if it has been compared.
     largest: BTreeMap<String, Option<f64>>,
@@ -50,7 +51,7 @@ impl Record {
     }
 }
 
-/// The folder for files, if somebody wants to know.
+/// The folder for the files, if one is named.
 pub(crate) fn folder() -> Option<PathBuf> {
     std::env::var_os("FERROCM_KERNEL_RESULTS").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -82,14 +83,14 @@ fn take(target: &str) -> String {
     record.largest.into_iter().map(line).collect()
 }
 
-/// Remembers how far a result is from what is expected: relative to that where it is larger than one.
+/// Remembers how far a result is from the expected one, relative to it if it is larger than one.
 pub(crate) fn difference(found: f64, expected: f64) {
     let same = found == expected || found.is_nan() && expected.is_nan();
     let difference = if same { 0.0 } else { (found - expected).abs() / expected.abs().max(1.0) };
     RECORD.with_borrow_mut(|record| record.compared(difference));
 }
 
-/// Remembers, if results are what is expected, that they are. For `assert!`.
+/// Remembers that results are as expected, if they are. For `assert!`.
 pub(crate) fn exact(is_expected: bool) -> bool {
     if is_expected {
         difference(0.0, 0.0);
@@ -97,7 +98,7 @@ pub(crate) fn exact(is_expected: bool) -> bool {
     is_expected
 }
 
-/// `assert_eq!` for results of kernels, which have to be exact.
+/// `assert_eq!` for results of kernels that must be exact.
 macro_rules! assert_exact {
     ($($what:tt)+) => {{
         assert_eq!($($what)+);
@@ -128,7 +129,7 @@ fn the_largest_difference_of_all_that_ran_since_the_last_comparison_counts() {
     assert_eq!(take("gfx1100"), "");
 }
 
-/// Leaves a file with the names of all kernels that there are for the device: module, kernel, target.
+/// Writes a file with the names of all kernels for the device: module, kernel, target.
 #[test]
 fn every_kernel_has_a_name_of_its_own() {
     let bench = crate::common::Bench::open();

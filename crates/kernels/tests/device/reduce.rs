@@ -75,7 +75,7 @@ macro_rules! for_reduce_elements {
     }};
 }
 
-/// Where a search from the first element on ends: the first element of those that none is `better` than.
+/// Where a search from the first element ends: the first element that none is `better` than.
 fn first<T: Copy>(group: &[T], better: impl Fn(T, T) -> bool) -> u32 {
     (1..group.len()).fold(0, |best, i| if better(group[i], group[best]) { i } else { best }) as u32
 }
@@ -139,7 +139,7 @@ fn searches_refuse_what_does_not_fit() {
     let error = bench.kernels.argmax(&bench.stream, &x, 0, &mut out).unwrap_err();
     assert_eq!(error.to_string(), "argmax: `group` is 0, must be at least 1");
     let error = bench.kernels.argmin(&bench.stream, &x, 5, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "argmin: `out` has 4 elements, 3 are needed");
+    assert_eq!(error.to_string(), "argmin: `out` has 4 elements, but needs 3");
     bench.kernels.argmin(&bench.stream, &x, 4, &mut out).unwrap();
     bench.kernels.argmax(&bench.stream, &none, 4, &mut bench.zeroed::<u32>(0)).unwrap();
 }

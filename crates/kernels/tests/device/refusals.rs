@@ -1,4 +1,4 @@
-//! What launchers refuse, before anything is enqueued.
+//! Errors that launchers report before they enqueue anything.
 
 use hip::{Device, DeviceBuffer};
 use kernels::{
@@ -33,7 +33,7 @@ impl Six {
 #[track_caller]
 fn says(result: Result<(), Error>, text: &str) {
     let error = result.unwrap_err().to_string();
-    assert!(error.contains(text), "{error:?} does not say {text:?}");
+    assert!(error.contains(text), "{error:?} does not contain {text:?}");
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn lengths_and_shapes_that_differ() {
     let x = bench.zeroed::<f32>(4);
     let mut y = bench.zeroed::<f32>(3);
     let mut bytes = bench.zeroed::<u8>(3);
-    says(kernels.axpy(stream, 1.0, &x, &mut y), "axpy: `y` has 3 elements, 4 are needed");
+    says(kernels.axpy(stream, 1.0, &x, &mut y), "axpy: `y` has 3 elements, but needs 4");
     let error = kernels.unary(stream, UnaryOp::Exp, &x, &mut y).unwrap_err();
     assert!(matches!(error, Error::Length { operation: "unary", .. }));
-    says(kernels.affine(stream, &x, &mut y, 1.0, 0.0), "affine: `y` has 3 elements, 4 are needed");
+    says(kernels.affine(stream, &x, &mut y, 1.0, 0.0), "affine: `y` has 3 elements, but needs 4");
     says(kernels.copy(stream, &x, &mut y), "copy: `y` has 3 elements");
     says(kernels.cast(stream, &x, &mut bytes), "cast: `y` has 3 elements");
     says(
@@ -69,10 +69,10 @@ fn lengths_and_shapes_that_differ() {
     let (six, mut other) = (Six::new(&bench), Six::new(&bench));
     let turned = Layout::contiguous(&[3, 2]).unwrap();
     let result = kernels.unary(stream, UnaryOp::Exp, six.view(six.rows), other.view_mut(turned));
-    says(result, "unary: `y` has the shape [3, 2], [2, 3] is needed");
+    says(result, "unary: `y` has the shape [3, 2], but needs [2, 3]");
     let result =
         kernels.binary(stream, BinaryOp::Add, six.view(six.rows), six.view(turned), &mut other.buffer);
-    says(result, "binary: `right` has the shape [3, 2], [2, 3] is needed");
+    says(result, "binary: `right` has the shape [3, 2], but needs [2, 3]");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn tensors_of_other_shapes_than_indices_need() {
     let (two, six_ids) = (bench.zeroed::<u32>(2), bench.zeroed::<u32>(6));
     let ids = View::new(&six_ids, rows).unwrap();
     let ids_by_columns = View::new(&six_ids, columns).unwrap();
-    let axis = "`axis` is 2, not less than the number of dimensions";
+    let axis = "`axis` is 2, must be less than the number of dimensions";
     says(kernels.index_select(stream, x, 2, &two, &mut out.buffer), axis);
     says(kernels.gather(stream, x, 2, ids, &mut out.buffer), axis);
     says(kernels.scatter(stream, x, 2, ids, out.view_mut(rows)), axis);
@@ -122,11 +122,11 @@ fn tensors_of_other_shapes_than_indices_need() {
 
     says(
         kernels.index_select(stream, x, 0, ids, &mut out.buffer),
-        "index_select: `ids` has the shape [2, 3], [6] is needed",
+        "index_select: `ids` has the shape [2, 3], but needs [6]",
     );
     says(
         kernels.index_select(stream, x, 1, &two, &mut out.buffer),
-        "index_select: `out` has 6 elements, 4 are needed",
+        "index_select: `out` has 6 elements, but needs 4",
     );
     says(kernels.index_select(stream, six.view(columns), 0, &two, &mut out.buffer), "`x` of shape [2, 3]");
     says(kernels.index_select(stream, x, 0, &two, out.view_mut(columns)), "`out` of shape [2, 3]");
@@ -134,11 +134,11 @@ fn tensors_of_other_shapes_than_indices_need() {
     let wrong = Layout::contiguous(&[3, 2]).unwrap();
     says(
         kernels.gather(stream, x, 1, View::new(&six_ids, wrong).unwrap(), &mut out.buffer),
-        "`ids` has the shape [3, 2], [2, 2] is needed",
+        "`ids` has the shape [3, 2], but needs [2, 2]",
     );
     says(
         kernels.gather(stream, x, 1, ids, out.view_mut(wrong)),
-        "`out` has the shape [3, 2], [2, 3] is needed",
+        "`out` has the shape [3, 2], but needs [2, 3]",
     );
     says(kernels.gather(stream, six.view(columns), 1, ids, &mut out.buffer), "`x` of shape [2, 3]");
     says(kernels.gather(stream, x, 1, ids_by_columns, &mut out.buffer), "`ids` of shape [2, 3]");
@@ -150,19 +150,19 @@ fn tensors_of_other_shapes_than_indices_need() {
         |bench, x, ids, out| bench.kernels.scatter_add(&bench.stream, x, 0, ids, out),
     ];
     for scatter in scatters {
-        says(scatter(&bench, x, ids, out.view_mut(wrong)), "`x` has the shape [2, 3], [2, 2] is needed");
-        says(scatter(&bench, x, (&two).into(), out.view_mut(rows)), "`ids` has 2 elements, 6 are needed");
+        says(scatter(&bench, x, ids, out.view_mut(wrong)), "`x` has the shape [2, 3], but needs [2, 2]");
+        says(scatter(&bench, x, (&two).into(), out.view_mut(rows)), "`ids` has 2 elements, but needs 6");
         says(scatter(&bench, six.view(columns), ids, out.view_mut(rows)), "`x` of shape [2, 3]");
         says(scatter(&bench, x, ids_by_columns, out.view_mut(rows)), "`ids` of shape [2, 3]");
         says(scatter(&bench, x, ids, out.view_mut(columns)), "`out` of shape [2, 3]");
     }
     says(
         kernels.index_add(stream, x, 0, ids, out.view_mut(rows)),
-        "index_add: `ids` has the shape [2, 3], [6] is needed",
+        "index_add: `ids` has the shape [2, 3], but needs [6]",
     );
     says(
         kernels.index_add(stream, x, 1, &two, out.view_mut(rows)),
-        "index_add: `x` has the shape [2, 3], [2, 2] is needed",
+        "index_add: `x` has the shape [2, 3], but needs [2, 2]",
     );
     says(kernels.index_add(stream, six.view(columns), 0, &two, out.view_mut(rows)), "`x` of shape [2, 3]");
     says(kernels.index_add(stream, x, 0, &two, out.view_mut(columns)), "`out` of shape [2, 3]");
@@ -185,7 +185,7 @@ fn views_that_do_not_fit_their_memory() {
     let mut six = Six::new(&bench);
     let beyond = Layout::with_strides(&[2, 3], &[3, 1], 1).unwrap();
     let error = View::new(&six.buffer, beyond).unwrap_err();
-    assert_eq!(error.to_string(), "the last element is number 6, and the memory has 6");
+    assert_eq!(error.to_string(), "the last element is number 6, but the memory has 6");
     assert!(ViewMut::new(&mut six.buffer, beyond).is_err());
     let repeated = Layout::contiguous(&[1, 3]).unwrap().broadcast(&[2, 3]).unwrap();
     assert!(View::new(&six.buffer, repeated).is_ok());
@@ -193,7 +193,7 @@ fn views_that_do_not_fit_their_memory() {
     assert!(error.to_string().contains("may have two elements in one place"), "{error}");
     let view = six.view(six.rows);
     assert!(view.map(|layout| layout.narrow(0, 0, 3)).is_err());
-    // An error of a layout is one of this crate.
+    // A layout error converts into an error of this crate.
     let error = Error::from(view.map(|layout| layout.transpose(0, 2)).unwrap_err());
     assert_eq!(error.to_string(), "axis 2 of 2 dimensions does not exist or occurs twice");
 }
@@ -201,7 +201,7 @@ fn views_that_do_not_fit_their_memory() {
 #[test]
 fn memory_and_streams_of_other_devices() {
     let bench = Bench::open();
-    // A virtual one, as many as one likes.
+    // A virtual device, of which there can be any number.
     let others = ["vgpu:gfx1100", "vgpu:gfx90a"].map(|uri| Device::open(uri).unwrap());
     let other = others.iter().find(|other| *other != bench.kernels.device()).unwrap();
     let (kernels, stream) = (&bench.kernels, &bench.stream);

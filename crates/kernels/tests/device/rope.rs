@@ -33,7 +33,8 @@ fn tables() {
             .flat_map(|&at| rope.frequencies().unwrap().into_iter().map(move |f| f * f64::from(at)))
             .collect();
         let expected = |f: fn(f64) -> f64| {
-            // the rounded rest of the angle, up to π, is an error of the result; so are a few last places of the function
+            // rounding the reduced angle, up to π, causes an error of the result; so do a few last places of
+            // the function
             angles.iter().map(move |&angle| Expected { value: f(angle) * scale, slack: scale * 8.0 * U32 })
         };
         let result = compare(&bench.download(&cos), expected(f64::cos));
@@ -67,7 +68,8 @@ fn rotations<T: Float<Compute = f32>>(bench: &Bench) {
         let angles = random::<f32>(tokens * half, 61, 3.0);
         let cos: Vec<f32> = angles.iter().map(|a| a.cos()).collect();
         let sin: Vec<f32> = angles.iter().map(|a| a.sin()).collect();
-        // a slice of a wider tensor, as queries are of a product with all of queries, keys and values; the result is heads first
+        // a slice of a wider tensor, as with queries in a joint product of queries, keys and values; the
+        // result is heads first
         let from = Heads { heads, size, token_stride: 100, head_stride: 30 };
         let to = Heads { heads, size, token_stride: size, head_stride: tokens * size };
         let x = random::<T>(tokens * 100, 62, 2.0);

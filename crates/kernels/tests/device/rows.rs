@@ -1,4 +1,5 @@
-//! The kernels of `reduce.cu` that candle names, launched as candle does and beyond: searches, sums over dimensions, norms, rotations.
+//! The kernels of `reduce.cu` that candle names, launched as candle does and beyond: searches, sums over
+//! dimensions, norms, rotations.
 
 use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceCopy};
@@ -12,7 +13,7 @@ use crate::record::{assert_exact, compare, difference, exact};
 macro_rules! launch {
     ($bench:expr, $module:ident, $name:expr, $grid:expr, $block:expr; $($argument:expr),* $(,)?) => {{
         let function = $bench.kernels.function(&kernels::modules::$module, $name).unwrap();
-        // SAFETY: the arguments are those of the kernel, and the buffers have what it accesses.
+        // SAFETY: the arguments are those of the kernel, and the buffers contain all that it accesses.
         unsafe { function.launch(&$bench.stream).grid($grid).block($block)$(.arg($argument))*.enqueue() }.unwrap();
     }};
 }
@@ -21,7 +22,7 @@ pub(crate) use launch;
 /// Element types of the kernels here, with the part of their names.
 trait Named: DeviceCopy + PartialOrd + std::fmt::Debug {
     const NAME: &'static str;
-    /// What is neither less than, greater than nor equal to anything.
+    /// A value that is neither less than, greater than nor equal to anything.
     const NAN: Option<Self>;
     const LOWEST: Self;
     const HIGHEST: Self;
@@ -58,7 +59,7 @@ macro_rules! for_all_named {
     }};
 }
 
-/// The search that candle's CPU backend makes: from the first element on, to every one that is better.
+/// The search of candle's CPU backend: it starts at the first element and moves to every better one.
 fn search<T: Copy>(group: &[T], better: impl Fn(T, T) -> bool) -> (T, u32) {
     let mut found = (group[0], 0);
     for (i, &x) in group.iter().enumerate() {
@@ -174,7 +175,7 @@ fn sums() {
     for_all_named!(sums_are_exact);
 }
 
-/// More workgroups than a dimension of a grid of CUDA's has, and more elements than one launch has threads.
+/// More workgroups than a dimension of CUDA's grid allows, and more elements than one launch has threads.
 #[test]
 fn seventy_thousand_rows() {
     let bench = Bench::open();
@@ -191,7 +192,7 @@ fn seventy_thousand_rows() {
     assert!(result.passed(), "{result:?}");
 }
 
-/// `sum_*` adds to what is there, over any dimensions, of strided tensors, in f32 for 16-bit floats.
+/// `sum_*` adds to the output, over any dimensions of strided tensors, in f32 for 16-bit floats.
 #[test]
 fn sums_over_dimensions() {
     let bench = Bench::open();

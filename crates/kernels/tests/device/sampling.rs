@@ -6,7 +6,7 @@ use kernels::{Element, Error, Float, Penalties, Sampling};
 use crate::common::{Bench, for_every_type, random};
 use crate::record::{assert_exact, compare, exact};
 
-/// The tokens that are left, with their probabilities among these, by token.
+/// The remaining tokens, with their probabilities among these, by token.
 fn left(row: &[f64], by: &Sampling) -> Vec<(u32, f64)> {
     let mut order: Vec<usize> = (0..row.len()).filter(|&i| !row[i].is_nan()).collect();
     order.sort_by(|&a, &b| row[b].partial_cmp(&row[a]).unwrap());
@@ -30,7 +30,8 @@ fn left(row: &[f64], by: &Sampling) -> Vec<(u32, f64)> {
     order.iter().map(|&i| (i as u32, weight(i) / total)).collect()
 }
 
-/// Whether a token is the one of a number, or next to it where the number is at the edge of its probability.
+/// Whether a token is the one that a number draws, or its neighbour if the number is at the edge of its
+/// probability.
 fn is_drawn(left: &[(u32, f64)], u: f32, token: u32) -> bool {
     let mut sum = 0.0;
     for &(candidate, probability) in left {
@@ -82,7 +83,8 @@ fn tokens() {
     for_every_type!(tokens_are_drawn);
 }
 
-/// Where the edges are numbers of the arithmetic: four equal logits are a quarter each, and the first ones stay.
+/// Edges that the arithmetic represents exactly: four equal logits are a quarter each, and the first ones are
+/// kept.
 #[test]
 fn edges_are_exact() {
     let bench = Bench::open();
@@ -133,7 +135,7 @@ fn special_logits() {
         bench.kernels.sample(&bench.stream, &device_logits, 4, &settings, &uniforms, &mut tokens).unwrap();
         assert_exact!(bench.download(&tokens), expected, "{by:?}");
     }
-    // numbers that are none of [0, 1) are taken as the nearest that is
+    // numbers outside [0, 1) count as the nearest one inside
     let row = bench.upload(&[[1.0_f32, 1.0]; 4].concat());
     let (settings, uniforms) =
         (bench.upload(&[Sampling::default(); 4]), bench.upload(&[-1.0, 1.0, inf, nan]));
@@ -142,7 +144,8 @@ fn special_logits() {
     assert_exact!(bench.download(&tokens), [0, 1, 1, 0]);
 }
 
-/// Every column but some is a NaN or -∞, around bytes of the index: whatever the settings and the uniform, a token is a column with a number.
+/// Most columns are NaN or -∞, around bytes of the index: for all settings and uniforms, a token is a column
+/// with a number.
 #[test]
 fn only_columns_with_numbers_are_drawn() {
     let bench = Bench::open();

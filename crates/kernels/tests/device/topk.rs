@@ -5,7 +5,7 @@ use kernels::{Error, Float};
 use crate::common::{Bench, for_every_type, random, special};
 use crate::record::assert_exact;
 
-/// Columns and values from the largest on, NaN before all others.
+/// Columns and values in descending order, NaN before all others.
 fn sorted(row: &[f64], k: usize) -> (Vec<u32>, Vec<f64>) {
     let mut order: Vec<usize> = (0..row.len()).collect();
     let key = |i: usize| if row[i].is_nan() { f64::INFINITY } else { row[i] };
@@ -41,7 +41,7 @@ fn rows_of_every_kind<T: Float<Compute = f32>>(bench: &Bench) {
     {
         check(bench, "noise", &random::<T>(rows * columns, 91, 5.0), columns, k);
     }
-    // of many equal ones, which bf16's noise has, too
+    // many equal elements; bf16 noise has them, too
     let few: Vec<T> = (0..1500).map(|i| T::from_f64(f64::from(i * i % 7))).collect();
     check(bench, "few", &few, 500, 100);
     check(bench, "all equal", &[T::from_f64(-2.0); 900], 300, 256);

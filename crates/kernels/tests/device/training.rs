@@ -1,5 +1,5 @@
-//! Gradients, the loss and the optimiser against f64. The gradients' formulas are compared with finite differences of what they are
-//! gradients of.
+//! Gradients, the loss and the optimiser against f64. The gradients' formulas are compared with finite
+//! differences.
 
 use kernels::reference::Expected;
 use kernels::{AdamW, AdamWState, Element, Error, Float};
@@ -16,7 +16,7 @@ fn values<T: Element>(x: &[T]) -> Vec<f64> {
     x.iter().map(|x| x.to_f64()).collect()
 }
 
-/// What a sum of so many terms in f32 loses of their magnitudes, and some roundings more.
+/// What a sum of this many terms in f32 loses of their magnitudes, plus a few roundings.
 fn roundings(terms: usize) -> f64 {
     U32 * (16.0 + 2.0 * (terms as f64).sqrt())
 }
@@ -268,7 +268,7 @@ fn losses<T: Float<Compute = f32>>(bench: &Bench) {
     const FACTOR: f32 = 0.125;
     for (rows, columns) in ROWS {
         let logits = random::<T>(rows * columns, 81, 9.0);
-        // The last row's target is none.
+        // The last row has no target.
         let target = |row: usize| if row + 1 == rows { columns } else { (row * 5 + 3) % columns };
         let targets: Vec<u32> = (0..rows).map(|row| target(row) as u32).collect();
         let signed: Vec<i64> =
@@ -315,7 +315,7 @@ fn losses<T: Float<Compute = f32>>(bench: &Bench) {
         let grads = bench.download(&grad);
         let result = compare(&grads, expected_grads);
         assert!(result.passed(), "{rows} × {columns} {}: {result:?}", T::NAME);
-        // With numbers of 64 bits, of which negative ones are none, and without gradients.
+        // With 64-bit targets, where negative ones mean none, and without gradients.
         let mut again = bench.upload(&vec![7.0_f32; rows]);
         let signed = bench.upload(&signed);
         bench
@@ -396,7 +396,7 @@ fn steps<T: Float<Compute = f32>>(bench: &Bench) {
             };
             bench.kernels.adamw(&bench.stream, &adam, step, &mut params, &device_grad, state).unwrap();
             let (mut means, mut squares, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-            // Constants as the kernel has them.
+            // The kernel's constants.
             let of = |number: f64| f64::from(number as f32);
             let (beta1, beta2, rate, decay, eps) =
                 (of(adam.beta1), of(adam.beta2), of(adam.rate), of(adam.decay), of(adam.eps));

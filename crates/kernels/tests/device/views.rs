@@ -12,7 +12,7 @@ use crate::record::{assert_exact, exact};
 /// Elements of memory for [`layouts`].
 const MEMORY: usize = 2100;
 
-/// Layouts of 4 × 6 × 5 elements, or as many, of all kinds.
+/// Layouts of all kinds, with 4 × 6 × 5 elements or as many.
 fn layouts() -> Vec<Layout> {
     let whole = Layout::contiguous(&[4, 6, 5]).unwrap();
     let wide = Layout::contiguous(&[4, 10, 7]).unwrap();
@@ -32,7 +32,7 @@ fn at<T: DeviceCopy>(memory: &[T], layout: &Layout) -> Vec<T> {
     places(layout).into_iter().map(|place| memory[place]).collect()
 }
 
-/// Numbers that every type can tell apart, more or less.
+/// Numbers that every type can mostly distinguish.
 fn numbers<T: Element>(seed: u64) -> Vec<T> {
     random::<f64>(MEMORY, seed, 100.0).into_iter().map(|x| T::from_f64(x.abs().floor() + 1.0)).collect()
 }
@@ -229,7 +229,7 @@ fn casts_follow_strides() {
 
 #[test]
 fn wide_accesses_end_where_the_tensor_ends() {
-    // Starts and lengths that are and are not in units of 16 bytes; what is around stays.
+    // Starts and lengths that are multiples of 16 bytes or not; memory around them is unchanged.
     fn check<T: Real>(bench: &Bench) {
         let memory = numbers::<T>(8);
         let x = bench.upload(&memory);
@@ -300,7 +300,7 @@ fn places_beyond_32_bits() {
 
 #[test]
 fn more_elements_than_32_bits_count() {
-    // The first ones of so many, as the kernels find them: (i / 3, i % 3) of 2^33 × 3.
+    // The first elements of very many, as the kernels find them: (i / 3, i % 3) of 2^33 × 3.
     let bench = Bench::open();
     let memory: Vec<f32> = (0..400).map(|i| i as f32).collect();
     let x = bench.upload(&memory);
@@ -332,7 +332,7 @@ fn graphs_take_contiguous_tensors_and_refuse_strides() {
 
 #[test]
 fn strides_stay_until_their_kernel_has_read_them() {
-    // Nothing waits between the operations, and the memory of one's strides is that of a later one's.
+    // Nothing waits between the operations, and the memory for the strides is reused by later ones.
     let bench = Bench::open();
     let memory = numbers::<f32>(9);
     let x = bench.upload(&memory);

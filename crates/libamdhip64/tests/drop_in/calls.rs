@@ -1,5 +1,5 @@
-//! Every function of HIP is called with null, freed, foreign and absurd values in the place of each argument. Whatever it is, the
-//! call returns, and nothing panics on the way.
+//! Calls every function of HIP with null, freed, foreign and absurd values for each argument. The call must
+//! return, and nothing may panic.
 
 use crate::support::DROP_IN;
 use crate::support::calls::{Answer, answers, program};
@@ -7,7 +7,7 @@ use crate::support::calls::{Answer, answers, program};
 /// `hipErrorUnknown`, which is what a panic becomes.
 const PANICKED: &str = "999 ";
 
-/// Functions that return that code on their own account, as AMD's do: of a view for what is no array.
+/// Functions that return this code for another reason, as AMD's do: a view of something that is not an array.
 const UNKNOWN: &[&str] = &["hipCreateTextureObject"];
 
 fn has_panicked(name: &str, answer: &str) -> bool {
@@ -35,7 +35,7 @@ fn no_call_ends_the_process_or_panics_whatever_its_arguments() {
     assert!(count > 25_000, "{count} calls");
 }
 
-/// Calls of any functions one after the other, half of them with spoiled arguments, on what those before have left.
+/// Random sequences of calls, half of them with spoiled arguments, on the state left by earlier calls.
 #[test]
 fn no_order_of_calls_ends_the_process_or_panics() {
     const CALLS: &str = "4000";

@@ -1,5 +1,5 @@
-//! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual GPUs. Each checks
-//! what it gets against values that it computes on the host, and says what does not hold.
+//! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual
+//! GPUs. Each compares its results with values computed on the host, and reports mismatches.
 
 use test_support::program::Program;
 
@@ -26,7 +26,8 @@ fn streams_events_and_callbacks_keep_order() {
     compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
-/// Programs of a few dozen operations each. What does not wait for something that it comes after is early, on any machine.
+/// Programs of a few dozen operations each. An operation that fails to wait for an earlier one runs too early
+/// on any machine.
 #[test]
 fn random_programs_compute_what_the_order_of_streams_says() {
     let program = compile("order", GFX1100, &[]);
@@ -122,7 +123,7 @@ fn properties_have_the_layout_of_the_function_that_is_called() {
     program.succeeds("vgpu:gfx90a");
 }
 
-/// Two ways in which descriptors say what elements are, and a device that has no instructions for images.
+/// Two ways to describe elements, and a device without image instructions.
 #[test]
 fn textures_over_linear_memory_are_read_by_index() {
     let targets = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
@@ -152,7 +153,7 @@ fn grids_in_work_items_may_end_with_a_smaller_workgroup() {
     program.succeeds("vgpu:gfx90a");
 }
 
-/// With the codes that AMD's library returns, on which this runs, too.
+/// Expects the codes of AMD's library, on which this runs, too.
 #[test]
 fn wrong_parameters_have_the_codes_that_amds_tests_ask_for() {
     compile("refusals", GFX1100, &[]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");

@@ -1,4 +1,5 @@
-//! Programs that use `hip` on the drop-in: they get what the virtual GPU in a program gives, by the drop-in's extensions.
+//! Programs that use `hip` on the drop-in. Through its extensions, they get everything that a built-in
+//! virtual GPU offers.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::Path;
@@ -9,7 +10,7 @@ use hip::{Allocator, Device, DeviceBuffer, Error, Module};
 
 use crate::support::DROP_IN;
 
-/// What the drop-in runs on unless it is told otherwise.
+/// The variables that choose the drop-in's devices.
 const VARIABLES: [&str; 2] = ["FERROCM_DEVICE", "FERROCM_HIP_DEVICE"];
 
 /// The drop-in.
@@ -18,13 +19,13 @@ fn table() -> &'static Table {
     unsafe { Table::load_from(&DROP_IN.library()) }.unwrap()
 }
 
-/// Makes virtual GPUs in the drop-in; the ordinals and the URI of each, or why there are none.
+/// Makes virtual GPUs in the drop-in. Returns the ordinals and the URI of each, or the error.
 fn open(table: &Table, uri: &str) -> Result<(std::ops::Range<c_int>, String), String> {
     let (mut first, mut count, mut text) = (-1, -1, [0; 4096]);
     let uri = CString::new(uri).unwrap();
     let open = table.ext.open_virtual.expect("the drop-in has virtual GPUs");
     let place: *mut c_char = text.as_mut_ptr();
-    // SAFETY: the URI ends in a NUL, and the results are places to write to, of that size.
+    // SAFETY: the URI ends in a NUL, and the results are valid for writes, of that size.
     let opened = unsafe { open(uri.as_ptr(), &raw mut first, &raw mut count, place, text.len()) };
     // SAFETY: the drop-in has written a text that ends in a NUL.
     let text = unsafe { CStr::from_ptr(place) }.to_str().unwrap().to_owned();
@@ -43,12 +44,12 @@ fn kernels(device: &Device) -> Module {
     Module::load(device, &build.modules[0].objects[0].bytes).unwrap()
 }
 
-/// The first element behind a buffer is nobody's.
+/// Writes to the first element after a buffer.
 fn write_behind(device: &Device) -> Error {
     let stream = device.stream().unwrap();
     let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
     let write = kernels(device).function("write_at").unwrap();
-    // SAFETY: only run where an access out of bounds is an error that harms nothing.
+    // SAFETY: only run where an out-of-bounds access is a harmless error.
     unsafe { write.launch(&stream).grid(1).block(64).arg(&mut data).arg(64_i64).enqueue() }.unwrap();
     stream.synchronize().unwrap_err()
 }
@@ -73,7 +74,7 @@ fn buffers_have_exact_bounds_and_a_fault_is_a_report() {
     assert_eq!((fault.kernel.as_str(), fault.at.lane), ("write_at", Some(5)));
     let frame = fault.at.source.frame().expect("a line");
     assert!(frame.file.as_deref().unwrap().ends_with("test.cu"), "{fault}");
-    // The device goes on.
+    // The device still works.
     let stream = device.stream().unwrap();
     assert_eq!(DeviceBuffer::from_slice(&stream, &[1, 2]).unwrap().to_vec(&stream).unwrap(), [1, 2]);
 }
@@ -83,7 +84,7 @@ fn virtual_gpus_are_made_by_name_whatever_the_environment_says() {
     let table = table();
     let (both, uri) = open(table, "vgpu:gfx90a?cus=3&count=2&memory=64MiB").unwrap();
     assert_eq!((both.clone(), uri.as_str()), (0..2, "vgpu:gfx90a?cus=3&memory=64MiB&count=1"));
-    // An equal one is the same, another one a new device.
+    // An equal URI gives the same device, another one a new device.
     assert_eq!(open(table, "vgpu:gfx90a?cus=3&count=2&memory=64MiB").unwrap().0, both);
     assert_eq!(open(table, "vgpu:gfx1100?cus=3&memory=64MiB").unwrap().0, 2..3);
     // SAFETY: the table is the drop-in's.
@@ -101,7 +102,7 @@ fn virtual_gpus_are_made_by_name_whatever_the_environment_says() {
     }
 }
 
-/// Runs a test of this file alone, in an environment.
+/// Runs one test of this file alone, with environment variables.
 fn alone(test: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([&format!("rust::{test}"), "--exact", "--nocapture", "--include-ignored"]);
@@ -123,7 +124,7 @@ fn faults() {
 #[test]
 fn who_gets_the_report_of_a_fault_is_the_only_one_to_tell() {
     assert_eq!(alone("faults", &[]), "");
-    // Whoever asks for a log gets it, and in that the report once.
+    // If a log is requested, it contains the report once.
     let log = alone("faults", &[("FERROCM_LOG", "error")]);
     assert!(log.contains("write_at"), "{log}");
     assert_eq!(log.matches("libamdhip64: error").count(), 1, "{log}");
@@ -135,13 +136,13 @@ fn starts() {
     let table = table();
     let expected = std::env::var("STARTS").unwrap();
     let mut count = 0;
-    // SAFETY: the place is one to write to.
+    // SAFETY: the place is valid for writes.
     let code = unsafe { (table.hipGetDeviceCount)(&raw mut count) };
     assert_eq!(code, hipError_t::hipSuccess);
     // SAFETY: the table is the drop-in's.
     let device = unsafe { Device::of_table(table, 0) }.unwrap();
     assert_eq!(format!("{count} {}", device.target().processor), expected);
-    // What is opened now is made besides.
+    // GPUs opened now are added.
     assert_eq!(open(table, "vgpu:gfx942?cus=5&memory=64MiB").unwrap().0, count..count + 1);
 }
 

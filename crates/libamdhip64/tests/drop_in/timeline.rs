@@ -1,4 +1,4 @@
-//! What a C++ program's timeline says: `timeline.hip` submits what is counted here.
+//! The timeline of a C++ program: counts what `timeline.hip` submits.
 
 use test_support::program::Program;
 use timeline_test::Timeline;
@@ -27,7 +27,7 @@ fn check(timeline: &Timeline) {
     let names = |category: &str, name: &str| {
         timeline.of(category).into_iter().filter(|slice| slice.name.starts_with(name)).collect::<Vec<_>>()
     };
-    // As many of each as were submitted.
+    // There are as many of each as were submitted.
     let (scales, sums) = (names("kernel", "void scale<float>("), names("kernel", "sum_up("));
     assert_eq!((scales.len(), sums.len(), timeline.of("kernel").len()), (8, 1, 9));
     let calls = |name: &str| names("hip", name).into_iter().filter(|call| call.name == name).count();
@@ -47,7 +47,7 @@ fn check(timeline: &Timeline) {
         ("host to device", BYTES),
     ];
     assert_eq!(wanted, expected);
-    // Host or copy engine, each byte was copied once.
+    // Host or copy engine: each byte was copied once.
     let copied: u64 = timeline.of("copy").iter().map(|slice| slice.number("bytes")).sum();
     assert_eq!(copied, 3 * BYTES + 4);
 
@@ -63,14 +63,14 @@ fn check(timeline: &Timeline) {
         (on(sums[0].track), scales.iter().map(|slice| slice.track).find(|track| *track != sums[0].track));
     let second = on(second.unwrap());
     assert_eq!((first.len(), second.len()), (5, 3));
-    // What waits for an event begins after what the event is behind.
+    // Work that waits for an event begins after the work before the event.
     assert!(first.last().unwrap().end <= second[0].start);
     assert_eq!((first[0].text("workgroups"), first[0].text("workgroup size")), ("256x1x1", "256x1x1"));
     assert_eq!((second[0].text("workgroups"), second[0].text("workgroup size")), ("512x1x1", "32x4x1"));
     assert_eq!(second[0].number("LDS bytes"), 64);
     assert!(first[0].text("symbol").starts_with("_Z"));
 
-    // An arrow leads from the call that launched a kernel to it.
+    // An arrow leads from a launching call to its kernel.
     for kernel in timeline.of("kernel") {
         let call = timeline.origin(kernel, "hip").unwrap_or_else(|| panic!("no arrow to {kernel:?}"));
         assert_eq!(call.name, "hipLaunchKernel");

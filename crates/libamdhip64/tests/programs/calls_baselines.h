@@ -1,14 +1,14 @@
-// A part of `calls.hip`: what its baselines are where the types of the arguments do not say.
+// A part of `calls.hip`: the baselines that do not follow from the types of the arguments.
 
-// NEW-HIP-FUNCTION: a good call of it, where its types do not say.
-// The functions whose baseline is not what their types say.
+// NEW-HIP-FUNCTION: a valid call of it, unless its types are enough.
+// The functions whose baseline does not follow from their types.
 #define AS(name, ...) \
     if (!strcmp(wanted, #name)) return Function<Type_##name>::run<name>([](Arguments &a) __VA_ARGS__), true;
 
 static const void *symbol() { return HIP_SYMBOL(variable); }
 static const void *kernel() { return reinterpret_cast<const void *>(stub); }
 
-// What a call is to give back: of its own, as an earlier one may have done so already.
+// Makes an object for a call that releases it. Each call has its own, because an earlier call may have released a shared one.
 static void *made(hipError_t (*make)(void **)) {
     void *out = nullptr;
     (void)make(&out);

@@ -1,4 +1,4 @@
-// Ends the program with a message and exit code 1 where something is not as it must be.
+// Ends the program with a message and exit code 1 if a condition does not hold.
 #pragma once
 #include <hip/hip_runtime.h>
 #include <cstdio>
@@ -24,7 +24,7 @@
 
 #define OK(call) EXPECT_CODE(call, hipSuccess)
 
-// What a launch of more work-items than a block can have leaves behind, by the release of the library.
+// The error left by a launch of more work-items than a block can have, by the release of the library.
 static inline hipError_t too_large() {
     int version = 0;
     OK(hipRuntimeGetVersion(&version));

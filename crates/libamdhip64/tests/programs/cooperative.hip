@@ -1,4 +1,4 @@
-// Cooperative launches and what a kernel uses, asked by its host side.
+// Cooperative launches, and the resources of a kernel, queried through its host side.
 #include "check.h"
 #include <hip/hip_cooperative_groups.h>
 
@@ -39,7 +39,7 @@ int main() {
     void* arguments[] = {&cells, &count};
     OK(hipLaunchCooperativeKernel((const void*)rounds, dim3(blocks), dim3(threads), arguments, 0, nullptr));
     OK(hipMemcpy(host, cells, sizeof host, hipMemcpyDeviceToHost));
-    // Six rounds take each value from six blocks further on, which is where it was.
+    // Each of six rounds takes a value from the next block, so that after six rounds it is back.
     for (unsigned i = 0; i < n; i++) EXPECT(host[i] == i * 10 + 6);
 
     dim3 many(per_unit * properties.multiProcessorCount + 1);

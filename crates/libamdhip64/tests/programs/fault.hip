@@ -1,4 +1,4 @@
-// A kernel that writes where no memory is: the code is the program's, the report is on standard error.
+// A kernel writes to unmapped memory. The program gets the error code, and standard error the report.
 #include "check.h"
 
 __global__ void strays(int* nowhere) { nowhere[threadIdx.x] = 1; }

@@ -1,5 +1,5 @@
-// Fills without a stream: of device memory they return while earlier work of the default stream goes on, and come after it; of host
-// memory they have happened when they return.
+// Fills without a stream. Of device memory: they return before earlier work of the default stream is done, and run after it. Of host
+// memory: they are done when they return.
 #include "check.h"
 #include <atomic>
 #include <chrono>
@@ -9,14 +9,14 @@
 
 constexpr int PITCH = 64, ROWS = 16, BYTES = PITCH * ROWS;
 
-// Waits for the host's word, then writes.
+// Waits for the host's flag, then writes.
 __global__ void wait_and_write(int *word, unsigned char *out) {
     while (__hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(8);
     for (int i = threadIdx.x; i < BYTES; i += blockDim.x) out[i] = 1;
 }
 
-// Has a fill made behind a kernel that waits. The word comes from another thread after a time, so that a fill that waits returns as well.
-// Returns whether it had come when the fill returned.
+// Fills behind a kernel that waits. Another thread sets the flag after a time, so that a fill that waits returns as well.
+// Returns whether the flag was set when the fill returned.
 static bool came_before_return(int *word, unsigned char *memory, std::chrono::milliseconds after,
                                const std::function<void()> &fill) {
     __atomic_store_n(word, 0, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-// A stream decides where a kernel runs, whatever the current device is. The library of AMD refuses such a launch.
+// The stream decides where a kernel runs, whatever the current device is. AMD's library refuses such a launch.
 #include "check.h"
 
 __constant__ int offset;

@@ -1,4 +1,4 @@
-// Every way to launch a kernel by its host side, and by the handle that stands for it.
+// Every way to launch a kernel by its host side, and by its handle.
 #include "check.h"
 #include <hip/hip_ext.h>
 #include <cstring>
@@ -46,7 +46,7 @@ int main() {
     index = 4, value = 500;
     OK(hipModuleLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
     index = 5, value = 600;
-    // In C++ and in C, under two names; the grid is counted in work-items, of which the last writes.
+    // In C++ and in C, under two names. The grid is counted in work-items, and the last one writes.
     OK(hipExtModuleLaunchKernel(function, 4, 1, 1, 4, 1, 1, 0, nullptr, arguments, nullptr, nullptr, nullptr, 0));
     index = 6, value = 700;
     OK(hipLaunchKernel(function, dim3(1), dim3(1), arguments, 0, nullptr));

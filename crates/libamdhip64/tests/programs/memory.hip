@@ -1,4 +1,4 @@
-// Kinds of memory, and LDS whose size the launch says.
+// Kinds of memory, and LDS whose size the launch sets.
 #include "check.h"
 #include <cstring>
 
@@ -53,7 +53,7 @@ int main() {
     OK(hipFuncSetAttribute((const void*)reversed, hipFuncAttributeMaxDynamicSharedMemorySize, 32768));
     OK(hipFuncGetAttributes(&used, (const void*)reversed));
     EXPECT(used.maxDynamicSharedSizeBytes == 32768);
-    // More LDS than there is.
+    // More LDS than the device has.
     reversed<<<1, 64, 1 << 20>>>(device);
     EXPECT_CODE(hipGetLastError(), hipErrorInvalidValue);
 

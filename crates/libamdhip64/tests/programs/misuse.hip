@@ -1,4 +1,4 @@
-// Calls with what is no kernel, no stream, no whole grid or not configured: each is an error with its own code. The library of
+// Calls with invalid kernels, streams, grids and configurations: each is an error with its own code. The library of
 // AMD ends the process on most of them, because it reads what the addresses point to.
 #include "check.h"
 #include <hip/hip_ext.h>
@@ -12,7 +12,7 @@ int main() {
     OK(hipMalloc(&data, sizeof seen));
     void* arguments[] = {&data};
 
-    // An address that stands for no kernel.
+    // An address that is not a kernel.
     static int nothing;
     EXPECT_CODE(hipLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr), hipErrorInvalidDeviceFunction);
     hipFunction_t function;
@@ -28,15 +28,15 @@ int main() {
     EXPECT_CODE(hipGraphAddKernelNode(&node, graph, nullptr, 0, &parameters), hipErrorInvalidDeviceFunction);
     OK(hipGraphDestroy(graph));
 
-    // A grid of work-items that is not made of whole blocks, of a kernel that is compiled for those.
+    // A grid of work-items with a partial block, for a kernel that is compiled for whole blocks.
     OK(hipGetFuncBySymbol(&function, (const void*)spread));
     EXPECT_CODE(hipExtModuleLaunchKernel(function, 5, 1, 1, 4, 1, 1, 0, nullptr, arguments, nullptr, nullptr, nullptr, 0),
                 hipErrorInvalidValue);
 
-    // A launch that was not configured.
+    // A launch without configuration.
     EXPECT_CODE(hipLaunchByPtr((const void*)spread), hipErrorMissingConfiguration);
 
-    // Streams that were destroyed, or ended by a reset, from which the program goes on.
+    // Streams that were destroyed, or ended by a reset, which the program survives.
     hipStream_t stream, other;
     OK(hipStreamCreate(&stream));
     OK(hipStreamCreate(&other));

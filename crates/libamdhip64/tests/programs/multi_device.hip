@@ -6,7 +6,7 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned BLOCKS = 3, THREADS = 64, ROUNDS = 5;
 
-// In every round, each grid counts on for the other one, which must see all of it in the next.
+// In every round, each grid increments its counter, and must then see all increments of the other grid.
 __global__ void rounds(unsigned *counts, unsigned *places, unsigned *wrong) {
     cg::multi_grid_group all = cg::this_multi_grid();
     unsigned grid = all.grid_rank(), grids = all.num_grids();

@@ -1,18 +1,18 @@
-// Random programs of streams and of what orders them, beside a plain model of which operation comes after which.
+// Random programs with streams and their synchronisation, compared with a simple model of the order of operations.
 //
 //     order SEED PROGRAMS [alone] [host] [gentle] [trace]
 //
-// The model knows for each operation the set of those that HIP's documentation says come before it. An operation is generated only where
-// that set has everything that its memory was used for so far; so all results are determined, and those of doing one operation after the
-// other. Kernels that do not end before they are told to stand in front, so that an operation that does not wait for one is always early.
+// For each operation, the model has the set of operations that HIP's documentation orders before it. An operation is generated only if
+// that set contains all earlier uses of its memory. So all results are determined, and equal those of running the operations one by
+// one. Kernels that run until they are released come first, so that an operation that fails to wait is always early.
 //
-// A call that may wait has all of them told, and calls of AMD's library wait at many places. With `alone`, a call has only those told that
-// it is to wait for, and must not wait for others. With `host`, host functions wait to be told, too. `gentle` leaves out what AMD's HIP 7.2
-// gets wrong, and `trace` tells operations as they are made, which says where a program hangs. Whatever the library, a seed and options
-// give the same programs and print the same sum of all results.
+// A call that may wait releases all of them, and calls of AMD's library wait in many places. With `alone`, a call releases only those
+// that it has to wait for, and must not wait for others. With `host`, host functions wait for release, too. `gentle` leaves out what
+// AMD's HIP 7.2 gets wrong. `trace` prints operations as they are made, which shows where a program hangs. On every library, a seed and
+// options give the same programs and print the same sum of all results.
 #include "order_world.h"
 
-// Where a copy's or a fill's words are in its region.
+// The position of a copy's or a fill's words in its region.
 struct Shape {
     size_t width, height, depth, pitch, rows;
     size_t words() const { return ((depth - 1) * rows + height - 1) * pitch + width; }
@@ -75,7 +75,7 @@ static void copy(Stream &stream, bool waits) {
     bool of_variable = is_row && !waits && (to->symbol || from->symbol) && stream.device == 0 && kind != hipMemcpyDefault;
     int op = stream.operation("copy", from, to, waits ? "waits" : is_row ? "row" : is_box ? "box" : "rectangle");
     void *target = to->memory, *source = from->memory;
-    // What uses pageable memory, or goes through the host, may wait.
+    // Operations that use pageable memory, or go through the host, may wait.
     bool may_wait = waits || to->place == PAGEABLE || from->place == PAGEABLE || to->device != from->device;
     call(stream, may_wait || !world.alone ? stream.last : Set(), [&](hipStream_t handle) {
         if (of_variable && to->symbol) {
@@ -187,7 +187,7 @@ static void host_function(Stream &stream, bool holds) {
     transform_model(step.step, to->model.data(), from->model.data());
 }
 
-// Some operations as a graph: those that use the same memory depend on each other, the others on nothing.
+// Some operations as a graph: those that use the same memory depend on each other, the others are independent.
 static void graph(Stream &stream) {
     struct Node {
         hipGraphNode_t node;
@@ -217,7 +217,7 @@ static void graph(Stream &stream) {
         if (op < 0) op = stream.operation("graph", from, to, "");
         else note("    and", from, to, "");
         std::vector<hipGraphNode_t> after;
-        // AMD's HIP 7.2 computes something else with branches that do not depend on each other.
+        // AMD's HIP 7.2 gives wrong results for branches that do not depend on each other.
         for (Node &other : nodes)
             if (world.gentle || other.to == from || other.to == to || other.from == to) after.push_back(other.node);
         hipGraphNode_t node;
@@ -234,7 +234,7 @@ static void graph(Stream &stream) {
             transform_model(step, to->model.data(), from->model.data());
         } else if (what == 1) {
             Region *first = below(2) ? from : nullptr;
-            // Copied from elsewhere, as long as nobody changes the executable graph.
+            // Copied from elsewhere, while nothing changes the executable graph.
             if (!first) {
                 for (Region &other : world.regions)
                     if (&other != to && other.place == from->place && other.device == from->device && !other.symbol &&
@@ -275,7 +275,7 @@ static void graph(Stream &stream) {
     OK(hipGraphDestroy(graph));
 }
 
-// The stream's writes of words.
+// Writes of words by the stream.
 static void write_value(Stream &stream) {
     Region *to = pick(stream.before(), true, [&](Region &r) { return r.place == PINNED; });
     if (!to || !world.has_values) return;
@@ -316,9 +316,9 @@ static void release(Stream &stream) {
 
 static void event(Stream &stream) {
     Event &event = world.events[below(world.events.size())];
-    // AMD's follows the pointers that special handles are not.
+    // AMD's dereferences special handles, which are not pointers.
     if (world.gentle && stream.stream == hipStreamPerThread) return;
-    // An event is waited for only where this program has recorded it.
+    // Wait only for events that this program has recorded.
     switch (event.at.any() ? below(4) : 0) {
     case 0:
     case 1:
@@ -401,7 +401,7 @@ int main(int count, char **arguments) {
             case 12: host_function(stream, holds && host_holds); break;
             case 13 ... 14: event(stream); break;
             case 15: synchronise(stream); break;
-            // AMD's follows a null pointer when nodes are made for the second device.
+            // AMD's dereferences a null pointer when nodes are made for the second device.
             case 16:
                 if (!world.gentle || world.devices == 1) graph(stream);
                 break;

@@ -1,4 +1,4 @@
-// A part of `order.hip`: memory, streams and events, each with what the model knows of it.
+// A part of `order.hip`: memory, streams and events, each with its state in the model.
 #pragma once
 #include "check.h"
 
@@ -21,7 +21,7 @@ enum Place { DEVICE, PINNED, PAGEABLE };
 
 __device__ unsigned variable[1024];
 
-// What kernels and host functions do: words of one place to another.
+// The work of kernels and host functions: copies words from one place to another.
 struct Step {
     const unsigned *from;
     unsigned *to;
@@ -68,9 +68,9 @@ struct Region {
     unsigned *memory;
     size_t words;
     bool symbol, pool;
-    // What it has once everything is done that was asked for so far.
+    // Its contents once everything requested so far is done.
     std::vector<unsigned> model;
-    // The operation that wrote it last, and those that have read it since.
+    // The operation that wrote it last, and those that read it since.
     int writer;
     std::vector<int> readers;
 
@@ -89,7 +89,7 @@ struct Stream {
     hipStream_t stream;
     int device, thread;
     bool is_null, is_blocking;
-    // What it was given, and everything before that.
+    // The operations submitted to it, and everything before those.
     Set last;
 
     Set before() const;
@@ -103,14 +103,14 @@ struct Event {
     Set at;
 };
 
-// What an operation waits for that does not end by itself.
+// The held operations that an operation waits for.
 struct Hold {
     int op;
     unsigned *flag;
     bool is_held;
 };
 
-// A thread that does one thing at a time, while its maker waits.
+// A thread that does one thing at a time, while its owner waits.
 struct Thread {
     std::mutex mutex;
     std::condition_variable changed;
@@ -144,7 +144,7 @@ static struct World {
     std::vector<Hold> holds;
     std::list<Call> calls;
     std::vector<std::string> log;
-    // What the program itself knows to be done.
+    // The operations that the program knows to be done.
     Set host;
     unsigned operations = 0, pools = 0, named = 0, number = 0;
     unsigned long random = 1;
@@ -200,7 +200,7 @@ int Stream::operation(const char *what, Region *from, Region *to, const char *ho
     return op;
 }
 
-// A region that may be used, more likely one that is in use by what need not have happened yet.
+// A usable region, preferably one with pending operations.
 static Region *pick(const Set &before, bool writes, const std::function<bool(Region &)> &suits) {
     std::vector<Region *> found;
     for (Region &region : world.regions) {
@@ -217,7 +217,7 @@ static Step step_of(Region &from, Region &to) {
 
 static Call &keep(const Call &call) { return world.calls.emplace_back(call); }
 
-// The flag that an operation has to wait for.
+// The flag for which an operation has to wait.
 static unsigned *hold(int op) {
     unsigned *flag = world.flags + op;
     __atomic_store_n(flag, 0u, __ATOMIC_RELEASE);
@@ -225,7 +225,7 @@ static unsigned *hold(int op) {
     return flag;
 }
 
-// Makes a call on the stream's thread and device. What it may wait for, `awaited`, is let go of shortly after it has begun.
+// Makes a call on the stream's thread and device. The operations that it may wait for, `awaited`, are released shortly after it begins.
 static void call(Stream &stream, const Set &awaited, const std::function<void(hipStream_t)> &work) {
     std::vector<unsigned *> flags;
     for (Hold &hold : world.holds) {
@@ -250,7 +250,7 @@ static void call(Stream &stream, const Set &awaited, const std::function<void(hi
     if (later.joinable()) later.join();
 }
 
-// What comes after an operation that is still held is not done, and nothing has failed.
+// Operations after one that is still held are not done, and nothing has failed.
 static void expect_unfinished(hipError_t code, const Set &all) {
     bool is_held = false;
     for (Hold &hold : world.holds) is_held |= hold.is_held && all[hold.op];
@@ -301,7 +301,7 @@ static void begin() {
     OK(hipHostMalloc(&world.flags, Set().size() * 4, 0));
     for (int device = 0; device < world.devices; device++) {
         OK(hipSetDevice(device));
-        // Below and above what is copied by the host, by one staging buffer, and in pieces.
+        // Sizes below and above the limits of copies by the host, by one staging buffer, and in pieces.
         for (size_t words : {16, 16, 1000, 1000, 20000, 270000}) add_region(DEVICE, device, words, nullptr);
         for (size_t words : {16, 1000, 20000}) add_region(PINNED, device, words, nullptr);
         add_stream("null", nullptr, device, -1, true, false);
@@ -326,7 +326,7 @@ static void begin() {
     world.regions.back().symbol = true;
 }
 
-// New contents everywhere, and nothing under way.
+// New contents everywhere, and nothing pending.
 static void begin_program(unsigned seed, unsigned number) {
     world.number = number;
     world.random = (seed + 1) * 0x9e3779b97f4a7c15ul + number * 0xbf58476d1ce4e5b9ul + 1;
@@ -341,14 +341,14 @@ static void begin_program(unsigned seed, unsigned number) {
         for (size_t at = 0; at < region.words; at++) region.model[at] = unsigned(at) * 3 + unsigned(below(100));
         OK(hipMemcpy(region.memory, region.model.data(), region.words * 4, hipMemcpyDefault));
     }
-    // An event that is waited for in a program was recorded in it, or long before.
+    // An event for which a program waits was recorded in it, or long before.
     for (int device = 0; device < world.devices; device++) {
         OK(hipSetDevice(device));
         OK(hipDeviceSynchronize());
     }
 }
 
-// Lets everything end, and compares all memory with the model. Returns a sum of it.
+// Releases everything, and compares all memory with the model. Returns a sum of it.
 static unsigned long end_program() {
     for (Hold &hold : world.holds) __atomic_store_n(hold.flag, 1u, __ATOMIC_RELEASE);
     world.holds.clear();

@@ -1,4 +1,4 @@
-// Copies and fills of one device's streams that use another one's memory take their place among the work of its null stream.
+// Copies and fills on one device's streams that use another device's memory are ordered with that device's null stream.
 #include "check.h"
 #include <thread>
 #include <unistd.h>
@@ -10,7 +10,7 @@ __global__ void add(unsigned *value, unsigned term, unsigned *flag) {
 
 static unsigned *flag;
 
-// Begins a kernel that goes on shortly after, and not before what the caller does next has begun.
+// Starts a kernel that ends a little later, after the caller's next call has begun.
 static std::thread begin(int device, hipStream_t stream, unsigned *value, unsigned term) {
     __atomic_store_n(flag, 0u, __ATOMIC_RELEASE);
     OK(hipSetDevice(device));
@@ -42,7 +42,7 @@ int main() {
     OK(hipMemset(other, 0, sizeof *other));
     OK(hipDeviceSynchronize());
 
-    // Behind the null stream of the memory's device: waited for, on a stream, and from pageable memory.
+    // After the null stream of the memory's device: synchronous, on a stream, and from pageable memory.
     unsigned found = 99;
     std::thread held = begin(1, nullptr, other, 1);
     OK(hipSetDevice(0));
@@ -63,7 +63,7 @@ int main() {
     held.join();
     EXPECT(read(other) == 10);
 
-    // Before what that null stream is given next.
+    // Before later work of that null stream.
     *pinned = 20;
     OK(hipSetDevice(0));
     OK(hipMemset(own, 0, sizeof *own));

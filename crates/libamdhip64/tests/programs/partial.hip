@@ -1,4 +1,4 @@
-// Grids in work-items whose last workgroup has fewer than the others, of a kernel that is compiled for it; and grids that are smaller
+// Grids in work-items whose last workgroup is smaller than the others, for a kernel that is compiled for this; and grids that are smaller
 // than a workgroup. Compiled with -fno-offload-uniform-block.
 #include "check.h"
 #include <hip/hip_ext.h>

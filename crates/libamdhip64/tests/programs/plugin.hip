@@ -1,4 +1,4 @@
-// What `plugins.hip` loads.
+// The library that `plugins.hip` loads.
 #include "check.h"
 
 static __device__ int base = 2000;

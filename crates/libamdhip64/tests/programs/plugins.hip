@@ -1,5 +1,5 @@
-// A library with device code of its own that is loaded, used and unloaded while the program runs; its path is the argument.
-// Both have a kernel and a variable of the same names.
+// A library with its own device code is loaded, used and unloaded while the program runs. Its path is the argument.
+// Kernel and variable have the same names in both.
 #include "check.h"
 #include <dlfcn.h>
 
@@ -25,7 +25,7 @@ int main(int, char** arguments) {
         EXPECT(plugin);
         auto run_plugin = (int (*)(int))dlsym(plugin, "run_plugin");
         EXPECT(run_plugin);
-        // Its variables begin anew each time.
+        // Its variables are initialised again each time.
         EXPECT(run_plugin(5) == 2005 && run_plugin(6) == 2011);
         EXPECT(run() == 1001);
         EXPECT(dlclose(plugin) == 0);

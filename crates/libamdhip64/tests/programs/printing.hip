@@ -1,4 +1,4 @@
-// What device code prints is in order with what the host prints, and a program that ends without waiting loses nothing.
+// Output of device code is in order with the host's, and a program that ends without waiting loses none of it.
 #include "check.h"
 
 __global__ void say(int number) {

@@ -1,4 +1,4 @@
-// Wrong parameters, and the codes that AMD's tests of HIP ask for; and what those tests say of copies that are not waited for.
+// Wrong parameters, and the codes that AMD's tests of HIP expect; and what those tests require of asynchronous copies.
 #include "check.h"
 #include <cstring>
 
@@ -77,7 +77,7 @@ static void copies_described_wrongly() {
     EXPECT_CODE(hipMemcpy2D(other, 63, device, 128, 64, 16, hipMemcpyDefault), hipErrorInvalidPitchValue);
 }
 
-// A copy between two places of a device returns before it has happened.
+// A copy within a device returns before it is done.
 static void copies_that_are_not_waited_for() {
     hip_Memcpy2D parameters = rectangle();
     hipMemcpy3DParms box = {};
@@ -143,7 +143,7 @@ static void frees_of_nothing() {
     EXPECT_CODE(hipFreeMipmappedArray(nullptr), hipErrorInvalidValue);
     EXPECT_CODE(hipMipmappedArrayDestroy(nullptr), hipErrorInvalidValue);
     OK(hipDestroySurfaceObject(nullptr));
-    // Registered memory is not to be freed, and may be registered again.
+    // Registered memory must not be freed, and may be registered again.
     char *memory = static_cast<char *>(malloc(1));
     for (unsigned flags : {hipHostRegisterDefault, hipHostRegisterPortable, hipHostRegisterMapped}) {
         OK(hipHostRegister(memory, 1, flags));

@@ -1,4 +1,4 @@
-// AMD's rocBLAS, which calls HIP and brings its own kernels. The declarations are those of its documentation.
+// AMD's rocBLAS, which calls HIP and has its own kernels. The declarations follow its documentation.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2, NO_TRANSPOSE = 111 };
         if (status_) fprintf(stderr, "%d: %s: %d\n", __LINE__, #call, status_), exit(1); \
     } while (0)
 
-// Small whole numbers, so that every order of adding gives the same.
+// Small whole numbers, so that every order of adding gives the same sum.
 static float x[1000], y[1000], out[1000], matrix[20 * 30];
 
 int main(void) {

@@ -1,6 +1,6 @@
-// Matrix products by AMD's rocBLAS and its own kernels: all types, all ways of transposing, batches. The declarations are those of its
-// documentation. Elements are small whole numbers, so that every order of adding gives the same, but where 16-bit numbers are multiplied:
-// the matrix instructions of some targets cut such sums.
+// Matrix products by AMD's rocBLAS and its own kernels: all types, all transpositions, batches. The declarations follow its
+// documentation. Elements are small whole numbers, so that every order of adding gives the same sum. The exception are 16-bit numbers:
+// the matrix instructions of some targets truncate their sums.
 #include <complex.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static size_t size_of(int type) {
     }
 }
 
-// Exact for numbers of up to 11 bits, which is what occurs.
+// Exact for numbers of up to 11 bits; larger ones do not occur.
 static uint16_t to_half(double value) {
     _Float16 half = (_Float16)value;
     uint16_t bits;
@@ -87,7 +87,7 @@ static void check(int status, const char* what) {
     if (status) fprintf(stderr, "%s: %s\n", what, rocblas_status_to_string(status)), failures++;
 }
 
-// How far a result may be off, in parts of the sum of all magnitudes.
+// The allowed error of a result, as a fraction of the sum of all magnitudes.
 static double tolerance(int in, int compute) {
     if (in != F16 && in != BF16) return 0;
     return compute == F16 ? 0x1p-11 : 0x1p-20;
@@ -97,7 +97,7 @@ static void need(int status, int line) {
     if (status) fprintf(stderr, "line %d: %d\n", line, status), exit(1);
 }
 
-// A matrix of small whole numbers, with rows beyond those that count.
+// A matrix of small whole numbers, with extra rows that are not used.
 typedef struct { int rows, columns, stride, count, type; char* host; char* device; } Matrix;
 
 static Matrix matrix(int rows, int columns, int count, int type, int seed) {
@@ -127,7 +127,7 @@ static void release(Matrix m) {
     need(hipFree(m.device), __LINE__);
 }
 
-// alpha * op(A) * op(B) + beta * C, compared with what this program computes.
+// alpha * op(A) * op(B) + beta * C, compared with this program's own result.
 static void product(void* handle, const char* name, Plain* plain, int in, int out, int compute, int pointers, int ta, int tb, int m,
                     int n, int k, int batches) {
     Matrix a = ta == NONE ? matrix(m, k, batches, in, 1) : matrix(k, m, batches, in, 1);
@@ -185,7 +185,7 @@ static void product(void* handle, const char* name, Plain* plain, int in, int ou
 
 int main(void) {
     static const int operations[] = {NONE, TRANSPOSE};
-    // A tile and less, several tiles and a part of one.
+    // A tile or less, and several tiles plus a part of one.
     static const int sizes[][3] = {{16, 16, 16}, {70, 45, 33}, {129, 130, 64}};
     static const struct { const char* name; int in, out, compute; Plain* plain; } types[] = {
         {"sgemm", F32, F32, F32, rocblas_sgemm}, {"dgemm", F64, F64, F64, rocblas_dgemm}, {"hgemm", F16, F16, F16, rocblas_hgemm},

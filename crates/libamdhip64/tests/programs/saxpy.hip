@@ -1,4 +1,4 @@
-// Launches by <<<>>>, their results, and the errors of launches that cannot be.
+// Launches by <<<>>>, their results, and the errors of impossible launches.
 #include "check.h"
 #include <cstring>
 
@@ -36,7 +36,7 @@ int main() {
     OK(hipMemcpy(seen, cells, sizeof seen, hipMemcpyDeviceToHost));
     for (unsigned i = 0; i < sizeof seen / sizeof *seen; i++) EXPECT(seen[i] == (i / 24 << 16 | i % 24));
 
-    // A launch that cannot be leaves its code behind, which is taken once.
+    // An impossible launch leaves an error code, which can be read once.
     hipError_t expected = too_large();
     saxpy<<<1, 4096>>>(n, 2.0f, dx, dy);
     EXPECT_CODE(hipPeekAtLastError(), expected);

@@ -1,4 +1,4 @@
-// Streams, events and host code in a stream's order. Compiled a second time with the default stream of each thread.
+// Streams, events and host functions in stream order. Compiled a second time with per-thread default streams.
 #include "check.h"
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ static void callback(hipStream_t, hipError_t status, void* data) {
 
 static void host_function(void* data) { *(unsigned*)data += 1; }
 
-// The thread's default stream, whichever that is, keeps order and is waited for.
+// The thread's default stream, whichever it is, keeps its order and can be waited for.
 static void* on_another_thread(void* data) {
     unsigned* value = (unsigned*)data;
     unsigned first = 3, last;

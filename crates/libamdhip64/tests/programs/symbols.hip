@@ -1,4 +1,4 @@
-// Variables of device code by the address of their host side: constant, plain, static and managed ones.
+// Device variables by the address of their host side: constant, plain, static and managed ones.
 #include "check.h"
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Textures over linear memory, read by the index of their elements: all types of channels, as they are and as numbers between 0 and 1.
+// Textures over linear memory, read by element index: all channel types, as stored and as numbers between 0 and 1.
 #include "check.h"
 #include <cmath>
 #include <cstring>
@@ -34,7 +34,7 @@ static hipTextureDesc reading(hipTextureReadMode mode) {
     return description;
 }
 
-// Reads all elements of some memory, of type E, as T, and has each compared.
+// Reads all elements of some memory, of type E, as T, and compares each.
 template <class E, class T, class Same> static void elements(hipTextureReadMode mode, Same same) {
     std::vector<E> host(COUNT);
     auto bytes = reinterpret_cast<uint8_t *>(host.data());
@@ -42,7 +42,7 @@ template <class E, class T, class Same> static void elements(hipTextureReadMode 
     E *memory;
     T *out;
     OK(hipMalloc(&memory, COUNT * sizeof(E)));
-    // One more than there are: what is behind the end reads as 0.
+    // One more than there are: beyond the end, reads return 0.
     OK(hipMalloc(&out, (COUNT + 1) * sizeof(T)));
     OK(hipMemcpy(memory, host.data(), COUNT * sizeof(E), hipMemcpyHostToDevice));
     auto resource = linear(memory, hipCreateChannelDesc<E>(), COUNT * sizeof(E));

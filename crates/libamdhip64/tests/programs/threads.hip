@@ -1,4 +1,4 @@
-// Threads that load the code together and use streams, variables and launches at the same time.
+// Threads that load the code at the same time, and use streams, variables and launches in parallel.
 #include "check.h"
 #include <pthread.h>
 
@@ -28,7 +28,7 @@ static void* work(void* argument) {
         OK(hipStreamSynchronize(stream));
         for (unsigned i = 0; i < n; i++) EXPECT(host[i] == i * seed + 1);
     }
-    // The last error is the thread's own.
+    // The last error is per thread.
     if (seed % 2) {
         fill<<<0, 64, 0, stream>>>(data, seed, n);
         EXPECT_CODE(hipGetLastError(), too_large());

@@ -1,4 +1,4 @@
-// Kernels, copies and waits on two streams, as many as the test counts. With an argument, the program kills itself in the end.
+// Kernels, copies and waits on two streams, as many as the test counts. With an argument, the program kills itself at the end.
 #include "check.h"
 #include <csignal>
 

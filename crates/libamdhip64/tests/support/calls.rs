@@ -1,4 +1,5 @@
-//! Every function of HIP with every argument spoiled: `programs/calls.hip` on a library, a process for each function.
+//! Calls every function of HIP with every argument spoiled: runs `programs/calls.hip` on a library, one
+//! process per function.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +10,8 @@ use test_support::program::Program;
 
 use super::PLACE;
 
-/// Functions that the program does not call: what asks for errors is called after each call anyway, the first one returns nothing,
-/// and the headers of today mean others by the last two names.
+/// Functions that the program does not call. Those that return errors are called after each call anyway, the
+/// first one returns nothing, and today's headers use the last two names for other functions.
 const LEFT_OUT: [&str; 6] = [
     "__hipGetPCH",
     "hipGetLastError",
@@ -20,10 +21,10 @@ const LEFT_OUT: [&str; 6] = [
     "hipGetDeviceProperties",
 ];
 
-/// A function as C declares it: name, result, arguments.
+/// A C declaration: name, result, arguments.
 type Declaration = (String, String, Vec<String>);
 
-/// A type of the bindings in C.
+/// Converts a type of the bindings to C.
 fn in_c(text: &str) -> String {
     let text = text.trim().trim_end_matches(',');
     if let Some(of) = text.strip_prefix("*mut ") {
@@ -64,19 +65,19 @@ fn declarations() -> Vec<Declaration> {
     found
 }
 
-/// What a call came to: the number of the argument that was spoiled, 0 for none, and by what.
+/// A call: the number of the spoiled argument, 0 for none, and the value.
 pub type Call = (usize, String);
 
-/// What it returned, or how the process ended.
+/// The result of a call, or how the process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The code, and what `hipGetLastError` says after it.
+    /// The code, and the result of `hipGetLastError` after it.
     Returned(String),
-    /// Something else than a return.
+    /// The call did not return.
     Died(String),
 }
 
-/// The answers of a library, by function.
+/// The results of a library, by function.
 pub type Answers = BTreeMap<String, Vec<(Call, Answer)>>;
 
 /// Compiles the program, linked with one library and run on another.
@@ -96,14 +97,14 @@ pub fn program(linked: &Path, library: &Path) -> Program {
     Program::link(&source, PLACE, &["gfx1100"], &["-O0", &include], linked, library.to_owned())
 }
 
-/// `hipErrorIllegalAddress`: a kernel has faulted, in this call or an earlier one. AMD's library can do nothing in that process from
-/// then on.
+/// `hipErrorIllegalAddress`: a kernel has faulted, in this call or an earlier one. AMD's library cannot do
+/// any more work in that process.
 const FAULTED: &str = "700 ";
 
-/// How often a process is started that ends before its first call, which says nothing of calls.
+/// How often to start a process that ends before its first call, which tells nothing about calls.
 const STARTS: u32 = 3;
 
-/// All calls of one function, in as many processes as they take.
+/// All calls of one function, in as many processes as needed.
 fn answers_of(program: &Program, name: &str) -> Vec<(Call, Answer)> {
     let (mut found, mut first) = (Vec::new(), 0);
     let mut starts = 0;
@@ -119,7 +120,7 @@ fn answers_of(program: &Program, name: &str) -> Vec<(Call, Answer)> {
             let call = (place.parse().expect("the number of an argument"), spoiled.to_owned());
             faulted = answer.starts_with(FAULTED);
             if faulted && number > first {
-                // Another process says what this call comes to.
+                // Another process repeats this call.
                 next = number;
                 break;
             }
@@ -151,7 +152,7 @@ fn answers_of(program: &Program, name: &str) -> Vec<(Call, Answer)> {
     }
 }
 
-/// What a library answers to all calls.
+/// A library's results of all calls.
 pub fn answers(program: &Program) -> Answers {
     let all = declarations();
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Answers::new()));

@@ -1,4 +1,4 @@
-//! The drop-in and the programs of its tests.
+//! The drop-in, and the programs of its tests.
 #![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
 
 pub mod calls;
@@ -10,7 +10,7 @@ use test_support::program::{DropIn, Place, Program};
 pub const PLACE: Place = Place { krate: env!("CARGO_MANIFEST_DIR"), scratch: env!("CARGO_TARGET_TMPDIR") };
 pub const DROP_IN: DropIn =
     DropIn { place: PLACE, archive: "amdhip64", soname: "libamdhip64.so.7", script: "symbols.map" };
-/// The virtual GPU below AMD's HIP, in a folder that other libraries may be put into.
+/// The virtual GPU below AMD's HIP, in a folder that may also hold other libraries.
 pub const HSA_DROP_IN: DropIn = DropIn {
     place: Place {
         krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../libhsa-runtime64"),
@@ -26,7 +26,7 @@ pub fn source(file: &str) -> PathBuf {
     Path::new(PLACE.krate).join("tests/programs").join(file)
 }
 
-/// Compiles `programs/<name>.hip` for these targets and links it with the drop-in.
+/// Compiles `programs/<name>.hip` for these targets, linked with the drop-in.
 pub fn compile(name: &str, targets: &[&str], options: &[&str]) -> Program {
     let library = DROP_IN.library();
     Program::link(&source(&format!("{name}.hip")), PLACE, targets, options, &library, library.clone())

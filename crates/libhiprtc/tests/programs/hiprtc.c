@@ -1,11 +1,11 @@
-// A program that compiles kernels at run time. With the argument `broken` every function has to fail; with `endless` a compilation
-// has to be ended, and its log is printed.
+// A program that compiles kernels at run time. With the argument `broken`, every function must fail. With `endless`, a compilation
+// must be ended, and its log is printed.
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// What AMD's headers say of what is used below.
+// The declarations of AMD's headers that are used below.
 typedef struct _hiprtcProgram* hiprtcProgram;
 typedef struct ihiprtcLinkState* hiprtcLinkState;
 typedef struct ihipModule_t* hipModule_t;
@@ -62,7 +62,7 @@ static void show_log(hiprtcProgram program) {
     free(log);
 }
 
-// Launches the kernel `k` of some code, which has to write `expected`.
+// Launches the kernel `k` of some code, which must write `expected`.
 static void launch(const void* code, int expected) {
     hipModule_t module;
     hipFunction_t function;
@@ -105,7 +105,7 @@ static void link_modules(void) {
     hiprtcLinkState state = NULL;
     void* code = NULL;
 
-    // One of them alone lacks a function, and the log names it.
+    // A single one lacks a function, and the log names it.
     CHECK(ok, hiprtcLinkCreate(2, options, values, &state));
     CHECK(linking, hiprtcLinkComplete(state, &code, &size));
     CHECK(ok, hiprtcLinkAddData(state, inputBitcode, modules[0], sizes[0], "a", 0, NULL, NULL));

@@ -1,11 +1,11 @@
-// A program for RCCL: all ranks in one process, or with the argument `processes` one in each.
+// A program for RCCL: all ranks in one process, or with the argument `processes` each in its own.
 #if __has_include(<rccl/rccl.h>)
 #include <hip/hip_runtime_api.h>
 #define HIP_INCLUDE_HIP_HIP_RUNTIME_H
 #define HIP_INCLUDE_HIP_HIP_FP16_H
 #include <rccl/rccl.h>
 #else
-// What the headers say of what is used below.
+// The declarations of the headers that are used below.
 #include <stddef.h>
 typedef struct ihipStream_t* hipStream_t;
 typedef struct ncclComm* ncclComm_t;
@@ -63,7 +63,7 @@ struct Rank {
     void *send, *receive;
 };
 
-// The operations of those ranks that this process has.
+// The operations of the ranks in this process.
 static void work(struct Rank* ranks, int count) {
     static float in[COUNT], out[COUNT];
     for (int i = 0; i < count; i++) {
@@ -105,7 +105,7 @@ static void work(struct Rank* ranks, int count) {
             }
         }
     }
-    // Halves of even and odd ranks, the last ones first.
+    // Split into even and odd ranks, in reverse order.
     ncclComm_t halves[RANKS] = {0};
     OK(ncclGroupStart());
     for (int i = 0; i < count; i++) {
@@ -145,7 +145,7 @@ static void one_process(void) {
     work(ranks, RANKS);
 }
 
-// Children are made before anything is loaded that has threads.
+// Fork before loading anything that starts threads.
 static void processes(void) {
     int pipes[RANKS][2], failed = 0;
     ncclUniqueId id;

@@ -1,4 +1,4 @@
-//! A forward pass with a cache of keys and values: what prefill and decode consist of.
+//! A forward pass with a cache of keys and values, used by prefill and decode.
 
 use hip::DeviceBuffer;
 use kernels::{Activation, Attention, AttentionInputs, CacheLayout, HeadStrides, Heads, RopeStyle};
@@ -11,18 +11,18 @@ use crate::error::Result;
 pub(crate) struct Network<T: Number> {
     pub(crate) shape: Shape,
     weights: Vec<DeviceBuffer<T>>,
-    /// For each position up to the capacity.
+    /// One row for each position up to the capacity.
     cos: DeviceBuffer<f32>,
     sin: DeviceBuffer<f32>,
     slots: DeviceBuffer<i64>,
-    /// Of each block: heads × positions × size.
+    /// For each block: heads × positions × size.
     keys: Vec<DeviceBuffer<T>>,
     values: Vec<DeviceBuffer<T>>,
     capacity: usize,
     scratch: Scratch<T>,
 }
 
-/// What is computed on the way, for as many tokens as are computed at once.
+/// Intermediate results, for as many tokens as are computed at once.
 struct Scratch<T: Number> {
     residual: DeviceBuffer<T>,
     middle: DeviceBuffer<T>,
@@ -38,7 +38,7 @@ struct Scratch<T: Number> {
 }
 
 impl<T: Number> Network<T> {
-    /// A model with room for so many positions, of which at most `tokens` are computed at once.
+    /// A model with room for this many positions; at most `tokens` are computed at once.
     pub(crate) fn new(
         tools: Tools<'_>,
         shape: Shape,
@@ -85,17 +85,17 @@ impl<T: Number> Network<T> {
         Ok(tools.kernels.embedding(tools.stream, &self.weights[EMBEDDING], width, ids, out)?)
     }
 
-    /// Replaces the residual stream: what a block works on without an embedding.
+    /// Replaces the residual stream, for a block without an embedding.
     pub(crate) fn set_residual(&mut self, tools: Tools<'_>, values: &DeviceBuffer<T>) -> Result<()> {
         Ok(self.scratch.residual.slice_mut(..values.len())?.copy_from(tools.stream, values)?)
     }
 
-    /// The residual stream of so many tokens.
+    /// The residual stream of this many tokens.
     pub(crate) fn residual(&self, tools: Tools<'_>, tokens: usize) -> Result<Vec<T>> {
         Ok(self.scratch.residual.slice(..tokens * self.shape.hidden)?.to_vec(tools.stream)?)
     }
 
-    /// A block: `tokens` of the residual stream, which are at `position` and behind it.
+    /// Computes a block for `tokens` of the residual stream, at `position` and after it.
     pub(crate) fn block(
         &mut self,
         tools: Tools<'_>,
@@ -122,7 +122,8 @@ impl<T: Number> Network<T> {
             let out = out.slice_mut(..tokens * rows)?;
             tools.multiply_into(normed, Operand::new(weight, rows, hidden).t(), out, Add::Nothing)?;
         }
-        // Heads are rotated on their way to where attention reads them: queries to their own buffer, keys to the cache.
+        // Heads are rotated while they are copied to where attention reads them: queries to their own buffer,
+        // keys to the cache.
         let table = position * size / 2..(position + tokens) * size / 2;
         let turns = || Ok::<_, hip::Error>((cos.slice(table.clone())?, sin.slice(table.clone())?));
         let of_queries = Heads::contiguous(heads, size);
@@ -175,7 +176,7 @@ impl<T: Number> Network<T> {
         tools.multiply_into(product, down, out, Add::Other(s.middle.slice(..tokens * hidden)?))
     }
 
-    /// All blocks, and the logits of the last of the tokens.
+    /// Computes all blocks, and the logits of the last token.
     pub(crate) fn forward(
         &mut self,
         tools: Tools<'_>,

@@ -1,4 +1,4 @@
-//! What transformers are computed with: products by rocBLAS, everything else by this project's kernels.
+//! The operations of transformers: products by rocBLAS, everything else by this project's kernels.
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 use kernels::Kernels;
@@ -8,11 +8,11 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::model::Shape;
 
-/// A type that transformers are computed in: f32, f16, bf16.
+/// A type of transformers: f32, f16, bf16.
 pub(crate) trait Number: kernels::Float<Compute = f32> + GemmInput<Self, Scale = f32> {}
 impl<T: kernels::Float<Compute = f32> + GemmInput<Self, Scale = f32>> Number for T {}
 
-/// Who computes.
+/// The libraries that compute.
 #[derive(Clone, Copy)]
 pub(crate) struct Tools<'c> {
     pub(crate) kernels: &'c Kernels,
@@ -38,7 +38,7 @@ impl<'a, T: Number> Operand<'a, T> {
         Self { data: data.into(), layout: MatrixLayout::row_major(rows, columns) }
     }
 
-    /// `count` matrices, one behind the other.
+    /// `count` matrices, one after the other.
     pub(crate) fn batch(
         data: impl Into<DeviceSlice<'a, T>>,
         count: usize,
@@ -57,16 +57,16 @@ impl<'a, T: Number> Operand<'a, T> {
     }
 }
 
-/// What a product is added to.
+/// What the product is added to.
 pub(crate) enum Add<'a, T> {
     Nothing,
-    /// What is there.
+    /// The output's old content.
     Old,
     Other(DeviceSlice<'a, T>),
 }
 
 impl Tools<'_> {
-    /// `out = a b + …`, row-major, for each of a batch.
+    /// `out = a b + …`, row-major, for each matrix of a batch.
     pub(crate) fn multiply<T: Number>(
         &self,
         a: Operand<'_, T>,
@@ -103,7 +103,7 @@ impl Tools<'_> {
         Ok(())
     }
 
-    /// The cosines and sines of the first so many positions.
+    /// The cosines and sines of this many positions.
     pub(crate) fn rope_table(
         &self,
         shape: &Shape,

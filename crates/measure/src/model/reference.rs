@@ -1,24 +1,24 @@
 //! The same transformers in f64 on the CPU: forward, the loss, and all gradients by the chain rule.
 //!
-//! Nothing here is shared with what runs on devices. The gradients are those of finite differences, as a test shows, and those of candle's
-//! autograd, as `examples/candle-kernels` shows.
+//! This code shares nothing with the code for devices. A test compares the gradients with finite differences,
+//! and `examples/candle-kernels` compares them with candle's autograd.
 
 use kernels::Element;
 
 use super::{EMBEDDING, FINAL_NORM, HEAD, Shape, Weight};
 
-/// Everything that a forward pass has computed, and the gradients need.
+/// Everything computed by a forward pass that the gradients need.
 #[derive(Debug, Clone)]
 pub struct Tape {
     blocks: Vec<Block>,
-    /// What goes into the last norm.
+    /// The input of the last norm.
     last: Vec<f64>,
     normed: Vec<f64>,
     /// Tokens × vocabulary.
     pub logits: Vec<f64>,
 }
 
-/// What a block has computed, row by row for tokens.
+/// Results of a block, one row for each token.
 #[derive(Debug, Clone)]
 struct Block {
     input: Vec<f64>,
@@ -37,12 +37,12 @@ struct Block {
     product: Vec<f64>,
 }
 
-/// Calls `f` with each row of a matrix and its number, over all processors.
+/// Calls `f` with each row of a matrix and its number, on all processors.
 fn for_each_row(matrix: &mut [f64], width: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
     let rows = matrix.len() / width.max(1);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(rows.max(1));
     let each = rows.div_ceil(threads).max(1);
-    // A thread costs more than small matrices do.
+    // A thread costs more than small matrices.
     if threads == 1 || matrix.len() < 1 << 14 {
         matrix.chunks_mut(width.max(1)).enumerate().for_each(|(row, out)| f(row, out));
         return;
@@ -92,7 +92,7 @@ fn project<W: Element>(x: &[f64], inner: usize, w: &[W]) -> Vec<f64> {
 fn back_to_input<W: Element>(grad: &[f64], w: &[W], inner: usize, out: &mut [f64]) {
     let outputs = w.len() / inner;
     let tokens = grad.len() / outputs;
-    // Parts of tokens together, so that each row of weights is converted once for all of a part.
+    // Tokens are processed in parts, so that each row of weights is converted once for a whole part.
     let part = tokens.div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     let one = |first: usize, out: &mut [f64]| {
         for output in 0..outputs {
@@ -132,7 +132,7 @@ fn norm<W: Element>(x: &[f64], alpha: &[W], eps: f64) -> Vec<f64> {
     x.chunks(alpha.len()).flat_map(row).collect()
 }
 
-/// Adds the gradient of a norm's input to `out`, and gives that of its weights.
+/// Adds the gradient of a norm's input to `out`, and returns that of its weights.
 fn norm_back<W: Element>(x: &[f64], alpha: &[W], eps: f64, grad: &[f64], out: &mut [f64]) -> Vec<f64> {
     let alpha = values(alpha);
     let width = alpha.len();
@@ -149,7 +149,7 @@ fn norm_back<W: Element>(x: &[f64], alpha: &[W], eps: f64, grad: &[f64], out: &m
     weights
 }
 
-/// Turns the heads of each token by its position in its sequence; back, if `direction` is -1.
+/// Rotates the heads of each token by its position in its sequence; back if `direction` is -1.
 fn rotate(shape: &Shape, heads: usize, sequence: usize, x: &mut [f64], direction: f64) {
     let size = shape.head_dim;
     let half = size / 2;
@@ -165,7 +165,7 @@ fn rotate(shape: &Shape, heads: usize, sequence: usize, x: &mut [f64], direction
     }
 }
 
-/// The part of a row that is a head's.
+/// The part of a row that belongs to a head.
 fn head(x: &[f64], token: usize, heads: usize, head: usize, size: usize) -> &[f64] {
     &x[(token * heads + head) * size..][..size]
 }
@@ -192,7 +192,7 @@ fn attention_weights(shape: &Shape, sequence: usize, queries: &[f64], keys: &[f6
     weights
 }
 
-/// The weighted sums of values, row by row for tokens.
+/// The weighted sums of values, one row for each token.
 fn attend(shape: &Shape, sequence: usize, weights: &[f64], values: &[f64]) -> Vec<f64> {
     let &Shape { heads, kv_heads, head_dim: size, .. } = shape;
     let tokens = weights.len() / heads / sequence;
@@ -208,7 +208,7 @@ fn attend(shape: &Shape, sequence: usize, weights: &[f64], values: &[f64]) -> Ve
     out
 }
 
-/// The gradients of queries, keys and values, of which the first two are still rotated.
+/// The gradients of queries, keys and values; the first two are still rotated.
 fn attention_back(shape: &Shape, sequence: usize, block: &Block, grad: &[f64]) -> [Vec<f64>; 3] {
     let &Shape { heads, kv_heads, head_dim: size, .. } = shape;
     let tokens = grad.len() / shape.query_width();
@@ -246,10 +246,10 @@ fn silu(x: f64) -> f64 {
     x / (1.0 + (-x).exp())
 }
 
-/// Runs the model on sequences of `sequence` tokens each, one behind the other in `ids`.
+/// Runs the model on sequences of `sequence` tokens each, one after the other in `ids`.
 ///
 /// # Panics
-/// If the weights are not those of the shape, or an id is not of the vocabulary.
+/// If the weights do not match the shape, or an id is not in the vocabulary.
 #[must_use]
 pub fn forward<W: Element>(shape: &Shape, weights: &[Vec<W>], ids: &[u32], sequence: usize) -> Tape {
     let hidden = shape.hidden;
@@ -296,7 +296,7 @@ pub fn forward<W: Element>(shape: &Shape, weights: &[Vec<W>], ids: &[u32], seque
 }
 
 impl Tape {
-    /// What goes into the last norm: the residual stream behind all blocks, tokens × hidden.
+    /// The input of the last norm: the residual stream after all blocks, tokens × hidden.
     #[must_use]
     pub fn residual(&self) -> &[f64] {
         &self.last
@@ -317,10 +317,10 @@ impl Tape {
     }
 }
 
-/// The gradients of the mean loss by all weights, in their order.
+/// The gradients of the mean loss with respect to all weights, in their order.
 ///
 /// # Panics
-/// If the tape is not of these weights, ids and targets.
+/// If the tape does not match these weights, ids and targets.
 #[must_use]
 pub fn backward<W: Element>(
     shape: &Shape,
@@ -405,7 +405,8 @@ mod tests {
         }
     }
 
-    /// Central differences: the error of the difference is of the order of the step's square, that of the arithmetic of its reciprocal.
+    /// Central differences: the error of the difference is of the order of the square of the step, that of
+    /// the arithmetic of its reciprocal.
     #[test]
     fn gradients_are_those_of_finite_differences() {
         let (shape, sequence) = (small(), 5);
@@ -437,7 +438,7 @@ mod tests {
         }
     }
 
-    /// Sequences do not see each other, and positions see none behind them.
+    /// Sequences do not see each other, and positions do not see later ones.
     #[test]
     fn attention_is_causal_and_within_a_sequence() {
         let (shape, sequence) = (small(), 4);

@@ -1,4 +1,4 @@
-//! NVIDIA's `libnvidia-ml.so.1`, which its driver brings, through the crate `nvml-wrapper`.
+//! NVIDIA's `libnvidia-ml.so.1`, which is part of its driver, through the crate `nvml-wrapper`.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,7 @@ impl Nvml {
         Self::open(&file)
     }
 
-    /// Whether somebody has named a file.
+    /// Whether a variable names the file.
     pub(super) fn is_named() -> bool {
         variables::NVML_LIBRARY.path().is_some()
     }
@@ -35,7 +35,7 @@ impl Nvml {
         opened.map(Self).map_err(|error| format!("NVML ({}): {}", file.display(), with_causes(&error)))
     }
 
-    /// What the driver tells of its GPUs, of which the first is described. None where it has none.
+    /// What the driver reports about its GPUs; the first is described. `None` if there are none.
     pub(super) fn detect(&self) -> Option<Detected> {
         let count = self.0.device_count().ok().filter(|count| *count > 0)?;
         let device = self.0.device_by_index(0).ok()?;
@@ -118,7 +118,8 @@ mod tests {
     use super::*;
     use crate::telemetry::Source;
 
-    /// A library with the functions and types of nvml.h, as far as they are called, built from C by the compiler that Rust links with.
+    /// A library with those functions and types of nvml.h that are used, built from C by the compiler that
+    /// Rust links with.
     fn stand_in() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("nvml.c"), folder.path().join("libnvidia-ml.so.1"));

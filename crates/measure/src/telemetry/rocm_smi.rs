@@ -1,4 +1,4 @@
-//! AMD's `librocm_smi64`, of the releases of ROCm from 5.2 on: those few of its functions that tell clocks, power and temperature.
+//! AMD's `librocm_smi64`, from ROCm 5.2: the few functions that report clocks, power and temperature.
 
 use std::ffi::{CStr, c_void};
 use std::mem::transmute;
@@ -13,7 +13,7 @@ use super::Library;
 /// `rsmi_status_t`: 0 is success.
 type Status = u32;
 
-/// The functions. Those that not every release has are optional.
+/// The functions. Those missing in some releases are optional.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Functions {
     init: unsafe extern "C" fn(flags: u64) -> Status,
@@ -31,16 +31,17 @@ pub(super) struct Functions {
 #[derive(Debug)]
 pub(super) struct RocmSmi {
     functions: Functions,
-    /// Where metrics are written to.
+    /// Where metrics are written.
     metrics: Mutex<Box<Metrics>>,
 }
 
-/// Room for `rsmi_gpu_metrics_t`, which grows with each release: the largest so far has some 4 KiB. Its beginning stays as it is.
+/// Room for `rsmi_gpu_metrics_t`, which grows with each release: the largest so far has some 4 KiB. Its
+/// beginning does not change.
 #[repr(C, align(16))]
 #[derive(Debug)]
 struct Metrics([u8; 1 << 16]);
 
-/// Where in `rsmi_gpu_metrics_t` numbers of 16 bits are, and the one that stands for what is not known.
+/// Where the 16-bit numbers are in `rsmi_gpu_metrics_t`, and the one that means "unknown".
 const HOTSPOT: usize = 6;
 const SOCKET_POWER: usize = 22;
 const CURRENT_GFX_CLOCK: usize = 54;
@@ -52,7 +53,7 @@ impl Metrics {
         Box::new(Self([0; 1 << 16]))
     }
 
-    /// The number at a place; none where it is not known, or 0, as what a GPU does not have is.
+    /// The number at a place; `None` if it is unknown, or 0, which means that the GPU does not have it.
     fn number(&self, at: usize) -> Option<f64> {
         let number = u16::from_ne_bytes([self.0[at], self.0[at + 1]]);
         (number != UNKNOWN && number != 0).then(|| f64::from(number))
@@ -60,7 +61,7 @@ impl Metrics {
 }
 
 impl RocmSmi {
-    /// Finds, opens and starts the library.
+    /// Finds, opens and initialises the library.
     pub(super) fn load() -> Result<Self, String> {
         let search = Search {
             what: "ROCm SMI",
@@ -107,14 +108,14 @@ impl RocmSmi {
                 }),
             }
         };
-        // SAFETY: as the functions of the library, which stays in the process.
+        // SAFETY: these are functions of the library, which stays in the process.
         unsafe { Self::start(functions) }
     }
 
-    /// Starts the library behind the functions.
+    /// Initialises the library behind the functions.
     ///
     /// # Safety
-    /// They do what the library's headers say.
+    /// The functions must do what the library's headers say.
     pub(super) unsafe fn start(functions: Functions) -> Result<Self, String> {
         // SAFETY: the call takes a number.
         match unsafe { (functions.init)(0) } {
@@ -123,11 +124,11 @@ impl RocmSmi {
         }
     }
 
-    /// In watts: what the socket takes now, else on average.
+    /// In watts: the current power of the socket, otherwise its average.
     fn power(&self, device: u32) -> Option<f64> {
         let now = self.functions.power.and_then(|power| {
             let mut kind = 0;
-            // SAFETY: both are places to write to.
+            // SAFETY: both pointers are writable.
             watts(|value| unsafe { power(device, value, &raw mut kind) })
         });
         now.or_else(|| {
@@ -141,13 +142,13 @@ impl RocmSmi {
 impl Library for RocmSmi {
     fn device_at(&self, pci: PciAddress) -> Option<u32> {
         let mut count = 0;
-        // SAFETY: the count is a place to write to.
+        // SAFETY: the pointer to the count is writable.
         if unsafe { (self.functions.count)(&raw mut count) } != 0 {
             return None;
         }
         (0..count).find(|device| {
             let mut place = 0_u64;
-            // SAFETY: the place is one to write to.
+            // SAFETY: the pointer to the place is writable.
             let known = unsafe { (self.functions.pci)(*device, &raw mut place) } == 0;
             // Domain, 4 bits of a partition's number, bus, device, function.
             let found = PciAddress {
@@ -180,7 +181,7 @@ impl Library for RocmSmi {
     }
 }
 
-/// Microwatts that a call writes, in watts; none if it fails or writes nothing.
+/// Microwatts that a call writes, in watts; `None` if it fails or writes nothing.
 fn watts(read: impl FnOnce(*mut u64) -> Status) -> Option<f64> {
     let mut power = 0;
     (read(&raw mut power) == 0 && power > 0).then_some(power as f64 / 1e6)
@@ -235,7 +236,7 @@ pub(super) mod fake {
     };
 
     pub(crate) fn library() -> RocmSmi {
-        // SAFETY: the functions do what the library's do.
+        // SAFETY: the functions behave like the library's.
         unsafe { RocmSmi::start(FUNCTIONS) }.unwrap()
     }
 
@@ -246,7 +247,7 @@ pub(super) mod fake {
         assert_eq!(
             library.device_at(PciAddress { domain: 0, bus: 0x0a, device: 0 }),
             Some(1),
-            "a partition's number is no part of the place"
+            "the number of a partition is not part of the place"
         );
         assert_eq!(library.device_at(PciAddress { domain: 0, bus: 0xc3, device: 2 }), None);
     }
@@ -257,7 +258,7 @@ pub(super) mod fake {
         let now = library.now(0);
         let found = (now.clock_mhz, now.memory_clock_mhz, now.power_watts, now.temperature_celsius);
         assert_eq!(found, (Some(2100.0), None, Some(300.0), Some(71.0)));
-        // A call that fails tells nothing.
+        // A failed call reports nothing.
         assert_eq!(library.now(1), Sample::default());
         // SAFETY: as above.
         let old =

@@ -1,5 +1,5 @@
-//! The step on the device: products by rocBLAS, the rest by kernels. Activations are kept from forward to backward, but for the weights of
-//! attention, which are computed anew.
+//! The step on the device: products by rocBLAS, the rest by kernels. Activations are kept from forward to
+//! backward, except the weights of attention, which are recomputed.
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use kernels::{
@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 use crate::model::ops::{Add, Number, Operand, Tools};
 use crate::model::{EMBEDDING, FINAL_NORM, HEAD, Shape, Weight};
 
-/// A model with everything that training keeps of it.
+/// A model with all state of its training.
 pub(super) struct Trainer<T: Number> {
     shape: Shape,
     batch: usize,
     sequence: usize,
-    /// Steps that were done.
+    /// Completed steps.
     steps: usize,
     weights: Vec<DeviceBuffer<T>>,
     grads: Vec<DeviceBuffer<T>>,
@@ -33,22 +33,22 @@ pub(super) struct Trainer<T: Number> {
     scratch: Scratch<T>,
 }
 
-/// What the optimiser keeps of a weight.
+/// The optimiser's state for a weight.
 struct State {
-    /// In f32, where the weight itself has 16 bits.
+    /// The weight in f32, if the weight itself has 16 bits.
     master: Option<DeviceBuffer<f32>>,
     mean: DeviceBuffer<f32>,
     square: DeviceBuffer<f32>,
 }
 
-/// Cosines and sines of the positions of a sequence, and the sines of the way back.
+/// Cosines and sines of the positions of a sequence, and the sines for rotating back.
 struct Turns {
     cos: DeviceBuffer<f32>,
     sin: DeviceBuffer<f32>,
     back: DeviceBuffer<f32>,
 }
 
-/// What a block keeps for its gradients, row by row for tokens; heads have their positions together.
+/// What a block keeps for its gradients, one row for each token; the positions of a head are contiguous.
 struct Block<T: Number> {
     input: DeviceBuffer<T>,
     normed: DeviceBuffer<T>,
@@ -64,13 +64,13 @@ struct Block<T: Number> {
     product: DeviceBuffer<T>,
 }
 
-/// What one block after the other uses.
+/// Memory that the blocks use in turn.
 struct Scratch<T: Number> {
-    /// Tokens × the width of queries, and of keys: as products make them and take them.
+    /// Tokens × the width of queries, and of keys: the layout of products.
     queries: DeviceBuffer<T>,
     keys: DeviceBuffer<T>,
     values: DeviceBuffer<T>,
-    /// The same by heads.
+    /// The same, by heads.
     head_queries: DeviceBuffer<T>,
     head_keys: DeviceBuffer<T>,
     head_values: DeviceBuffer<T>,
@@ -92,7 +92,7 @@ struct Scratch<T: Number> {
 }
 
 impl<T: Number> Trainer<T> {
-    /// A model with these weights, for batches of so many sequences of so many tokens.
+    /// A model with these weights, for batches of this many sequences of this many tokens.
     pub(super) fn new(
         tools: Tools<'_>,
         shape: Shape,
@@ -103,10 +103,10 @@ impl<T: Number> Trainer<T> {
         shape.check()?;
         let wrong = |option, problem: &str| Err(Error::Option { option, problem: problem.to_owned() });
         if batch == 0 || sequence == 0 {
-            return wrong("tokens", "there are none to train with");
+            return wrong("tokens", "must be at least 1");
         }
         if !weights.iter().map(Vec::len).eq(shape.weights().iter().map(|(rows, columns)| rows * columns)) {
-            return wrong("weights", "are not those of the shape");
+            return wrong("weights", "do not match the shape");
         }
         let tokens = batch * sequence;
         let (hidden, wide) = (tokens * shape.hidden, tokens * shape.intermediate);
@@ -172,7 +172,7 @@ impl<T: Number> Trainer<T> {
         })
     }
 
-    /// Sets the tokens and what shall follow each.
+    /// Sets the tokens and their targets.
     pub(super) fn set_batch(&mut self, tools: Tools<'_>, ids: &[u32], targets: &[u32]) -> Result<()> {
         self.ids.copy_from_host(tools.stream, ids)?;
         Ok(self.targets.copy_from_host(tools.stream, targets)?)
@@ -189,7 +189,7 @@ impl<T: Number> Trainer<T> {
         Ok(self.grads[place].to_vec(tools.stream)?)
     }
 
-    /// A weight as it is now.
+    /// The current value of a weight.
     pub(super) fn parameters(&self, tools: Tools<'_>, place: usize) -> Result<Vec<T>> {
         Ok(self.weights[place].to_vec(tools.stream)?)
     }
@@ -220,7 +220,7 @@ impl<T: Number> Trainer<T> {
             if done.is_empty() {
                 kernels.embedding(stream, &self.weights[EMBEDDING], hidden, &self.ids, &mut block.input)?;
             }
-            // What a block gives is where the next one begins.
+            // The output of a block is the input of the next one.
             let out = rest.first_mut().map_or(&mut self.last, |next| &mut next.input);
             let sizes = Sizes { shape, layer, batch: self.batch, sequence: self.sequence };
             sizes.forward(tools, &self.weights, &self.turns, block, &mut self.scratch, out)?;
@@ -236,7 +236,7 @@ impl<T: Number> Trainer<T> {
         let Tools { kernels, stream, .. } = tools;
         let (hidden, vocab, eps) = (shape.hidden, shape.vocab, shape.eps as f32);
         let s = &mut self.scratch;
-        // The gradient takes a buffer of its own: a kernel's input and output are not one.
+        // The gradient needs its own buffer: input and output of a kernel must differ.
         let mut logits_grad = DeviceBuffer::<T>::uninit_on(stream, tokens * vocab)?;
         let factor = (tokens as f32).recip();
         let (logits, targets) = (&self.logits, &self.targets);
@@ -283,7 +283,7 @@ impl Turns {
     }
 }
 
-/// A block, and what it works on.
+/// A block, and the data that it works on.
 #[derive(Clone, Copy)]
 struct Sizes {
     shape: Shape,
@@ -351,7 +351,7 @@ impl Sizes {
         tools.multiply(product, down, out, Add::Other(b.middle.as_slice()))
     }
 
-    /// `s.grad` is the gradient of what the block gives, and becomes that of what it was given.
+    /// `s.grad` is the gradient of the block's output, and becomes that of its input.
     fn backward<T: Number>(
         &self,
         tools: Tools<'_>,
@@ -424,8 +424,8 @@ impl Sizes {
         Ok(kernels.rms_norm_weight_backward(stream, &b.input, hidden, &s.scales, &s.normed_grad, out)?)
     }
 
-    /// The gradients of a sequence's queries, keys and values. Heads of queries that share keys lie one behind the other: they are one
-    /// matrix, and its product with the keys' gradient adds them up.
+    /// The gradients of a sequence's queries, keys and values. Heads of queries that share keys follow each
+    /// other: they form one matrix, and its product with the keys' gradient adds them up.
     fn attention_backward<T: Number>(
         &self,
         tools: Tools<'_>,
@@ -451,7 +451,7 @@ impl Sizes {
         let out = s.head_values.slice_mut(of_keys.clone())?;
         tools.multiply_into(weights.t(), grad, out, Add::Nothing)?;
         tools.multiply(grad, values.t(), &mut s.weights_grad, Add::Nothing)?;
-        // The scores' gradient takes the place of the weights' one, which needs memory of its own for a moment.
+        // The gradient of the scores replaces that of the weights, which needs separate memory for a moment.
         let mut scores = DeviceBuffer::<T>::uninit_on(stream, s.weights.len())?;
         kernels.softmax_backward(stream, &s.weights, &s.weights_grad, positions, scale, &mut scores)?;
         let scores = Operand::batch(&scores, count, rows, positions);
@@ -459,7 +459,7 @@ impl Sizes {
         tools.multiply_into(scores.t(), queries, s.head_keys.slice_mut(of_keys)?, Add::Nothing)
     }
 
-    /// Rotates heads on their way between both orders.
+    /// Rotates heads while it moves them between both orders.
     fn rotate<T: Number>(
         &self,
         tools: Tools<'_>,
@@ -504,7 +504,7 @@ impl Sizes {
         let size = self.shape.head_dim;
         let by_tokens = Layout::contiguous(&[self.batch, self.sequence, heads, size])?;
         let by_heads = Layout::contiguous(&[self.batch, heads, self.sequence, size])?;
-        // Both in the order of what is written.
+        // Both in the order of the output.
         let (from, to) = match way {
             Way::ToHeads => (by_tokens.transpose(1, 2)?, by_heads),
             Way::ToTokens => (by_heads.transpose(1, 2)?, by_tokens),

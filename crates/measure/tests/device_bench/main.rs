@@ -1,4 +1,4 @@
-//! The suite on the device that `FERROCM_DEVICE` names, else on a virtual gfx1100, with its smallest cases.
+//! The suite with its smallest cases, on the device that `FERROCM_DEVICE` names, or on a virtual gfx1100.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn measure(options: &Options) -> Record {
     run(options, &mut measure::silent).unwrap()
 }
 
-/// What has to hold for every measurement.
+/// What must hold for every measurement.
 fn check(record: &Record, repetitions: usize) {
     assert_eq!(record.source.as_deref(), Some("ferrocm_bench_run"));
     let mut names = BTreeSet::new();
@@ -41,7 +41,7 @@ fn check(record: &Record, repetitions: usize) {
         assert!(error <= bound && bound > 0.0, "{what}: {error} of {bound}");
         assert!(measurement.other["median_seconds"].is_f64(), "{what}");
     }
-    // What is read of the JSON is written again as it was: numbers may differ in their last digit once.
+    // A record read from JSON is written again unchanged; only once may numbers differ in their last digit.
     let read = |text: &str| serde_json::from_str::<Record>(text).unwrap();
     let once = read(&serde_json::to_string(record).unwrap());
     assert_eq!(once.measurements.len(), record.measurements.len());
@@ -149,7 +149,7 @@ fn prefill_and_decode_of_every_model() {
     of(&[ModelName::Mistral, ModelName::Qwen], 1);
 }
 
-/// Of several runs, one has no other names than one, and its times come behind those of the first.
+/// Several runs have the same names as one run, and later times follow those of the first run.
 #[test]
 fn runs_add_up() {
     let twice = Options {

@@ -23,10 +23,11 @@ pub(crate) unsafe extern "C" fn ncclGroupEnd() -> ncclResult_t {
     crate::error::entry(group::end)
 }
 
-/// What `NCCL_SIM_INFO_INITIALIZER` puts into `magic`.
+/// The value of `magic` in `NCCL_SIM_INFO_INITIALIZER`.
 const SIM_INFO_MAGIC: u32 = 0x7468_5283;
 
-/// `ncclGroupSimulateEnd`: a guess, in microseconds, by what goes through shared memory. Nothing of the group is enqueued.
+/// `ncclGroupSimulateEnd`: an estimate in microseconds, from the bytes that go through shared memory.
+/// Enqueues nothing of the group.
 pub(crate) unsafe extern "C" fn ncclGroupSimulateEnd(info: *mut ncclSimInfo_t) -> ncclResult_t {
     crate::error::entry(|| {
         // SAFETY: the caller passes null or a valid place.
@@ -38,7 +39,7 @@ pub(crate) unsafe extern "C" fn ncclGroupSimulateEnd(info: *mut ncclSimInfo_t) -
     })
 }
 
-/// What every operation is given.
+/// What every operation needs.
 struct Call {
     comm: Arc<Comm>,
     place: Place,
@@ -54,7 +55,7 @@ impl Call {
         Ok(Self { comm, place, element, stream })
     }
 
-    /// A rank, as a program names it.
+    /// Checks a rank given by the program.
     fn rank(&self, rank: c_int, name: &str) -> Result<usize> {
         let found = usize::try_from(rank).ok().filter(|rank| *rank < self.place.ranks);
         found.ok_or_else(|| Failure::argument(format!("{name} {rank} of {} ranks", self.place.ranks)))
@@ -68,12 +69,12 @@ impl Call {
         let scaled = index.and_then(|index| self.comm.scaled(index as usize));
         match scaled {
             Some(scaled) if scaled.element == self.element => Ok((Reduction::ScaledSum, scaled.scale)),
-            Some(_) => Err(Failure::argument("the operator was made for elements of another type")),
+            Some(_) => Err(Failure::argument("the operator was made for another element type")),
             None => Err(Failure::argument(format!("there is no operator {}", raw.0))),
         }
     }
 
-    /// Memory of `blocks` blocks of `count` elements.
+    /// Checks memory of `blocks` blocks of `count` elements.
     fn address(&self, pointer: usize, count: usize, blocks: usize, name: &str) -> Result<Address> {
         let bytes = count.checked_mul(blocks).and_then(|count| count.checked_mul(self.element.size()));
         if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
@@ -101,7 +102,7 @@ struct Arguments {
     root: c_int,
     comm: ncclComm_t,
     stream: hipStream_t,
-    /// None but for [`Kind::AllReduceWithBias`].
+    /// `None` except for [`Kind::AllReduceWithBias`].
     bias: Option<*const c_void>,
 }
 
@@ -147,7 +148,8 @@ pub(crate) unsafe extern "C" fn ncclAllReduce(
     )
 }
 
-/// `ncclAllReduceWithBias`: each rank's result, combined with `acc` of its own by the same operation; averages and scaled sums are added to.
+/// `ncclAllReduceWithBias`: each rank's result, combined with `acc` of its own by the same operation; for
+/// averages and scaled sums, `acc` is added.
 pub(crate) unsafe extern "C" fn ncclAllReduceWithBias(
     send: *const c_void,
     receive: *mut c_void,
@@ -193,7 +195,7 @@ pub(crate) unsafe extern "C" fn ncclReduceScatter(
     )
 }
 
-/// What operations that add nothing up say of the operator.
+/// The operator of operations that reduce nothing.
 const NO_OP: ncclRedOp_t = ncclRedOp_t::ncclSum;
 
 /// `ncclBroadcast`.

@@ -1,4 +1,4 @@
-//! Communicators: made, asked, ended, and what belongs to one.
+//! Communicators: making, querying and ending them, and the objects that belong to one.
 
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
@@ -18,14 +18,14 @@ use crate::group;
 use crate::id::Id;
 use crate::number::Type;
 
-/// What `NCCL_CONFIG_INITIALIZER` puts into `magic`, and into numbers that the program leaves alone.
+/// The value of `magic` in `NCCL_CONFIG_INITIALIZER`, and of numbers that the program leaves unset.
 const CONFIG_MAGIC: u32 = 0xcafe_beef;
 const UNDEFINED: c_int = c_int::MIN;
 
-/// Whether calls are to block, as a configuration says.
+/// Whether calls block, from a configuration.
 ///
 /// # Safety
-/// The pointer is null or that of a configuration of some version, which begins with its size.
+/// The pointer is null or points to a configuration of some version, which begins with its size.
 unsafe fn is_blocking(config: *const ncclConfig_t) -> Result<bool> {
     if config.is_null() {
         return Ok(true);
@@ -33,7 +33,7 @@ unsafe fn is_blocking(config: *const ncclConfig_t) -> Result<bool> {
     // SAFETY: every version begins with size, magic and version.
     let (size, magic) = unsafe { ((*config).size, (*config).magic) };
     if magic != CONFIG_MAGIC {
-        return Err(Failure::argument("the configuration was not made by NCCL_CONFIG_INITIALIZER"));
+        return Err(Failure::argument("the configuration was not initialised with NCCL_CONFIG_INITIALIZER"));
     }
     if size < offset_of!(ncclConfig_t, blocking) + size_of::<c_int>() {
         return Ok(true);
@@ -47,7 +47,7 @@ unsafe fn is_blocking(config: *const ncclConfig_t) -> Result<bool> {
 }
 
 /// # Safety
-/// As the pointers' types say; any of them may be null.
+/// The pointers are valid for their types, or null.
 unsafe fn init(
     comm: *mut ncclComm_t,
     ranks: c_int,
@@ -66,7 +66,7 @@ unsafe fn init(
     group::begin(made, place).inspect_err(|_| forget(comm))
 }
 
-/// Ends a communicator that its maker does not get.
+/// Ends a communicator whose creation failed.
 fn forget(comm: &mut ncclComm_t) {
     if let Ok(gone) = Comm::remove(*comm) {
         gone.abort();
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "C" fn ncclCommInitRank(
     entry(|| group::note(unsafe { init(comm, ranks, &id, rank, std::ptr::null()) }))
 }
 
-/// `ncclCommInitRankConfig`: of the configuration, `blocking` counts.
+/// `ncclCommInitRankConfig`: only `blocking` of the configuration is used.
 pub(crate) unsafe extern "C" fn ncclCommInitRankConfig(
     comm: *mut ncclComm_t,
     ranks: c_int,
@@ -98,7 +98,7 @@ pub(crate) unsafe extern "C" fn ncclCommInitRankConfig(
     entry(|| group::note(unsafe { init(comm, ranks, &id, rank, config) }))
 }
 
-/// `ncclCommInitRankScalable`: ranks of one host need no more than the first id.
+/// `ncclCommInitRankScalable`: ranks of one host need only the first id.
 pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
     comm: *mut ncclComm_t,
     ranks: c_int,
@@ -110,9 +110,9 @@ pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
     entry(|| {
         group::note((|| {
             if ids < 1 {
-                return Err(Failure::argument(format!("{ids} unique ids")));
+                return Err(Failure::argument(format!("{ids} unique ids are not allowed")));
             }
-            // SAFETY: the caller passes null or valid places, and a list of so many ids.
+            // SAFETY: the caller passes null or valid places, and a list of this many ids.
             unsafe {
                 let id = *self::place(list, "commIds")?;
                 init(comm, ranks, &id, rank, config)
@@ -121,7 +121,8 @@ pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
     })
 }
 
-/// `ncclCommInitRankMulti`, of RCCL up to 5.4.3: ranks may share a device anyway, so `virtual_id` tells nothing that is needed.
+/// `ncclCommInitRankMulti`, of RCCL up to 5.4.3: ranks may share a device anyway, so `virtual_id` is not
+/// needed.
 pub(crate) unsafe extern "C" fn ncclCommInitRankMulti(
     comm: *mut ncclComm_t,
     ranks: c_int,
@@ -153,14 +154,14 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
                 return Err(Failure::argument("comms is null"));
             }
             let mut there = 0;
-            // SAFETY: the count is a place to write to.
+            // SAFETY: the count is valid for writes.
             unsafe { hip!(hip, hipGetDeviceCount(&raw mut there))? };
             if count < 1 || devices.is_null() && count > there {
                 return Err(Failure::argument(format!("{count} ranks on {there} devices")));
             }
             let device = |index: c_int| match devices.is_null() {
                 true => index,
-                // SAFETY: the caller's list has so many numbers.
+                // SAFETY: the caller's list has this many numbers.
                 false => unsafe { *devices.add(index as usize) },
             };
             let devices: Vec<c_int> = (0..count).map(device).collect();
@@ -169,7 +170,7 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
                     return Err(Failure::argument(format!("device {device} of {there}")));
                 }
                 if devices[..index].contains(device) {
-                    return Err(Failure::usage(format!("device {device} is named twice")));
+                    return Err(Failure::usage(format!("device {device} is listed twice")));
                 }
             }
             let id = Id::fresh()?;
@@ -194,7 +195,7 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
                 }
             }
             let status = group::started(started).inspect_err(|_| handles.iter_mut().for_each(forget))?;
-            // SAFETY: the caller has room for so many.
+            // SAFETY: the caller has room for this many.
             unsafe { comms.copy_from_nonoverlapping(handles.as_ptr(), handles.len()) };
             Ok(status)
         })())
@@ -218,7 +219,7 @@ pub(crate) unsafe extern "C" fn ncclCommDestroy(comm: ncclComm_t) -> ncclResult_
     })
 }
 
-/// `ncclCommAbort`: operations that are not done end with an error for all ranks.
+/// `ncclCommAbort`: unfinished operations end with an error on all ranks.
 pub(crate) unsafe extern "C" fn ncclCommAbort(comm: ncclComm_t) -> ncclResult_t {
     plain(|| {
         let comm = Comm::remove(comm)?;
@@ -270,7 +271,7 @@ pub(crate) unsafe extern "C" fn ncclCommCuDevice(comm: ncclComm_t, device: *mut 
     unsafe { number(comm, device, |comm| Ok(comm.device)) }
 }
 
-/// `ncclCommSplit`: the ranks of a color, in the order of their keys.
+/// `ncclCommSplit`: a communicator of the ranks of a colour, in the order of their keys.
 pub(crate) unsafe extern "C" fn ncclCommSplit(
     comm: ncclComm_t,
     color: c_int,
@@ -301,10 +302,10 @@ pub(crate) unsafe extern "C" fn ncclCommSplit(
     })
 }
 
-/// `NCCL_SHRINK_ABORT` and the flags' other value.
+/// The values of the flags of `ncclCommShrink`.
 const SHRINK: [c_int; 2] = [rccl_sys::NCCL_SHRINK_DEFAULT as c_int, rccl_sys::NCCL_SHRINK_ABORT as c_int];
 
-/// `ncclCommShrink`: all ranks but those of the list; those do not call it.
+/// `ncclCommShrink`: makes a communicator of all ranks but the listed ones, which do not call it.
 pub(crate) unsafe extern "C" fn ncclCommShrink(
     comm: ncclComm_t,
     excluded: *mut c_int,
@@ -327,7 +328,7 @@ pub(crate) unsafe extern "C" fn ncclCommShrink(
             let (Some(length), false) = (length, excluded.is_null()) else {
                 return Err(Failure::argument(format!("a list of {count} ranks of {}", old.ranks)));
             };
-            // SAFETY: the caller's list has so many numbers.
+            // SAFETY: the caller's list has this many numbers.
             let excluded = unsafe { std::slice::from_raw_parts(excluded, length) };
             let mut rest: u64 = (0..old.ranks).fold(0, |set, rank| set | 1 << rank);
             for &rank in excluded {
@@ -338,7 +339,7 @@ pub(crate) unsafe extern "C" fn ncclCommShrink(
                 }
             }
             if rest & 1 << old.rank == 0 {
-                return Err(Failure::usage("a rank that is left out does not call ncclCommShrink"));
+                return Err(Failure::usage("a rank that is left out must not call ncclCommShrink"));
             }
             if flags == rccl_sys::NCCL_SHRINK_ABORT as c_int {
                 parent.abort();
@@ -379,11 +380,13 @@ unsafe fn register<T>(
 fn deregister<T>(comm: ncclComm_t, handle: *mut T, how: Registered) -> Result {
     match Comm::of(comm)?.deregister(handle as usize, how) {
         true => Ok(()),
-        false => Err(Failure::argument("nothing is registered so under this handle")),
+        false => {
+            Err(Failure::argument("this handle is not registered, or was registered by another function"))
+        }
     }
 }
 
-/// `ncclCommRegister`: there is nothing to gain from it here; the handle is checked when it is given back.
+/// `ncclCommRegister`: it has no effect here, except that the handle is checked on deregistration.
 pub(crate) unsafe extern "C" fn ncclCommRegister(
     comm: ncclComm_t,
     buffer: *mut c_void,
@@ -399,10 +402,11 @@ pub(crate) unsafe extern "C" fn ncclCommDeregister(comm: ncclComm_t, handle: *mu
     plain(|| deregister(comm, handle, Registered::Buffer))
 }
 
-/// `NCCL_WIN_COLL_SYMMETRIC` and the flags' other value.
+/// The values of the flags of `ncclCommWindowRegister`.
 const WINDOW: [c_int; 2] = [rccl_sys::NCCL_WIN_DEFAULT as c_int, rccl_sys::NCCL_WIN_COLL_SYMMETRIC as c_int];
 
-/// `ncclCommWindowRegister`: as `ncclCommRegister`. A window changes how AMD's collectives reach the memory, not what they do.
+/// `ncclCommWindowRegister`: like `ncclCommRegister`. A window changes how AMD's collectives access the
+/// memory, not what they do.
 pub(crate) unsafe extern "C" fn ncclCommWindowRegister(
     comm: ncclComm_t,
     buffer: *mut c_void,
@@ -460,12 +464,12 @@ pub(crate) unsafe extern "C" fn ncclRedOpCreatePreMulSum(
     })
 }
 
-/// `ncclRedOpDestroy`: operations that have been enqueued keep what they need of it.
+/// `ncclRedOpDestroy`: enqueued operations keep what they need of it.
 pub(crate) unsafe extern "C" fn ncclRedOpDestroy(op: ncclRedOp_t, comm: ncclComm_t) -> ncclResult_t {
     plain(|| {
         let comm = Comm::of(comm)?;
         let index = op.0.checked_sub(ncclRedOp_t::ncclNumOps.0);
         let removed = index.and_then(|index| comm.remove_scaled(index as usize));
-        removed.map(drop).ok_or_else(|| Failure::argument(format!("no operator {} has been made", op.0)))
+        removed.map(drop).ok_or_else(|| Failure::argument(format!("there is no operator {}", op.0)))
     })
 }

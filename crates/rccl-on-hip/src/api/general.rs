@@ -1,4 +1,4 @@
-//! What belongs to no communicator: texts, versions, unique ids, memory.
+//! Functions without a communicator: texts, versions, unique ids, memory.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -9,10 +9,10 @@ use crate::comm::Comm;
 use crate::error::{hip, keep_text, last_text, plain};
 use crate::id::Id;
 
-/// 2.27.7, whose headers the functions follow.
+/// 2.27.7, the version of the headers that the functions follow.
 const VERSION: c_int = 22_707;
 
-/// `ncclGetVersion`: that of the RCCL whose headers the functions follow.
+/// `ncclGetVersion`: the version of the headers that the functions follow.
 pub(crate) unsafe extern "C" fn ncclGetVersion(version: *mut c_int) -> ncclResult_t {
     // SAFETY: the caller passes null or a valid place.
     plain(|| unsafe { place(version, "version") }.map(|version| *version = VERSION))
@@ -44,8 +44,8 @@ pub(crate) unsafe extern "C" fn ncclGetErrorString(code: ncclResult_t) -> *const
     text.as_ptr()
 }
 
-/// `ncclGetLastError`: the text of what has ended the communicator, else of this thread's last failed call. It lives until this thread's
-/// next call.
+/// `ncclGetLastError`: the text of the failure that ended the communicator, else of this thread's last failed
+/// call. It lives until this thread's next call.
 pub(crate) unsafe extern "C" fn ncclGetLastError(comm: ncclComm_t) -> *const c_char {
     match Comm::of(comm).and_then(|comm| comm.status()) {
         Err(failure) if !comm.is_null() && Comm::of(comm).is_ok() => keep_text(&failure.text),
@@ -53,7 +53,7 @@ pub(crate) unsafe extern "C" fn ncclGetLastError(comm: ncclComm_t) -> *const c_c
     }
 }
 
-/// `ncclResetDebugInit`: nothing is printed, so nothing is read anew.
+/// `ncclResetDebugInit`: nothing is printed, so there are no settings to read again.
 pub(crate) unsafe extern "C" fn ncclResetDebugInit() {}
 
 /// `ncclMemAlloc` (`hipMalloc`).
@@ -68,6 +68,6 @@ pub(crate) unsafe extern "C" fn ncclMemAlloc(pointer: *mut *mut c_void, size: us
 
 /// `ncclMemFree` (`hipFree`).
 pub(crate) unsafe extern "C" fn ncclMemFree(pointer: *mut c_void) -> ncclResult_t {
-    // SAFETY: the caller passes memory of `ncclMemAlloc` that nobody uses.
+    // SAFETY: the caller passes memory of `ncclMemAlloc` that is not in use.
     plain(|| unsafe { hip!(hip_table()?, hipFree(pointer)) })
 }

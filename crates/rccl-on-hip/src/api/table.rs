@@ -12,7 +12,8 @@ macro_rules! functions {
             $($(builder.$name($module::$name);)+)+
         }
 
-        /// The C names of the functions that [`table`](crate::table) implements. All others return `ncclInternalError`.
+        /// The C names of the functions that [`table`](crate::table) implements. All others return
+        /// `ncclInternalError`.
         pub const FUNCTIONS: &[&str] = &[$($(stringify!($name),)+)+];
     };
 }

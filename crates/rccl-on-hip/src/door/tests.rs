@@ -20,7 +20,7 @@ fn host(name: &str) -> (File, Door) {
     }
 }
 
-/// What is given to one who asks while the host serves.
+/// What a guest gets from a serving host.
 fn guest(door: &mut Door, wanted: Wanted<'_>) -> Result<File> {
     std::thread::scope(|scope| {
         let asks = scope.spawn(|| enter(wanted, Deadline::after(LIMIT), &|| false));
@@ -59,7 +59,7 @@ fn another_user_gets_nothing_and_is_told_so() {
     let stranger = Wanted { user: own_user() + 1, ..wanted(&name) };
     let refused = guest(&mut door, stranger).unwrap_err();
     assert!(refused.text.contains("all ranks belong to one user"), "{}", refused.text);
-    // The host does not rely on that.
+    // The host checks the user, too.
     door.user += 1;
     let stream = connect(&name).unwrap().unwrap();
     while !door.serve(Duration::from_millis(1)) {}
@@ -112,7 +112,7 @@ fn what_is_not_sealed_memory_is_refused() {
         assert!(!is_sealed(SEALS & !missing, whole));
     }
     assert!(!is_sealed(-1, whole) && !is_sealed(SEALS, libc::HUGETLBFS_MAGIC));
-    // A file as one may send it instead.
+    // An attacker may send a file instead.
     let path = std::env::temp_dir().join(name());
     let file = File::create_new(&path).unwrap();
     std::fs::remove_file(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Communicators of some of another one's ranks.
+//! Communicators made from a part of another one's ranks.
 
 use std::ptr::null_mut;
 
@@ -9,18 +9,19 @@ use crate::current::Current;
 use crate::error::{Error, Result};
 
 impl Communicator {
-    /// Divides the ranks into new communicators, one for each color; in each, ranks are in the order of their keys. All ranks call it. Those
-    /// of no color get none (`ncclCommSplit`).
+    /// Divides the ranks into new communicators, one per colour. In each, ranks are ordered by their keys.
+    /// All ranks call this. A rank without a colour gets no communicator (`ncclCommSplit`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::Size`] for a color beyond 2³¹, [`Error::Aborted`], [`Error::NotReady`], else as
-    /// [`new`](Self::new).
+    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::Size`] for a colour beyond 2³¹, [`Error::Aborted`],
+    /// [`Error::NotReady`], else as [`new`](Self::new).
     #[doc(alias = "ncclCommSplit")]
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
         Ok(Self::split_all(std::slice::from_ref(self), |_| (color, key))?.pop().flatten())
     }
 
-    /// As [`split`](Self::split), for all those ranks that this thread serves: `which` gives color and key by the rank.
+    /// Like [`split`](Self::split), for all ranks that this thread serves: `which` returns the colour and key
+    /// of a rank.
     ///
     /// # Errors
     /// As [`split`](Self::split).
@@ -52,12 +53,13 @@ impl Communicator {
                 let mut config = config();
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
-                    // SAFETY: the handle is live, the others are places; the configuration is read during the call.
+                    // SAFETY: the handle is live, the others are places; the configuration is read during the
+                    // call.
                     unsafe { (table.ncclCommSplit)(handle, *color, *key, new, &raw mut config) }
                 })
             })
         });
-        // RCCL writes the handles of calls that do not block later.
+        // Non-blocking calls of RCCL write their handles later.
         let settled = started.and_then(|()| ranks.iter().try_for_each(|one| one.inner.settle(NAME)));
         let part = |(one, handle): (&Self, ncclComm_t)| {
             let inner = &one.inner;
@@ -69,23 +71,25 @@ impl Communicator {
         Ok(parts)
     }
 
-    /// A communicator of all ranks but some, in the same order. Those that remain call it, all with the same list; the others do not
-    /// (`ncclCommShrink`).
+    /// Makes a communicator of all ranks but some, in the same order. The remaining ranks call it, all with
+    /// the same list; the others do not (`ncclCommShrink`).
     ///
-    /// If this communicator has [failed](Self::check), because a rank has died, what is enqueued on it is given up. So the survivors go on.
-    /// They must not have aborted it, as [`wait`](Self::wait) does: a program that shrinks asks [`check`](Self::check) and
-    /// [`is_done`](hip::Stream::is_done) of its streams.
+    /// If this communicator has [failed](Self::check) because a rank died, all its enqueued operations are
+    /// dropped, and the survivors continue. They must not have aborted it. [`wait`](Self::wait) does that on
+    /// failure, so a program that shrinks uses [`check`](Self::check) and [`is_done`](hip::Stream::is_done)
+    /// of its streams instead.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.26, [`Error::Rank`] for one that there is not, that is named twice, or that calls this itself,
-    /// [`Error::Size`] if none or all are left out, [`Error::Aborted`], [`Error::NotReady`], else as [`new`](Self::new).
+    /// [`Error::Unsupported`] up to RCCL 2.26, [`Error::Rank`] for a rank that does not exist, is listed
+    /// twice, or is the caller, [`Error::Size`] if none or all are left out, [`Error::Aborted`],
+    /// [`Error::NotReady`], else as [`new`](Self::new).
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink(&self, without: &[usize]) -> Result<Self> {
         let mut ranks = Self::shrink_all(std::slice::from_ref(self), without)?;
         ranks.pop().ok_or(Error::Size { operation: "ncclCommShrink", size: 0 })
     }
 
-    /// As [`shrink`](Self::shrink), for all those ranks that this thread serves and that remain.
+    /// Like [`shrink`](Self::shrink), for all remaining ranks that this thread serves.
     ///
     /// # Errors
     /// As [`shrink`](Self::shrink).
@@ -124,8 +128,8 @@ impl Communicator {
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
                     let (ranks, count) = (list.as_mut_ptr(), list.len() as i32);
-                    // SAFETY: the handle is live, the list has so many ranks, the others are places; the configuration is read during the
-                    // call.
+                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the
+                    // configuration is read during the call.
                     unsafe {
                         (table.ncclCommShrink)(handle, ranks, count, new, &raw mut config, flags as i32)
                     }
@@ -133,13 +137,13 @@ impl Communicator {
             })
         });
         let limit = first.inner.options.limit;
-        // RCCL writes the handles of calls that do not block later, and what has failed before tells nothing of that.
+        // Non-blocking calls of RCCL write their handles later. An earlier failure says nothing about them.
         let mut pace = Pace::new();
-        // SAFETY: the places are those of the list.
+        // SAFETY: the places are in the list.
         let is_made = |handle: &ncclComm_t| unsafe { !std::ptr::from_ref(handle).read_volatile().is_null() };
         while started.is_ok() && !handles.iter().all(is_made) {
             if !pace.go_on(limit) {
-                // It may still write them.
+                // The library may still write them.
                 std::mem::forget((handles, list));
                 return Err(Error::TimedOut { operation: NAME, limit });
             }
@@ -155,7 +159,7 @@ impl Communicator {
     }
 }
 
-/// Numbers for C.
+/// The ranks as C integers.
 fn ordinals(operation: &'static str, ranks: &[usize], size: usize) -> Result<Vec<i32>> {
     let of = |rank: &usize| match i32::try_from(*rank) {
         Ok(number) if *rank < size => Ok(number),

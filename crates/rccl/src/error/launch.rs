@@ -1,33 +1,33 @@
-//! Why a job does not come together.
+//! Errors of starting a job.
 
 use std::time::Duration;
 
 use crate::launcher::Launcher;
 
-/// Why the ranks of a job do not find each other.
+/// Why the ranks of a job did not find each other.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// No launcher has said which rank this is.
+    /// No launcher has set this process's rank.
     #[error(
-        "no launcher has started this process: none of {} is set; start it with mpirun, srun or torchrun",
+        "no launcher started this process: none of {} is set; start it with mpirun, srun or torchrun",
         .looked_for.join(", ")
     )]
     NoLauncher {
         /// The variables that were looked for.
         looked_for: Vec<&'static str>,
     },
-    /// A variable that the launcher ought to have set is not.
-    #[error("{launcher} has set {given} and not {missing}")]
+    /// The launcher did not set a variable that it should have set.
+    #[error("{launcher} has set {given} but not {missing}")]
     Missing {
         /// The launcher.
         launcher: Launcher,
-        /// The variable by which it was found.
+        /// The variable that identified it.
         given: &'static str,
         /// What is missing.
         missing: String,
     },
-    /// A variable's value means nothing.
+    /// The value of a variable is invalid.
     #[error("{variable} is `{value}`, {problem}")]
     Value {
         /// The variable.
@@ -37,7 +37,7 @@ pub enum LaunchError {
         /// What is wrong with it.
         problem: String,
     },
-    /// Two variables do not fit together.
+    /// Two variables contradict each other.
     #[error("{first} is {first_value} and {second} is {second_value}: {problem}")]
     Contradiction {
         /// One variable.
@@ -48,7 +48,7 @@ pub enum LaunchError {
         second: &'static str,
         /// Its value.
         second_value: u64,
-        /// What does not fit.
+        /// What must hold.
         problem: &'static str,
     },
     /// Rank 0 cannot listen, or cannot be reached.
@@ -60,22 +60,22 @@ pub enum LaunchError {
         address: String,
         /// What was tried.
         problem: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Not all ranks have come in time.
-    #[error("rank 0 at {address} has waited {limit:?} in vain for the ranks {missing:?} of {size}")]
+    /// Not all ranks connected in time.
+    #[error("rank 0 at {address} waited {limit:?} for {size} ranks; missing: {missing:?}")]
     Missed {
         /// Where rank 0 listens.
         address: String,
-        /// How long.
+        /// How long it waited.
         limit: Duration,
-        /// Who has not come.
+        /// The ranks that did not connect.
         missing: Vec<usize>,
         /// How many ranks there are.
         size: usize,
     },
-    /// Who listens at rank 0's address refuses this rank.
+    /// Rank 0 refused this rank.
     #[error("rank {rank} at {address}: {problem}")]
     Refused {
         /// This rank.

@@ -10,7 +10,7 @@ use super::Launch;
 /// Where rank 0 listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Listen {
-    /// At these addresses. If none of them is this host's, on all interfaces.
+    /// At these addresses. If none of them belongs to this host, on all interfaces.
     At(Vec<IpAddr>),
     /// At these addresses, and nowhere else.
     OnlyAt(Vec<IpAddr>),
@@ -21,21 +21,23 @@ pub(super) enum Listen {
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 const EVERYWHERE: [IpAddr; 2] = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
 
-/// Whether an address leads to this host alone, also in the notation of the other protocol.
+/// Whether an address is a loopback address, including an IPv4 one mapped to IPv6.
 fn is_loopback(address: &IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Where ranks of one host find each other: what they were told, if only this host is reached by that.
+/// The addresses where ranks of one host meet: the loopback addresses among those found, else the standard
+/// ones.
 fn of_one_host(found: &[IpAddr]) -> Vec<IpAddr> {
     let own: Vec<_> = found.iter().copied().filter(is_loopback).collect();
     if own.is_empty() { LOOPBACK.to_vec() } else { own }
 }
 
-/// Where rank 0 listens if its host's address or name is `host`, whose addresses are `found`.
+/// Where rank 0 listens. `host` is the address or name of its host; `found` are the addresses of that name.
 ///
-/// What only this host can reach is enough for a job of one host, and for others that were told so. A host's own name is no such: it may lead
-/// to the loopback interface there, and elsewhere to another one.
+/// Listening on loopback only is enough for a job on one host, and for ranks that were given a loopback
+/// address. A host's own name does not count as one: it may resolve to the loopback interface on that host,
+/// and to another interface elsewhere.
 pub(super) fn listen(host: &str, own_name: &str, found: &[IpAddr], is_one_host: bool) -> Listen {
     let label = |name: &str| name.split('.').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_address = host.parse::<IpAddr>().is_ok();
@@ -51,14 +53,14 @@ pub(super) fn listen(host: &str, own_name: &str, found: &[IpAddr], is_one_host: 
     }
 }
 
-/// The addresses of the host where rank 0 is. Names are looked up for some time at most.
+/// The addresses of rank 0's host. A name look-up ends after the limit.
 fn look_up(host: &str, limit: Duration) -> io::Result<Vec<IpAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![address]);
     }
     let (sender, answer) = channel();
     let name = host.to_owned();
-    // The system's own look-up has no limit.
+    // The system's own look-up has no time limit.
     std::thread::Builder::new().name("rccl name".into()).spawn(move || {
         let found = (name.as_str(), 0).to_socket_addrs();
         drop(sender.send(found.map(|found| found.map(|address| address.ip()).collect::<Vec<_>>())));
@@ -76,7 +78,7 @@ fn look_up(host: &str, limit: Duration) -> io::Result<Vec<IpAddr>> {
     }
 }
 
-/// Where a rank looks for rank 0.
+/// The addresses where a rank looks for rank 0.
 pub(super) fn places(launch: &Launch, limit: Duration) -> io::Result<Vec<SocketAddr>> {
     let (host, port) = launch.address();
     let found = look_up(host, limit);
@@ -84,11 +86,11 @@ pub(super) fn places(launch: &Launch, limit: Duration) -> io::Result<Vec<SocketA
     Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
 }
 
-/// Has rank 0 listen, at one place at least.
+/// Makes rank 0 listen, on at least one address.
 pub(super) fn bind(launch: &Launch, limit: Duration) -> io::Result<Vec<TcpListener>> {
     let (host, port) = launch.address();
     let own_name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    // A name without an address may be known to the others.
+    // Other hosts may be able to resolve a name that this host cannot.
     let found = look_up(host, limit).unwrap_or_default();
     let all = |addresses: &[IpAddr]| {
         let bind = |address: &IpAddr| TcpListener::bind((*address, port));
@@ -99,7 +101,7 @@ pub(super) fn bind(launch: &Launch, limit: Duration) -> io::Result<Vec<TcpListen
             _ => Ok(bound),
         }
     };
-    // The first one serves both protocols, where there are both.
+    // The first one serves both protocols, if the host has both.
     let everywhere = || {
         let [both, old] = EVERYWHERE.map(|address| [address]);
         all(&both).or_else(|error| if is_taken(&error) { Err(error) } else { all(&old) })
@@ -114,7 +116,7 @@ pub(super) fn bind(launch: &Launch, limit: Duration) -> io::Result<Vec<TcpListen
     }
 }
 
-/// Whether somebody else listens there.
+/// Whether another socket listens there.
 pub(super) fn is_taken(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrInUse
 }
@@ -151,13 +153,13 @@ mod tests {
             ("10.0.0.1", &["10.0.0.1"], Listen::At(ips(&["10.0.0.1"]))),
             ("other", &["10.0.0.1"], Listen::Everywhere),
             ("other", &[], Listen::Everywhere),
-            // As Debian writes it into the file of hosts.
+            // As in Debian's `/etc/hosts`.
             ("Node1.cluster", &["127.0.1.1"], Listen::Everywhere),
             ("node1", &["127.0.1.1", "10.0.0.1"], Listen::Everywhere),
         ] {
             assert_eq!(listen(host, "node1\n", &ips(found), false), at, "{host}");
         }
-        // Hosts that have no name of their own.
+        // Hosts without a name.
         assert!(matches!(listen("localhost", "localhost", &ips(&["127.0.0.1"]), false), Listen::OnlyAt(_)));
     }
 }

@@ -10,9 +10,9 @@ struct Variables {
     size: &'static str,
     local_rank: &'static str,
     local_size: Option<&'static str>,
-    /// The job's name; the first that is set counts.
+    /// Variables with the job's name; the first that is set is used.
     job: &'static [&'static str],
-    /// What only the job's processes know, if the launcher tells them anything of that kind.
+    /// The variable with a secret of the job's processes, if the launcher sets one.
     secret: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ const LAUNCHERS: [Variables; 4] = [
     },
 ];
 
-/// Ports without a meaning of their own, for jobs that name none: from the first one on, so many.
+/// The ports for jobs that set none: the first one, and how many.
 const PORTS: (u16, u16) = (21_000, 8_000);
 
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -65,7 +65,7 @@ fn number(variable: &'static str, value: String) -> Result<u64, LaunchError> {
     parsed.ok_or_else(|| LaunchError::Value {
         variable,
         value,
-        problem: "which is no such number".to_owned(),
+        problem: "which is not a number in range".to_owned(),
     })
 }
 
@@ -87,22 +87,22 @@ pub(super) fn read(variable: Lookup<'_>) -> Result<Launch, LaunchError> {
         }
         Err(LaunchError::Contradiction { first, first_value, second, second_value, problem })
     };
-    order(names.rank, rank, names.size, size, "ranks count from 0 to one less than there are")?;
+    order(names.rank, rank, names.size, size, "ranks count from 0 to the number of ranks less 1")?;
     let local_size = names.local_size.and_then(|name| Some((name, variable(name)?))).map(|(name, value)| {
         let local_size = number(name, value)?;
-        order(name, local_size, names.size, size + 1, "a host has no more processes than the job")?;
+        order(name, local_size, names.size, size + 1, "a host cannot have more processes than the job")?;
         Ok((name, local_size))
     });
     let local_size = local_size.transpose()?;
     let local_rank = needed(names.local_rank)?;
-    order(names.local_rank, local_rank, names.size, size, "a host has no more processes than the job")?;
+    order(names.local_rank, local_rank, names.size, size, "a host cannot have more processes than the job")?;
     if let Some((name, local_size)) = local_size {
         order(
             names.local_rank,
             local_rank,
             name,
             local_size,
-            "ranks count from 0 to one less than there are",
+            "ranks count from 0 to the number of ranks less 1",
         )?;
     }
     let job = names.job.iter().find_map(|name| variable(name)).unwrap_or_default();
@@ -138,7 +138,7 @@ fn address(
                 Ok(Some((host.trim_matches(['[', ']']).to_owned(), port)))
             }
             _ => {
-                let problem = "which is no host and port, as in `node1:29500`".to_owned();
+                let problem = "which is not a host and port, as in `node1:29500`".to_owned();
                 Err(LaunchError::Value { variable: ADDRESS_VARIABLE, value, problem })
             }
         };
@@ -151,7 +151,7 @@ fn address(
             port.ok_or_else(|| LaunchError::Value {
                 variable: "MASTER_PORT",
                 value,
-                problem: "which is no port".to_owned(),
+                problem: "which is not a port".to_owned(),
             })?
         }
         None => own_port,
@@ -178,7 +178,7 @@ fn first_host(list: &str) -> Option<String> {
     Some(format!("{name}{first}{behind}"))
 }
 
-/// The port of a job that names none.
+/// The port of a job that sets none.
 fn own_port(job: &str, size: u64) -> u16 {
     let hash = blake3::Hasher::new().update(job.as_bytes()).update(&size.to_le_bytes()).finalize();
     let number = hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -306,8 +306,11 @@ mod tests {
         let text = |variables: &[(&str, &str)]| of(variables).unwrap_err().to_string();
         let none = text(&[("WORLD_SIZE", "2"), ("RANK", " ")]);
         assert!(none.contains("OMPI_COMM_WORLD_RANK") && none.contains("SLURM_PROCID"), "{none}");
-        assert_eq!(text(&[("RANK", "0")]), "torchrun has set RANK and not WORLD_SIZE");
-        assert_eq!(text(&[("RANK", "x"), ("WORLD_SIZE", "2")]), "RANK is `x`, which is no such number");
+        assert_eq!(text(&[("RANK", "0")]), "torchrun has set RANK but not WORLD_SIZE");
+        assert_eq!(
+            text(&[("RANK", "x"), ("WORLD_SIZE", "2")]),
+            "RANK is `x`, which is not a number in range"
+        );
         let beyond = text(&[("RANK", "2"), ("WORLD_SIZE", "2")]);
         assert!(beyond.starts_with("RANK is 2 and WORLD_SIZE is 2: "), "{beyond}");
         let local = [
@@ -325,7 +328,7 @@ mod tests {
             ("MASTER_ADDR", "a"),
             ("MASTER_PORT", "65536"),
         ];
-        assert_eq!(text(&port), "MASTER_PORT is `65536`, which is no port");
+        assert_eq!(text(&port), "MASTER_PORT is `65536`, which is not a port");
         let mut address = port.to_vec();
         address.push((ADDRESS_VARIABLE, "node"));
         assert!(text(&address).contains("host and port"));

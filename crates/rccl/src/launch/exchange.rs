@@ -1,7 +1,8 @@
-//! Rank 0 gives the id to the others over TCP, in the words of [`greeting`](super::greeting).
+//! Rank 0 sends the id to the others over TCP, in the protocol of [`greeting`](super::greeting).
 //!
-//! It serves all who have connected side by side, and forgets those who do not prove soon that they are ranks. So strangers neither learn
-//! anything nor hold anybody up; who opens connections by the thousand can delay ranks, which try again until their time is over.
+//! It serves all connections at the same time, and drops those that do not soon prove to be ranks. So
+//! strangers learn nothing and block nobody. Someone who opens thousands of connections can delay ranks,
+//! which retry until their time is up.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,15 +13,15 @@ use super::address::{bind, is_taken, places};
 use super::greeting::{self, Asks, Caller, Id, Offer, Refusal, Stranger};
 use super::{Launch, LaunchError};
 
-/// How long one side waits for the other to say something.
+/// How long one side waits for the other to send something.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Before rank 0 looks again whether anybody has said anything, and a rank connects again.
+/// The pause before rank 0 polls again, and before a rank connects again.
 const PAUSE: Duration = Duration::from_millis(2);
 const LONG_PAUSE: Duration = Duration::from_millis(20);
-/// Strangers that are connected to rank 0, at most. The one that has come first goes then.
+/// The most strangers connected to rank 0 at once. Beyond that, the oldest is dropped.
 const MOST_STRANGERS: usize = 256;
 
-/// A limit that all waits have together, however long it is.
+/// A time limit for all waits together; any length is valid.
 #[derive(Clone, Copy)]
 struct Deadline(Instant, Duration);
 
@@ -29,7 +30,7 @@ impl Deadline {
         Self(Instant::now(), limit)
     }
 
-    /// What is left of it.
+    /// The time left.
     fn left(&self) -> Duration {
         self.1.saturating_sub(self.0.elapsed())
     }
@@ -38,13 +39,13 @@ impl Deadline {
         self.left().is_zero()
     }
 
-    /// What is left for one wait, as sockets take it: never nothing.
+    /// The time left for one wait. Never 0, which sockets refuse.
     fn patience(&self) -> Duration {
         self.left().clamp(Duration::from_millis(1), PATIENCE)
     }
 }
 
-/// Gives the id to all ranks, or gets it.
+/// Sends the id to all ranks, or receives it.
 pub(super) fn exchange(launch: &Launch, own: Option<Id>, limit: Duration) -> Result<Id, LaunchError> {
     match own {
         Some(id) if launch.size == 1 => Ok(id),
@@ -74,7 +75,7 @@ fn serve(launch: &Launch, id: Id, limit: Duration) -> Result<(), LaunchError> {
     let failed = network(launch, "rank 0 cannot listen");
     let listeners = loop {
         match bind(launch, deadline.patience()) {
-            // A job before may not have let go of it yet.
+            // An earlier job may still hold the port.
             Err(error) if is_taken(&error) && !deadline.is_over() => std::thread::sleep(LONG_PAUSE),
             result => break result.map_err(&failed)?,
         }
@@ -106,7 +107,7 @@ fn serve(launch: &Launch, id: Id, limit: Duration) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Takes all those in who have connected. What fails then is theirs, or passes.
+/// Accepts all pending connections. Errors here are the peer's, or temporary.
 fn accept(listeners: &[TcpListener], lines: &mut Vec<Line>) -> io::Result<()> {
     for listener in listeners {
         while let Ok((stream, _)) = listener.accept() {
@@ -122,30 +123,30 @@ fn accept(listeners: &[TcpListener], lines: &mut Vec<Line>) -> io::Result<()> {
     Ok(())
 }
 
-/// A connection to one who has called rank 0.
+/// A connection from a caller of rank 0.
 struct Line {
     stream: TcpStream,
     caller: Caller,
-    /// What is still to be sent.
+    /// Bytes still to be sent.
     said: Vec<u8>,
-    /// When anything was last heard that made sense.
+    /// When the last valid message arrived.
     since: Instant,
     is_open: bool,
 }
 
 impl Line {
-    /// Nothing is to come of it any more.
+    /// Whether the connection can be dropped.
     fn is_over(&self) -> bool {
         let is_done = self.caller.is_done() && self.said.is_empty();
         !self.is_open || is_done || self.since.elapsed() > PATIENCE
     }
 
-    /// Does what can be done now. Says whether anything was.
+    /// Does what can be done without waiting. Returns whether it did anything.
     fn go_on(&mut self, offer: &mut Offer<'_>) -> bool {
         match self.try_to_go_on(offer) {
             Ok(moved) => moved,
             Err(error) => {
-                tracing::debug!(%error, "somebody who has called rank 0 is not served any more");
+                tracing::debug!(%error, "rank 0 drops a caller");
                 self.is_open = false;
                 true
             }
@@ -175,7 +176,7 @@ impl Line {
     }
 }
 
-/// None for what cannot be done without waiting.
+/// `None` if the operation would block.
 fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -189,7 +190,7 @@ fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 fn stranger(_: Stranger) -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "who is at the other end does not know the job's name and secret, or is no rank at all",
+        "the other end does not know the job's name and secret, or is not a rank",
     )
 }
 
@@ -200,9 +201,11 @@ fn fetch(launch: &Launch, limit: Duration) -> Result<Id, LaunchError> {
             Ok(Ok(id)) => return Ok(id),
             Ok(Err(refusal)) => {
                 let problem = match refusal {
-                    Refusal::OtherSize => format!("rank 0 does not know of {} ranks", launch.size),
+                    Refusal::OtherSize => {
+                        format!("rank 0 expects another number of ranks than {}", launch.size)
+                    }
                     Refusal::Taken => {
-                        "rank 0 has given the id to a process of the same rank before".to_owned()
+                        "rank 0 has already sent the id to another process of the same rank".to_owned()
                     }
                 };
                 let (rank, address) = (launch.rank, name(launch));
@@ -214,7 +217,7 @@ fn fetch(launch: &Launch, limit: Duration) -> Result<Id, LaunchError> {
     }
 }
 
-/// Asks once, wherever rank 0 may be.
+/// Asks once, at every address where rank 0 may be.
 fn ask(launch: &Launch, deadline: Deadline) -> io::Result<Result<Id, Refusal>> {
     let mut last = io::ErrorKind::NotFound.into();
     for place in places(launch, deadline.patience())? {
@@ -240,13 +243,13 @@ fn ask_at(place: SocketAddr, launch: &Launch, deadline: Deadline) -> io::Result<
     line.read_exact(&mut answer)?;
     let answer = proved.hear(&answer).map_err(stranger)?;
     if answer.is_ok() {
-        // Rank 0 would wait for it otherwise.
+        // Rank 0 waits for this.
         line.write_all(&[greeting::GOT])?;
     }
     Ok(answer)
 }
 
-/// A connection with a limit for everything that goes over it.
+/// A connection with a time limit for all its traffic.
 struct Timed {
     stream: TcpStream,
     until: Deadline,
@@ -284,9 +287,9 @@ mod tests {
     use super::*;
     use crate::communicator::UniqueId;
 
-    /// The ranks of a job with a port of its own.
+    /// The ranks of a job with its own port.
     fn job(size: usize) -> Vec<Launch> {
-        // The port is free again when the listener is gone.
+        // Dropping the listener frees the port.
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let launch = |rank: usize| {
             let variables = [
@@ -311,7 +314,7 @@ mod tests {
         std::thread::scope(|scope| {
             for launch in &job {
                 scope.spawn(move || {
-                    // The others come first.
+                    // The others connect first.
                     std::thread::sleep(Duration::from_millis(if launch.rank == 0 { 60 } else { 0 }));
                     let own = (launch.rank == 0).then_some(ID);
                     assert_eq!(exchange(launch, own, LIMIT).unwrap(), ID);
@@ -368,12 +371,12 @@ mod tests {
                     Err(_) => std::thread::sleep(PAUSE),
                 }
             }
-            // Some say a part of what a rank says.
+            // Some send a part of a rank's messages.
             for (at, stranger) in silent.iter_mut().enumerate() {
                 let hello = Asks::new(&job[1].key, 3, 1, [at as u8; 32]).hello();
                 stranger.write_all(&hello[..at]).unwrap();
             }
-            // If rank 0 served them one after the other, it would not come to these within its limit.
+            // If rank 0 served connections one after the other, it would not reach these within its limit.
             let ranks = [1, 2].map(|rank| {
                 let launch = &job[rank];
                 scope.spawn(move || exchange(launch, None, LIMIT).unwrap())
@@ -421,7 +424,7 @@ mod tests {
             assert_eq!(exchange(&job[1], None, LIMIT).unwrap(), ID);
             assert_eq!(zero.join().unwrap(), ID);
         });
-        // One who was there before rank 0 is no rank 0.
+        // Something listened there before rank 0, and is not rank 0.
         std::thread::scope(|scope| {
             let impostor = Launch { rank: 0, ..other };
             let impostor =
@@ -432,7 +435,7 @@ mod tests {
         });
     }
 
-    /// Where this process listens on a port, by what the system says: the addresses in hexadecimal, as it writes them.
+    /// The addresses on which this process listens on a port, in hexadecimal as the system writes them.
     fn listens(port: u16) -> Vec<String> {
         let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
         let text: String = tables.iter().flat_map(std::fs::read_to_string).collect();

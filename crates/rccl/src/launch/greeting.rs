@@ -1,17 +1,18 @@
-//! What a rank and rank 0 say to each other before and while rank 0 gives the id away.
+//! The protocol in which a rank asks rank 0 for the id.
 //!
-//! | who | says |
+//! | sender | message |
 //! |---|---|
-//! | the rank | [`Hello`]: of how many ranks it is which one, and a random number |
+//! | the rank | [`Hello`]: its rank, the number of ranks, and a random number |
 //! | rank 0 | a random number of its own, and a proof that it knows the job's key |
 //! | the rank | a proof that it knows the key, too |
-//! | rank 0 | an [`Answer`]: the id, or why the rank does not get it |
+//! | rank 0 | an [`Answer`]: the id, or the reason for refusing |
 //! | the rank | [`GOT`] |
 //!
-//! The proofs and what hides the id follow from the key and both random numbers, by keyed BLAKE3: none of it serves again. Who knows no key
-//! gets a proof, by which guesses of the key can be tried out, and nothing else.
+//! The proofs, and the mask that hides the id, are derived from the key and both random numbers with keyed
+//! BLAKE3, so nothing can be replayed. A caller without the key gets one proof, against which it can test
+//! guesses of the key, and nothing else.
 //!
-//! Nothing here waits for anything or does any input or output.
+//! Nothing here waits, or does input or output.
 
 use std::collections::BTreeSet;
 
@@ -25,15 +26,15 @@ pub(super) const HELLO: usize = 56;
 pub(super) const CHALLENGE: usize = 64;
 pub(super) const PROOF: usize = 32;
 pub(super) const ANSWER: usize = 1 + UniqueId::SIZE + 32;
-/// What a rank says when it has got the id.
+/// A rank's confirmation that it has the id.
 pub(super) const GOT: u8 = 1;
 
-/// What the ranks of a job know, and nobody else if there is a secret.
+/// The key that the ranks of a job share. With a secret, nobody else knows it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key(blake3::Hash);
 
 impl Key {
-    /// Of a job's name, and secrets that may be empty.
+    /// Makes the key from a job's name, and secrets that may be empty.
     pub(super) fn of(job: &str, secrets: [&str; 2]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("ferrocm rccl: rendezvous of a job");
         for part in [job, secrets[0], secrets[1]] {
@@ -54,7 +55,7 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// What both sides know of one conversation.
+/// The shared state of one conversation.
 struct Session([u8; 32]);
 
 impl Session {
@@ -71,7 +72,7 @@ impl Session {
         self.word("another rank", &[])
     }
 
-    /// The id as it goes over the network, or back.
+    /// Masks the id for the network, or unmasks it.
     fn hide(&self, id: &Id) -> Id {
         let mut mask = [0; UniqueId::SIZE];
         blake3::Hasher::new_keyed(&self.0).update(b"id").finalize_xof().fill(&mut mask);
@@ -88,11 +89,11 @@ impl Session {
     }
 }
 
-/// Who is at the other end does not know the job's key, or speaks another language.
+/// The other end does not know the job's key, or does not speak this protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stranger;
 
-/// Why a rank does not get the id.
+/// Why rank 0 refuses a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Refusal {
@@ -102,7 +103,7 @@ pub(super) enum Refusal {
 
 const HERE: u8 = 0;
 
-/// A rank as rank 0 hears it.
+/// What a rank says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hello {
     size: u64,
@@ -144,7 +145,7 @@ impl Asks {
         self.hello
     }
 
-    /// The proof for one who has proved to be rank 0.
+    /// Checks rank 0's proof, and returns this rank's.
     pub(super) fn prove(self, challenge: &[u8; CHALLENGE]) -> Result<(Proved, [u8; PROOF]), Stranger> {
         let (nonce, proof) = challenge.split_first_chunk::<32>().ok_or(Stranger)?;
         let session = self.key.session(&self.hello, nonce);
@@ -157,7 +158,7 @@ impl Asks {
     }
 }
 
-/// A rank that has proved to be one, to rank 0.
+/// A rank that has proved itself to rank 0.
 pub(super) struct Proved(Session);
 
 impl Proved {
@@ -176,16 +177,16 @@ impl Proved {
     }
 }
 
-/// What rank 0 gives away, and to whom.
+/// The id that rank 0 offers, and the ranks that still need it.
 pub(super) struct Offer<'a> {
     pub(super) key: &'a Key,
     pub(super) size: usize,
     pub(super) id: Id,
-    /// Ranks that have not got it.
+    /// Ranks that do not have the id yet.
     pub(super) missing: BTreeSet<usize>,
 }
 
-/// One who has connected to rank 0.
+/// A caller of rank 0, as a state machine.
 pub(super) struct Caller {
     nonce: Nonce,
     state: State,
@@ -193,13 +194,13 @@ pub(super) struct Caller {
 }
 
 enum State {
-    /// Nothing is known of it.
+    /// It has sent nothing.
     New,
-    /// It has said which rank it is.
+    /// It has named its rank, unproved.
     Claims(Hello, Session),
-    /// It is that rank, and has been sent the id.
+    /// It has proved its rank, and was sent the id.
     Proved(usize),
-    /// There is nothing more to say.
+    /// The conversation is over.
     Done,
 }
 
@@ -213,12 +214,12 @@ impl Caller {
         matches!(self.state, State::Proved(_) | State::Done)
     }
 
-    /// It has been answered, or has got the id.
+    /// Whether it was refused, or has confirmed the id.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
-    /// Hears some bytes, and says what is to be sent back.
+    /// Takes received bytes, and returns the bytes to send back.
     pub(super) fn hear(&mut self, bytes: &[u8], offer: &mut Offer<'_>) -> Result<Vec<u8>, Stranger> {
         self.heard.extend_from_slice(bytes);
         let mut said = Vec::new();
@@ -270,7 +271,7 @@ impl Caller {
         Ok(said)
     }
 
-    /// The first bytes of what it has said and nobody has looked at.
+    /// Takes the next unread bytes that it has sent.
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let bytes = *self.heard.first_chunk()?;
         self.heard.drain(..N);

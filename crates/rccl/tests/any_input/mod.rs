@@ -1,4 +1,4 @@
-//! What holds for any input, for tests and for the fuzz targets.
+//! Properties that hold for any input, for tests and fuzz targets.
 
 use rccl::{Launch, LaunchError};
 
@@ -36,8 +36,9 @@ pub(crate) const NAMES: [&str; 30] = [
     "FERROCM_RCCL_SECRET",
 ];
 
-/// Each line is a variable: the number of its name in the list above (or the name), a `=`, and its value. They are an error that names one of
-/// them, or say where and which rank this is, without contradiction.
+/// Each line sets a variable: the number of its name in the list above (or the name), a `=`, and its value.
+/// The variables are either an error that names one of them, or they say where rank 0 is and which rank this
+/// is, without contradiction.
 pub(crate) fn variables(text: &str) {
     let line = |line: &str| {
         let (name, value) = line.split_once('=')?;

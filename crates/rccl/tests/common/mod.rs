@@ -1,4 +1,4 @@
-//! What the tests share: devices, ranks on them, and numbers of all types.
+//! Shared by the tests: devices, ranks on them, and numbers of all types.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::time::Duration;
@@ -9,10 +9,11 @@ use test_skip::{Lack, skip};
 
 /// Long enough for anything on a busy machine, and for AMD's RCCL to start on virtual GPUs.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
-/// The folder of AMD's libraries, where the tests run on those.
+/// The folder of AMD's libraries, if the tests run on them.
 const SYSROOT: &str = "FERROCM_ROCM_SYSROOT";
 
-/// So many devices of the kind that `FERROCM_DEVICE` names, else virtual ones. None if the machine has fewer.
+/// Opens `count` devices of the kind that `FERROCM_DEVICE` names, else virtual ones. `None` if the machine
+/// has fewer.
 pub(crate) fn devices(count: usize) -> Option<Vec<Device>> {
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     let uri = uri.unwrap_or_else(|| "vgpu:gfx1100".to_owned());
@@ -38,7 +39,7 @@ pub(crate) struct Rank {
     pub(crate) stream: Stream,
 }
 
-/// A communicator of so many devices of this process.
+/// A communicator of `count` devices of this process.
 pub(crate) fn ranks(count: usize) -> Option<Vec<Rank>> {
     let comms = Communicator::all_with(&devices(count)?, Options::new().limit(LONG)).unwrap();
     Some(comms.into_iter().map(rank).collect())
@@ -59,21 +60,23 @@ impl Rank {
         DeviceBuffer::from_slice(&self.stream, values).unwrap()
     }
 
-    /// The elements, after everything on the stream.
+    /// Reads the elements after everything on the stream.
     pub(crate) fn read<T: DeviceCopy>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
         self.comm.wait(&self.stream, LONG).unwrap();
         buffer.to_vec(&self.stream).unwrap()
     }
 }
 
-/// Numbers that a test makes, and what it expects of them.
+/// A number type as the tests need it: making values, and checking results.
 pub(crate) trait Number: Element + PartialEq + std::fmt::Debug {
-    /// What the types can differ by from exact arithmetic, relative to the largest value on the way; 0 for integers.
+    /// The largest error against exact arithmetic, relative to the largest intermediate value; 0 for
+    /// integers.
     const EPSILON: f64;
-    /// The number nearest to one that is a multiple of 1/8 between -4 and 4. Integers take its eightfold, those without sign of its amount.
+    /// Converts a value that is a multiple of 1/8 between -4 and 4. Integers take eight times the value;
+    /// unsigned ones of its absolute value.
     fn make(value: f64) -> Self;
     fn exact(self) -> f64;
-    /// An exact result as the type has it: integers wrap around.
+    /// An exact result converted to the type: integers wrap around.
     fn wrap(value: i128) -> Self;
 }
 
@@ -131,7 +134,7 @@ pub(crate) fn values<T: Number>(rank: usize, count: usize) -> Vec<T> {
     (0..count).map(|index| T::make(value(rank, index))).collect()
 }
 
-/// Whether a reduction of numbers has come out as exact arithmetic says.
+/// Checks a reduction of numbers against exact arithmetic.
 pub(crate) fn assert_reduced<T: Number>(op: Op, inputs: &[T], found: T, where_: &str) {
     let exact: Vec<f64> = inputs.iter().map(|input| input.exact()).collect();
     let count = exact.len() as f64;
@@ -143,7 +146,7 @@ pub(crate) fn assert_reduced<T: Number>(op: Op, inputs: &[T], found: T, where_: 
             Op::Product => exact.iter().product(),
             Op::Min => *exact.iter().min().unwrap(),
             Op::Max => *exact.iter().max().unwrap(),
-            // Of the sum as the type has it.
+            // Of the sum after it has wrapped.
             Op::Average => T::wrap(sum).exact() as i128 / exact.len() as i128,
         };
         assert_eq!(found, T::wrap(expected), "{where_}: {op:?} of {inputs:?}");
@@ -165,14 +168,15 @@ pub(crate) fn assert_reduced<T: Number>(op: Op, inputs: &[T], found: T, where_: 
     assert!(off <= T::EPSILON * count * size, "{where_}: {op:?} of {inputs:?}: {found:?}, not {expected}");
 }
 
-/// A command that starts this test program again, by the same loader where the command line names one, as runners do.
+/// A command that starts this test program again, through the same loader if the command line names one, as
+/// test runners do.
 pub(crate) fn this_program() -> std::process::Command {
     use std::os::unix::ffi::OsStringExt as _;
     let line = std::fs::read("/proc/self/cmdline").unwrap();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     let words = line.split(|byte| *byte == 0).map(|word| std::ffi::OsString::from_vec(word.to_vec()));
     let mut words: Vec<_> = words.collect();
-    // The program's own arguments are the last ones.
+    // The program's own arguments come last.
     words.truncate(words.len() + 1 - std::env::args_os().len());
     let mut command = std::process::Command::new(&words[0]);
     command.args(&words[1..]);

@@ -1,6 +1,8 @@
-//! Ranks that end, in any way and at any step of a program: nothing hangs, and what the others get is what a model of them says.
+//! Ranks end in any way and at any step of a program. Nothing hangs, and the other ranks get what a model
+//! predicts.
 //!
-//! One thread serves all ranks, which is the hardest case: whatever waits for another rank inside a call waits for ever.
+//! One thread serves all ranks, which is the hardest case: whatever waits for another rank inside a call
+//! waits for ever.
 
 use std::time::Duration;
 
@@ -11,9 +13,9 @@ use rccl::{Communicator, Error, Group, Op, Options, Result};
 
 use crate::common::{LONG, devices};
 
-/// How long a rank that is dropped waits for operations that nobody else will do.
+/// How long a dropped rank waits for operations that no other rank will join.
 const SHORT: Duration = Duration::from_millis(100);
-/// Elements of an operation for each rank, by its number: less than a piece, and more.
+/// The elements of an operation for each rank, by its number: less than a piece, and more.
 const COUNTS: [usize; 3] = [3, 5000, 70_000];
 
 /// How a rank ends.
@@ -22,7 +24,7 @@ enum How {
     Dropped,
     DroppedElsewhere,
     Aborted,
-    /// It is there for ever, and does nothing more.
+    /// It stays for ever, and does nothing more.
     Forgotten,
 }
 
@@ -32,7 +34,7 @@ const HOWS: [How; 4] = [How::Dropped, How::DroppedElsewhere, How::Aborted, How::
 enum Step {
     /// A rank enqueues its next operation, on one of its two streams.
     Enqueue(usize, usize),
-    /// All ranks that are there do so in one group.
+    /// All remaining ranks do so in one group.
     Together(usize),
     Wait(usize),
     End(usize, How),
@@ -44,17 +46,17 @@ struct Buffers {
     output: DeviceBuffer<u32>,
 }
 
-/// A rank, and what the model knows of it.
+/// A rank, and the model's view of it.
 struct Rank {
     comm: Option<Communicator>,
     streams: [Stream; 2],
-    /// Where nothing waits for another rank.
+    /// A stream on which nothing waits for another rank.
     own: Stream,
-    /// Of the operations that it has enqueued, those that have not been looked at.
+    /// Its enqueued operations that have not been checked.
     buffers: Vec<(usize, Buffers)>,
     enqueued: usize,
     ended: Option<How>,
-    /// It has given up because of an error, and says so from then on.
+    /// It has aborted because of an error, and reports that from then on.
     is_aborted: bool,
 }
 
@@ -62,7 +64,7 @@ struct Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Failed {
     No,
-    /// It may have, or will soon.
+    /// It may have failed, or will soon.
     Maybe,
     Yes,
 }
@@ -72,7 +74,7 @@ struct Job {
     failed: Failed,
 }
 
-/// What a rank puts into an operation for another one.
+/// The value that a rank sends to another one in an operation.
 fn value(operation: usize, rank: usize, to: usize) -> u32 {
     (operation * 1000 + rank * 10 + to) as u32
 }
@@ -81,7 +83,7 @@ impl Job {
     fn new(devices: &[Device]) -> Self {
         let options = Options::new().limit(SHORT).wait(false);
         let comms = Communicator::all_with(devices, options).unwrap();
-        // However long it takes: only operations are to have a short limit.
+        // Wait without a limit: only operations have the short one.
         while !comms.iter().all(|comm| comm.is_ready().unwrap()) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -101,17 +103,17 @@ impl Job {
         self.ranks.len()
     }
 
-    /// Operations that all ranks have enqueued.
+    /// The number of operations that all ranks have enqueued.
     fn common(&self) -> usize {
         self.ranks.iter().map(|rank| rank.enqueued).min().unwrap_or(0)
     }
 
-    /// Whether some rank has operations that another one does not have.
+    /// Whether a rank has operations that another one lacks.
     fn is_ahead(&self, rank: usize) -> bool {
         self.ranks[rank].enqueued > self.common()
     }
 
-    /// Whether one that is behind has left in good order: the others hear of it.
+    /// Whether a rank that is behind has left normally, which the others are told.
     fn has_left(&self) -> bool {
         let common = self.common();
         let has_left = |rank: &Rank| matches!(rank.ended, Some(How::Dropped | How::DroppedElsewhere));
@@ -157,7 +159,7 @@ impl Job {
         self.note_those_who_left();
     }
 
-    /// Operations that wait for a rank that has left end with an error, soon.
+    /// Operations that wait for a rank that has left soon end with an error.
     fn note_those_who_left(&mut self) {
         if self.has_left() && (0..self.size()).any(|rank| self.is_ahead(rank)) {
             self.failed = self.failed.max(Failed::Maybe);
@@ -168,7 +170,7 @@ impl Job {
         let (is_ahead, has_left, failed) = (self.is_ahead(at), self.has_left(), self.failed);
         let rank = &mut self.ranks[at];
         let comm = rank.comm.as_ref().expect("a rank that is there");
-        // Who waits for one that neither comes nor goes waits as long as it likes.
+        // A rank waits without a limit for one that neither calls nor leaves.
         let in_vain = is_ahead && !has_left && failed != Failed::Yes;
         let limit = if in_vain { Duration::from_millis(20) } else { LONG };
         let waited = rank.streams.iter().try_for_each(|stream| comm.wait(stream, limit));
@@ -194,7 +196,7 @@ impl Job {
     }
 
     fn end(&mut self, at: usize, how: How) {
-        // The operations of a forgotten rank would never end if nobody else were there to fail.
+        // A forgotten rank's operations would never end if no other rank were left to fail.
         let is_first = self.ranks.iter().all(|rank| rank.ended != Some(How::Forgotten));
         let how = if how == How::Forgotten && !is_first { How::Dropped } else { how };
         let is_ahead = self.is_ahead(at);
@@ -214,7 +216,7 @@ impl Job {
             How::Dropped | How::DroppedElsewhere if rank_was_well && is_ahead && !self.has_left() => {
                 self.failed = Failed::Yes;
             }
-            // On a machine that is busy enough they were not done in time.
+            // On a busy machine they may not be done in time.
             How::Dropped | How::DroppedElsewhere if is_under_way => {
                 self.failed = self.failed.max(Failed::Maybe)
             }
@@ -239,7 +241,7 @@ impl Job {
         }
     }
 
-    /// Ends the ranks that are left, and sees that every stream goes on.
+    /// Ends the remaining ranks, and checks that every stream continues.
     fn finish(mut self, buffers_first: bool) {
         if buffers_first {
             self.ranks.iter_mut().for_each(|rank| rank.buffers.clear());
@@ -253,7 +255,7 @@ impl Job {
     }
 }
 
-/// Operations take turns by their numbers.
+/// The kind of an operation follows from its number.
 fn call<'a>(
     group: &mut Group<'a>,
     comm: &'a Communicator,
@@ -284,7 +286,7 @@ fn call<'a>(
     }
 }
 
-/// Whether an operation has come out as it has to.
+/// Checks the result of an operation.
 fn check(number: usize, at: usize, size: usize, buffers: &Buffers, stream: &Stream) {
     let count = COUNTS[number % COUNTS.len()];
     let read = buffers.output.to_vec(stream).unwrap();
@@ -300,7 +302,7 @@ fn check(number: usize, at: usize, size: usize, buffers: &Buffers, stream: &Stre
     }
 }
 
-/// Devices whose ranks notice what becomes of the others: AMD's RCCL leaves them to their time limits.
+/// Devices whose ranks notice how the others end. AMD's RCCL leaves that to their time limits.
 fn own(count: usize) -> Option<Vec<Device>> {
     let devices = devices(count)?;
     let probe = Communicator::all_with(&devices[..1], Options::new().limit(LONG)).unwrap();
@@ -322,7 +324,7 @@ fn a_rank_may_end_at_every_step_of_a_program() {
     for (place, how) in (0..=program.len()).flat_map(|place| HOWS.map(|how| (place, how))) {
         let mut job = Job::new(&devices);
         program[..place].iter().for_each(|step| job.step(*step));
-        // Of the rank that is ahead, or any, and of the one that is behind.
+        // End the rank that is ahead, or any, and the one that is behind.
         job.step(Step::End(place % 2, how));
         program[place..].iter().for_each(|step| job.step(*step));
         job.finish(place % 3 == 0);

@@ -10,7 +10,8 @@ use rccl::{Communicator, Error, Group as Calls, Op, Options};
 
 use crate::common::{LONG, Rank, devices, rank, ranks};
 
-/// Captures on all ranks at once, as a thread does that serves them all: a stream of each, one capture inside the other.
+/// Captures on all ranks at once, as a thread that serves them all does: one stream per rank, with nested
+/// captures.
 fn capture(ranks: &[Rank], work: &mut dyn FnMut(&[Stream])) -> Vec<Graph> {
     fn inside(
         ranks: &[Rank],
@@ -40,7 +41,7 @@ fn instantiate(graphs: &[Graph]) -> Vec<GraphExec> {
     graphs.iter().map(|graph| graph.instantiate().unwrap()).collect()
 }
 
-/// A sum of a buffer of each rank, as a graph.
+/// A graph that sums one buffer of each rank.
 fn sums(ranks: &[Rank], buffers: &mut [DeviceBuffer<u32>]) -> Vec<GraphExec> {
     let graphs = capture(ranks, &mut |streams| {
         let mut group = Calls::new();
@@ -67,7 +68,7 @@ fn a_graph_keeps_buffers_and_communicators() {
                 group.all_reduce(&rank.comm, stream, &*input, result, Op::Sum).unwrap();
             }
             group.launch().unwrap();
-            // In the next run there is more.
+            // The next run has larger inputs.
             for ((rank, stream), input) in ranks.iter().zip(streams).zip(&mut inputs) {
                 rank.comm.all_reduce_in_place(stream, input, Op::Max).unwrap();
             }
@@ -92,7 +93,7 @@ fn graphs_and_other_operations_run_in_the_order_in_which_they_are_enqueued() {
         // AMD's RCCL 7.2 mixes data up or hangs in some runs, with and without NCCL_GRAPH_MIXING_SUPPORT=1.
         return;
     }
-    // Nothing but the communicator orders two streams that use different buffers.
+    // Only the communicator orders two streams that use different buffers.
     let others: Vec<_> = ranks.iter().map(|rank| rank.comm.device().stream().unwrap()).collect();
     let mut in_graph: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[1_u32; 300])).collect();
     let mut outside: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[1_u64; 300])).collect();
@@ -101,13 +102,13 @@ fn graphs_and_other_operations_run_in_the_order_in_which_they_are_enqueued() {
             rank.comm.all_reduce_in_place(stream, buffer, Op::Sum).unwrap();
         }
     };
-    // Before the first capture, and not come when a graph is launched on another stream.
+    // Enqueued before the first capture, and not reached when a graph is launched on another stream.
     let (go, held) = channel::<()>();
     others[1].host_function(move || held.recv().unwrap()).unwrap();
     sum(&others, &mut outside);
     let execs = sums(&ranks, &mut in_graph);
     for turn in 0..3 {
-        // Held streams make a rank see things in another order, if it goes by what comes first.
+        // Held streams make a rank see another order, if it goes by arrival.
         let (go, held) = channel::<()>();
         ranks[turn % 2].stream.host_function(move || held.recv().unwrap()).unwrap();
         for (exec, rank) in execs.iter().zip(&ranks) {
@@ -146,7 +147,7 @@ fn a_rank_that_does_not_launch_is_an_error_in_time() {
     assert!(matches!(late, Error::TimedOut { .. }), "{late}");
     ranks[0].stream.synchronize().unwrap();
     assert!(began.elapsed() < LONG / 2);
-    // A run of a communicator that has been aborted does nothing, and the stream goes on.
+    // A run with an aborted communicator does nothing, and the stream continues.
     execs[0].launch(&ranks[0].stream).unwrap();
     ranks[0].stream.synchronize().unwrap();
     assert!(matches!(ranks[0].comm.check(), Err(Error::Aborted { .. })));
@@ -156,7 +157,7 @@ fn a_rank_that_does_not_launch_is_an_error_in_time() {
 fn dropping_a_graph_whose_other_rank_does_not_launch_ends_in_time() {
     let Some(devices) = devices(2) else { return };
     if devices[0].backend() == hip::Backend::Amd {
-        // There the limit is that of making the communicator, too, which takes long.
+        // There, the limit also applies to making the communicator, which takes long.
         return;
     }
     let options = Options::new().limit(Duration::from_millis(200));
@@ -172,7 +173,7 @@ fn dropping_a_graph_whose_other_rank_does_not_launch_ends_in_time() {
     assert!(matches!(ranks[0].comm.check(), Err(Error::Aborted { .. })));
     let error = ranks[1].comm.check().unwrap_err();
     assert!(error.to_string().contains("rank 0 has aborted"), "{error}");
-    // What is launched now is not waited for.
+    // Nothing waits for a launch from here on.
     execs[0].launch(&ranks[1].stream).unwrap();
     assert!(ranks[1].comm.wait(&ranks[1].stream, LONG).is_err());
     ranks[1].stream.synchronize().unwrap();
@@ -188,7 +189,7 @@ fn communicators_are_divided_in_the_order_of_launches() {
     execs.iter().zip(&ranks).for_each(|(exec, rank)| exec.launch(&rank.stream).unwrap());
     let comms: Vec<_> = ranks.iter().map(|rank| rank.comm.clone()).collect();
     std::thread::scope(|scope| {
-        // It blocks until the graphs have run.
+        // This blocks until the graphs have run.
         let parts = scope.spawn(|| Communicator::split_all(&comms, |rank| (Some(0), -(rank as i32))));
         std::thread::sleep(Duration::from_millis(20));
         go.send(()).unwrap();
@@ -239,27 +240,27 @@ fn clones_children_and_updates_run_the_same_collectives() {
     ranks.iter().zip(&buffers).for_each(|(rank, buffer)| assert_eq!(rank.read(buffer), [256; 300]));
 }
 
-/// Elements of each buffer in the random programs.
+/// The elements of each buffer in the random programs.
 const LEN: usize = 1200;
 const BUFFERS: usize = 3;
 
-/// What all ranks do at once. Numbers name buffers.
+/// One step of all ranks. Numbers name buffers.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Reduce(Op, usize),
     Broadcast(usize, usize),
-    /// To the next rank.
+    /// Sends to the next rank.
     Shift(usize, usize),
     AllToAll(usize, usize),
-    /// Two sums in one group, each on a stream of its own.
+    /// Two sums in one group, each on its own stream.
     Pair(usize, usize),
-    /// No collective: the buffer gets a number of the rank's.
+    /// Not a collective: fills the buffer with a number of the rank.
     Fill(usize, u32),
 }
 
 #[derive(Clone, Debug)]
 enum Do {
-    /// On the first or second stream of each rank.
+    /// Runs on the first or second stream of each rank.
     Now(Step, bool),
     Capture(Vec<Step>),
     Launch(prop::sample::Index, bool),
@@ -335,10 +336,10 @@ impl Step {
         }
     }
 
-    /// Enqueues it on a stream of each rank, or captures it.
+    /// Enqueues the step on a stream of each rank, or captures it.
     fn enqueue(self, ranks: &[Rank], streams: &[Stream], all: &mut [[DeviceBuffer<u32>; BUFFERS]]) {
         let size = ranks.len();
-        // A captured stream has others beside it, another one of the program's will do.
+        // While capturing, fork new streams; otherwise a clone of the stream is enough.
         let beside: Vec<_> = match self {
             Self::Pair(..) => streams.iter().map(|stream| stream.fork().unwrap_or(stream.clone())).collect(),
             _ => Vec::new(),
@@ -374,12 +375,12 @@ impl Step {
     }
 }
 
-/// Does what a program says, and compares what it reads with the model.
+/// Runs a program, and compares the buffers with the model.
 fn check(size: usize, things: &[Do]) -> Result<(), TestCaseError> {
     let Some(ranks) = ranks(size) else { return Ok(()) };
     let second: Vec<_> = ranks.iter().map(|rank| rank.comm.device().stream().unwrap()).collect();
     let first: Vec<_> = ranks.iter().map(|rank| rank.stream.clone()).collect();
-    // AMD's RCCL orders graphs and other operations only where their streams do.
+    // AMD's RCCL orders graphs and other operations only if their streams do.
     let is_ordered = ranks[0].comm.device().backend() != hip::Backend::Amd;
     let streams = |other: bool| if other && is_ordered { &second } else { &first };
     let mut model: Model = (0..size)

@@ -1,4 +1,4 @@
-//! Tests of the devices that `FERROCM_DEVICE` names, all in one process; one file for each subject.
+//! Tests on the devices that `FERROCM_DEVICE` names, all in one process; one file per subject.
 
 #[path = "../common/mod.rs"]
 mod common;

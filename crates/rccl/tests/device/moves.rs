@@ -1,11 +1,11 @@
-//! Operations that move elements and change none.
+//! Operations that move elements without changing them.
 
 use hip::DeviceBuffer;
 use rccl::{Communicator, Error, Group, Op, Options};
 
 use crate::common::{LONG, Rank, devices, rank, ranks};
 
-/// Elements of which each says who had it, for whom, and where.
+/// Elements that each encode sender, receiver and position.
 fn marked(from: usize, to: usize, count: usize) -> Vec<u32> {
     (0..count).map(|index| (from << 28 | to << 24 | index) as u32).collect()
 }
@@ -151,7 +151,7 @@ fn a_communicator_is_split_by_color_and_key() {
     group.all_gather(&two.comm, &two.stream, &b, &mut to_b).unwrap();
     group.launch().unwrap();
     assert_eq!((zero.read(&to_a), two.read(&to_b)), (vec![20, 10], vec![20, 10]));
-    // The whole still works.
+    // The whole communicator still works.
     let mut buffers = empty(&ranks, 1);
     let mut group = Group::new();
     for (rank, buffer) in ranks.iter().zip(&mut buffers) {

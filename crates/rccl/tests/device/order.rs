@@ -1,4 +1,4 @@
-//! The order of collectives and other work on streams, and what keeps memory alive.
+//! The order of collectives and other work on streams, and how memory is kept alive.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ fn a_collective_waits_for_what_is_before_it_and_what_follows_waits_for_it() {
         }
         group.launch().unwrap();
     }
-    // Behind the collectives, on a stream of its own, ordered by the buffer alone.
+    // After the collectives, on its own stream, ordered only by the buffer.
     let other = ranks[1].comm.device().stream().unwrap();
     let mut copy = DeviceBuffer::<i32>::uninit(ranks[1].comm.device(), 5000).unwrap();
     copy.copy_from(&other, &buffers[1]).unwrap();
@@ -56,7 +56,7 @@ fn memory_lives_until_the_collective_is_done() {
             group.all_reduce(&rank.comm, &rank.stream, input, result, Op::Sum).unwrap();
         }
         group.launch().unwrap();
-        // Dropping them may have to wait; meanwhile nothing of them is given to others.
+        // Dropping them may have to wait. Meanwhile their memory is not reused.
         let dropped = scope.spawn(move || drop(inputs));
         std::thread::sleep(Duration::from_millis(20));
         go.send(()).unwrap();
@@ -117,7 +117,7 @@ fn one_thread_may_drop_the_memory_of_a_rank_before_the_next_rank_comes() {
         let mut sum = rank.buffer(&[0; 30_000]);
         let mut scratch = rank.buffer(&vec![at as i32; 5000]);
         rank.comm.all_reduce(&rank.stream, &input, &mut sum, Op::Sum).unwrap();
-        // The others have not come: nobody can be waited for.
+        // The other ranks have not called it, so nothing can wait for it.
         drop(input);
         rank.comm.all_reduce_in_place(&rank.stream, &mut scratch, Op::Max).unwrap();
         drop(scratch);
@@ -204,7 +204,7 @@ fn an_estimate_does_nothing() {
     }
     assert!(estimates[0] > Duration::ZERO && estimates[1] > estimates[0], "{estimates:?}");
     assert_eq!(Group::new().estimate().unwrap(), Duration::ZERO);
-    // The ranks have not got out of step.
+    // The ranks are still in step.
     let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[3_u32])).collect();
     for (rank, buffer) in ranks.iter().zip(&mut buffers) {
         rank.comm.all_reduce_in_place(&rank.stream, buffer, Op::Sum).unwrap();

@@ -5,7 +5,7 @@ use rccl::{F8E4M3, Group, Op};
 
 use crate::common::{Number, Rank, assert_reduced, ranks, values};
 
-/// More than what goes through shared memory at once, and no multiple of anything.
+/// More than fits through shared memory at once, and a multiple of nothing useful.
 const LARGE: usize = 300_001;
 
 fn all_reduce<T: Number>(ranks: &[Rank], op: Op, count: usize) {
@@ -19,7 +19,7 @@ fn all_reduce<T: Number>(ranks: &[Rank], op: Op, count: usize) {
     }
     group.launch().unwrap();
     let results: Vec<Vec<T>> = ranks.iter().zip(&received).map(|(rank, buffer)| rank.read(buffer)).collect();
-    // A few of many.
+    // Check a sample.
     for index in (0..count).step_by(1 + count / 1500) {
         let inputs: Vec<T> = inputs.iter().map(|input| input[index]).collect();
         assert_reduced(op, &inputs, results[0][index], std::any::type_name::<T>());
@@ -65,16 +65,16 @@ fn a_rank_of_its_own() {
     all_reduce::<i64>(&ranks, Op::Product, LARGE);
 }
 
-/// What AMD's RCCL has on gfx942 and gfx950 alone.
+/// AMD's RCCL supports this only on gfx942 and gfx950.
 fn has_bias(ranks: &[Rank]) -> bool {
     ranks[0].comm.device().backend() != hip::Backend::Amd
 }
 
-/// Sums and the like with a bias, against exact arithmetic; `wrap` is what the type makes of an exact number.
+/// Reductions with a bias, against exact arithmetic; `wrap` converts an exact number to the type.
 fn with_bias<T: Number>(ranks: &[Rank], op: Op, count: usize, wrap: impl Fn(f64) -> f64) {
     let size = ranks.len();
     let inputs: Vec<Vec<T>> = (0..size).map(|rank| values(rank, count)).collect();
-    // Of each rank's own.
+    // Each rank has its own.
     let biases: Vec<Vec<T>> = (0..size).map(|rank| values(rank + 100, count)).collect();
     let sent: Vec<_> = ranks.iter().zip(&inputs).map(|(rank, input)| rank.buffer(input)).collect();
     let added: Vec<_> = ranks.iter().zip(&biases).map(|(rank, bias)| rank.buffer(bias)).collect();
@@ -196,7 +196,7 @@ fn each_rank_scales_what_it_adds() {
         group.all_reduce_in_place(&rank.comm, &rank.stream, buffer, scale).unwrap();
     }
     group.launch().unwrap();
-    // What has been enqueued keeps what it needs of the operator.
+    // Enqueued operations keep what they need of the operator.
     drop(scales);
     for (rank, buffer) in ranks.iter().zip(&buffers) {
         assert_eq!(rank.read(buffer), [110.5, -221.0]);

@@ -1,4 +1,5 @@
-//! Sends and receives, and a model of how they match: those of one pair of ranks in their order, whatever else is in the group.
+//! Sends and receives, and a model of how they match: those of one pair of ranks match in order, whatever
+//! else is in the group.
 
 use std::collections::HashMap;
 
@@ -49,13 +50,14 @@ fn a_rank_sends_to_itself_in_a_group_only() {
 /// A message of the model: from, to, how many elements.
 type Message = (usize, usize, usize);
 
-/// Messages, and for each rank an order in which it names its sides of them. Sides of one pair keep the order of the messages.
+/// Messages, and for each rank the order in which it calls its sides of them. Sides of one pair keep the
+/// order of the messages.
 fn plans() -> impl Strategy<Value = (Vec<Message>, Vec<u64>)> {
     let message = (0..3_usize, 0..3_usize, prop_oneof![Just(0_usize), 1..50_usize, 20_000..40_000_usize]);
     (prop::collection::vec(message, 1..10), prop::collection::vec(any::<u64>(), 20))
 }
 
-/// Each rank's sides of the messages, interleaved as the numbers say: lanes are (sends, peer), and keep their order.
+/// Each rank's sides of the messages, interleaved by `picks`. A lane is (sends, peer), and keeps its order.
 fn sides(rank: usize, messages: &[Message], picks: &[u64]) -> Vec<(bool, usize)> {
     let mut lanes: Vec<((bool, usize), Vec<usize>)> = Vec::new();
     for (index, &(from, to, _)) in messages.iter().enumerate() {

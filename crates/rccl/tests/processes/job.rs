@@ -8,14 +8,14 @@ use crate::common;
 
 /// The virtual device of each rank, unless `FERROCM_DEVICE` names AMD's.
 pub(crate) const URI: &str = "vgpu:gfx1100?cus=1&memory=256MiB";
-/// What a rank is to do.
+/// The variable with the task of a rank.
 pub(crate) const TASK: &str = "FERROCM_TEST_TASK";
 
 pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// What starts a rank, which is told the rest by its launcher.
+/// The command that starts a rank; the launcher adds the rest.
 pub(crate) fn rank_command(task: &str) -> Command {
     let mut command = common::this_program();
     command.args(["--exact", "tasks::one_rank", "--include-ignored", "--nocapture"]).env(TASK, task);
@@ -31,13 +31,13 @@ pub(crate) fn command(task: &str, rank: usize, size: usize, port: u16) -> Comman
     command
 }
 
-/// The processes of a job, and what each says line by line.
+/// The processes of a job, and the output of each by lines.
 pub(crate) struct Job {
     processes: Vec<(Child, Receiver<String>)>,
 }
 
 impl Job {
-    /// Starts the ranks, each of which sees these variables, too.
+    /// Starts the ranks, with these additional variables.
     pub(crate) fn start(task: &str, size: usize, variables: &[(&str, String)]) -> Self {
         let port = free_port();
         let start = |rank| {
@@ -58,7 +58,7 @@ impl Job {
         Self { processes: (0..size).map(start).collect() }
     }
 
-    /// Waits for the end of all ranks but those that are to have died; returns what each has said.
+    /// Waits for all ranks to end; those in `died` must have failed. Returns the output of each.
     pub(crate) fn end(self, died: &[usize]) -> Vec<Vec<String>> {
         let end = |(rank, (mut process, lines)): (usize, (Child, Receiver<String>))| {
             let status = process.wait().unwrap();

@@ -1,4 +1,4 @@
-//! A rank that dies, in each phase of a job, is an error of all the others, in time.
+//! A rank dies in each phase of a job, and all the others get an error in time.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ use proptest::test_runner::TestRunner;
 use crate::common::LONG;
 use crate::job::Job;
 
-/// How long ranks wait for one that never comes, of which nobody can know that it is dead.
+/// How long ranks wait for one that never joins, and so cannot be known to be dead.
 pub(crate) const LIMIT: Duration = Duration::from_secs(2);
-/// What tells ranks the plan.
+/// The variable with the plan for the ranks.
 const PLAN: &str = "FERROCM_TEST_PLAN";
 
 /// When the rank dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Before it has got the id, or has given it to the others.
+    /// Before it has received the id, or sent it to the others.
     Exchange,
     /// With the id, before it has begun to make its communicator.
     Init,
-    /// In the making of the communicator, while another rank is still missing.
+    /// While making the communicator, when another rank is still missing.
     Joined,
     /// Between operations.
     Idle,
@@ -32,7 +32,7 @@ pub(crate) enum Phase {
     Graph,
     /// Before it divides the communicator with the others.
     Split,
-    /// Between operations; the others go on without it.
+    /// Between operations; the others continue without it.
     Shrink,
 }
 
@@ -48,19 +48,19 @@ const PHASES: [Phase; 9] = [
     Phase::Shrink,
 ];
 
-/// Who dies when.
+/// Which rank dies, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) phase: Phase,
     pub(crate) rank: usize,
-    /// Milliseconds from the beginning of the phase.
+    /// Milliseconds from the start of the phase.
     pub(crate) delay: u64,
-    /// Elements of each operation.
+    /// The elements of each operation.
     pub(crate) count: usize,
 }
 
 impl Plan {
-    /// The rank that comes last where one has to: not the one that dies.
+    /// The rank that joins last, if one must: not the one that dies.
     pub(crate) fn last(&self, size: usize) -> usize {
         (self.rank + 1) % size
     }
@@ -72,7 +72,7 @@ impl Plan {
         Self { phase: PHASES[phase], rank, delay: delay as u64, count }
     }
 
-    /// As a variable.
+    /// The plan as a variable.
     pub(crate) fn variable(&self) -> (&'static str, String) {
         let Self { phase, rank, delay, count } = self;
         let phase = PHASES.iter().position(|other| other == phase).unwrap();
@@ -80,12 +80,12 @@ impl Plan {
     }
 }
 
-/// Whether a survivor has said that it has noticed.
+/// Whether a survivor has reported that it noticed.
 pub(crate) fn has_noticed(said: &[String]) -> bool {
     said.iter().any(|line| line.contains("noticed: "))
 }
 
-/// Runs some plans of a phase, and sees that everybody but the dead one has noticed.
+/// Runs some plans of a phase, and checks that all but the dead rank noticed.
 fn dies(phase: Phase) {
     let plans = (2..=4_usize, any::<prop::sample::Index>(), 0..300_u64, 1..200_000_usize);
     // AMD's RCCL takes half a minute to start.
@@ -100,7 +100,7 @@ fn dies(phase: Phase) {
         let said = Job::start("killed", size, &[plan.variable()]).end(&[plan.rank]);
         let noticed = |(rank, said): (usize, &Vec<String>)| rank == plan.rank || has_noticed(said);
         prop_assert!(said.iter().enumerate().all(noticed), "{plan:?} of {size}: {said:#?}");
-        // Three times the limit, and what a busy machine takes to start the processes.
+        // Three times the limit, plus the time that a busy machine takes to start the processes.
         let start = if is_virtual { Duration::from_secs(40) } else { 2 * LONG };
         prop_assert!(began.elapsed() < 3 * LIMIT + start, "{:?}", began.elapsed());
         Ok(())

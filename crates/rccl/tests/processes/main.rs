@@ -1,4 +1,4 @@
-//! Ranks in processes of their own: each test starts this program again, once for each rank.
+//! Ranks in separate processes: each test starts this program again, once per rank.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -58,14 +58,14 @@ fn without_waiting_the_program_asks() {
     first.comm.all_reduce_in_place(&first.stream, &mut buffer, Op::Sum).unwrap();
     second.comm.all_reduce_in_place(&second.stream, &mut other, Op::Sum).unwrap();
     assert_eq!((first.read(&buffer), second.read(&other)), (vec![3], vec![3]));
-    // Abort while it comes together.
+    // Abort while its ranks join.
     let lonely =
         Communicator::with(&devices[0], &rccl::UniqueId::new(&devices[0]).unwrap(), 0, 2, options).unwrap();
     lonely.abort().unwrap();
     assert!(matches!(lonely.check(), Err(Error::Aborted { .. })));
 }
 
-/// The example's program, which cargo builds with the tests.
+/// The program of the example, which cargo builds with the tests.
 #[test]
 fn the_example_for_launchers_runs() {
     let test = std::env::current_exe().unwrap();
@@ -90,7 +90,7 @@ fn the_example_for_launchers_runs() {
 #[test]
 fn the_page_has_the_example() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A published crate has no page beside it.
+    // A published crate does not include the page.
     if let Ok(page) = std::fs::read_to_string(folder.join("../../docs/use/rccl.md")) {
         let example = std::fs::read_to_string(folder.join("examples/all_reduce.rs")).unwrap();
         assert!(

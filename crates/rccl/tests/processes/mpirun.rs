@@ -5,10 +5,10 @@ use std::process::{Command, Output};
 use crate::job::rank_command;
 use crate::killed::{Phase, Plan};
 
-/// The program.
+/// The variable with the path of `mpirun`.
 const MPIRUN: &str = "FERROCM_TEST_MPIRUN";
 
-/// Runs a task under it; returns what came of that, and all that was said.
+/// Runs a task under `mpirun`; returns the result and all output.
 fn mpirun(options: &[&str], size: usize, task: &str, variables: &[(&str, String)]) -> (Output, String) {
     let mpirun = std::env::var(MPIRUN).unwrap_or_else(|_| panic!("{MPIRUN} does not name an mpirun"));
     let rank = rank_command(task);

@@ -1,4 +1,4 @@
-//! What ranks do, each in its process.
+//! The tasks of ranks, each in its process.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::common::{LONG, Rank, assert_reduced, rank, values};
 use crate::job::{TASK, URI};
 use crate::killed::{LIMIT, Phase, Plan};
 
-/// How long a rank is in the making of a communicator before it dies.
+/// How long a rank has been making a communicator when it dies.
 const JOIN: Duration = Duration::from_millis(500);
 
 /// The device of this process's rank.
@@ -57,10 +57,10 @@ fn everything(rank: &Rank) {
     assert_eq!(half.read(&sum), [(0..size as u64).filter(|other| other % 2 == at as u64 % 2).sum::<u64>()]);
 }
 
-/// A graph that is launched some times, with other operations in between, on two streams.
+/// A graph launched several times, with other operations in between, on two streams.
 fn graphs(rank: &Rank) {
     let (at, size) = (rank.comm.rank().unwrap() as u32, rank.comm.size().unwrap() as u32);
-    // AMD's RCCL orders graphs and other operations only where their streams do.
+    // AMD's RCCL orders graphs and other operations only if their streams do.
     let other = match rank.comm.device().backend() {
         hip::Backend::Amd => rank.stream.clone(),
         _ => rank.comm.device().stream().unwrap(),
@@ -95,7 +95,7 @@ fn one_rank() {
     let launch = Launch::from_env().unwrap();
     let device = device(&launch);
     match task.as_str() {
-        // Rank 0 is never there.
+        // Rank 0 never starts.
         "late" => {
             let late = launch.communicator_with(&device, Options::new(), Duration::from_millis(300));
             assert!(matches!(late, Err(Error::Launch(LaunchError::Network { rank: 1, .. }))), "{late:?}");
@@ -114,7 +114,7 @@ fn one_rank() {
     }
 }
 
-/// Kills this process, as the system would: nothing of it runs any more.
+/// Kills this process as the system would, without any clean-up.
 fn die_after(delay: Duration) -> ! {
     std::thread::sleep(delay);
     let own = std::process::id().to_string();
@@ -124,7 +124,7 @@ fn die_after(delay: Duration) -> ! {
     }
 }
 
-/// Lives through a plan, or dies as it says.
+/// Carries out a plan: survives it, or dies.
 fn killed(launch: &Launch, device: &Device, plan: &Plan) {
     let dies = launch.rank() == plan.rank;
     let delay = Duration::from_millis(plan.delay);
@@ -146,10 +146,10 @@ fn killed(launch: &Launch, device: &Device, plan: &Plan) {
                 go_on_without(&rank, plan);
             }
             let error = work(&rank, plan).unwrap_err();
-            // Until it is dead.
+            // Wait for its death.
             assert!(!dies, "{error}");
             println!("noticed after {:?}", began.elapsed());
-            // The stream goes on, and the device works.
+            // The stream continues, and the device works.
             let _ = rank.comm.abort();
             rank.stream.synchronize().unwrap();
             let mut buffer = rank.buffer(&[1.0_f32; 1000]);
@@ -168,7 +168,7 @@ fn killed(launch: &Launch, device: &Device, plan: &Plan) {
     println!("noticed: {error}");
 }
 
-/// Notices that a rank is dead, and makes a communicator of the rest.
+/// Notices a dead rank, and makes a communicator of the rest.
 fn go_on_without(rank: &Rank, plan: &Plan) {
     let mut sum = rank.buffer(&vec![1_u32; plan.count]);
     rank.comm.all_reduce_in_place(&rank.stream, &mut sum, Op::Sum).unwrap();
@@ -189,10 +189,11 @@ fn go_on_without(rank: &Rank, plan: &Plan) {
     assert!(rest.read(&sum).iter().all(|sum| *sum == size as u32));
 }
 
-/// Makes the rank; the one that dies in the meantime does so.
+/// Makes the rank; the one that is to die meanwhile dies.
 fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::Result<Rank> {
-    // Of a rank that never comes nobody can know that it is dead; and one may die just before it can be seen.
-    // Half of what the test waits: an operation of AMD's RCCL may wait so long for a dead rank before it is enqueued.
+    // A rank that never joins cannot be known to be dead, and a rank may die just before it can be seen. Use
+    // half of the test's own limit: an operation of AMD's RCCL may wait that long for a dead rank before it
+    // is enqueued.
     let short = |phases: &[Phase]| if phases.contains(&plan.phase) { LIMIT } else { LONG / 2 };
     let exchange = short(&[Phase::Exchange]);
     let limit = short(&[Phase::Exchange, Phase::Init, Phase::Joined]);
@@ -200,7 +201,7 @@ fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::R
     let is_last = launch.rank() == plan.last(launch.size());
     match plan.phase {
         Phase::Init | Phase::Joined if dies || is_last => {
-            // It gets the id as the others do, and then takes its time.
+            // It gets the id as the others do, and then waits.
             let id = launch.exchange(device, exchange)?;
             if dies && plan.phase == Phase::Init {
                 die_after(Duration::from_millis(plan.delay));
@@ -219,7 +220,7 @@ fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::R
     }
 }
 
-/// Does the same as all ranks until something fails.
+/// Repeats the same operations as all ranks until something fails.
 fn work(rank: &Rank, plan: &Plan) -> rccl::Result<()> {
     let (at, size) = (rank.comm.rank()?, rank.comm.size()?);
     let (next, before) = ((at + 1) % size, (at + size - 1) % size);
@@ -230,7 +231,7 @@ fn work(rank: &Rank, plan: &Plan) -> rccl::Result<()> {
         Phase::Graph => {
             let mut captured = Ok(());
             let graph = rank.comm.device().capture(|stream| {
-                // A rank may be dead by now.
+                // A rank may be dead already.
                 captured = rank.comm.all_reduce_in_place(stream, &mut other, Op::Max);
                 Ok(())
             })?;

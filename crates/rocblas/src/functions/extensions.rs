@@ -8,7 +8,7 @@ use rocblas_sys::{
 use super::{Address, Call, Operand};
 use crate::error::{Error, Result};
 
-/// What all products of matrices take.
+/// The arguments of all matrix products.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     pub trans_a: rocblas_operation,
@@ -27,10 +27,10 @@ pub struct Product {
     pub flags: u32,
 }
 
-/// `D = alpha op(A) op(B) + beta C`, with a type to compute in.
+/// `D = alpha op(A) op(B) + beta C`, computed in a given type.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn gemm_ex(call: &Call<'_>, product: &Product, compute: rocblas_datatype) -> Result<()> {
     let &Product { trans_a, trans_b, m, n, k, alpha, beta, a, b, c, d, algo, solution, flags } = product;
     // SAFETY: the caller vouches for all of it.
@@ -42,10 +42,10 @@ pub(crate) unsafe fn gemm_ex(call: &Call<'_>, product: &Product, compute: rocbla
     }
 }
 
-/// `D = alpha op(A) op(B) + beta C`, of numbers of 8 bits.
+/// `D = alpha op(A) op(B) + beta C` for 8-bit floats.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn gemm_ex3(
     call: &Call<'_>,
     product: &Product,
@@ -60,10 +60,10 @@ pub(crate) unsafe fn gemm_ex3(
     }
 }
 
-/// The solutions for a [`gemm_ex`]: how many there are without a `list`, else as many as `size` says.
+/// The solutions for a [`gemm_ex`]: without a `list`, their number, else the first `size` ones.
 ///
 /// # Safety
-/// As the function asks; `list` has room for that many.
+/// As the function requires; `list` has room for that many.
 pub(crate) unsafe fn gemm_solutions(
     call: &Call<'_>,
     product: &Product,
@@ -108,7 +108,7 @@ pub(crate) unsafe fn gemm_solutions_by_type(
 /// `y = alpha x + y`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn axpy_ex(
     call: &Call<'_>,
     n: i64,
@@ -128,7 +128,7 @@ pub(crate) unsafe fn axpy_ex(
 /// `x = alpha x`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn scal_ex(
     call: &Call<'_>,
     n: i64,
@@ -147,7 +147,7 @@ pub(crate) unsafe fn scal_ex(
 /// The sum of `x[i] y[i]`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn dot_ex(
     call: &Call<'_>,
     n: i64,
@@ -167,7 +167,7 @@ pub(crate) unsafe fn dot_ex(
 /// The sum of `conj(x[i]) y[i]`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn dotc_ex(
     call: &Call<'_>,
     n: i64,
@@ -187,7 +187,7 @@ pub(crate) unsafe fn dotc_ex(
 /// The Euclidean norm.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn nrm2_ex(
     call: &Call<'_>,
     n: i64,
@@ -206,7 +206,7 @@ pub(crate) unsafe fn nrm2_ex(
 /// Applies a plane rotation.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn rot_ex(
     call: &Call<'_>,
     n: i64,
@@ -223,10 +223,11 @@ pub(crate) unsafe fn rot_ex(
     }
 }
 
-/// Distances between matrices: `D[i, j]` is the least of all `alpha A[i, k] + beta B[k, j]` or the like, and `C[i, j]`.
+/// Distances between matrices: `D[i, j]` is the least of all `alpha A[i, k] + beta B[k, j]` or a similar
+/// expression, and `C[i, j]`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn geam_ex(
     call: &Call<'_>,
     product: &Product,
@@ -245,7 +246,7 @@ pub(crate) unsafe fn geam_ex(
 /// `C = alpha op(A) op(A)ᵀ + beta C`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn syrk_ex(
     call: &Call<'_>,
     (uplo, trans): (rocblas_fill, rocblas_operation),
@@ -263,10 +264,10 @@ pub(crate) unsafe fn syrk_ex(
     }
 }
 
-/// Solves `op(A) X = alpha B` or `X op(A) = alpha B` with the inverses of blocks of `A`, whose size `inverse.ld` is.
+/// Solves `op(A) X = alpha B` or `X op(A) = alpha B` with the inverses of blocks of `A` of size `inverse.ld`.
 ///
 /// # Safety
-/// As the function asks.
+/// As the function requires.
 pub(crate) unsafe fn trsm_ex(
     call: &Call<'_>,
     (side, uplo, trans, diag): (rocblas_side, rocblas_fill, rocblas_operation, rocblas_diagonal),

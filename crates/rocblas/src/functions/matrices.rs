@@ -1,4 +1,4 @@
-//! Level 3: matrices with matrices. A trait for each routine, a row for each type that it exists for.
+//! Level 3: matrices with matrices. A trait for each routine, a row for each type that it supports.
 
 use half::f16;
 use num_complex::{Complex32, Complex64};

@@ -1,4 +1,4 @@
-//! Products whose functions differ in more than types: which function serves which types.
+//! Products whose functions differ in more than types, and the function for each type.
 
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
@@ -9,12 +9,12 @@ use super::{Address, Call, Gemm, Gemv, Operand};
 use crate::element::Compute;
 use crate::error::Result;
 
-/// `D = alpha op(A) op(B) + beta C`, for `D` of some type.
+/// `D = alpha op(A) op(B) + beta C`, for some type of `D`.
 pub trait GemmInto<D>: Sized {
-    /// `usual` if the product is none that only the function can do that takes types.
+    /// `usual` if the product does not need the function with types as arguments.
     ///
     /// # Safety
-    /// As the function asks.
+    /// As the function requires.
     unsafe fn gemm_into(
         call: &Call<'_>,
         product: &Product,
@@ -23,7 +23,7 @@ pub trait GemmInto<D>: Sized {
     ) -> Result<()>;
 }
 
-/// Types with a function of their own, for what it computes in.
+/// Types with their own function, for the type that it computes in.
 macro_rules! gemm_into {
     ($type:ident, $compute:ident) => {
         impl GemmInto<$type> for $type {
@@ -50,7 +50,7 @@ gemm_into!(Complex32, F32);
 gemm_into!(Complex64, F64);
 gemm_into!(f16, F16);
 
-/// Types that only the function does that takes types.
+/// Types that only the function with types as arguments supports.
 macro_rules! gemm_ex_into {
     ($type:ident, $output:ident) => {
         impl GemmInto<$output> for $type {
@@ -71,10 +71,10 @@ gemm_ex_into!(bf16, bf16);
 gemm_ex_into!(bf16, f32);
 gemm_ex_into!(i8, i32);
 
-/// `y = alpha op(A) x + beta y`, for `y` of some type.
+/// `y = alpha op(A) x + beta y`, for some type of `y`.
 pub trait GemvInto<Y>: Sized {
     /// # Safety
-    /// As the function asks.
+    /// As the function requires.
     unsafe fn gemv_into(
         call: &Call<'_>,
         trans: rocblas_operation,
@@ -105,7 +105,7 @@ gemv_into!(f64);
 gemv_into!(Complex32);
 gemv_into!(Complex64);
 
-/// Types of 16 bits, for which there are functions for batches alone.
+/// 16-bit types, which only have functions for batches.
 macro_rules! gemv_half {
     ($type:ident, $y:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
         impl GemvInto<$y> for $type {

@@ -1,4 +1,4 @@
-//! Level 1: rotations. A trait for each routine, a row for each type that it exists for.
+//! Level 1: rotations. A trait for each routine, a row for each type that it supports.
 
 use num_complex::{Complex32, Complex64};
 

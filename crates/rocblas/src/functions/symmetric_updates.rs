@@ -1,4 +1,5 @@
-//! Level 3: products that are symmetric or Hermitian. A trait for each routine, a row for each type that it exists for.
+//! Level 3: products that are symmetric or Hermitian. A trait for each routine, a row for each type that it
+//! supports.
 
 use num_complex::{Complex32, Complex64};
 use rocblas_sys::{rocblas_fill, rocblas_operation};

@@ -1,4 +1,4 @@
-//! Level 1: vectors. A trait for each routine, a row for each type that it exists for.
+//! Level 1: vectors. A trait for each routine, a row for each type that it supports.
 
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
@@ -84,7 +84,7 @@ routine! {
 }
 
 routine! {
-    /// Where the largest element is, counted from 1.
+    /// The index of the largest element, counted from 1.
     pub trait Iamax: six iamax(int n, at x, batch, ptr result);
     f32: rocblas_isamax rocblas_isamax_64 rocblas_isamax_batched rocblas_isamax_batched_64 rocblas_isamax_strided_batched rocblas_isamax_strided_batched_64;
     f64: rocblas_idamax rocblas_idamax_64 rocblas_idamax_batched rocblas_idamax_batched_64 rocblas_idamax_strided_batched rocblas_idamax_strided_batched_64;
@@ -93,7 +93,7 @@ routine! {
 }
 
 routine! {
-    /// Where the smallest element is, counted from 1.
+    /// The index of the smallest element, counted from 1.
     pub trait Iamin: six iamin(int n, at x, batch, ptr result);
     f32: rocblas_isamin rocblas_isamin_64 rocblas_isamin_batched rocblas_isamin_batched_64 rocblas_isamin_strided_batched rocblas_isamin_strided_batched_64;
     f64: rocblas_idamin rocblas_idamin_64 rocblas_idamin_batched rocblas_idamin_batched_64 rocblas_idamin_strided_batched rocblas_idamin_strided_batched_64;

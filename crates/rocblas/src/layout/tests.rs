@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// A layout needs the memory up to its last element, and no more.
+    /// A layout needs memory up to its last element, and no more.
     #[test]
     fn what_is_needed_ends_with_the_last_element(
         (rows, cols) in (0_usize..9, 0_usize..9),
@@ -26,7 +26,7 @@ proptest! {
         }
     }
 
-    /// Blocks, rows, columns and the diagonal have the places that they have in the matrix.
+    /// Blocks, rows, columns and the diagonal have the same indices as in the matrix.
     #[test]
     fn parts_lie_where_they_lie_in_the_matrix(
         (rows, cols) in (1_usize..7, 1_usize..7),
@@ -58,7 +58,7 @@ proptest! {
 fn what_cannot_be_is_an_error_that_says_so() {
     let text = |layout: MatrixLayout| layout.needed().unwrap_err().to_string();
     let short = MatrixLayout::row_major(2, 5).with_ld(4);
-    assert_eq!(text(short), "the leading dimension is 4, and 5 is the least that there is room for");
+    assert_eq!(text(short), "the leading dimension is 4, but must be at least 5");
     assert_eq!(
         MatrixLayout::column_major(2, 5).with_ld(0).span(),
         Err(LayoutError::LeadingDimension { ld: 0, least: 2 })
@@ -86,7 +86,7 @@ fn what_cannot_be_is_an_error_that_says_so() {
     let band = BandLayout::new(usize::MAX, 4, usize::MAX, 1, Order::ColumnMajor);
     assert_eq!(band.span(), Err(LayoutError::TooLarge));
     let outside = MatrixLayout::row_major(2, 3).block(1..3, 0..1);
-    assert_eq!(outside.unwrap_err().to_string(), "rows 1 to 3 of 2");
+    assert_eq!(outside.unwrap_err().to_string(), "rows 1..3 are out of range: there are 2");
     assert!(MatrixLayout::row_major(2, 3).row(usize::MAX).is_err());
     assert!(MatrixLayout::row_major(2, 3).col(3).is_err());
 }

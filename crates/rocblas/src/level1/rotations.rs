@@ -13,12 +13,12 @@ use crate::operation::{Scale, Session, reads, writes};
 use crate::plan::size;
 use crate::view::{Vector, VectorMut};
 
-/// What makes the second of two numbers zero: `r = c a + s b` and `0 = c b - conj(s) a`.
+/// A rotation that makes the second of two numbers zero: `r = c a + s b` and `0 = c b - conj(s) a`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rotation<T, R> {
-    /// The first number when it is rotated.
+    /// The first number after the rotation.
     pub r: T,
-    /// What `c` and `s` can be computed from again; for real numbers only, else what `b` was.
+    /// For real numbers, a value from which `c` and `s` can be recovered; else the old `b`.
     pub z: T,
     /// The cosine.
     pub c: R,
@@ -38,11 +38,11 @@ pub struct Rotation<T, R> {
 pub struct ModifiedRotation<T> {
     /// The flag and the matrix.
     pub parameters: [T; 5],
-    /// The first factor when it is rotated.
+    /// The first factor after the rotation.
     pub d1: T,
-    /// The second factor when it is rotated.
+    /// The second factor after the rotation.
     pub d2: T,
-    /// The first number when it is rotated.
+    /// The first number after the rotation.
     pub x1: T,
 }
 
@@ -52,7 +52,8 @@ fn on_host<T: Element>(value: &mut T) -> Operand {
 }
 
 impl Blas {
-    /// Rotates the points `(x[i], y[i])`: `x = c x + s y` and `y = c y - conj(s) x`; does not wait (`rocblas_srot` and the like).
+    /// Rotates the points `(x[i], y[i])`: `x = c x + s y` and `y = c y - conj(s) x`; does not wait
+    /// (`rocblas_srot` and the like).
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -107,7 +108,7 @@ impl Blas {
         })
     }
 
-    /// Two vectors that are rotated, and the scalars for that.
+    /// Rotates two vectors with the given scalars.
     pub(crate) fn rotated<X: Element, Y: Element, C: Element, S: Element>(
         &self,
         operation: &'static str,
@@ -134,15 +135,16 @@ impl Blas {
         let (mut a, mut b, mut c, mut s) = (a, b, <T::Real as One>::ZERO, T::ZERO);
         let session = Session::new(self, "rotg", &[])?;
         let operands = (on_host(&mut a), on_host(&mut b), on_host(&mut c), on_host(&mut s));
-        // SAFETY: in the host's pointer mode, the function reads and writes the four numbers before it returns.
+        // SAFETY: in the host's pointer mode, the function reads and writes the four numbers before it
+        // returns.
         session.plain(&[], |call| unsafe {
             <T as f::Rotg>::rotg(call, &operands.0, &operands.1, &operands.2, &operands.3)
         })?;
         Ok(Rotation { r: a, z: b, c, s })
     }
 
-    /// [`rotg`](Self::rotg) in device memory: `a` becomes `r` and `b` becomes `z`, of each element; does not wait. The operands are vectors of
-    /// one element, or batches of such.
+    /// [`rotg`](Self::rotg) in device memory: `a` becomes `r` and `b` becomes `z`; does not wait. The
+    /// operands are vectors of one element, or batches of such vectors.
     ///
     /// # Errors
     /// As there.
@@ -164,16 +166,19 @@ impl Blas {
             side_by_side("rotg", name, layout, 1)?;
         }
         let operands = (session.write(a)?, session.write(b)?, session.write(c)?, session.write(s)?);
-        // SAFETY: the operands are registered on the stream and hold an element for each of the batch.
+        // SAFETY: the operands are registered on the stream and hold an element for each operation of the
+        // batch.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[], |call| unsafe {
             <T as f::Rotg>::rotg(call, &operands.0, &operands.1, &operands.2, &operands.3)
         })
     }
 
-    /// Applies a modified rotation to the points `(x[i], y[i])`; does not wait (`rocblas_srotm`, `rocblas_drotm`).
+    /// Applies a modified rotation to the points `(x[i], y[i])`; does not wait (`rocblas_srotm`,
+    /// `rocblas_drotm`).
     ///
     /// # Errors
-    /// As [`Scaled::run`](crate::Scaled::run); [`Error::BatchCount`] for batches, for which there is [`rotm_from`](Self::rotm_from).
+    /// As [`Scaled::run`](crate::Scaled::run); [`Error::BatchCount`] for batches; use
+    /// [`rotm_from`](Self::rotm_from) for those.
     #[doc(alias = "rocblas_srotm")]
     #[doc(alias = "cublasSrotm")]
     pub fn rotm<T: Real>(
@@ -194,12 +199,12 @@ impl Blas {
         let [mut flag, ..] = parameters;
         let address = Address::host(parameters.as_ptr());
         let parameters = Operand { address, ..on_host(&mut flag) };
-        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments; in the host's pointer mode, the
-        // function reads the five parameters before it returns.
+        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments; in the
+        // host's pointer mode, the function reads the five parameters before it returns.
         session.plain(&[n], |call| unsafe { <T as f::Rotm>::rotm(call, n, &x, &y, &parameters) })
     }
 
-    /// [`rotm`](Self::rotm) with the five parameters in device memory, side by side, for each of the batch.
+    /// [`rotm`](Self::rotm) with five contiguous parameters in device memory for each operation of the batch.
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -217,13 +222,15 @@ impl Blas {
         let n = size(x.len());
         let (x, y) = (session.write(x)?, session.write(y)?);
         let parameters = session.read(parameters)?;
-        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and five parameters.
+        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and
+        // five parameters.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[n], |call| unsafe {
             <T as f::Rotm>::rotm(call, n, &x, &y, &parameters)
         })
     }
 
-    /// The modified rotation that makes `sqrt(d2) y1` zero, computed by the library on the host (`rocblas_srotmg`, `rocblas_drotmg`).
+    /// The modified rotation that makes `sqrt(d2) y1` zero, computed by the library on the host
+    /// (`rocblas_srotmg`, `rocblas_drotmg`).
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -244,8 +251,9 @@ impl Blas {
         Ok(ModifiedRotation { parameters, d1, d2, x1 })
     }
 
-    /// [`rotmg`](Self::rotmg) in device memory: `d1`, `d2` and `x1` change, and the five parameters are written; does not wait. The operands
-    /// are vectors of one element and of five, or batches of such.
+    /// [`rotmg`](Self::rotmg) in device memory: `d1`, `d2` and `x1` change, and the five parameters are
+    /// written; does not wait. The operands are vectors of one and of five elements, or batches of such
+    /// vectors.
     ///
     /// # Errors
     /// As there.
@@ -272,14 +280,15 @@ impl Blas {
         side_by_side("rotmg", "parameters", parameters.layout(), 5)?;
         let (d1, d2, x1) = (session.write(d1)?, session.write(d2)?, session.write(x1)?);
         let (y1, parameters) = (session.read(y1)?, session.write(parameters)?);
-        // SAFETY: the operands are registered on the stream and hold what is needed for each of the batch.
+        // SAFETY: the operands are registered on the stream and hold enough elements for each operation of
+        // the batch.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[], |call| unsafe {
             <T as f::Rotmg>::rotmg(call, &d1, &d2, &x1, &y1, &parameters)
         })
     }
 }
 
-/// A vector is so many elements without gaps.
+/// An error unless a vector has this many elements without gaps.
 fn side_by_side(
     operation: &'static str,
     operand: &'static str,

@@ -1,7 +1,8 @@
 //! Symmetric and Hermitian matrices with vectors.
 //!
-//! A symmetric matrix is its own transpose, so that a row-major one is a column-major one whose other triangle is stored. A Hermitian one is then
-//! the conjugate of what it should be, and is refused: BLAS has no form for it.
+//! A symmetric matrix is its own transpose, so a row-major one is a column-major one with the other triangle
+//! stored. A row-major Hermitian matrix would be the conjugate of the column-major one. It is refused,
+//! because BLAS has no form for it.
 
 use crate::blas::Blas;
 use crate::element::{Complex, Real, Scalar};
@@ -39,7 +40,8 @@ macro_rules! multiply {
                     let n = size(n);
                     let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
                     session.update(&alpha, &beta, &[n], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &a, &x, beta, &y) }
                     })
                 })
@@ -48,7 +50,7 @@ macro_rules! multiply {
     };
 }
 
-/// How large a packed matrix is.
+/// The size of a packed matrix.
 fn packed(_: &'static str, _: &'static str, layout: &crate::PackedLayout) -> Result<usize> {
     Ok(layout.size())
 }
@@ -62,7 +64,7 @@ multiply!(
     false,
     "rocblas_ssymv",
     "cublasSsymv",
-    "`y = alpha A x + beta y`, `A` symmetric: one triangle of it is looked at (`rocblas_ssymv` and the like)."
+    "`y = alpha A x + beta y`, `A` symmetric: only one triangle of it is read (`rocblas_ssymv` and the like)."
 );
 multiply!(
     hemv,
@@ -73,7 +75,7 @@ multiply!(
     true,
     "rocblas_chemv",
     "cublasChemv",
-    "`y = alpha A x + beta y`, `A` Hermitian and column-major: one triangle of it is looked at (`rocblas_chemv`, `rocblas_zhemv`)."
+    "`y = alpha A x + beta y`, `A` Hermitian and column-major: only one triangle of it is read (`rocblas_chemv`, `rocblas_zhemv`)."
 );
 multiply!(
     spmv,
@@ -124,7 +126,8 @@ macro_rules! multiply_band {
                     let (n, k) = (size(n), size(diagonals));
                     let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix of `k` diagonals and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix of `k`
+                        // diagonals and vectors of `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, k, alpha, &a, &x, beta, &y) }
                     })
                 })
@@ -178,7 +181,8 @@ macro_rules! rank_one {
                     let n = size(n);
                     let (x, a) = (session.read(&x)?, session.write(&mut a)?);
                     session.scaled(&alpha, &[n], |call, alpha| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and a vector of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and a vector of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &x, &a) }
                     })
                 })
@@ -264,7 +268,8 @@ macro_rules! rank_two {
                     let n = size(n);
                     let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
                     session.scaled(&alpha, &[n], |call, alpha| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &x, &y, &a) }
                     })
                 })

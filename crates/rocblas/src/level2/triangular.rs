@@ -8,7 +8,7 @@ use crate::operation::{Session, reads, writes};
 use crate::plan::{Diag, Fill, Look as _, same, size, square, triangle};
 use crate::view::{Band, Matrix, Packed, VectorMut};
 
-/// Something with a triangle of a matrix, in place of a vector.
+/// An operation with a triangular matrix, in place of a vector.
 macro_rules! triangular {
     ($method:ident, $trait:ident, $alias:literal, $alias_cuda:literal, $doc:literal) => {
         impl Blas {
@@ -35,7 +35,8 @@ macro_rules! triangular {
                 let (n, diag) = (size(n), diag.raw());
                 let (a, x) = (session.read(a)?, session.write(x)?);
                 session.plain(&[n], |call| {
-                    // SAFETY: the operands are registered on the stream, and are a matrix and a vector of `n`.
+                    // SAFETY: the operands are registered on the stream, and are a matrix and a vector of
+                    // `n`.
                     unsafe { <T as f::$trait>::$method(call, uplo, trans, diag, n, &a, &x) }
                 })
             }
@@ -65,7 +66,8 @@ macro_rules! triangular_band {
             #[doc = $doc]
             ///
             /// # Errors
-            /// As [`Scaled::run`](crate::Scaled::run); [`Error::Triangle`](crate::Error::Triangle) if there are diagonals on both sides.
+            /// As [`Scaled::run`](crate::Scaled::run); [`Error::Triangle`](crate::Error::Triangle) if there
+            /// are diagonals on both sides.
             #[doc(alias = $alias)]
             #[doc(alias = $alias_cuda)]
             pub fn $method<T: Scalar>(
@@ -84,7 +86,8 @@ macro_rules! triangular_band {
                 let (n, k, diag) = (size(n), size(diagonals), diag.raw());
                 let (a, x) = (session.read(a)?, session.write(x)?);
                 session.plain(&[n, k], |call| {
-                    // SAFETY: the operands are registered on the stream, and are a matrix of `k` diagonals and a vector of `n`.
+                    // SAFETY: the operands are registered on the stream, and are a matrix of `k` diagonals
+                    // and a vector of `n`.
                     unsafe { <T as f::$trait>::$method(call, uplo, trans, diag, n, k, &a, &x) }
                 })
             }
@@ -134,7 +137,8 @@ macro_rules! triangular_packed {
                 let (n, diag) = (size(n), diag.raw());
                 let (a, x) = (session.read(a)?, session.write(x)?);
                 session.plain(&[n], |call| {
-                    // SAFETY: the operands are registered on the stream, and are a matrix and a vector of `n`.
+                    // SAFETY: the operands are registered on the stream, and are a matrix and a vector of
+                    // `n`.
                     unsafe { <T as f::$trait>::$method(call, uplo, trans, diag, n, &a, &x) }
                 })
             }

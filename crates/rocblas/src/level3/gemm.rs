@@ -12,13 +12,14 @@ use crate::operation::{Scale, Session, reads, writes};
 use crate::plan::{Look as _, Multiplication, multiplication, same_order, same_shape};
 use crate::view::{Matrix, MatrixMut};
 
-/// How a product may be computed, beyond what is usual.
+/// Options for computing a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GemmFlags {
-    /// Choose a solution that uses each compute unit well, rather than many: for several products at once.
+    /// Choose a solution that uses each compute unit well rather than many of them, for several products at
+    /// once.
     pub cu_efficiency: bool,
-    /// On gfx90a, multiply `f16` by way of `bf16`, which does not flush small numbers.
+    /// On gfx90a, multiply `f16` through `bf16`, which does not flush small numbers.
     pub alternate_f16: bool,
     /// Refuse a [solution](Gemm::solution) that does not fit the product, and compute nothing.
     pub check_solution: bool,
@@ -51,8 +52,8 @@ pub struct Gemm<'b, T: GemmInput<C>, C: Element> {
 impl Blas {
     /// `C = alpha A B + beta C` (`rocblas_sgemm` and the like, `rocblas_gemm_ex`).
     ///
-    /// Each matrix may be row-major or column-major, transposed, and a batch. `alpha` is one and `beta` is zero unless they are set, so that
-    /// the old content of `C` does not matter. [`GemmInput`] says which types there are.
+    /// Each matrix may be row-major or column-major, transposed, and a batch. By default, `alpha` is one and
+    /// `beta` is zero, so the old contents of `C` do not matter. [`GemmInput`] lists the types.
     ///
     /// ```no_run
     #[doc = include_str!("../../examples/gemm.rs")]
@@ -82,8 +83,9 @@ impl Blas {
         }
     }
 
-    /// The solutions that there are for products of matrices of some types, for [`Gemm::solution`]; waits for nothing
-    /// (`rocblas_gemm_ex_get_solutions_by_type`, for batches by pointers `rocblas_gemm_batched_ex_get_solutions_by_type`).
+    /// The solutions for matrix products of some types, for [`Gemm::solution`]; does not wait
+    /// (`rocblas_gemm_ex_get_solutions_by_type`; for batches by pointers,
+    /// `rocblas_gemm_batched_ex_get_solutions_by_type`).
     ///
     /// # Errors
     /// [`Error::Compute`], [`Error::Missing`], [`Error::Status`].
@@ -101,14 +103,14 @@ impl Blas {
             session.plain(&[], |call| {
                 let form = if by_pointers { f::Form::Many } else { f::Form::One };
                 let call = Call { form, ..*call };
-                // SAFETY: the list has room for as many solutions as the size says.
+                // SAFETY: the list has room for `size` solutions.
                 unsafe { f::gemm_solutions_by_type(&call, types, 0, list, size) }
             })
         })
     }
 }
 
-/// A list whose size is asked for first.
+/// Gets a list, after getting its size.
 pub(crate) fn list(mut get: impl FnMut(Address, Address) -> Result<()>) -> Result<Vec<i32>> {
     let mut size = 0_i32;
     get(Address::NULL, Address::host(&raw mut size))?;
@@ -121,7 +123,7 @@ pub(crate) fn list(mut get: impl FnMut(Address, Address) -> Result<()>) -> Resul
     Ok(list)
 }
 
-/// What is computed in, if it fits the types.
+/// The type of the computation, if it matches the operands.
 fn computed_in<T: GemmInput<C>, C: Element>(compute: Option<Compute>) -> Result<Compute> {
     match compute {
         None => Ok(T::COMPUTE[0]),
@@ -130,7 +132,8 @@ fn computed_in<T: GemmInput<C>, C: Element>(compute: Option<Compute>) -> Result<
     }
 }
 
-/// The arguments of the functions that take types. `operands` are A, B, C and D of the equation as it was written.
+/// The arguments of the functions with types as arguments. `operands` are A, B, C and D of the original
+/// equation.
 pub(crate) fn product(
     plan: &Multiplication,
     (a, b, c, d): (Operand, Operand, Operand, Operand),
@@ -164,25 +167,26 @@ pub(crate) fn product(
 impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
     factors!(T::Scale);
 
-    /// What is computed in, where there is a choice: see [`GemmInput`].
+    /// Sets the type of the computation, if there is a choice: see [`GemmInput`].
     pub fn compute(mut self, compute: Compute) -> Self {
         self.compute = Some(compute);
         self
     }
 
-    /// Which of the library's solutions to use: one of [`solutions`](Self::solutions).
+    /// Selects one of the library's [`solutions`](Self::solutions).
     pub fn solution(mut self, solution: i32) -> Self {
         self.solution = Some(solution);
         self
     }
 
-    /// How it may be computed.
+    /// Sets options for computing the product.
     pub fn flags(mut self, flags: GemmFlags) -> Self {
         self.flags = flags;
         self
     }
 
-    /// The solutions that the library has for this product, by number; computes nothing (`rocblas_gemm_ex_get_solutions` and the like).
+    /// The numbers of the library's solutions for this product; computes nothing
+    /// (`rocblas_gemm_ex_get_solutions` and the like).
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -193,8 +197,8 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
         let compute = computed_in::<T, C>(self.compute)?;
         list(|list, size| {
             self.prepared(compute, |call, product| {
-                // SAFETY: the operands are registered on the stream, and are matrices that fit each other; the list has room for as many
-                // solutions as the size says.
+                // SAFETY: the operands are registered on the stream, and are matrices that fit each other;
+                // the list has room for `size` solutions.
                 unsafe { f::gemm_solutions(call, product, compute.datatype(T::IS_COMPLEX), list, size) }
             })
         })
@@ -203,11 +207,13 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
     /// Enqueues the product; does not wait.
     ///
     /// # Errors
-    /// What is wrong with the operands, by [`Error`]; [`Error::Missing`] if the library does not have the function, else [`Error::Status`] or
+    /// The [`Error`] of an invalid operand; [`Error::Missing`] if the library lacks the function, else
+    /// [`Error::Status`] or
     /// [`Error::Hip`].
     pub fn run(mut self) -> Result<()> {
         let compute = computed_in::<T, C>(self.compute)?;
-        // What functions for one type cannot say is for the one that takes types.
+        // Functions for one type cannot express everything; the rest needs the function with types as
+        // arguments.
         let usual = self.solution.is_none() && self.flags == GemmFlags::default() && self.addend.is_none();
         self.prepared(compute, |call, product| {
             let computed = (compute, compute.datatype(T::IS_COMPLEX));
@@ -251,7 +257,7 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
                     _ => session.update(&self.alpha, &self.beta, &sizes, call),
                 }
             }
-            // In device memory they cannot be converted.
+            // Factors in device memory cannot be converted.
             _ if compute == Compute::F16 => {
                 Err(Error::Compute { operation: "gemm", compute, types: "factors in device memory" })
             }

@@ -1,4 +1,4 @@
-//! Products of general matrices of numbers of 8 bits.
+//! Products of general matrices of 8-bit floats.
 
 use hip::DeviceSlice;
 use rocblas_sys::rocblas_computetype;
@@ -12,7 +12,7 @@ use crate::operation::{Scale, Session, reads, writes};
 use crate::plan::{Look as _, multiplication, same_order, same_shape};
 use crate::view::{Matrix, MatrixMut};
 
-/// A product of matrices of numbers of 8 bits that is not enqueued yet: see [`Blas::gemm_f8`].
+/// A product of matrices of 8-bit floats that is not enqueued yet: see [`Blas::gemm_f8`].
 #[must_use = "an operation does nothing before `run`"]
 pub struct GemmF8<'b, A: Float8Input, B: Float8Input, C: Float8Output> {
     blas: &'b Blas,
@@ -26,11 +26,12 @@ pub struct GemmF8<'b, A: Float8Input, B: Float8Input, C: Float8Output> {
 }
 
 impl Blas {
-    /// `C = alpha A B + beta C`, of numbers of 8 bits, added in `f32` (`rocblas_gemm_ex3`, which of AMD's libraries those of ROCm 6 have, for
-    /// gfx942). This project's own kernels compute it on every GPU.
+    /// `C = alpha A B + beta C` for 8-bit floats, added in `f32` (`rocblas_gemm_ex3`). Of AMD's libraries,
+    /// only those of ROCm 6 have it, for gfx942. This project's own kernels compute it on every GPU.
     ///
-    /// Matrices of `f16` and `f32` are rounded to numbers of 8 bits first, if [`compute`](GemmF8::compute) says to which. AMD's library does not
-    /// have all types with each other: [`Error::Status`](crate::Error::Status) with `rocblas_status_not_implemented` otherwise.
+    /// If [`compute`](GemmF8::compute) names a type, matrices of `f16` and `f32` are first rounded to it.
+    /// AMD's library does not support all combinations; for others, [`Error::Status`](crate::Error::Status)
+    /// has `rocblas_status_not_implemented`.
     #[doc(alias = "rocblas_gemm_ex3")]
     #[doc(alias = "rocblas_gemm_batched_ex3")]
     #[doc(alias = "rocblas_gemm_strided_batched_ex3")]
@@ -56,7 +57,7 @@ impl Blas {
 impl<'b, A: Float8Input, B: Float8Input, C: Float8Output> GemmF8<'b, A, B, C> {
     factors!(f32);
 
-    /// What the operands are multiplied as.
+    /// Sets the types in which the operands are multiplied.
     pub fn compute(mut self, compute: Float8Compute) -> Self {
         self.compute = compute;
         self
@@ -91,7 +92,7 @@ impl<'b, A: Float8Input, B: Float8Input, C: Float8Output> GemmF8<'b, A, B, C> {
 }
 
 impl Float8Compute {
-    /// As rocBLAS names it, for a product whose operands change places or do not.
+    /// rocBLAS's name for it, for a product whose operands may have changed places.
     fn raw(self, flip: bool) -> rocblas_computetype {
         match (self, flip) {
             (Self::F32, _) => rocblas_computetype::rocblas_compute_type_f32,

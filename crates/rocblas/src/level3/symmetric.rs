@@ -17,7 +17,7 @@ macro_rules! multiply {
             #[doc = $doc]
             #[doc(alias = $alias)]
             #[doc(alias = $alias_cuda)]
-            #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+            #[allow(clippy::too_many_arguments, reason = "BLAS defines the arguments")]
             pub fn $method<'b, T: $bound>(
                 &'b self,
                 side: Side,
@@ -47,7 +47,8 @@ macro_rules! multiply {
                     let (m, n) = (size(m), size(n));
                     let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
                     session.update(&alpha, &beta, &[m, n], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, side, uplo, m, n, alpha, &a, &b, beta, &c) }
                     })
                 })
@@ -63,7 +64,7 @@ multiply!(
     false,
     "rocblas_ssymm",
     "cublasSsymm",
-    "`C = alpha A B + beta C` with `A` on the left, or `C = alpha B A + beta C`, `A` symmetric: one triangle of it is looked at \
+    "`C = alpha A B + beta C` with `A` on the left, or `C = alpha B A + beta C`, `A` symmetric: only one triangle of it is read \
      (`rocblas_ssymm` and the like). `B` and `C` must be in the same order."
 );
 multiply!(
@@ -73,13 +74,13 @@ multiply!(
     true,
     "rocblas_chemm",
     "cublasChemm",
-    "`C = alpha A B + beta C` with `A` on the left, or `C = alpha B A + beta C`, `A` Hermitian: one triangle of it is looked at \
+    "`C = alpha A B + beta C` with `A` on the left, or `C = alpha B A + beta C`, `A` Hermitian: only one triangle of it is read \
      (`rocblas_chemm`, `rocblas_zhemm`). All three must be in the same order."
 );
 
-/// A product with its own transpose, in a triangle: the argument that says what is transposed.
+/// For a product of a matrix with its own transpose, in a triangle: the transposition argument.
 fn own_product(operation: &'static str, a: Seen, hermitian: bool, flip: bool) -> Result<rocblas_operation> {
-    // The transposed equation of a symmetric product is the equation itself, that of a Hermitian one is its conjugate.
+    // The transpose of a symmetric product is the product itself; that of a Hermitian one is its conjugate.
     let a = a.conjugated(hermitian && flip);
     match (a.transposed, a.conjugated, hermitian) {
         (false, false, _) | (true, false, false) | (true, true, true) => a.operation(operation),
@@ -119,7 +120,8 @@ macro_rules! update_one {
                     let (uplo, n, k) = (fill.raw(flip), size(n), size(a.cols()));
                     let (a, c) = (session.read(&a)?, session.write(&mut c)?);
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, uplo, trans, n, k, alpha, &a, beta, &c) }
                     })
                 })
@@ -181,10 +183,11 @@ macro_rules! update_two {
                     own_product(OPERATION, seen_b, $hermitian, flip)?;
                     let (uplo, n, k) = (fill.raw(flip), size(n), size(a.cols()));
                     let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
-                    // In the transposed equation the matrices have changed places.
+                    // In the transposed equation, the matrices change places.
                     let (a, b) = if flip { (b, a) } else { (a, b) };
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, uplo, trans, n, k, alpha, &a, &b, beta, &c) }
                     })
                 })
@@ -222,7 +225,7 @@ update_two!(
     false,
     "rocblas_ssyrkx",
     "cublasSsyrkx",
-    "One triangle of `C = alpha A Bᵀ + beta C`, where that is symmetric (`rocblas_ssyrkx` and the like). `A` and `B` must be in the same order."
+    "One triangle of `C = alpha A Bᵀ + beta C`, if that is symmetric (`rocblas_ssyrkx` and the like). `A` and `B` must be in the same order."
 );
 update_two!(
     herkx,
@@ -232,6 +235,6 @@ update_two!(
     true,
     "rocblas_cherkx",
     "cublasCherkx",
-    "One triangle of `C = alpha A Bᴴ + beta C`, where that is Hermitian (`rocblas_cherkx`, `rocblas_zherkx`). All must be in the same order, or \
+    "One triangle of `C = alpha A Bᴴ + beta C`, if that is Hermitian (`rocblas_cherkx`, `rocblas_zherkx`). All must be in the same order, or \
      `C` and the conjugate transposes of both."
 );

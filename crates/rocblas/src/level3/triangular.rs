@@ -9,7 +9,7 @@ use crate::operation::{Scale, Scaled, Session, reads, writes};
 use crate::plan::{Diag, Fill, Look as _, Side, same, same_order, same_shape, size, square, written};
 use crate::view::{Matrix, MatrixMut};
 
-/// The triangular matrix fits the side of another one.
+/// An error unless the triangular matrix matches the side of another one.
 fn fits(operation: &'static str, side: Side, a: &MatrixLayout, b: &MatrixLayout) -> Result<()> {
     let got = square(operation, "a", a)?;
     let expected = if side == Side::Left { b.rows() } else { b.cols() };
@@ -17,11 +17,11 @@ fn fits(operation: &'static str, side: Side, a: &MatrixLayout, b: &MatrixLayout)
 }
 
 impl Blas {
-    /// `C = alpha A B` with `A` on the left, or `C = alpha B A`, `A` triangular (`rocblas_strmm` and the like, in libraries before ROCm 6
-    /// `rocblas_strmm_outofplace`). `B` and `C` must be in the same order.
+    /// `C = alpha A B` with `A` on the left, or `C = alpha B A`, `A` triangular (`rocblas_strmm` and the
+    /// like; in libraries before ROCm 6, `rocblas_strmm_outofplace`). `B` and `C` must be in the same order.
     #[doc(alias = "rocblas_strmm")]
     #[doc(alias = "cublasStrmm")]
-    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    #[allow(clippy::too_many_arguments, reason = "BLAS defines the arguments")]
     pub fn trmm<'b, T: Scalar>(
         &'b self,
         side: Side,
@@ -56,7 +56,7 @@ impl Blas {
     }
 
     /// [`trmm`](Self::trmm) in place of `B`.
-    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    #[allow(clippy::too_many_arguments, reason = "BLAS defines the arguments")]
     pub fn trmm_in_place<'b, T: Scalar>(
         &'b self,
         side: Side,
@@ -78,17 +78,18 @@ impl Blas {
             let (m, n) = (size(m), size(n));
             let (a, b) = (session.read(&a)?, session.write(&mut b)?);
             session.scaled(&alpha, &[m, n], |call, alpha| {
-                // SAFETY: as for `trmm`; the function lets the result be where `B` is.
+                // SAFETY: as for `trmm`; the function allows the result in place of `B`.
                 unsafe { <T as f::Trmm>::trmm(call, side, uplo, trans, diag, m, n, alpha, &a, &b, &b) }
             })
         })
     }
 
-    /// Solves `A X = alpha B` with `A` on the left, or `X A = alpha B`, `A` triangular; `X` takes the place of `B` (`rocblas_strsm` and
+    /// Solves `A X = alpha B` with `A` on the left, or `X A = alpha B`, `A` triangular; `X` replaces `B`
+    /// (`rocblas_strsm` and
     /// the like).
     #[doc(alias = "rocblas_strsm")]
     #[doc(alias = "cublasStrsm")]
-    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    #[allow(clippy::too_many_arguments, reason = "BLAS defines the arguments")]
     pub fn trsm<'b, T: Scalar>(
         &'b self,
         side: Side,
@@ -116,8 +117,8 @@ impl Blas {
         })
     }
 
-    /// The inverse of a triangular matrix; does not wait (`rocblas_strtri` and the like). The matrix and its inverse must be in the same
-    /// order.
+    /// The inverse of a triangular matrix; does not wait (`rocblas_strtri` and the like). The matrix and its
+    /// inverse must be in the same order.
     ///
     /// # Errors
     /// As [`Scaled::run`].

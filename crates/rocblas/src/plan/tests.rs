@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::layout::Layout as _;
 
-/// What column-major functions make of an operand's memory: element `(i, j)` of `op(S)`.
+/// Element `(i, j)` of `op(S)`, as column-major functions interpret an operand's memory.
 fn op(memory: &[Complex64], ld: usize, op: rocblas_operation, (i, j): (usize, usize)) -> Complex64 {
     match op {
         rocblas_operation::rocblas_operation_none => memory[j * ld + i],
@@ -13,7 +13,7 @@ fn op(memory: &[Complex64], ld: usize, op: rocblas_operation, (i, j): (usize, us
     }
 }
 
-/// Element `(i, j)` of the matrix that a layout shows.
+/// Element `(i, j)` of the matrix of a layout.
 fn shown(memory: &[Complex64], layout: &MatrixLayout, (i, j): (usize, usize)) -> Complex64 {
     let at = match layout.order() {
         Order::ColumnMajor => j * layout.ld() + i,
@@ -34,8 +34,8 @@ fn layouts(rows: usize, cols: usize, gap: usize) -> Vec<MatrixLayout> {
 }
 
 proptest! {
-    /// Every product of matrices in whatever order is, as it is planned, the product that the views show; and what is refused is what has to
-    /// be conjugated without being transposed.
+    /// For matrices in every order, the planned product equals the product of the views. Only products that
+    /// need a conjugate without a transposition are refused.
     #[test]
     fn planned_products_are_the_products_that_views_show(
         (m, n, k) in (0_usize..5, 0_usize..5, 0_usize..5),
@@ -61,7 +61,7 @@ proptest! {
                     let computed: Complex64 = (0..plan.k as usize)
                         .map(|l| op(first.0, first.1, plan.first, (i, l)) * op(second.0, second.1, plan.second, (l, j)))
                         .sum();
-                    // Where the function writes it.
+                    // The index that the function writes to.
                     let place = j * c.ld() + i;
                     let (row, col) = if flip { (j, i) } else { (i, j) };
                     prop_assert_eq!(place, c.place(row, col));

@@ -1,4 +1,4 @@
-//! Conversions from and to arrays of the crate `ndarray`, whose own slices and products say what must come out.
+//! Conversions from and to arrays of the crate `ndarray`, compared with its own slices and products.
 
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, ShapeBuilder, s};
 use rocblas::{
@@ -42,7 +42,7 @@ fn matrices_come_back_in_their_order() {
         assert!(view.is_empty() || back.t().is_standard_layout() || order == Order::RowMajor);
         assert_eq!(device.view().t().to_array(&bench.stream).unwrap(), view.t());
     }
-    // One row, over and over.
+    // One row, repeated.
     let row = Array1::from_vec(vec![1.0, 2.0, 3.0]);
     let repeated = row.broadcast((4, 3)).unwrap();
     let device = DeviceMatrix::from_array(&bench.stream, repeated).unwrap();

@@ -1,4 +1,4 @@
-//! What the tests share: the device, numbers in f64, and dense matrices to compare with.
+//! Shared by the tests: the device, numbers in f64, and dense matrices to compare with.
 
 use float8::Format;
 use hip::{Device, DeviceBuffer, Stream};
@@ -16,7 +16,7 @@ pub(crate) struct Bench {
     pub(crate) stream: Stream,
 }
 
-/// Whose rocBLAS is tested: this project's own, unless `FERROCM_ROCBLAS=amd`.
+/// The tested implementation: this project's own, unless `FERROCM_ROCBLAS=amd`.
 pub(crate) fn choice() -> Choice {
     match std::env::var("FERROCM_ROCBLAS") {
         Ok(value) if value == "amd" => Choice::Amd,
@@ -24,7 +24,8 @@ pub(crate) fn choice() -> Choice {
     }
 }
 
-/// The release of ROCm whose rocBLAS is tested, for what it does otherwise than BLAS prescribes: docs/use/rocblas.md lists that.
+/// The release of ROCm whose rocBLAS is tested, for its deviations from BLAS, which docs/use/rocblas.md
+/// lists.
 pub(crate) fn amds() -> Option<String> {
     let release = || std::env::var("FERROCM_ROCM_RELEASE").unwrap_or_default();
     (choice() == Choice::Amd).then(release)
@@ -47,7 +48,7 @@ impl Bench {
     }
 }
 
-/// A type of numbers, by way of complex numbers of f64.
+/// A type of numbers, converted through complex numbers of f64.
 pub(crate) trait Value: Element {
     /// The distance of one to the next number.
     const EPSILON: f64;
@@ -104,9 +105,9 @@ impl Random {
         (self.next() * end as f64) as usize
     }
 
-    /// A number of a type, of its own precision.
+    /// A number with the precision of a type.
     pub(crate) fn value<T: Value>(&mut self) -> C {
-        // Not so small that they are subnormal as f16: gfx90a's matrix instructions take those for 0.
+        // Large enough not to be subnormal as f16, because gfx90a's matrix instructions treat those as 0.
         let mut part = || match self.next() * 2.0 - 1.0 {
             part if part.abs() < 1e-3 => 1e-3,
             part => part,
@@ -176,8 +177,8 @@ impl Dense {
         Self::of(self.rows, self.cols, |i, j| self.at(i, j) + other.at(i, j))
     }
 
-    /// The matrix whose triangle this has, symmetric or Hermitian: what is on the other side, and the imaginary parts on a Hermitian
-    /// diagonal, do not count.
+    /// The symmetric or Hermitian matrix with this triangle. The other triangle, and the imaginary parts of a
+    /// Hermitian diagonal, are ignored.
     pub(crate) fn mirrored(&self, fill: Fill, hermitian: bool) -> Self {
         Self::of(self.rows, self.cols, |i, j| {
             let there = in_triangle(fill, i, j);
@@ -207,12 +208,12 @@ pub(crate) fn in_triangle(fill: Fill, i: usize, j: usize) -> bool {
     }
 }
 
-/// What lies where a layout has no element.
+/// The value of memory where a layout has no element.
 fn gap<T: Value>() -> T {
     if T::EPSILON == 0.0 { T::of(C::new(99.0, 0.0)) } else { T::of(C::new(f64::NAN, f64::NAN)) }
 }
 
-/// Where element `(i, j)` of number `of` of a batch is; none for what a layout does not store.
+/// The index of element `(i, j)` of member `of` of a batch; `None` for elements that a layout does not store.
 pub(crate) trait Places: Layout {
     fn shape(&self) -> (usize, usize);
     fn place(&self, i: usize, j: usize) -> Option<usize>;
@@ -242,7 +243,7 @@ pub(crate) trait Places: Layout {
         memory
     }
 
-    /// The elements in memory; zero for what is not stored. The gaps must be what they were.
+    /// The elements in memory, with zero for those that are not stored. Checks that the gaps are unchanged.
     fn elements<T: Value>(&self, memory: &[T]) -> Vec<Dense> {
         let (count, stride) = self.stride();
         let (rows, cols) = self.shape();
@@ -308,7 +309,7 @@ impl Places for BandLayout {
     }
 }
 
-/// A packed triangle: which one, the layout does not know.
+/// A packed triangle, with the side, which the layout does not know.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Triangle(pub(crate) PackedLayout, pub(crate) Fill);
 
@@ -339,7 +340,8 @@ impl Triangle {
     }
 }
 
-/// Compares numbers whose errors may be so many times the distance of numbers of the type as there are terms; `scale` is how large the terms are.
+/// Compares numbers. The allowed error is the spacing of numbers of the type times the number of terms;
+/// `scale` is the size of the terms.
 pub(crate) fn assert_close<T: Value>(got: &Dense, expected: &Dense, terms: usize, scale: f64, what: &str) {
     assert_eq!((got.rows, got.cols), (expected.rows, expected.cols), "{what}");
     let allowed = T::EPSILON * (4 + 2 * terms) as f64 * scale.max(1.0);
@@ -367,7 +369,7 @@ pub(crate) fn matrix(order: Order, rows: usize, cols: usize, gap: usize) -> Matr
     }
 }
 
-/// How a matrix is handed over: its memory is that of the matrix, of its transpose, or of its conjugate transpose.
+/// How a matrix is passed: its memory holds the matrix, its transpose, or its conjugate transpose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Turn {
     Not,
@@ -378,7 +380,7 @@ pub(crate) enum Turn {
 impl Turn {
     pub(crate) const ALL: [Self; 3] = [Self::Not, Self::T, Self::H];
 
-    /// What has to lie in memory for the view to be `item`.
+    /// The contents of memory for which the view equals `item`.
     pub(crate) fn stored(self, item: &Dense) -> Dense {
         match self {
             Self::Not => item.clone(),
@@ -387,7 +389,7 @@ impl Turn {
         }
     }
 
-    /// The view of what lies in memory.
+    /// The turned view of the memory.
     pub(crate) fn view<'a, T: Element>(self, view: &rocblas::Matrix<'a, T>) -> rocblas::Matrix<'a, T> {
         match self {
             Self::Not => view.clone(),
@@ -397,8 +399,8 @@ impl Turn {
     }
 }
 
-/// Whether BLAS has a form for an operand in this order, turned so, of an equation that is transposed or not: it may not have to be
-/// conjugated without being transposed.
+/// Whether BLAS has a form for a turned operand in this order, in an equation that may be transposed. It has
+/// none if the operand would have to be conjugated without being transposed.
 pub(crate) fn has_form(complex: bool, order: Order, turn: Turn, flip: bool) -> bool {
     let transposed = (order == Order::RowMajor) != (turn != Turn::Not);
     !(complex && turn == Turn::H && transposed == flip)

@@ -1,4 +1,4 @@
-//! Operations that have types of their own to compute in.
+//! Operations with separate types for the computation.
 
 use half::f16;
 use rocblas::{
@@ -8,7 +8,8 @@ use rocblas::{
 
 use crate::common::{Bench, C, Dense, ORDERS, Places as _, Random, Turn, Value, amds, assert_close, matrix};
 
-/// Computes products in all orders and compares them with the model. `rounded` is what operands are multiplied as.
+/// Computes products in all orders and compares them with the model. `rounded` is the type in which operands
+/// are multiplied.
 fn products_of_8_bits<A: Float8Input + Value, B: Float8Input + Value, D: Float8Output + Value>(
     bench: &Bench,
     compute: Float8Compute,
@@ -46,7 +47,7 @@ fn products_of_8_bits<A: Float8Input + Value, B: Float8Input + Value, D: Float8O
         let product = a.map(round_a).times(&b.map(round_b));
         let expected = product.scaled(C::new(0.5, 0.0)).plus(&added.scaled(C::new(-1.0, 0.0)));
         let what = format!("{m} x {n} x {k}, {orders:?}, {turn_a:?}, {turn_b:?}, {compute:?}");
-        // f32 adds, and what that lacks is nothing beside the last rounding.
+        // The sums are in f32, whose error is negligible compared with the last rounding.
         let scale = expected.values.iter().map(|value| value.norm()).fold(1.0, f64::max) / 4.0;
         assert_close::<D>(&got, &expected, if D::EPSILON < 1e-6 { k } else { 0 }, scale, &what);
     }
@@ -64,7 +65,7 @@ fn bf8(value: C) -> C {
 fn products_of_numbers_of_8_bits() {
     let bench = Bench::open();
     if amds().is_some() {
-        // Its libraries have them for gfx942, and those of ROCm 7 no more.
+        // AMD's libraries have them for gfx942, but no longer in ROCm 7.
         let (a, layout) = (bench.upload(&[F8(0x40)]), matrix(ORDERS[0], 1, 1, 0));
         let mut c = bench.upload(&[0.0_f32]);
         let (a, mut c) = (Matrix::new(&a, layout).unwrap(), MatrixMut::new(&mut c, layout).unwrap());
@@ -127,7 +128,7 @@ fn distances<T: One + Value>(bench: &Bench) {
         let got = layout.elements(&bench.download(&in_d)).remove(0);
         let what = format!("{distance:?} {m} x {n} x {k}, {order:?} {a_order:?} {b_order:?} {alpha} {beta}");
         if amds().is_some() && T::EPSILON < f64::from(f32::EPSILON) {
-            // AMD's library compares f64 by way of f32.
+            // AMD's library compares f64 through f32.
             assert_close::<f32>(&got, &expected, k, 1.0, &what);
         } else {
             assert_close::<T>(&got, &expected, k, 1.0, &what);
@@ -143,7 +144,7 @@ fn distances_over_what_lies_between() {
     distances::<f16>(&bench);
 }
 
-/// What f32 does not hold: its products are added in f64.
+/// Values that f32 cannot hold: products of f32 are added in f64.
 #[test]
 fn dot_products_of_f32_in_f64() {
     let bench = Bench::open();

@@ -61,13 +61,13 @@ where
         }
     }
     let got = c_layout.elements(&bench.download(&in_c)).remove(0);
-    // Nothing is added up where there is no depth or no factor.
+    // Without depth, or with a factor of zero, the product is zero.
     let product = match k == 0 || alpha.get() == C::default() {
         true => Dense::of(m, n, |_, _| C::default()),
         false => a.times(&b).scaled(alpha.get()),
     };
     let expected = if beta.get() == C::default() { product } else { product.plus(&c.scaled(beta.get())) };
-    // What f16 computes in is as precise as it is.
+    // With f16 as the computing type, the precision is that of f16.
     let terms = if D::EPSILON > 1e-4 && T::EPSILON > 1e-4 && compute != Some(Compute::F16) { 1 } else { k };
     let scale = alpha.get().norm() + beta.get().norm();
     assert_close::<D>(&got, &expected, terms, scale * 2.0, &what);
@@ -125,7 +125,7 @@ fn sizes_around_tiles_and_none() {
     for_scalars!(sizes_across_tiles);
 }
 
-/// Sizes from 0 to 300 of which the model can compute as many, odd strides, special factors.
+/// Sizes from 0 to 300 that the model can compute in reasonable time, odd strides, special factors.
 fn generated_sizes<T: Scalar + Value>(bench: &Bench) {
     const MOST: usize = 1 << 18;
     let mut random = Random::new(5);
@@ -211,7 +211,7 @@ fn zero_beta_forgets_what_was_there_and_others_do_not() {
         let got = bench.download(&c);
         assert!(got.iter().all(|value| if beta == 0.0 { *value == 3.0 } else { value.is_nan() }), "{got:?}");
     }
-    // With nothing to add up, only the old content is scaled.
+    // With depth 0, only the old contents are scaled.
     let mut c = bench.upload(&[2.0_f32; 9]);
     let none = bench.upload(&[f32::NAN; 0]);
     let (a, b) = (matrix(Order::RowMajor, 3, 0, 0), matrix(Order::RowMajor, 0, 3, 0));
@@ -256,7 +256,7 @@ fn factors_come_from_device_memory() {
     let (a, one) = (Matrix::new(&a, layout).unwrap(), Matrix::new(&one, layout).unwrap());
     let mut view = MatrixMut::new(&mut c, layout).unwrap();
     bench.blas.gemm(&a, &one, &mut view).factors_from(&alpha, &beta).run().unwrap();
-    // The mode is that of each call.
+    // Each call sets the pointer mode.
     bench.blas.gemm(&a, &one, &mut view).alpha(1.0).beta(1.0).run().unwrap();
     assert_eq!(bench.download(&c), [13.0, 16.0, 19.0, 22.0]);
 }

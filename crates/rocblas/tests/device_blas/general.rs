@@ -13,7 +13,7 @@ use crate::common::{
 
 const SIZES: [(usize, usize); 7] = [(1, 1), (0, 3), (3, 0), (17, 5), (64, 65), (300, 3), (5, 130)];
 
-/// A vector in memory, with an increment of its own.
+/// A vector in memory, with an increment.
 fn vector<T: Value>(
     bench: &Bench,
     random: &mut Random,
@@ -50,7 +50,7 @@ where
     let got = y_layout.elements(&bench.download(&in_y)).remove(0);
     let product = a.times(&x).scaled(alpha);
     let expected = match (n, beta == C::default()) {
-        // BLAS leaves the vector as it is, whatever beta is.
+        // BLAS leaves the vector unchanged, whatever beta is.
         (0, _) => y,
         (_, true) => product,
         (_, false) => product.plus(&y.scaled(beta)),

@@ -9,7 +9,7 @@ use crate::common::{
 
 const TWO: C = C::new(2.0, 0.0);
 
-/// What became of a call: whether it was carried out, as it must be exactly where BLAS has a form.
+/// Whether a call ran. It must run exactly if BLAS has a form for it.
 fn ran(result: rocblas::Result<()>, form: bool, what: &str) -> bool {
     match result {
         Ok(()) => assert!(form, "{what}"),
@@ -109,7 +109,7 @@ fn stored<T: Value>(
     (bench.upload(&layout.memory::<T>(&[item])), layout)
 }
 
-/// One triangle is what is expected, and the other is as it was.
+/// One triangle has the expected values, and the other is unchanged.
 fn assert_triangle<T: Value>(got: &Dense, old: &Dense, new: &Dense, fill: Fill, terms: usize, what: &str) {
     let n = old.rows;
     let expected = Dense::of(n, n, |i, j| if in_triangle(fill, i, j) { new.at(i, j) } else { old.at(i, j) });
@@ -129,7 +129,7 @@ fn symmetric_updates<T: Scalar + Value>(bench: &Bench) {
                 let layout = matrix(order, n, n, 1);
                 let (alpha, beta) = (random.value::<T>(), random.choose(&[C::default(), TWO]));
                 let (scalar_alpha, scalar_beta) = (T::of(alpha), T::of(beta));
-                // Of complex numbers, only the transpose has a form.
+                // For complex numbers, only the transpose has a form.
                 let form = !T::IS_COMPLEX || turn != Turn::H;
                 let products = [a.times(&a.t()), a.times(&b.t()).plus(&b.times(&a.t())), a.times(&a.t())];
                 for (which, product) in products.iter().enumerate() {
@@ -181,10 +181,10 @@ where
                 let layout = matrix(order, n, n, 1);
                 let (alpha, real) = (random.value::<T>(), random.value::<T::Real>());
                 let beta = random.choose(&[C::default(), TWO]);
-                // The matrix as the transposed equation wants it: not turned at all, or turned and conjugated.
+                // The matrix as the transposed equation needs it: not turned, or turned and conjugated.
                 let form = match turn {
                     Turn::Not | Turn::H => order_a == order,
-                    // By columns, the transposed of a matrix by rows is not turned.
+                    // The transpose of a row-major matrix is a column-major matrix that is not turned.
                     Turn::T => order_a != order,
                 };
                 for which in 0..3 {

@@ -1,4 +1,5 @@
-//! Tests of the routines on the device that `FERROCM_DEVICE` names, against models in f64: one file for each kind of routine.
+//! Tests of the routines on the device that `FERROCM_DEVICE` names, against models in f64: one file for each
+//! kind of routine.
 
 #[cfg(feature = "ndarray")]
 mod arrays;

@@ -26,7 +26,7 @@ where
         );
         assert_close::<T>(&got.0, &x.scaled(c).plus(&y.scaled(s)), 2, 3.0, "x");
         assert_close::<T>(&got.1, &y.scaled(c).plus(&x.scaled(-s.conj())), 2, 3.0, "y");
-        // The same with what is in device memory.
+        // The same with scalars in device memory.
         let (c_memory, s_memory) = (bench.upload(&[T::Real::of(c)]), bench.upload(&[T::of(s)]));
         let mut in_x = bench.upload(&layout.memory::<T>(std::slice::from_ref(&x)));
         let mut in_y = bench.upload(&layout.memory::<T>(std::slice::from_ref(&y)));
@@ -73,7 +73,7 @@ fn close<T: Value>(got: C, expected: C, what: &str) {
     assert_close::<T>(&one(got), &one(expected), 8, 4.0, what);
 }
 
-/// A rotation is one, and makes the second number zero.
+/// The result is a rotation, and makes the second number zero.
 fn makes<T: Scalar + Value>(bench: &Bench)
 where
     T::Real: Value,
@@ -146,7 +146,7 @@ fn modified<T: Real + Value>(bench: &Bench) {
             assert_close::<T>(&got, &x.scaled(h21).plus(&y.scaled(h22)), 2, 4.0, "y");
         }
     }
-    // What is made makes the second number zero.
+    // The generated rotation makes the second number zero.
     for (d1, d2, x1, y1) in [(1.0, 2.0, 0.5, 0.25), (0.5, 3.0, 0.25, 2.0), (2.0, 0.0, 1.0, 1.0)] {
         let made = bench.blas.rotmg(real(d1), real(d2), real(x1), real(y1)).unwrap();
         let parameters = made.parameters.map(|value| value.get().re);

@@ -1,4 +1,4 @@
-//! Calls on streams: what keeps their operands, their order, the workspace, and faults.
+//! Calls on streams: lifetimes of operands, order, the workspace, and faults.
 
 use hip::{DeviceBuffer, Stream};
 use rocblas::{
@@ -32,10 +32,10 @@ fn operands_may_be_dropped_while_calls_use_them() {
         let mut c = DeviceBuffer::zeroed(first, SIZE * SIZE).unwrap();
         multiply(&bench.blas, &a, &b, &mut c);
         drop((a, b));
-        // Where freed memory is given out again, this would be what is multiplied.
+        // If freed memory were reused too early, this would be multiplied.
         let (nan, ones) = (square(&second, f32::NAN), square(&second, 1.0));
         let mut d = DeviceBuffer::zeroed(&second, SIZE * SIZE).unwrap();
-        // Behind the product of the other stream, without being told.
+        // Automatically ordered after the other stream's product.
         multiply(&other, &c, &ones, &mut d);
         drop((nan, ones, c));
         let size = SIZE as f32;
@@ -76,7 +76,7 @@ fn calls_of_one_blas_on_another_stream_follow_those_before() {
     }
 }
 
-/// A triangle of ones times a vector of ones, which needs memory.
+/// A triangle of ones times a vector of ones, which needs a workspace.
 fn counts(bench: &Bench, n: usize) -> rocblas::Result<Vec<f32>> {
     let a = bench.upload(&vec![1.0_f32; n * n]);
     let mut x = bench.upload(&vec![1.0_f32; n]);
@@ -108,11 +108,12 @@ fn a_workspace_is_used_and_comes_back() {
     assert_eq!(counts(&bench, 300).unwrap(), expected);
 }
 
-/// Has a call on the stream fault, and the error told by whoever waits for the stream.
+/// Makes a call on the stream fault, and the next wait for the stream return the error.
 fn fail(bench: &Bench) {
     let device = bench.blas.device().clone();
     let (address, len, owner) = bench.upload(&[1.0_f32; 64]).into_raw_parts().unwrap();
-    // SAFETY: there are not so many elements, which is what is tested: the virtual GPU stops the kernel. Nothing is written there.
+    // SAFETY: there are fewer elements, which this test needs: the virtual GPU stops the kernel, and nothing
+    // is written there.
     let too_long =
         unsafe { DeviceBuffer::<f32>::from_raw_parts(&device, address, len << 16, owner) }.unwrap();
     let mut y = bench.upload(&vec![0.0_f32; 1 << 10]);
@@ -136,7 +137,7 @@ fn a_stream_that_has_failed_can_be_left() {
     bench.blas.scal(&mut VectorMut::of(&mut x).unwrap()).alpha(2.0).run().unwrap();
     bench.stream.synchronize().unwrap();
     fail(&bench);
-    // What was done before the fault is there, for another stream.
+    // Results from before the fault are available to another stream.
     assert_eq!(x.to_vec(&next).unwrap(), [6.0; 100]);
     bench.blas.set_stream(&next).unwrap();
     bench.blas.scal(&mut VectorMut::of(&mut x).unwrap()).alpha(2.0).run().unwrap();
@@ -144,7 +145,7 @@ fn a_stream_that_has_failed_can_be_left() {
     let failed = std::mem::replace(&mut bench.stream, next);
     let expected: Vec<f32> = (1..=300).map(|count| count as f32).collect();
     assert_eq!(counts(&bench, 300).unwrap(), expected);
-    // To come back to it is an error, and changes nothing.
+    // Returning to it is an error, and changes nothing.
     assert!(matches!(bench.blas.set_stream(&failed), Err(rocblas::Error::Hip(hip::Error::Fault(_)))));
     drop(failed);
     assert_eq!(counts(&bench, 300).unwrap(), expected);
@@ -159,17 +160,18 @@ fn a_fault_inside_a_call_is_an_error_of_what_follows() {
     let bench = Bench::open();
     let device = bench.blas.device().clone();
     let (address, len, owner) = bench.upload(&[1.0_f32; 64]).into_raw_parts().unwrap();
-    // SAFETY: there are not so many elements, which is what is tested: the virtual GPU stops the kernel. Nothing is written there.
+    // SAFETY: there are fewer elements, which this test needs: the virtual GPU stops the kernel, and nothing
+    // is written there.
     let too_long =
         unsafe { DeviceBuffer::<f32>::from_raw_parts(&device, address, len << 16, owner) }.unwrap();
     let mut y = bench.upload(&vec![0.0_f32; 1 << 10]);
     let x = Vector::new(&too_long, VectorLayout::new(1 << 10).with_increment(1 << 11)).unwrap();
-    // Enqueued, or found at once.
+    // The fault may be found now or later.
     let call = bench.blas.axpy(&x, &mut VectorMut::of(&mut y).unwrap()).run();
     let read = y.to_vec(&bench.stream);
     let error = call.err().or_else(|| read.err().map(rocblas::Error::Hip)).expect("the kernel has faulted");
     assert!(matches!(error, rocblas::Error::Hip(_) | rocblas::Error::Status { .. }), "{error}");
-    // The stream stays at fault: a later call says so, and does not compute on.
+    // The stream stays failed: a later call returns the error and does not compute.
     let mut z = DeviceBuffer::<f32>::zeroed(&device.stream().unwrap(), 4);
     let later = match &mut z {
         Ok(z) => bench.blas.scal(&mut VectorMut::of(z).unwrap()).alpha(2.0).run(),

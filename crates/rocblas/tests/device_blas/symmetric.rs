@@ -13,7 +13,7 @@ use crate::common::{
 const SIZES: [usize; 6] = [0, 1, 3, 33, 64, 130];
 const TWO: C = C::new(2.0, 0.0);
 
-/// Vectors to multiply and to add to.
+/// Vectors to multiply with and to add to.
 struct Vectors<T: Value> {
     x: Dense,
     y: Dense,
@@ -38,7 +38,7 @@ impl<T: Value> Vectors<T> {
         (x, VectorMut::new(&mut self.in_y, self.y_layout).unwrap())
     }
 
-    /// Both, to be read.
+    /// Both, for reading.
     fn read(&self) -> (Vector<'_, T>, Vector<'_, T>) {
         (Vector::new(&self.in_x, self.x_layout).unwrap(), Vector::new(&self.in_y, self.y_layout).unwrap())
     }
@@ -51,7 +51,7 @@ impl<T: Value> Vectors<T> {
     }
 }
 
-/// A call that may be refused, as it is where BLAS has no form.
+/// Whether a call ran. It must be refused exactly if BLAS has no form for it.
 fn ran(result: rocblas::Result<()>, form: bool, what: &str) -> bool {
     match result {
         Ok(()) => assert!(form, "{what}"),
@@ -62,7 +62,7 @@ fn ran(result: rocblas::Result<()>, form: bool, what: &str) -> bool {
     form
 }
 
-/// Each matrix as it is, and with how it is handed over: size, triangle, order.
+/// All combinations of size, triangle and order.
 fn cases() -> impl Iterator<Item = (usize, Fill, Order)> {
     SIZES
         .into_iter()
@@ -110,7 +110,7 @@ fn hemv<T: Complex + Value>(bench: &Bench) {
         if ran(update.run(), order == Order::ColumnMajor, &what) {
             vectors.assert_product(bench, &a.mirrored(fill, true), alpha, &what);
         }
-        // The conjugate of a Hermitian matrix in rows is the matrix in columns.
+        // The conjugate of a row-major Hermitian matrix is the column-major matrix.
         let mut vectors = Vectors::<T>::new(bench, &mut random, n);
         let (x, mut y) = vectors.views();
         let update = bench.blas.hemv(fill, &view.conj(), &x, &mut y).beta(T::of(TWO));
@@ -222,7 +222,7 @@ fn hermitian_packed_matrices_times_vectors() {
     for_complex!(hpmv);
 }
 
-/// One triangle is what is expected, and the other is as it was.
+/// One triangle has the expected values, and the other is unchanged.
 fn assert_triangle<T: Value>(
     got: &Dense,
     old: &Dense,
@@ -240,7 +240,7 @@ fn assert_triangle<T: Value>(
     assert_close::<T>(got, &expected, 4, 6.0, what);
 }
 
-/// What the rank-one and rank-two updates add.
+/// The matrix that rank-one and rank-two updates add.
 fn added(x: &Dense, y: Option<&Dense>, alpha: C, hermitian: bool) -> Dense {
     let t = |item: &Dense| if hermitian { item.h() } else { item.t() };
     let conj = if hermitian { alpha.conj() } else { alpha };
@@ -314,7 +314,7 @@ where
 {
     let mut random = Random::new(49);
     for (n, fill, order) in cases() {
-        // The diagonal is real, as a Hermitian matrix has it.
+        // The diagonal is real, as in every Hermitian matrix.
         let a = random.dense::<T>(n, n).mirrored(fill, true);
         let layout = matrix(order, n, n, 1);
         let vectors = Vectors::<T>::new(bench, &mut random, n);

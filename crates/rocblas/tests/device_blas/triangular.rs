@@ -12,7 +12,7 @@ use crate::common::{
 
 const DIAGS: [Diag; 2] = [Diag::NonUnit, Diag::Unit];
 
-/// A matrix whose triangular systems are easy: small beside the diagonal.
+/// A matrix with well-conditioned triangular systems: small elements off the diagonal.
 fn easy<T: Value>(random: &mut Random, n: usize) -> Dense {
     let item = random.dense::<T>(n, n);
     Dense::of(n, n, |i, j| {
@@ -21,7 +21,7 @@ fn easy<T: Value>(random: &mut Random, n: usize) -> Dense {
     })
 }
 
-/// The triangle of the view of what is stored.
+/// The triangle of the view that a stored triangle corresponds to.
 fn other(fill: Fill, turned: bool) -> Fill {
     match (fill, turned) {
         (fill, false) => fill,
@@ -30,7 +30,7 @@ fn other(fill: Fill, turned: bool) -> Fill {
     }
 }
 
-/// A refusal where BLAS has no form.
+/// Whether a call ran. It must be refused exactly if BLAS has no form for it.
 fn ran(result: rocblas::Result<()>, form: bool, what: &str) -> bool {
     match result {
         Ok(()) => assert!(form, "{what}"),
@@ -70,7 +70,7 @@ fn with_vectors<T: Scalar + Value>(bench: &Bench) {
             let layout = matrix(order, n, n, 1);
             let in_a = bench.upload(&layout.memory::<T>(std::slice::from_ref(&stored)));
             let view = turn.view(&Matrix::new(&in_a, layout).unwrap());
-            // `stored` turned is what the view shows: turning back is turning.
+            // The view shows `stored` turned, and turning twice gives the original.
             let a = turn.stored(&stored).triangle(fill, diag == Diag::Unit);
             let x_layout = VectorLayout::new(n).with_increment(random.choose(&[1, 2, -1]));
             let x = random.dense::<T>(n, 1);
@@ -150,7 +150,7 @@ fn with_matrices<T: Scalar + Value>(bench: &Bench) {
             for (fill, order, turn) in FILLS.into_iter().flat_map(|fill| {
                 ORDERS.into_iter().flat_map(move |order| Turn::ALL.map(|turn| (fill, order, turn)))
             }) {
-                // Each combination with one size or another.
+                // Each combination with some sizes.
                 if random.below(3) != 0 && (m, n) != (5, 7) {
                     continue;
                 }

@@ -104,7 +104,7 @@ fn dot<T: DotScalar + Value>(bench: &Bench) {
         let y_memory = bench.upload(&in_y.memory::<T>(std::slice::from_ref(&y)));
         let (in_x, in_y) = (Vector::new(&x_memory, in_x).unwrap(), Vector::new(&y_memory, in_y).unwrap());
         let got = number(bench.blas.dot(&in_x, &in_y).run().unwrap().get());
-        // 16-bit results are summed up in more bits, and rounded.
+        // 16-bit results are summed with more bits, then rounded.
         let (terms, scale) = if T::EPSILON > 1e-4 { (4, 20.0) } else { (n, 2.0) };
         assert_close::<T>(&got, &number(sum(&x, &y)), terms, scale, &format!("dot of {n}"));
     }
@@ -163,7 +163,7 @@ where
             (0..n).reduce(|best, i| if parts(x.values[i]) > parts(x.values[best]) { i } else { best });
         let smallest =
             (0..n).reduce(|best, i| if parts(x.values[i]) < parts(x.values[best]) { i } else { best });
-        // Sums of two parts may be equal in the type and not in f64.
+        // Sums of two parts may be equal in the type but not in f64.
         let near = |got: Option<usize>, expected: Option<usize>| match (got, expected) {
             (Some(got), Some(expected)) => {
                 (parts(x.values[got]) - parts(x.values[expected])).abs() <= 2.0 * T::EPSILON
@@ -193,7 +193,7 @@ where
         None => assert!((got / expected - 1.0).abs() < 4.0 * T::EPSILON, "{got:e}"),
         Some(_) => assert_eq!(got, f64::INFINITY, "squares overflow"),
     }
-    // The first of several that are equal.
+    // The first of several equal elements.
     let same = bench.upload(&[T::of(C::new(-3.0, 0.0)); 300]);
     let view = Vector::of(&same).unwrap();
     assert_eq!(bench.blas.iamax(&view).run().unwrap(), Some(0));
@@ -217,7 +217,7 @@ fn results_go_to_device_memory_one_for_each_of_a_batch() {
     let x = bench.upload(&[1.0_f32, 2.0, -3.0, 4.0, 5.0, -6.0]);
     let ones = bench.upload(&[1.0_f32, 1.0]);
     let (x, ones) = (Vector::new(&x, layout).unwrap(), Vector::of(&ones).unwrap());
-    // A single vector serves all.
+    // A single vector is used for all.
     assert_eq!(bench.blas.dot(&x, &ones).run_all().unwrap(), [3.0, 1.0, -1.0]);
     let mut sums = bench.upload(&[0.0_f32; 3]);
     bench.blas.asum(&x).run_into(&mut sums).unwrap();
@@ -229,7 +229,7 @@ fn results_go_to_device_memory_one_for_each_of_a_batch() {
     let mut places = hip::DeviceBuffer::<i64>::zeroed(&bench.stream, 3).unwrap();
     bench.blas.iamax(&x).run_into_64(&mut places).unwrap();
     assert_eq!(places.to_vec(&bench.stream).unwrap(), [2, 2, 2]);
-    // A single result is none of several.
+    // `run` refuses a batch of several.
     let error = bench.blas.dot(&x, &x).run().unwrap_err();
     assert!(matches!(error, rocblas::Error::BatchCount { got: 3, .. }), "{error}");
     let mut two = bench.upload(&[0.0_f32; 2]);

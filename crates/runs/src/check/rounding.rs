@@ -1,22 +1,23 @@
-//! What rounding lets a figure be: a printed figure stands for every value that is printed like it.
+//! The effect of rounding: a printed figure stands for every value that is printed the same way.
 
 use crate::statistics::Interval;
 
-/// Half a unit of the last digit that a figure was printed with. The digits are those of its shortest form, so a figure that ends with
-/// zeros counts as coarser than it is, down to a half.
+/// Half a unit of the last digit that a figure was printed with. The digits are those of its shortest form,
+/// so a figure that ends with zeros counts as coarser than it is, at most by a factor of two.
 pub(super) fn half_unit(figure: f64) -> f64 {
     let text = format!("{figure:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
     let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    // What has as many digits as f64 was computed, not printed.
+    // A value with as many digits as f64 was computed, not printed.
     if decimals >= 14 { 0.0 } else { 0.5 * 10_f64.powi((exponent - decimals as i32).min(0)) }
 }
 
-/// Half a unit of the last digit of the finest figure of a series: they were all printed with as many decimals.
+/// Half a unit of the last digit of the finest figure of a series: all of them were printed with equally many
+/// decimals.
 pub(super) fn half_unit_of_series(series: &[f64]) -> f64 {
     let mut finest = f64::INFINITY;
-    // What a value is multiplied by to be whole, if it has no finer digits than those before it.
+    // The factor that makes a value whole, if it has no finer digits than those before it.
     let mut scale = 0.0;
     for &value in series.iter().filter(|value| value.is_finite()) {
         if scale > 0.0 && (value * scale).round() / scale == value {
@@ -31,12 +32,12 @@ pub(super) fn half_unit_of_series(series: &[f64]) -> f64 {
     if finest.is_finite() { finest } else { 0.0 }
 }
 
-/// The values that a figure may be if what it is computed from may be off by that much.
+/// The possible values of a figure whose input may be off by this much.
 pub(super) fn around(value: f64, reach: f64) -> Interval {
     Interval { low: value - reach, high: value + reach }
 }
 
-/// Whether a stated figure is one of these values, printed.
+/// Whether a stated figure is one of these values after printing.
 pub(super) fn agrees(stated: f64, values: Interval) -> bool {
     let half = half_unit(stated);
     Interval { low: values.low - half, high: values.high + half }.holds(stated)

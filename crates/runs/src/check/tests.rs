@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A record in which everything fits.
+/// A record without contradictions.
 fn sound() -> serde_json::Value {
     json!({
         "platform": "amd",
@@ -94,7 +94,7 @@ fn each_contradiction_is_found_alone_with_both_figures() {
             (finding.derived.expect("a figure") / derived - 1.0).abs() < 1e-9,
             "{finding:?}, not {derived}"
         );
-        // What follows from the changed value as well: the count of GPUs is part of the tokens per GPU.
+        // Further findings that follow from the changed value: the number of GPUs affects the tokens per GPU.
         let others = kinds(&record).len() - 1;
         let follows =
             ["gpus-contradict-parallelism", "cores-contradict-device", "cores-contradict-compute-units"];
@@ -162,7 +162,7 @@ fn figures_of_texts_have_six_digits() {
     }
 }
 
-/// The table in the documentation, the kinds that are recomputed, and the kinds that the code has are the same.
+/// The table in the documentation, the recomputed kinds and the kinds in the code are the same.
 #[test]
 fn every_kind_is_in_the_table() {
     let code = include_str!("../check.rs");
@@ -177,7 +177,7 @@ fn every_kind_is_in_the_table() {
     }
     named.sort_unstable();
     assert_eq!(named, KINDS);
-    // Each is in the code besides the list.
+    // Each occurs in the code in addition to the list.
     for kind in KINDS {
         assert!(code.matches(&format!("\"{kind}\"")).count() >= 2, "{kind} is found by nothing");
     }

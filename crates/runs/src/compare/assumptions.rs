@@ -1,33 +1,34 @@
-//! What money, power and carbon are computed with where nobody says otherwise.
+//! Default assumptions for money, power and carbon.
 //!
-//! Each default is a row with where it comes from and when. Prices change within weeks: a comparison that matters is made with one's own.
+//! Each default is a row with its source and date. Prices change within weeks: use your own for a comparison
+//! that matters.
 
 use serde::Serialize;
 
-/// A number that a comparison assumes, and where it comes from.
+/// A number that a comparison assumes, and its source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumption {
     /// The number.
     pub value: f64,
-    /// Who says so, and when.
+    /// The source, with its date.
     pub source: String,
-    /// Whether it is the most that the number may be.
+    /// Whether it is an upper limit.
     #[serde(skip)]
     pub is_limit: bool,
 }
 
 impl Assumption {
-    /// A number and who says so, and when.
+    /// A number with its source and date.
     pub fn of(value: f64, source: impl Into<String>) -> Self {
         Self { value, source: source.into(), is_limit: false }
     }
 
-    /// The most that a number may be.
+    /// An upper limit of a number.
     pub(super) fn limit(value: f64, source: impl Into<String>) -> Self {
         Self { is_limit: true, ..Self::of(value, source) }
     }
 
-    /// A number that whoever compares has given.
+    /// A number that the user has given.
     pub fn given(value: f64) -> Self {
         Self::of(value, "given")
     }
@@ -38,19 +39,19 @@ pub fn pue() -> Assumption {
     Assumption::of(1.56, "Uptime Institute, Global Data Center Survey 2024: average of the sites surveyed")
 }
 
-/// Grams of CO₂ equivalent for a kWh of electricity.
+/// Grams of CO₂ equivalent per kWh of electricity.
 pub fn carbon() -> Assumption {
     Assumption::of(481.0, "Ember, July 2024: average of the world's power generation in 2023")
 }
 
-/// The price of a GPU for an hour in USD.
+/// The price of a GPU per hour in USD.
 pub fn price(product: &str) -> Option<Assumption> {
     let row = PRICES.iter().find(|row| row.product == product)?;
     Some(Assumption::of(row.dollars, row.source))
 }
 
 struct Price {
-    /// The row of [`crate::peaks`] that it is for.
+    /// The row of [`crate::peaks`] that it applies to.
     product: &'static str,
     dollars: f64,
     source: &'static str,
@@ -59,8 +60,9 @@ struct Price {
 const RUNPOD: &str =
     "RunPod Secure Cloud, on demand, runpod.io/pricing on 9 November 2026 as others transcribed it";
 
-/// List prices of one GPU for one hour, all of one provider and one kind of offer, so that two of them can be compared. Two transcriptions
-/// of the provider's page that do not depend on each other have them. A product without a row has no default: its price is an input.
+/// List prices per GPU and hour, all from one provider and one kind of offer, so that they can be compared.
+/// Two independent transcriptions of the provider's page agree on them. A product without a row has no
+/// default: its price is an input.
 #[rustfmt::skip]
 static PRICES: &[Price] = &[
     Price { product: "H100 SXM", dollars: 3.99, source: RUNPOD },
@@ -80,7 +82,7 @@ mod tests {
             assert!(row.source.contains("20"), "{}", row.source);
         }
         assert!(pue().source.contains("2024") && carbon().source.contains("2024"));
-        // Their listed prices are of other providers.
+        // Their listed prices are from other providers.
         assert_eq!((price("MI100"), price("MI300X")), (None, None));
         assert_eq!(price("H100 SXM").map(|price| price.value), Some(3.99));
         assert!(PRICES.iter().all(|row| row.source == PRICES[0].source));

@@ -1,22 +1,22 @@
-//! What makes runs incomparable: what they were configured with, and where they differ in it.
+//! What makes runs incomparable: the differences in their configurations.
 
 use serde::Serialize;
 
 use super::run::{MemoryKind, Run};
 use crate::record::{Parallelism, Record};
 
-/// Something about which runs differ, or about which some say nothing.
+/// An aspect in which runs differ, or which some do not record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// A stable name: `sequence_length`, `precision`.
     pub kind: &'static str,
-    /// What it is, for people.
+    /// Its name as text.
     pub what: &'static str,
-    /// Whether values differ; if not, some runs do not tell theirs.
+    /// Whether values differ; if not, some runs do not record theirs.
     pub differs: bool,
-    /// Each run's label and value; `None` where it does not tell.
+    /// Each run's label and value; `None` if it is not recorded.
     pub values: Vec<(String, Option<String>)>,
-    /// What follows from it.
+    /// The consequence.
     pub advice: &'static str,
 }
 
@@ -26,12 +26,12 @@ impl Warning {
         let values: Vec<String> = self
             .values
             .iter()
-            .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not told")))
+            .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not recorded")))
             .collect();
         let verb = match (self.differs, self.values.iter().any(|(_, value)| value.is_some())) {
             (true, _) => "differs",
-            (false, true) => "is not told by all",
-            (false, false) => return format!("{} is told by no run. {}", self.what, self.advice),
+            (false, true) => "is not recorded by all",
+            (false, false) => return format!("{} is not recorded by any run. {}", self.what, self.advice),
         };
         format!("{} {verb}: {}. {}", self.what, values.join(", "), self.advice)
     }
@@ -40,7 +40,7 @@ impl Warning {
 struct Aspect {
     kind: &'static str,
     what: &'static str,
-    /// Whether a run that does not tell is worth a word.
+    /// Whether a missing value is worth a warning.
     needed: bool,
     advice: &'static str,
     get: fn(&Record, &Run) -> Option<String>,
@@ -171,7 +171,7 @@ static ASPECTS: &[Aspect] = &[
         kind: "step_time_source",
         what: "how times of steps are known",
         needed: false,
-        advice: "Times that follow from printed rates have the rates' rounding and smoothing: their spread is no property of the run.",
+        advice: "Times that follow from printed rates have the rates' rounding and smoothing: their spread is not a property of the run.",
         get: |_, run| {
             (run.steps.recorded > 0).then(|| match &run.step_time_source {
                 Some(source) => format!("derived ({source})"),
@@ -197,8 +197,8 @@ static ASPECTS: &[Aspect] = &[
         kind: "steps",
         what: "how many steps count",
         needed: false,
-        advice: "A short run has not met what slows a long one: checkpoints, heat, a busy network.",
-        // Only the order of magnitude matters.
+        advice: "A short run lacks what slows down a long one: checkpoints, heat, a busy network.",
+        // Only the order of magnitude matters here.
         get: |_, run| {
             let steps = run.steps.seconds.len();
             (steps > 0).then(|| match steps {
@@ -212,9 +212,9 @@ static ASPECTS: &[Aspect] = &[
 
 const PARALLEL: &str = "The GPUs exchange different data, and hold different parts of the model.";
 
-/// Where runs differ in what they were configured with.
+/// The differences in the configurations of runs.
 pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
-    // What was trained with says nothing of runs that only measured operations.
+    // Training settings do not apply to runs that only measured operations.
     let trained = records.iter().any(|(record, _)| !record.step_times.is_empty());
     ASPECTS
         .iter()
@@ -232,7 +232,7 @@ pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
                 what: aspect.what,
                 differs,
                 values,
-                advice: if differs { aspect.advice } else { "Whether the runs agree in it is not known." },
+                advice: if differs { aspect.advice } else { "It is not known whether the runs agree." },
             })
         })
         .collect()

@@ -1,4 +1,4 @@
-//! The figures of a comparison: one row each, whatever shows them.
+//! The figures of a comparison: one row each, used by every report.
 
 use serde::Serialize;
 
@@ -10,28 +10,29 @@ pub enum Better {
     Higher,
     /// Less.
     Lower,
-    /// Neither: it is told, not judged.
+    /// Neither: it is reported, not judged.
     Neither,
 }
 
-/// A figure that runs have.
+/// A figure of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Figure {
     /// Its name in JSON, CSV and history files.
     pub key: &'static str,
-    /// Its name for people.
+    /// Its name in reports.
     pub label: &'static str,
     /// The unit in which it is shown.
     pub unit: &'static str,
-    /// By what the value is multiplied to be shown in `unit`.
+    /// The factor that converts the value to `unit`.
     pub scale: f64,
-    /// Digits after the point, at most.
+    /// The maximum number of digits after the point.
     pub digits: usize,
     /// Which direction is better.
     pub better: Better,
-    /// Where reports show it.
+    /// The part of the report that shows it.
     pub group: Group,
-    /// Whether `--against` judges it. What follows from a judged figure, or changes with prices, is not.
+    /// Whether `--against` judges it. Figures that follow from a judged one, or depend on prices, are not
+    /// judged.
     pub judged: bool,
 }
 
@@ -43,7 +44,7 @@ pub enum Group {
     Speed,
     /// TFLOP/s and MFU.
     Efficiency,
-    /// How even steps are.
+    /// How uniform steps are.
     Stability,
     /// Memory of a GPU.
     Memory,
@@ -54,7 +55,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// All, in the order in which reports show them.
+    /// All parts, in the order of reports.
     pub const ALL: [Self; 6] =
         [Self::Speed, Self::Efficiency, Self::Stability, Self::Memory, Self::Cost, Self::Training];
 
@@ -90,7 +91,7 @@ use Better::{Higher, Lower, Neither};
 use Group::{Cost, Efficiency, Memory, Speed, Stability, Training};
 
 // Columns: key, label, unit, scale, digits; which direction is better; the part of the report.
-/// All figures, in the order in which they are shown.
+/// All figures, in the order of reports.
 #[rustfmt::skip]
 pub static FIGURES: &[Figure] = &[
     judged(("tokens_per_second_per_gpu", "tokens/s per GPU", "", 1.0, 1), Higher, Speed),
@@ -128,12 +129,12 @@ pub static FIGURES: &[Figure] = &[
 ];
 
 impl Figure {
-    /// A value for people, without its unit: `53,943.6`, `2.3601`.
+    /// A value as text, without its unit: `53,943.6`, `2.3601`.
     pub fn number(&self, value: f64) -> String {
         grouped(value * self.scale, self.digits)
     }
 
-    /// A value for people, with its unit.
+    /// A value as text, with its unit.
     pub fn text(&self, value: f64) -> String {
         let unit = match self.unit {
             "" => String::new(),
@@ -143,15 +144,15 @@ impl Figure {
     }
 }
 
-/// A number with commas between thousands, and as many digits after the point as its size needs: five that count, at most `digits`.
-/// Sizes that no figure has are written with an exponent.
+/// A number with commas between thousands, and as many digits after the point as its size needs: five
+/// significant ones, at most `digits`. Implausible sizes are written with an exponent.
 pub fn grouped(value: f64, digits: usize) -> String {
     if !value.is_finite() || value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-9) {
         return format!("{value:.3e}");
     }
     let before = value.abs().max(1.0).log10().floor() as usize + 1;
     let mut digits = digits.min(5_usize.saturating_sub(before).max(usize::from(before < 6)));
-    // A small number keeps three digits that count, however few its figure usually has.
+    // A small number keeps three significant digits, even if its figure usually has fewer.
     if value != 0.0 && digits > 0 && value.abs() < 10_f64.powi(-(digits as i32) + 2) && value.abs() < 1.0 {
         digits = (2 - value.abs().log10().floor() as i32).clamp(digits as i32, 9) as usize;
     }

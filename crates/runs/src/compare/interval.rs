@@ -1,29 +1,30 @@
-//! Medians, means and how sure they are.
+//! Medians, means and their confidence intervals.
 //!
-//! Steps of a run are not independent: a slow network stays slow for a while. Intervals that take them for independent are too narrow. The
-//! ones here come from a moving-block bootstrap (Künsch 1989): a resample is made of blocks of consecutive steps, drawn with replacement,
-//! so that what depends on its neighbours stays beside them. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the
-//! correlation of neighbouring steps: the length that is best for the variance of a mean where `ρ` says all about the dependence (Carlstein
-//! 1986, with the factor for overlapping blocks), and at most a third of the run. Where neighbours do not depend on each other, a block is
-//! one step.
+//! Steps of a run are not independent: a slow network stays slow for a while. Intervals that assume
+//! independence are too narrow. The ones here come from a moving-block bootstrap (Künsch 1989): a resample
+//! consists of blocks of consecutive steps, drawn with replacement, so that dependent neighbours stay
+//! together. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the correlation of
+//! neighbouring steps: the best length for the variance of a mean if `ρ` describes the dependence completely
+//! (Carlstein 1986, with the factor for overlapping blocks). They have at most a third of the run. If
+//! neighbours are independent, a block is one step.
 //!
-//! Of a run of more than 2048 steps, a resample has 2048, and what it differs by from the figure is divided by the square root of how many
-//! times as many steps the run has (the m out of n bootstrap: Bickel, Götze and van Zwet 1997). So a run of a million steps costs no more
-//! than one of two thousand.
+//! For a run of more than 2048 steps, a resample has 2048, and its difference from the figure is divided by
+//! the square root of the ratio of the two counts (the m out of n bootstrap: Bickel, Götze and van Zwet
+//! 1997). So a run of a million steps costs no more than one of two thousand.
 //!
-//! An interval holds the middle 95 % of the resamples' values. It says how much the figure would vary if *this run* went on, not how much
-//! another run on another day would differ.
+//! An interval holds the middle 95 % of the resamples' values. It tells how much the figure would vary if
+//! *this run* continued, not how much a run on another day would differ.
 
 use serde::Serialize;
 
 use crate::statistics::{mean, median_of_mut, quantile};
 
-/// A figure, and where it lies with a probability of 95 %.
+/// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// The interval's lower end; `None` where there are too few repetitions to tell, or where the figure does not vary.
+    /// The interval's lower end; `None` if there are too few repetitions, or if the figure does not vary.
     pub low: Option<f64>,
     /// Its upper end.
     pub high: Option<f64>,
@@ -35,7 +36,7 @@ impl Estimate {
         Self { value, low: None, high: None }
     }
 
-    /// The figure that follows from this one by a monotonic function.
+    /// The figure computed from this one by a monotonic function.
     pub fn map(self, function: impl Fn(f64) -> f64) -> Self {
         let ends = [self.low, self.high].map(|end| end.map(&function));
         let (low, high) = match ends {
@@ -46,19 +47,19 @@ impl Estimate {
     }
 }
 
-/// What stands for all steps of a run.
+/// The value that represents all steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Center {
-    /// The median, which single slow steps do not move.
+    /// The median, which single slow steps do not change.
     #[default]
     Median,
-    /// The mean, which is what a long run costs.
+    /// The mean, which determines the cost of a long run.
     Mean,
 }
 
 impl Center {
-    /// The value of numbers that may be reordered; NaN of none.
+    /// The value for numbers, which may be reordered; NaN without numbers.
     pub fn of(self, numbers: &mut [f64]) -> f64 {
         match self {
             Self::Median => median_of_mut(numbers),
@@ -68,7 +69,7 @@ impl Center {
     }
 }
 
-/// The correlation of each number with the next one; 0 where there is none to speak of.
+/// The correlation of each number with the next one; 0 if it is not meaningful.
 pub fn neighbour_correlation(numbers: &[f64]) -> f64 {
     let Some(mean) = mean(numbers) else { return 0.0 };
     let variance: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
@@ -76,7 +77,7 @@ pub fn neighbour_correlation(numbers: &[f64]) -> f64 {
     if variance > 0.0 { together / variance } else { 0.0 }
 }
 
-/// Steps of a block in resamples of `drawn` steps.
+/// The steps of a block in resamples of `drawn` steps.
 fn block_length(numbers: &[f64], drawn: usize) -> usize {
     let correlation = neighbour_correlation(numbers).clamp(0.0, 0.97);
     let best = 1.5_f64.cbrt() * (2.0 * correlation / (1.0 - correlation * correlation)).powf(2.0 / 3.0);
@@ -84,14 +85,14 @@ fn block_length(numbers: &[f64], drawn: usize) -> usize {
     length.clamp(1, (drawn / 3).max(1))
 }
 
-/// The fewest numbers that an interval is computed from.
+/// The minimum number of values for an interval.
 pub const FEWEST: usize = 5;
 
-/// The most numbers of a resample.
+/// The maximum number of values in a resample.
 pub const MOST: usize = 2048;
 
-/// Values of `center` for resamples of the numbers, in no order; none of fewer than [`FEWEST`] numbers. Each has as many numbers as there
-/// are, at most [`MOST`].
+/// Values of `center` for resamples of the numbers, unordered; empty for fewer than [`FEWEST`] numbers. Each
+/// resample has as many numbers as the original, at most [`MOST`].
 ///
 /// The same numbers and seed give the same values on every machine.
 pub fn resamples(numbers: &[f64], center: Center, count: usize, seed: u64) -> Vec<f64> {
@@ -101,7 +102,7 @@ pub fn resamples(numbers: &[f64], center: Center, count: usize, seed: u64) -> Ve
     }
     let size = length.min(MOST);
     let block = block_length(numbers, size);
-    // How much less a figure of all numbers varies than one of so few.
+    // How much less a figure of all numbers varies than one of this few.
     let narrower = (size as f64 / length as f64).sqrt();
     let value = if size < length { center.of(&mut numbers.to_vec()) } else { 0.0 };
     let mut random = SplitMix(seed);
@@ -127,7 +128,7 @@ pub fn interval(value: f64, mut resampled: Vec<f64>) -> Estimate {
         return Estimate::exact(value);
     }
     resampled.sort_unstable_by(f64::total_cmp);
-    // A bootstrap of few numbers may miss the figure itself by rounding.
+    // A bootstrap of few numbers may exclude the figure itself by rounding.
     let low = quantile(&resampled, 0.025).map(|low| low.min(value));
     let high = quantile(&resampled, 0.975).map(|high| high.max(value));
     Estimate { value, low, high }
@@ -138,7 +139,7 @@ pub fn ratio(value: f64, above: &[f64], below: &[f64]) -> Estimate {
     interval(value, above.iter().zip(below).map(|(above, below)| above / below).collect())
 }
 
-/// Steele, Lea and Flood's SplitMix64: a random generator that needs no state but a number.
+/// Steele, Lea and Flood's SplitMix64: a random generator whose state is a single number.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -150,7 +151,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`. The high half of a product is as good as even for limits far below 2⁶⁴.
+    /// A number below `limit`. The high half of a product is practically uniform for limits far below 2⁶⁴.
     fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
@@ -160,13 +161,13 @@ impl SplitMix {
 mod tests {
     use super::*;
 
-    /// A normal variate by Box and Muller.
+    /// A normal variate (Box-Muller).
     fn normal(random: &mut SplitMix) -> f64 {
         let unit = |random: &mut SplitMix| (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
         (-2.0 * (1.0 - unit(random)).ln()).sqrt() * (std::f64::consts::TAU * unit(random)).cos()
     }
 
-    /// The generator's first values for seed 0, as its authors publish them.
+    /// The generator's first values for seed 0, as published by its authors.
     #[test]
     fn the_generator_is_splitmix64() {
         let mut random = SplitMix(0);
@@ -174,7 +175,7 @@ mod tests {
         assert!((0..1000).all(|_| random.below(7) < 7));
     }
 
-    /// How often the interval of a ratio of centers holds the true ratio.
+    /// How often the interval of a ratio of centers contains the true ratio.
     fn coverage(center: Center, correlation: f64, length: usize) -> f64 {
         let mut random = SplitMix(7);
         let mut series = |scale: f64| -> Vec<f64> {
@@ -209,8 +210,8 @@ mod tests {
         }
     }
 
-    /// Where a resample has a part of the steps only, intervals are as wide as those of all: 1.96 standard errors of a mean, and √(π/2)
-    /// times as much of a median of a normal distribution.
+    /// If a resample has only a part of the steps, intervals are as wide as those of all: 1.96 standard
+    /// errors of a mean, and √(π/2) times as much of a median of a normal distribution.
     #[test]
     fn intervals_of_long_runs_are_as_narrow_as_their_length_allows() {
         let mut random = SplitMix(5);
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Intervals for independent steps would hold it in about 60 % of the cases.
+    /// Intervals that assume independent steps would contain it in about 60 % of the cases.
     #[test]
     fn intervals_hold_for_steps_that_depend_on_their_neighbours() {
         for center in [Center::Median, Center::Mean] {
@@ -233,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Where steps are independent and normal, the textbook's interval of a mean is 1.96 standard errors wide on each side.
+    /// If steps are independent and normal, the textbook's interval of a mean is 1.96 standard errors wide on
+    /// each side.
     #[test]
     fn the_interval_of_a_mean_is_that_of_the_textbook() {
         let mut random = SplitMix(3);

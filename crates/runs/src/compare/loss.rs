@@ -1,15 +1,15 @@
-//! Losses of runs, aligned by the tokens that they had seen.
+//! Losses of runs, aligned by the tokens seen.
 //!
-//! Runs with different batches take different steps for the same tokens, so curves are compared where as many tokens were seen: each is
-//! interpolated linearly between its steps. A single step's loss is noisy; the value at a point is the mean of the curve over a window of
-//! 2 % of the common range to each side.
+//! Runs with different batches take different steps for the same tokens, so curves are compared at equal
+//! numbers of tokens: each is interpolated linearly between its steps. A single step's loss is noisy; the
+//! value at a point is the mean of the curve over a window of 2 % of the common range to each side.
 
 use serde::Serialize;
 
 use super::run::Run;
 use crate::statistics;
 
-/// Losses of all runs where they had seen as many tokens.
+/// Losses of all runs after equal numbers of tokens.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Losses {
     /// Labels of the runs that have losses; the first is the one that others are compared with.
@@ -18,7 +18,7 @@ pub struct Losses {
     pub tokens: f64,
     /// The losses at some points.
     pub points: Vec<Point>,
-    /// For each run but the first, how far its loss is from the first one's.
+    /// For each run except the first, how far its loss is from the first one's.
     pub distances: Vec<Distance>,
 }
 
@@ -38,9 +38,9 @@ pub struct Distance {
     pub label: String,
     /// The mean difference over the common tokens; positive where this run's loss is higher.
     pub mean: f64,
-    /// The mean of the differences without their sign.
+    /// The mean of the absolute differences.
     pub mean_absolute: f64,
-    /// The largest of these.
+    /// The largest absolute difference.
     pub largest: f64,
     /// Tokens after which it is that large.
     pub largest_at: f64,
@@ -74,7 +74,7 @@ impl Curve {
         self.points[self.points.len() - 1].0
     }
 
-    /// By linear interpolation; the ends' values beyond the ends.
+    /// By linear interpolation; beyond the ends, the value at the end.
     fn at(&self, tokens: f64) -> f64 {
         let after = self.points.partition_point(|point| point.0 < tokens);
         match (after.checked_sub(1).map(|i| self.points[i]), self.points.get(after)) {
@@ -96,12 +96,12 @@ impl Curve {
 
 /// Samples of a window.
 const SAMPLES: u32 = 20;
-/// Points at which curves are compared.
+/// The number of points at which curves are compared.
 const POINTS: u32 = 200;
-/// Those that reports list, as shares of the common tokens.
+/// The points that reports list, as shares of the common tokens.
 const LISTED: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// The mean loss of the last twentieth of each run's steps, and how sure it is.
+/// The mean loss of the last twentieth of each run's steps, with its interval.
 pub(super) fn put_final(runs: &mut [Run]) {
     for run in runs {
         let losses: Vec<f64> = run.losses.iter().copied().filter(|loss| loss.is_finite()).collect();
@@ -113,7 +113,7 @@ pub(super) fn put_final(runs: &mut [Run]) {
     }
 }
 
-/// Compares the losses of runs; `None` where fewer than two have any, or where they have no tokens in common.
+/// Compares the losses of runs; `None` if fewer than two have losses, or if they have no tokens in common.
 pub(super) fn compare(runs: &[Run], baseline: usize) -> Option<Losses> {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|i| *i != baseline);

@@ -1,4 +1,4 @@
-//! One run's figures.
+//! The figures of a run.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ use crate::statistics;
 /// One run, as a comparison shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
-    /// What the run is called: the name of its file.
+    /// The name of the run: that of its file.
     pub label: String,
     /// The GPU as the record names it.
     pub gpu: String,
     /// GPUs of the run.
     pub gpus: Option<u64>,
-    /// When the run ended, as the record has it.
+    /// When the run ended, according to the record.
     pub timestamp: String,
     /// ROCm, CUDA, PyTorch and their versions.
     pub software: String,
     /// The GPU's row of peaks.
     pub peak: Option<Found>,
-    /// The type whose peak MFU is measured by.
+    /// The type whose peak MFU refers to.
     pub precision: Option<Type>,
     /// The shape that operations are counted from.
     pub shape: Option<Shape>,
@@ -39,27 +39,27 @@ pub struct Run {
     pub tokens_per_step: Option<f64>,
     /// Which steps count.
     pub steps: Steps,
-    /// How even they are.
+    /// How uniform they are.
     pub stability: Option<Stability>,
-    /// The price of a GPU for an hour in USD.
+    /// The price of a GPU per hour in USD.
     pub price: Option<Assumption>,
     /// Watts of a GPU.
     pub watts: Option<Assumption>,
     /// The figures by their keys ([`super::figures`]).
     pub figures: BTreeMap<&'static str, Estimate>,
-    /// What was measured besides steps.
+    /// Measurements other than steps.
     pub measurements: Vec<Measured>,
-    /// What had to be assumed, and what is missing.
+    /// Notes on assumptions and missing data.
     pub notes: Vec<String>,
     /// Values of the record that contradict each other.
     pub findings: Vec<Finding>,
-    /// How many steps each time and each loss stands for.
+    /// The number of steps that each time and each loss covers.
     pub steps_per_row: u64,
-    /// What the times of steps were derived from; `None` where they were measured.
+    /// What the times of steps were derived from; `None` if they were measured.
     pub step_time_source: Option<String>,
     /// Which memory the record has a peak of.
     pub memory: Vec<MemoryKind>,
-    /// Losses by step; NaN where a step has none.
+    /// Losses by step; NaN if a step has none.
     #[serde(skip)]
     pub losses: Vec<f64>,
     /// Resampled seconds of a step.
@@ -67,7 +67,7 @@ pub struct Run {
     pub(super) resampled: Vec<f64>,
 }
 
-/// Something that was measured on its own.
+/// A separate measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
     /// Its group and its name.
@@ -78,7 +78,7 @@ pub struct Measured {
     pub tflops: Option<Estimate>,
     /// GB/s.
     pub gb_per_second: Option<Estimate>,
-    /// Operations for each byte that has to be moved.
+    /// Operations for each byte that must be moved.
     pub intensity: Option<f64>,
     /// Resampled seconds.
     #[serde(skip)]
@@ -96,7 +96,8 @@ impl Run {
         Some(self.tokens_per_step? * self.steps_per_row as f64)
     }
 
-    /// The figures of a record. `index` is its place among those compared: it seeds the resampling, so that no two runs share one.
+    /// The figures of a record. `index` is its place among the compared records: it seeds the resampling, so
+    /// that no two runs share a seed.
     pub(super) fn new(
         label: String,
         record: &Record,
@@ -106,7 +107,7 @@ impl Run {
         let mut notes = Vec::new();
         let info = &record.gpu_info;
         let found = match record.platform {
-            // Its times are those of the CPU that executes it.
+            // Its times are those of the CPU that runs it.
             Platform::Virtual => Err("a virtual GPU has no peak".to_owned()),
             _ => peaks::find(info).map_err(|error| error.to_string()),
         };
@@ -178,7 +179,7 @@ impl Run {
         }
     }
 
-    /// Tokens of a step, where they come from, and where times do.
+    /// The tokens of a step, and the sources of tokens and times.
     fn tokens(&mut self, record: &Record) {
         let stated = &record.performance_metrics;
         let by_batch = statistics::tokens_per_step(record);
@@ -208,9 +209,9 @@ impl Run {
             }
             _ => {}
         }
-        // Extraction says the same as a finding.
+        // Extraction reports the same as a finding.
         if let Some(source) = self.step_time_source.as_ref().filter(|_| !has("step-times-derived")) {
-            notes.push(format!("its times of steps were not measured: they are {source}"));
+            notes.push(format!("its step times were not measured: they are {source}"));
         }
         if self.steps_per_row > 1 && !has("step-times-averaged") {
             notes.push(format!(
@@ -231,10 +232,8 @@ impl Run {
                 interval::interval(value, self.resampled.clone())
             }
             (true, Some(stated)) => {
-                self.notes.push(
-                    "the record has no step times: its mean is taken, and nothing is known of how sure it is"
-                        .to_owned(),
-                );
+                self.notes
+                    .push("the record has no step times: its mean is taken, without an interval".to_owned());
                 Estimate::exact(stated)
             }
             (true, None) => return,
@@ -353,7 +352,7 @@ impl Run {
         self.put("co2_grams_per_million_tokens", kwh.map(|kwh| kwh * options.carbon.value));
     }
 
-    /// Watts of a GPU: measured, else the limit of the board.
+    /// Watts of a GPU: measured, otherwise the limit of the board.
     fn power(&self, record: &Record) -> Option<Assumption> {
         if let Some(watts) = measured_power(&record.telemetry) {
             return Some(Assumption::of(watts, "measured during the run"));
@@ -376,7 +375,7 @@ impl Run {
         }
     }
 
-    /// The share of the GPU's memory that the peak of a kind is.
+    /// The peak of a kind of memory as a share of the GPU's memory.
     pub(super) fn memory_share(&mut self, record: &Record, kind: MemoryKind) {
         let total = record.gpu_info.total_memory_gb.or(self.peak.as_ref().map(|found| found.peak.memory_gb));
         if let (Some(peak), Some(total)) = (self.figure(kind.key()), total.filter(|total| *total > 0.0)) {
@@ -394,15 +393,15 @@ pub enum MemoryKind {
     Reserved,
     /// What tensors use.
     Allocated,
-    /// What all programs use on the GPU, as its driver counts.
+    /// What all programs use on the GPU, as counted by its driver.
     Used,
 }
 
 impl MemoryKind {
-    /// All; of several that runs have in common, the first one is compared.
+    /// All kinds; of several that runs have in common, the first one is compared.
     pub const ALL: [Self; 3] = [Self::Reserved, Self::Allocated, Self::Used];
 
-    /// The first kind that all runs have which have any.
+    /// The first kind that all runs with any kind have.
     pub(super) fn common<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<Self> {
         let has = |run: &Run, kind: &Self| run.memory.is_empty() || run.memory.contains(kind);
         Self::ALL.into_iter().find(|kind| runs.clone().all(|run| has(run, kind)))
@@ -436,15 +435,15 @@ impl std::fmt::Display for MemoryKind {
     }
 }
 
-/// A text that extraction writes beside the figures.
+/// A text that extraction stores with the figures.
 fn text_of(record: &Record, key: &str) -> Option<String> {
     record.performance_metrics.other.get(key).and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
-/// GPUs of a node where nobody says otherwise: that of the usual servers of both vendors.
+/// The default number of GPUs of a node: that of the usual servers of both vendors.
 const GPUS_PER_NODE: u64 = 8;
 
-/// The shape that was named, else that of the record, else that of the record's name.
+/// The named shape, otherwise that of the record, otherwise that of the record's model name.
 fn shape(record: &Record, options: &Options) -> Result<Option<Shape>, Error> {
     if let Some(name) = &options.model {
         return flops::known(name).map(Some).ok_or_else(|| Error::Model(name.clone()));
@@ -466,7 +465,7 @@ fn software(record: &Record) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The mean over GPUs of each one's mean power, weighted by the time between samples.
+/// The mean over GPUs of their mean power, weighted by the time between samples.
 fn measured_power(samples: &[Sample]) -> Option<f64> {
     let mut by_gpu: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for sample in samples {

@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::interval::Estimate;
 use super::run::Run;
 
-/// Runs of one kind of GPU on different numbers of them.
+/// Runs on different numbers of one kind of GPU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scaling {
     /// The GPU.
     pub gpu: String,
-    /// `strong` where all runs have the same global batch, `weak` where it grows with the GPUs, `mixed` otherwise.
+    /// `strong` if all runs have the same global batch, `weak` if it grows with the GPUs, `mixed` otherwise.
     pub kind: &'static str,
     /// The runs, the one with the fewest GPUs first.
     pub steps: Vec<Step>,
@@ -25,7 +25,8 @@ pub struct Step {
     pub gpus: u64,
     /// Tokens/s of all GPUs.
     pub tokens_per_second: Estimate,
-    /// Tokens/s of a GPU divided by those of a GPU of the smallest run: 1 where twice the GPUs are twice as fast.
+    /// Tokens/s of a GPU divided by those of a GPU of the smallest run: 1 if twice the GPUs are twice as
+    /// fast.
     pub efficiency: f64,
 }
 

@@ -10,18 +10,18 @@ use crate::statistics::{self, median, quantile};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
-    /// Those before the times become steady, and at least one ([`statistics::warmup_until_steady`]). The same rule for every run,
-    /// whatever its record says.
+    /// The steps before the times become steady, and at least one ([`statistics::warmup_until_steady`]). The
+    /// rule is the same for every run, whatever its record says.
     #[default]
     Steady,
-    /// As many as the record says, one where it says nothing.
+    /// As many as the record says, or one if it says nothing.
     Recorded,
     /// This many.
     Steps(usize),
 }
 
 impl Warmup {
-    /// Steps to leave out, and the rule in words.
+    /// The steps to leave out, and the rule as text.
     fn of(self, record: &Record, seconds: &[f64]) -> (usize, String) {
         let most = seconds.len().saturating_sub(1);
         match self {
@@ -46,21 +46,21 @@ impl Warmup {
     }
 }
 
-/// A run's steps, sorted out.
+/// A run's steps, classified.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Steps {
-    /// Steps that the record has times of.
+    /// Steps with times in the record.
     pub recorded: usize,
-    /// Those whose time is no positive number.
+    /// Steps whose time is not a positive number.
     pub without_time: usize,
-    /// Those left out as warm-up.
+    /// Steps left out as warm-up.
     pub warmup: usize,
-    /// By which rule.
+    /// The rule for that.
     pub warmup_rule: String,
-    /// Seconds of those that count, in their order.
+    /// Seconds of the steps that count, in order.
     #[serde(skip)]
     pub seconds: Vec<f64>,
-    /// Seconds of all that have a time, in their order.
+    /// Seconds of all steps with a time, in order.
     #[serde(skip)]
     pub all: Vec<f64>,
 }
@@ -82,7 +82,7 @@ impl Steps {
     }
 }
 
-/// How even steps are.
+/// How uniform steps are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stability {
     /// Standard deviation divided by mean.
@@ -91,21 +91,22 @@ pub struct Stability {
     pub p95: f64,
     /// Seconds that 99 % of the steps do not exceed.
     pub p99: f64,
-    /// Stragglers: steps beyond the median by a tenth of it and by five robust standard deviations (1.4826 times the median distance
-    /// from the median).
+    /// Stragglers: steps that exceed the median by a tenth of it and by five robust standard deviations
+    /// (1.4826 times the median distance from the median).
     pub stragglers: usize,
-    /// Spikes: steps of more than twice the median.
+    /// Spikes: steps that take more than twice the median.
     pub spikes: usize,
-    /// The share of the time that would have been saved had each straggler taken the median.
+    /// The share of the time that would have been saved if each straggler had taken the median.
     pub lost_to_stragglers: f64,
-    /// The median of the last quarter divided by that of the first one, less one: positive where the run became slower.
+    /// The median of the last quarter divided by that of the first one, less one: positive if the run became
+    /// slower.
     pub drift: f64,
     /// The correlation of each step's time with that of the next.
     pub correlation: f64,
 }
 
 impl Stability {
-    /// That of some steps; `None` of fewer than [`interval::FEWEST`].
+    /// The uniformity of steps; `None` for fewer than [`interval::FEWEST`].
     pub fn of(seconds: &[f64]) -> Option<Self> {
         if seconds.len() < interval::FEWEST {
             return None;
@@ -117,7 +118,7 @@ impl Stability {
         let mut sorted = seconds.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let quarter = (seconds.len() / 4).max(1);
-        // A sum of nothing is -0.
+        // An empty sum is -0.
         let lost =
             seconds.iter().filter(|step| **step > limit).fold(0.0, |lost, step| lost + (step - middle));
         let (first, last) = (median(&seconds[..quarter])?, median(&seconds[seconds.len() - quarter..])?);

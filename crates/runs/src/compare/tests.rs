@@ -1,4 +1,5 @@
-//! Comparisons of made-up runs with known answers, and of result files of both vendors with figures that were computed elsewhere.
+//! Comparisons of made-up runs with known answers, and of result files of both vendors with independently
+//! computed figures.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ fn times(seconds: f64, count: usize) -> Vec<f64> {
     (0..count).map(|i| seconds * (1.0 + 0.01 * ((i * 7919) % 13) as f64 / 13.0)).collect()
 }
 
-/// A run of MI300X or H100, as its parts are in JSON.
+/// A run of MI300X or H100, from its parts in JSON.
 fn record(changes: serde_json::Value) -> Record {
     let mut value = json!({
         "platform": "amd",
@@ -112,7 +113,7 @@ fn strong_scaling_keeps_the_batch() {
     assert!((scaling.steps[1].efficiency - 0.5).abs() < 1e-9, "four times the GPUs, twice as fast");
 }
 
-/// MFU from parameters: 6N and attention, by the peak of the data sheet.
+/// MFU from parameters: 6N and attention, relative to the peak of the data sheet.
 #[test]
 fn mfu_is_by_the_peak_of_the_precision() {
     let comparison = compare(&[("a".to_owned(), record(json!({})))], &Options::default()).expect("compares");
@@ -168,7 +169,7 @@ fn cost_energy_and_carbon_follow_from_what_is_given() {
     let rate = a.figure("tokens_per_second").expect("known").value;
     close(a.figure("dollars_per_million_tokens"), 8.0 * 4.0 / 3600.0 / rate * 1e6);
     close(b.figure("dollars_per_trillion_tokens"), 8.0 * 2.0 / 3600.0 / rate * 1e12);
-    // The TDP of MI300X, and what is given.
+    // The TDP of MI300X, and the given power.
     close(a.figure("joules_per_token"), 750.0 * 8.0 * 1.2 / rate);
     close(b.figure("joules_per_token"), 500.0 * 8.0 * 1.2 / rate);
     close(b.figure("kwh_per_million_tokens"), 500.0 * 8.0 * 1.2 / rate / 3.6);
@@ -210,7 +211,7 @@ fn what_differs_is_told_with_its_values() {
     for (kind, differs, part) in [
         ("model", true, "the model differs: a llama-3.1-8b, b mixtral-8x7b."),
         ("sequence_length", true, "the sequence length differs: a 2048, b 8192."),
-        ("global_batch_size", false, "the global batch size is not told by all: a 64, b not told."),
+        ("global_batch_size", false, "the global batch size is not recorded by all: a 64, b not recorded."),
         ("micro_batch_size", true, "a 1, b 2"),
         ("precision", true, "the precision differs: a bf16, b f8."),
         ("tensor_parallel", true, "tensor parallelism differs: a 1, b 2."),
@@ -227,7 +228,8 @@ fn what_differs_is_told_with_its_values() {
 
 #[test]
 fn losses_are_compared_where_as_many_tokens_were_seen() {
-    // The loss is a function of tokens only; the second run has twice the batch and a tenth more loss at each point.
+    // The loss only depends on tokens; the second run has twice the batch and a tenth more loss at each
+    // point.
     let loss = |tokens: f64| 10.0 / (1.0 + tokens / 1e6);
     let with = |batch: u64, steps: u64, shift: f64| {
         let losses: Vec<f64> = (1..=steps).map(|step| loss((step * batch * 2048) as f64) + shift).collect();
@@ -275,20 +277,20 @@ fn bad_options_are_refused() {
     assert_eq!(compare(&[], &Options::default()), Err(Error::Nothing));
     assert_eq!(
         refused(Options { baseline: 2, ..Options::default() }),
-        "run 3 is to be the baseline, but there are 2"
+        "the baseline is run 3, but the number of runs is 2"
     );
     let price = |label: Option<&str>, value| Options {
         prices: vec![(label.map(str::to_owned), value)],
         ..Options::default()
     };
-    assert_eq!(refused(price(Some("c"), 1.0)), "no run is called `c`; they are a, b");
-    assert_eq!(refused(price(None, f64::NAN)), "a price has to be a positive number, not NaN");
+    assert_eq!(refused(price(Some("c"), 1.0)), "no run is called `c`; the runs are a, b");
+    assert_eq!(refused(price(None, f64::NAN)), "a price must be a positive number, not NaN");
     assert_eq!(
         refused(Options { pue: Assumption::given(0.0), ..Options::default() }),
-        "PUE has to be a positive number, not 0"
+        "PUE must be a positive number, not 0"
     );
     let model = refused(Options { model: Some("gpt-9".to_owned()), ..Options::default() });
-    assert!(model.starts_with("no model is called `gpt-9`; known are llama-2-7b, "), "{model}");
+    assert!(model.starts_with("no model is called `gpt-9`; known models are llama-2-7b, "), "{model}");
     let twice = vec![("a".to_owned(), record(json!({}))), ("a".to_owned(), record(json!({})))];
     assert_eq!(compare(&twice, &Options::default()), Err(Error::Label("a".to_owned())));
 }
@@ -306,7 +308,7 @@ fn records_that_say_nothing_have_notes_and_no_figures() {
     assert!(run.notes.iter().any(|note| note.contains("no step times")), "{:?}", run.notes);
 }
 
-/// The result files of both vendors, where a checkout has them beside it.
+/// The result files of both vendors, if they are next to the checkout.
 fn originals(names: &[&str]) -> Option<Vec<(String, Record)>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training");
     if !folder.is_dir() {
@@ -320,7 +322,7 @@ fn originals(names: &[&str]) -> Option<Vec<(String, Record)>> {
     Some(names.iter().map(read).collect())
 }
 
-/// Medians, deviations and counts are those that Python's `statistics` gives for the same steps.
+/// Medians, deviations and counts are from Python's `statistics` for the same steps.
 #[test]
 fn figures_of_the_original_runs_are_those_computed_elsewhere() {
     let Some(records) = originals(&["train_nvd_nemo_llama", "train_amd_prim_llama"]) else { return };
@@ -349,7 +351,7 @@ fn figures_of_the_original_runs_are_those_computed_elsewhere() {
     ] {
         close(run.figure(key), expected);
     }
-    // What the recorded mean counts and this comparison leaves out, as `docs/use/bench-compare.md` says.
+    // The recorded mean counts steps that this comparison leaves out; see `docs/use/bench-compare.md`.
     let slow: Vec<f64> = nvidia.steps.all[1..8].iter().map(|step| step / 3.20762).collect();
     assert!(slow.iter().all(|times| (3.0..6.0).contains(times)), "{slow:?}");
     let speedup = comparison.speedups[0].per_gpu.expect("known");
@@ -361,7 +363,7 @@ fn figures_of_the_original_runs_are_those_computed_elsewhere() {
         speedup.low.is_some_and(|low| low > 1.3) && speedup.high.is_some_and(|high| high < 1.4),
         "{speedup:?}"
     );
-    // Both were told the same batch, length and parallelism; neither says its precision.
+    // Both had the same batch, length and parallelism; neither records its precision.
     let told: Vec<_> = comparison.warnings.iter().map(|warning| (warning.kind, warning.differs)).collect();
     assert_eq!(told, [("precision", false)]);
     assert!(comparison.losses.is_some());
@@ -382,7 +384,7 @@ fn the_original_whose_length_contradicts_its_throughput_is_told() {
     assert_eq!(differing, ["sequence_length", "global_batch_size"]);
 }
 
-/// The same records and options give the same comparison: a seed stands for chance.
+/// The same records and options give the same comparison, because resampling uses a seed.
 #[test]
 fn comparisons_can_be_repeated() {
     let records = pair(record(json!({})), record(json!({ "step_times": times(2.1, 101) })));
@@ -393,7 +395,7 @@ fn comparisons_can_be_repeated() {
     assert_ne!(once.speedups[0].per_gpu, other.speedups[0].per_gpu);
 }
 
-/// Figures of memory of different kinds have rows of their own, and the share is of one kind that all runs know.
+/// Memory figures of different kinds have separate rows, and the share refers to one kind that all runs have.
 #[test]
 fn memory_of_different_kinds_is_told_apart() {
     let of = |memory: serde_json::Value| record(json!({ "memory_metrics": memory }));
@@ -423,7 +425,7 @@ fn memory_of_different_kinds_is_told_apart() {
     assert!(same.warnings.is_empty(), "{:?}", same.warnings);
 }
 
-/// What extraction says of times that nobody measured reaches the report, once.
+/// What extraction says about derived times reaches the report, once.
 #[test]
 fn times_that_were_derived_or_averaged_are_told() {
     let derived = record(json!({ "performance_metrics": {
@@ -441,7 +443,7 @@ fn times_that_were_derived_or_averaged_are_told() {
     // A row of ten steps has the tokens of ten.
     assert_eq!(comparison.losses.expect("losses").tokens, 1010.0 * 64.0 * 2048.0);
 
-    // Extraction has said it in findings already.
+    // Extraction has already reported it in findings.
     let mut told = derived;
     for kind in ["step-times-derived", "step-times-averaged"] {
         told.findings.push(crate::record::Finding { kind: kind.to_owned(), ..Default::default() });
@@ -455,7 +457,7 @@ fn times_that_were_derived_or_averaged_are_told() {
     assert_eq!(run.findings.len(), 2);
 }
 
-/// A ratio that rests on a record which contradicts itself says so; times of steps of different work have no percentage.
+/// A ratio based on a self-contradicting record says so; step times of different work get no percentage.
 #[test]
 fn a_report_doubts_what_contradicts_itself_and_compares_like_with_like() {
     let contradicting = record(
@@ -484,7 +486,7 @@ fn a_report_doubts_what_contradicts_itself_and_compares_like_with_like() {
     assert!(row.ends_with(" points"), "{row}");
 }
 
-/// What was trained with is no question to records of `ferrocm bench run`, which have no steps.
+/// Training settings are not asked of records of `ferrocm bench run`, which have no steps.
 #[test]
 fn records_of_measurements_alone_are_not_asked_what_they_trained_with() {
     let measured = |seconds: f64| -> Record {
@@ -498,7 +500,7 @@ fn records_of_measurements_alone_are_not_asked_what_they_trained_with() {
     let comparison = compare(&pair(measured(2e-4), measured(1e-4)), &Options::default()).expect("compares");
     let text = crate::report::terminal(&comparison);
     assert!(text.starts_with("b and a have no speed of training in common."), "{text}");
-    assert!(!text.contains("not told") && !text.contains("told by no run"), "{text}");
+    assert!(!text.contains("not recorded") && !text.contains("recorded by any run"), "{text}");
     let row = text.lines().find(|line| line.contains("gemm: 64x64x64 f32")).expect("a row");
     assert!(row.contains("2.62 GFLOP/s") && row.ends_with("5.24 GFLOP/s  ×2.000"), "{row}");
 }

@@ -1,20 +1,21 @@
-//! A column of a table with a row for each step. Most columns of a log have one value throughout, and then no more than that is kept.
+//! A column of a table with a row for each step. Most columns of a log have the same value throughout, and
+//! then only that value is kept.
 
-/// The columns of a table are changed together; each is told how many rows there are.
+/// The columns of a table change together; each is told the number of rows.
 #[derive(Debug, Clone)]
 pub(super) struct Column<T> {
     usual: T,
-    /// Empty as long as each row has the usual value.
+    /// Empty while each row has the usual value.
     values: Vec<T>,
 }
 
 impl<T: Copy + PartialEq> Column<T> {
-    /// A column of a table that has no rows, or only rows with this value.
+    /// A column of a table without rows, or with only this value.
     pub(super) const fn new(usual: T) -> Column<T> {
         Column { usual, values: Vec::new() }
     }
 
-    /// The value that all rows have, if it is known that they have one.
+    /// The common value of all rows, if it is known that they have one.
     pub(super) fn only(&self) -> Option<T> {
         self.values.is_empty().then_some(self.usual)
     }
@@ -46,7 +47,7 @@ impl<T: Copy + PartialEq> Column<T> {
         self.values.retain(|_| keep.next().is_some_and(|keep| *keep));
     }
 
-    /// Whether the values have to be kept one by one once there is this one, and does so.
+    /// Whether the values must be kept one by one once this one is added; if so, expands them.
     fn needs_values(&mut self, value: T, rows: usize) -> bool {
         if self.values.is_empty() {
             if value == self.usual {

@@ -1,4 +1,4 @@
-//! From what was found in a log to a record.
+//! Makes a record of what was found in a log.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::statistics::{Statistics, warmup_until_steady};
 
 use super::formats::SPECS;
 
-/// The record of the format that the log is in.
+/// The record for the format of the log.
 pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extraction, ExtractError> {
     let place =
         best(&collected).ok_or(ExtractError::NoSteps { lines: collected.lines, format: options.format })?;
@@ -22,7 +22,7 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
         .filter(|other| *other != place && collected.steps[*other].timed > 0)
         .map(|other| {
             let text = format!(
-                "the log also has {} of {} about steps, which are left out; the format can be chosen",
+                "the log also has {} of {} about steps, which are left out; choose the format to read them",
                 counted(collected.steps[other].lines, "line"),
                 SPECS[other].format.name()
             );
@@ -32,7 +32,7 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
     for error in &collected.cut {
         others.push(Finding::remark(
             "log-cut",
-            format!("the compressed log ends in the middle ({error}); what is before that is read"),
+            format!("the compressed log ends in the middle ({error}); everything before is read"),
         ));
     }
     let mut steps = std::mem::take(&mut collected.steps[place]);
@@ -67,7 +67,8 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
     })
 }
 
-/// The format with the most times of steps; then, with the most other figures of speed; then, with the most lines; then, the first.
+/// The format with the most step times; of equal ones, that with the most other figures of speed, then that
+/// with the most lines, then the first.
 fn best(collected: &Collected) -> Option<usize> {
     let score = |place: usize| {
         let (steps, summary) = (&collected.steps[place], &collected.summaries[place]);
@@ -212,7 +213,7 @@ impl Run<'_> {
         {
             parallel.strategy_name = Some(format!("TP{tensor}_PP{pipeline}"));
         }
-        // Megatron-LM prints neither of the two, and they follow.
+        // Megatron-LM prints neither, but both can be computed.
         if parallel.gradient_accumulation_steps.is_none()
             && let (Some(batch), Some(micro), Some(replicas)) =
                 (config.global_batch_size, config.micro_batch_size, parallel.data_parallel_size)
@@ -299,7 +300,7 @@ impl Run<'_> {
             self.findings.push(Finding::remark("step-times-derived", text));
             record.performance_metrics.other.insert("step_time_source".to_owned(), Value::from(how));
         }
-        // Only steps with a time count; in a log without any, those with a loss do.
+        // Only steps with a time count; in a log without times, steps with a loss count.
         let timed = self.values(Field::Seconds).next().is_some();
         if timed {
             self.steps.rows.retain(|rows, place| rows.get(place, Field::Seconds).is_some());
@@ -362,7 +363,7 @@ impl Run<'_> {
         let gpus = record.training_config.num_gpus.map(|gpus| gpus as f64);
         let per_gpu = after_warmup(Field::TokensPerGpu);
         let all = after_warmup(Field::Tokens);
-        // Rates that the times were derived from say the same again, and those of llm.c are smoothed over steps.
+        // Rates that the times were derived from add nothing, and those of llm.c are smoothed over steps.
         let is_source = performance.other.contains_key("step_time_source");
         let smoothed = self.format == Format::LlmC && performance.tokens_per_second.is_some();
         if !is_source && !smoothed && (per_gpu.is_some() || all.is_some()) {
@@ -377,7 +378,7 @@ impl Run<'_> {
         self.tell_length(record);
     }
 
-    /// Programs that print no times of steps print the run's at its end, or a progress bar.
+    /// Programs that print no step times print the run's time at its end, or a progress bar.
     fn take_summary(&mut self, record: &mut Record) {
         let summary = &self.summary;
         let performance = &mut record.performance_metrics;
@@ -445,7 +446,8 @@ impl Run<'_> {
         }
     }
 
-    /// A log without its sequence length that has tokens per second: the length follows, and is told rather than recorded.
+    /// If a log has tokens per second but no sequence length, the length follows; it is reported, not
+    /// recorded.
     fn tell_length(&mut self, record: &Record) {
         let config = &record.training_config;
         let performance = &record.performance_metrics;
@@ -477,10 +479,7 @@ impl Run<'_> {
         if ignored > 0 {
             tell(
                 "values-ignored",
-                format!(
-                    "left out, because malformed, cut or no finite numbers: {}",
-                    counted(ignored, "value")
-                ),
+                format!("left out, because malformed, cut or not finite: {}", counted(ignored, "value")),
             );
         }
         if steps.duplicates > 0 {
@@ -527,7 +526,7 @@ impl Run<'_> {
             .into_iter()
             .map(|(between, count)| (between / interval).saturating_sub(1) * count)
             .sum();
-        // The first line of a log often is of step 1, and the next of the interval's multiple.
+        // The first line of a log is often about step 1, and the next about a multiple of the interval.
         if gaps > 0 && interval == 1 {
             tell(
                 "steps-missing",
@@ -555,7 +554,7 @@ impl Run<'_> {
         let (Some((first, from)), Some((last, to))) = (consumed().next(), consumed().next_back()) else {
             return;
         };
-        // A number that was cut is smaller than the one before.
+        // A cut number is smaller than the previous one.
         let grows = consumed().zip(consumed().skip(1)).all(|(one, next)| one.1 < next.1);
         if last > first && grows && self.values(Field::GlobalBatch).all(|printed| printed == batch) {
             let derived = (to - from) / (last - first) as f64;
@@ -570,7 +569,7 @@ impl Run<'_> {
     }
 }
 
-/// The rate of all steps from those of steps of equal work.
+/// The rate of all steps, from the rates of steps of equal work.
 fn harmonic_mean(mut rates: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let all = rates.clone();
     let first = rates.next()?;

@@ -1,4 +1,4 @@
-//! The formats: what each program prints of a step, one file per program.
+//! The formats: what each program prints about a step, one file per program.
 
 mod deepspeed;
 mod hugging_face;
@@ -8,6 +8,7 @@ mod megatron;
 mod nemo;
 mod plain;
 mod torchtitan;
+mod torchtune;
 
 use memchr::memmem;
 
@@ -17,7 +18,7 @@ use super::row::{Field, Notes, Row};
 use super::summary::Summary;
 use super::text::{Commas, Number, number, plain_decimal, unit};
 
-/// What a parser fills.
+/// The data that a parser fills.
 pub(super) struct Found<'a, 'l> {
     pub(super) row: &'a mut Row,
     pub(super) notes: &'a mut Notes,
@@ -25,16 +26,16 @@ pub(super) struct Found<'a, 'l> {
     pub(super) trace: &'a mut Trace<'l>,
 }
 
-/// How one program's lines are found and read.
+/// How to find and read the lines of one program.
 pub(super) struct Spec {
     pub(super) format: Format,
-    /// What people and records call it.
+    /// Its name in messages and records.
     pub(super) name: &'static str,
-    /// Texts of which each line about a step has at least one.
+    /// Each line about a step contains at least one of these texts.
     pub(super) needles: &'static [&'static str],
-    /// Whether every value of a field is printed with as many decimals.
+    /// Whether all values of a field are printed with equally many decimals.
     pub(super) fixed_decimals: bool,
-    /// Reads a line without colours. A line that is none of this format leaves the row empty.
+    /// Reads a line without colours. A line of another format leaves the row empty.
     pub(super) parse: for<'l> fn(&'l [u8], &mut Found<'_, 'l>),
 }
 
@@ -48,10 +49,10 @@ const fn spec(
     Spec { format, name, needles, fixed_decimals, parse }
 }
 
-/// In the order in which they are tried. Primus prints Megatron-LM's lines. Texts have four bytes at least, which the search is fast with;
-/// several formats may have the same.
+/// The formats in the order in which they are tried. Primus prints Megatron-LM's lines. Texts have at least
+/// four bytes, which makes the search fast; several formats may share a text.
 // NEW-LOG-FORMAT: a row.
-pub(super) const SPECS: [Spec; 8] = [
+pub(super) const SPECS: [Spec; 9] = [
     spec(
         Format::Megatron,
         "megatron",
@@ -61,6 +62,7 @@ pub(super) const SPECS: [Spec; 8] = [
     ),
     spec(Format::Nemo, "nemo", &["train_step_timing in s", "loss"], false, nemo::parse),
     spec(Format::Torchtitan, "torchtitan", &["tps: "], false, torchtitan::parse),
+    spec(Format::Torchtune, "torchtune", &["loss"], false, torchtune::parse),
     spec(Format::MaxText, "maxtext", &["completed step: "], true, maxtext::parse),
     spec(Format::DeepSpeed, "deepspeed", &["SamplesPerSec=", "skipped="], false, deepspeed::parse),
     spec(
@@ -74,7 +76,7 @@ pub(super) const SPECS: [Spec; 8] = [
     spec(Format::Plain, "plain", &["loss", "Loss"], false, plain::parse),
 ];
 
-/// What may stand behind a number that is complete.
+/// Whether a number followed by this text is complete.
 fn ends_number(rest: &[u8]) -> bool {
     rest.first().is_none_or(|byte| {
         matches!(
@@ -84,8 +86,9 @@ fn ends_number(rest: &[u8]) -> bool {
     })
 }
 
-/// A printed number divided by a power of ten or another factor. Powers of ten move the point of what was printed, so that 6046.6 ms are
-/// 6.0466 s to the last bit, as the program meant it; a quotient of the rounded number may be one bit off.
+/// A printed number divided by a power of ten or another factor. Powers of ten move the point of the printed
+/// text, so that 6046.6 ms are 6.0466 s to the last bit, as the program meant; dividing the rounded number
+/// may be one bit off.
 pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
     let exponent = match per {
         1.0 => return value,
@@ -97,25 +100,25 @@ pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
     plain_decimal(printed.trim_ascii(), exponent).unwrap_or(value / per)
 }
 
-/// GB of so many of a unit of bytes.
+/// GB for a number in a unit of bytes.
 pub(super) fn in_gb(value: f64, bytes: f64) -> f64 {
     value * bytes / 1e9
 }
 
-/// Whether a number can be a step's: one that is so far off is of a broken line.
+/// Whether a number can be a step's: one so far off comes from a broken line.
 pub(super) fn is_step(step: u64) -> bool {
     step < 1 << 40
 }
 
-/// How many decimals a number was printed with.
+/// The number of printed decimals.
 pub(super) fn decimals(printed: &[u8]) -> u8 {
     let point = printed.iter().rposition(|byte| matches!(byte, b'.' | b','));
     point.map_or(0, |point| u8::try_from(printed.len() - point - 1).unwrap_or(u8::MAX))
 }
 
 impl Found<'_, '_> {
-    /// Reads a value into a field, divided by how many of the program's units are one of the field's, and gives the text behind it. A value
-    /// that is none is counted and left out.
+    /// Reads a value into a field, divided by the number of the program's units in one of the field's, and
+    /// returns the text after it. An invalid value is counted and left out.
     fn take<'t>(
         &mut self,
         field: Field,
@@ -147,7 +150,8 @@ impl Found<'_, '_> {
         }
     }
 
-    /// The same for a number with a unit of memory behind it; the field gets GB. `gb` is how many bytes the program means by GB.
+    /// The same for a number followed by a unit of memory; the field gets GB. `gb` is the number of bytes
+    /// that the program calls GB.
     fn take_memory<'t>(&mut self, field: Field, name: &[u8], text: &'t [u8], gb: f64) -> Option<&'t [u8]> {
         match number(text, Commas::Decimal) {
             Number::Value(value, rest) => match unit(rest) {
@@ -176,13 +180,13 @@ impl Found<'_, '_> {
     }
 
     fn ends_line(&mut self, field: Field, text: &[u8], rest: &[u8]) {
-        // A comma may be the point of a decimal, or part thousands.
+        // A comma may be a decimal point or a thousands separator.
         if matches!(rest.trim_ascii_end(), b"" | b",") {
             self.row.last = Some((field, decimals(&text[..text.len() - rest.len()])));
         }
     }
 
-    /// Sets the number of the step, with which a text begins.
+    /// Sets the step number at the beginning of a text.
     fn step(&mut self, step: u64, text: &[u8]) {
         if is_step(step) {
             self.trace.number(text, Slot::Step);
@@ -192,19 +196,19 @@ impl Found<'_, '_> {
         }
     }
 
-    /// Sets the number of the last step, which a text begins with, or that much more.
+    /// Sets the number of the last step from the beginning of a text, plus this much.
     fn last_step(&mut self, last: u64, more: u64, text: &[u8]) {
         self.trace.number(text, Slot::LastStep(more));
         self.summary.max_steps = last.checked_add(more);
     }
 }
 
-/// The text behind the first occurrence of a key.
+/// The text after the first occurrence of a key.
 fn after<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
     memmem::find(text, key).map(|at| &text[at + key.len()..])
 }
 
-/// The number that ends where a unit begins, and where it begins: `349.48` of `(349.48 ms`.
+/// The number that ends where a unit begins, and where the number begins: `349.48` of `(349.48 ms`.
 fn number_before(text: &[u8], end: usize) -> Option<(usize, &[u8])> {
     let before = text[..end].trim_ascii_end();
     let digits = before

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Counts what is read of a log as it lies on the disk.
+/// Counts the bytes read from a log on disk.
 struct Counting<'c, R> {
     inner: R,
     count: &'c AtomicU64,
@@ -22,11 +22,12 @@ impl<R: Read> Read for Counting<'_, R> {
     }
 }
 
-/// A log's text: gzip, zstd, xz and bzip2 are known by their first bytes, whatever the file is called, and decompressed while they are
-/// read. Each may hold several streams, one after the other. `read` counts bytes before they are decompressed.
+/// The text of a log. gzip, zstd, xz and bzip2 are recognised by their first bytes, whatever the file name,
+/// and decompressed while reading. Each may contain several streams, one after the other. `read` counts bytes
+/// before decompression.
 ///
 /// # Errors
-/// What reading the first bytes gives; bad data later is an error of the returned reader.
+/// Errors of reading the first bytes; the returned reader reports bad data later.
 pub(super) fn decompressed<'c>(
     log: impl Read + Send + 'c,
     read: &'c AtomicU64,
@@ -76,7 +77,7 @@ impl<R: Read> Frames<R> {
         Frames { source: Some(io::BufReader::with_capacity(1 << 16, source)), frame: None }
     }
 
-    /// Begins the next frame; false at the end of the file.
+    /// Starts the next frame; false at the end of the file.
     fn next_frame(&mut self) -> io::Result<bool> {
         let Some(mut source) = self.source.take() else { return Ok(false) };
         if io::BufRead::fill_buf(&mut source)?.is_empty() {
@@ -107,20 +108,21 @@ impl<R: Read> Read for Frames<R> {
     }
 }
 
-/// What ends the names of logs; compressed ones have one more ending.
+/// Extensions of logs; compressed logs have one more extension.
 const ENDINGS: [&str; 5] = ["log", "out", "txt", "err", "stdout"];
 const COMPRESSED: [&str; 4] = ["gz", "zst", "xz", "bz2"];
-/// Folders below a folder that are searched.
+/// How deep folders are searched.
 const DEPTH: usize = 6;
 
-/// The newest log in a folder and those below it whose name says that it is of a model.
+/// The newest log, in a folder and those below it, whose name fits a model.
 ///
-/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`, `.zst`, `.xz` or `.bz2`. A
-/// name fits a model if it has the model's letters and digits in order, whatever stands between words: `llama3_8b` fits
-/// `train-Llama-3-8B.2025.log`. The names of the folders below the given one count as well. Symbolic links are not followed.
+/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`,
+/// `.zst`, `.xz` or `.bz2`. A name fits a model if it contains the model's letters and digits in order,
+/// whatever separates words: `llama3_8b` fits `train-Llama-3-8B.2025.log`. The names of the folders below the
+/// given one count as well. Symbolic links are not followed.
 ///
 /// # Errors
-/// A folder that cannot be read; no log that fits, with how many there are.
+/// If a folder cannot be read, or no log fits; then the error has the number of logs.
 pub fn newest_log(folder: &Path, model: Option<&str>) -> io::Result<PathBuf> {
     let mut logs = Vec::new();
     collect(folder, DEPTH, &mut logs)?;
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn all_compressions_are_known_by_their_first_bytes() {
         let text = b"iteration 1\n".repeat(3);
-        // Each of the four was compressed by a program that is not this one, and twice, so that there are two streams.
+        // Other programs compressed each of the four, in two parts, so that there are two streams.
         for (name, hex) in [("gzip", GZIP), ("xz", XZ), ("bzip2", BZIP2), ("zstd", ZSTD)] {
             let bytes: Vec<u8> = (0..hex.len())
                 .step_by(2)

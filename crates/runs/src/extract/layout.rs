@@ -1,27 +1,28 @@
-//! Reads a line that is like one before. Of a line that a parser read, its layout is kept: what stands between its numbers, and what each
-//! number is. Where another line has the same texts in the same order, its numbers are the same fields, and no names need be found. Any
-//! other line is for the parser, and so is one with a value that the parser would not take.
+//! Reads lines that are like earlier ones. When a parser has read a line, its layout is kept: the texts
+//! between its numbers, and the meaning of each number. If another line has the same texts in the same order,
+//! its numbers are the same fields, without searching for names. The parser reads all other lines, and lines
+//! with a value that it would not accept.
 //!
-//! That holds because a parser finds its way by the texts of a line alone. Where it looks at what a number is, it says so ([`Trace`]), and
-//! no number with a point takes the place of one without.
+//! This works because a parser only depends on the texts of a line. Where it inspects a number, it says so
+//! ([`Trace`]), and a number with a point never replaces one without.
 
 use super::formats::scaled;
 use super::row::{Field, Row};
 use super::scan::PREFIX;
 use super::text::{Commas, Decimal, Number, Rank, Shown, may_have_rank, number, without_sign};
 
-/// What a number of a line is.
+/// The meaning of a number of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Slot {
-    /// That of the step.
+    /// The number of the step.
     Step,
-    /// That of the rank that wrote the line.
+    /// The number of the rank that wrote the line.
     Rank,
-    /// How many ranks there are.
+    /// The number of ranks.
     World,
-    /// That of the run's last step, if so much is added.
+    /// The number of the run's last step, after adding this.
     LastStep(u64),
-    /// How many of the program's units are one of the field's.
+    /// The number of the program's units in one of the field's.
     Value(Field, f64, Commas),
     /// Bytes of the unit.
     Memory(Field, f64),
@@ -41,7 +42,7 @@ impl Slot {
     }
 }
 
-/// Where a parser found what it read in a line.
+/// Where in a line a parser found its values.
 #[derive(Debug)]
 pub(super) struct Trace<'l> {
     line: &'l [u8],
@@ -55,8 +56,8 @@ impl<'l> Trace<'l> {
         Trace { line, slots: Vec::new(), longest: usize::MAX, is_unusual: false }
     }
 
-    /// A part of the line begins with a number, before which there may be spaces and a sign. A number that was taken for the step is not
-    /// any more, if another one is.
+    /// A part of the line begins with a number, after optional spaces and a sign. If another number is taken
+    /// as the step, it replaces the earlier one.
     pub(super) fn number(&mut self, text: &[u8], slot: Slot) {
         let text = without_sign(text.trim_ascii_start());
         let Some(at) = text.as_ptr().addr().checked_sub(self.line.as_ptr().addr()) else {
@@ -79,7 +80,8 @@ impl<'l> Trace<'l> {
         self.longest = bytes;
     }
 
-    /// The rank that was found in the line before `before`, which is where its first text of the set is, or where prefixes end.
+    /// The rank found in the line before `before`, the place of its first text of the set or the end of its
+    /// prefixes.
     pub(super) fn rank(&mut self, rank: Option<&Rank<'_>>, before: usize) {
         match rank {
             Some(rank) => {
@@ -87,20 +89,20 @@ impl<'l> Trace<'l> {
                 if let Some(text) = rank.text_of_world {
                     self.number(text, Slot::World);
                 }
-                // What is behind the numbers has to be seen.
+                // The text after the numbers must be visible.
                 self.is_unusual |= rank.end >= before;
             }
-            // There is one that is too large, or too far away.
+            // A number is too large, or too far away.
             None => self.is_unusual |= may_have_rank(self.line),
         }
     }
 
-    /// What the parser made of the line depends on more than its texts.
+    /// The parser's result depends on more than the texts of the line.
     pub(super) fn unusual(&mut self) {
         self.is_unusual = true;
     }
 
-    /// Whether the parser found nothing, and will find nothing in a line with the same texts.
+    /// Whether the parser found nothing, and would find nothing in any line with the same texts.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty() && !self.is_unusual
     }
@@ -109,37 +111,37 @@ impl<'l> Trace<'l> {
 /// The layout of a line about a step.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The format's place in [`SPECS`](super::formats::SPECS).
+    /// The index of the format in [`SPECS`](super::formats::SPECS).
     pub(super) format: usize,
     numbers: Vec<Placed>,
-    /// The text behind the last number.
+    /// The text after the last number.
     tail: Fixed,
     /// The last number's field, if that value ends the line.
     ends_in: Option<Field>,
-    /// Longer lines are for the parser.
+    /// The parser reads longer lines.
     longest: usize,
     /// Fields that Primus adds.
     pub(super) vendor_lines: u64,
     pub(super) has_colours: bool,
 }
 
-/// A number and what is before it.
+/// A number and the text before it.
 #[derive(Debug)]
 struct Placed {
     before: Fixed,
     /// Whether there may be more spaces.
     is_padded: bool,
     may_have_sign: bool,
-    /// Whether it is digits and nothing else.
+    /// Whether it only has digits.
     is_whole: bool,
     slot: Slot,
 }
 
-/// A text of a line, mostly a short one.
+/// A text of a line, usually short.
 #[derive(Debug)]
 struct Fixed {
     text: Vec<u8>,
-    /// Its first bytes as a number, and which bits of such a number they are.
+    /// Its first bytes as an integer, and the mask of their bits.
     head: u128,
     mask: u128,
 }
@@ -155,8 +157,8 @@ impl Fixed {
         Fixed { text: text.to_vec(), head: u128::from_ne_bytes(head), mask: u128::from_ne_bytes(mask) }
     }
 
-    /// What is behind the text, if the line goes on with it. To call the library's comparison for a few bytes takes longer than to compare
-    /// them.
+    /// The rest of the line after the text, if the line continues with it. Calling the library's comparison
+    /// for a few bytes takes longer than comparing them.
     #[inline]
     fn strip_from<'t>(&self, line: &'t [u8]) -> Option<&'t [u8]> {
         let Some(head) = line.first_chunk() else { return line.strip_prefix(&self.text[..]) };
@@ -175,12 +177,13 @@ impl Fixed {
 pub(super) struct Known {
     pub(super) last_step: Option<u64>,
     pub(super) world: Option<u32>,
-    /// Where the line ends.
+    /// The end of the line.
     pub(super) end: usize,
 }
 
 impl Layout {
-    /// The layout of a line that the parser of a format read without leaving anything out. None if there is anything unusual.
+    /// The layout of a line that the parser of a format read without leaving anything out. `None` if anything
+    /// is unusual.
     pub(super) fn of(
         line: &[u8],
         format: usize,
@@ -211,10 +214,10 @@ impl Layout {
         (layout.ends_in.is_none() || layout.ends_in == last).then_some(layout)
     }
 
-    /// Finds all numbers, of which the slots are some.
+    /// Finds all numbers; the slots are some of them.
     fn place(&mut self, line: &[u8], clean: &[u8], slots: &[(usize, Slot)]) -> Option<()> {
         let mut tail = 0;
-        // Where each byte without colours is in the line.
+        // The place in the line of each byte of the text without colours.
         let shown: Vec<usize> = if self.has_colours { Shown::of(line).collect() } else { Vec::new() };
         let in_line = |at: usize| if self.has_colours { shown.get(at).copied() } else { Some(at) };
         let mut slots = slots.iter().peekable();
@@ -232,7 +235,7 @@ impl Layout {
                 Slot::Step | Slot::Rank | Slot::World | Slot::LastStep(_) => {
                     is_whole && rest.first() != Some(&b'.')
                 }
-                // What would be part of the number, or spoil it.
+                // Characters that would be part of the number, or invalidate it.
                 Slot::Value(..) | Slot::Memory(..) => {
                     !matches!(rest, [b'.' | b'e' | b'E', ..] | [b',', b'0'..=b'9', ..])
                 }
@@ -268,7 +271,7 @@ impl Layout {
             at += length;
         }
         self.tail = Fixed::new(&line[tail..]);
-        // A number that is not where its parser took it to be.
+        // A number that is not where its parser found it.
         slots.next().is_none().then_some(())
     }
 
@@ -320,17 +323,17 @@ impl Layout {
     }
 }
 
-/// The number that a text begins with, without a sign.
+/// The number at the beginning of a text, without a sign.
 struct Printed<'t> {
     decimal: Decimal<'t>,
-    /// If commas part thousands.
+    /// Whether commas separate thousands.
     grouped: Option<f64>,
     length: usize,
     is_whole: bool,
 }
 
 impl<'t> Printed<'t> {
-    /// None if what the digits are cannot be told from them alone.
+    /// `None` if the digits alone do not determine the value.
     #[inline(always)]
     fn at_start_of(text: &'t [u8], commas: Commas) -> Option<Printed<'t>> {
         let decimal = Decimal::at_start_of(text)?;

@@ -1,4 +1,5 @@
-//! The numbers of a log's steps in rising order. Those of most logs follow each other, and then no more than the first one is kept.
+//! The step numbers of a log in ascending order. In most logs they are consecutive, and then only the first
+//! one is kept.
 
 use std::ops::Range;
 
@@ -18,13 +19,13 @@ impl Default for Numbers {
 impl Numbers {
     pub(super) fn len(&self) -> usize {
         match self {
-            // There are no more than rows in memory.
+            // There are as many as rows in memory.
             Numbers::Consecutive(range) => (range.end - range.start) as usize,
             Numbers::Any(list) => list.len(),
         }
     }
 
-    /// The number at a place that there is.
+    /// The number at an existing place.
     pub(super) fn get(&self, place: usize) -> u64 {
         match self {
             Numbers::Consecutive(range) => range.start + place as u64,
@@ -68,7 +69,7 @@ impl Numbers {
         self.change(|list| list.retain(|_| keep.next().is_some_and(|keep| *keep)));
     }
 
-    /// How far apart neighbours are, and how many in a row are as far.
+    /// The distances between neighbours, and how many in a row are equal.
     pub(super) fn intervals(&self) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         match self {
@@ -86,7 +87,7 @@ impl Numbers {
         runs
     }
 
-    /// Changes the numbers as a list, which they are then.
+    /// Changes the numbers as a list, and keeps them as one.
     fn change(&mut self, change: impl FnOnce(&mut Vec<u64>)) {
         let mut list = match std::mem::take(self) {
             Numbers::Consecutive(range) => range.collect(),

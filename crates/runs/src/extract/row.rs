@@ -1,6 +1,6 @@
-//! What one line says of one step.
+//! What one line says about one step.
 
-/// What a program can print of a step. The value's unit is in its name or below.
+/// What a program can print about a step. The value's unit is in its name or below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Field {
@@ -14,17 +14,17 @@ pub(super) enum Field {
     Samples,
     /// TFLOP/s of one GPU.
     Tflops,
-    /// GB in use by tensors at the moment.
+    /// GB currently in use by tensors.
     Allocated,
-    /// GB in use by tensors at most.
+    /// Peak GB in use by tensors.
     PeakAllocated,
-    /// GB held by the allocator at the moment.
+    /// GB currently held by the allocator.
     Reserved,
-    /// GB held by the allocator at most.
+    /// Peak GB held by the allocator.
     PeakReserved,
-    /// GB in use on the GPU, as its driver counts.
+    /// GB in use on the GPU, as counted by its driver.
     Used,
-    /// GB that the GPU has.
+    /// GB of the GPU's memory.
     TotalMemory,
     Loss,
     LearningRate,
@@ -45,7 +45,7 @@ impl Field {
         1 << self as u32
     }
 
-    /// Whether zero and less are impossible.
+    /// Whether the value must be positive.
     fn is_positive(self) -> bool {
         !matches!(
             self,
@@ -59,19 +59,19 @@ impl Field {
     }
 }
 
-/// One line, or what several lines say of one step. A value that is absent is NaN.
+/// One line, or the merged lines about one step. A missing value is NaN.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// The number that the program gives the step.
+    /// The program's number of the step.
     pub(super) step: Option<u64>,
     /// The rank that wrote the line.
     pub(super) rank: Option<u32>,
     values: [f64; Field::COUNT],
     /// A bit for each field that has a value.
     present: u32,
-    /// A bit for each field that was printed and is no finite number.
+    /// A bit for each field that was printed and is not finite.
     not_finite: u32,
-    /// The field whose value ends the line with nothing behind it, and its decimals: the value may be cut.
+    /// The field whose value ends the line, and its decimals: the value may be cut.
     pub(super) last: Option<(Field, u8)>,
 }
 
@@ -89,7 +89,7 @@ impl Default for Row {
 }
 
 impl Row {
-    /// What was kept of a row.
+    /// The kept part of a row.
     pub(super) fn of_values(values: [f64; Field::COUNT], not_finite: u32) -> Row {
         let bits = values.iter().enumerate().map(|(place, value)| u32::from(!value.is_nan()) << place);
         Row { values, present: bits.fold(0, |present, bit| present | bit), not_finite, ..Row::default() }
@@ -108,7 +108,7 @@ impl Row {
         self.not_finite |= field.bit();
     }
 
-    /// Sets a finite value; says why it cannot be one of this field.
+    /// Sets a finite value, or returns why it cannot be a value of this field.
     pub(super) fn set(&mut self, field: Field, value: f64) -> Result<(), &'static str> {
         if field.is_positive() && value <= 0.0 {
             return Err("not positive");
@@ -121,12 +121,12 @@ impl Row {
         Ok(())
     }
 
-    /// The values, in the order of the fields; those that are absent are NaN.
+    /// The values, in the order of the fields; missing ones are NaN.
     pub(super) fn values(&self) -> &[f64; Field::COUNT] {
         &self.values
     }
 
-    /// The fields that were printed and are no finite numbers, as bits.
+    /// The fields that were printed and are not finite, as bits.
     pub(super) fn not_finite(&self) -> u32 {
         self.not_finite
     }
@@ -143,36 +143,36 @@ impl Row {
         self.present & SPEED != 0
     }
 
-    /// Whether the row says anything.
+    /// Whether the row has any value.
     pub(super) fn is_empty(&self) -> bool {
         self.fields() == 0
     }
 }
 
-/// A value of a log that was left out, and why.
+/// A value of a log that was left out, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
     /// The line in the log, from 1.
     pub line: u64,
-    /// The field, as the log calls it.
+    /// The log's name of the field.
     pub field: String,
-    /// Why.
+    /// The reason.
     pub why: String,
     /// The text, shortened.
     pub text: String,
 }
 
-/// All that was left out: the number, and the first ones.
+/// All values left out: their number, and the first ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Notes {
     pub(super) count: u64,
     pub(super) first: Vec<Ignored>,
-    /// The line that is being read.
+    /// The current line.
     pub(super) line: u64,
 }
 
 impl Notes {
-    /// How many are kept in full.
+    /// The number of values kept in full.
     const KEPT: usize = 100;
 
     pub(super) fn ignore(&mut self, field: &[u8], why: &str, text: &[u8]) {

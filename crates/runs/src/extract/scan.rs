@@ -1,5 +1,5 @@
-//! Finds the few lines of a log that say something, at the speed of memory: the text is searched for a set of short texts at once, and only
-//! a line with one of them is looked at.
+//! Finds the few relevant lines of a log at the speed of memory: it searches the text for a set of short
+//! texts at once, and only inspects lines that contain one of them.
 
 use std::io::{self, Read};
 
@@ -15,27 +15,27 @@ use super::summary::Summary;
 use super::text::{rank, timestamp, without_colours};
 use super::{Format, Options};
 
-/// Bytes that are read at once.
+/// The number of bytes read at once.
 const CHUNK: usize = 1 << 20;
-/// A line that is longer is read in pieces.
+/// A longer line is read in pieces.
 const LONGEST_LINE: usize = 16 << 20;
-/// Bytes of a line that are searched for a rank.
+/// The bytes of a line that are searched for a rank.
 pub(super) const PREFIX: usize = 160;
 
-/// What was found in a log so far.
+/// What has been found in a log so far.
 pub(super) struct Collected {
-    /// A place for each of [`SPECS`].
+    /// One element for each of [`SPECS`].
     pub(super) steps: [Steps; SPECS.len()],
     pub(super) summaries: [Summary; SPECS.len()],
     pub(super) notes: [Notes; SPECS.len()],
     pub(super) settings: Settings,
-    /// GPUs by what ranks say of themselves (`rank-7/8`).
+    /// The number of GPUs according to the ranks (`rank-7/8`).
     pub(super) world: Option<u64>,
-    /// The last line about a step, or the beginning of it, which has the time of day; by format.
+    /// The last line about a step, or its beginning, which has the time of day; by format.
     pub(super) last_line: [LastLine; SPECS.len()],
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    /// Where compressed logs end in the middle, and what the decoder says.
+    /// If a compressed log ends in the middle, the decoder's error.
     pub(super) cut: Vec<String>,
 }
 
@@ -49,13 +49,13 @@ pub(super) struct LastLine {
 impl LastLine {
     fn set(&mut self, line: &[u8], has_colours: bool) {
         self.text.clear();
-        // Colours may be all that there is for long.
+        // The text may consist of colours for a long stretch.
         let length = if has_colours { line.len() } else { line.len().min(PREFIX) };
         self.text.extend_from_slice(&line[..length]);
         self.has_colours = has_colours;
     }
 
-    /// The time of day that it begins with.
+    /// The time of day at its beginning.
     pub(super) fn timestamp(&self) -> Option<String> {
         let mut buffer = Vec::new();
         timestamp(if self.has_colours { without_colours(&self.text, &mut buffer) } else { &self.text })
@@ -67,7 +67,7 @@ impl Collected {
         self.lines += memchr_iter(b'\n', text).count() as u64;
     }
 
-    /// Adds a line that was read by its layout.
+    /// Adds a line that was read with its layout.
     fn known_line(&mut self, line: &[u8], layout: &Layout, known: &Known, row: &Row, options: &Options) {
         let format = layout.format;
         let summary = &mut self.summaries[format];
@@ -111,30 +111,30 @@ pub(super) struct Scanner<'o> {
     buffer: Vec<u8>,
 }
 
-/// The layouts of the last lines about steps that were searched for their fields.
+/// The layouts of the last lines about steps that a parser has read.
 #[derive(Default)]
 struct Layouts {
     known: Vec<Layout>,
-    /// The one that gives way to the next.
+    /// The layout to replace next.
     oldest: usize,
-    /// Lines whose layout was not known since one's was.
+    /// Lines with unknown layouts since the last known one.
     misses: u32,
 }
 
 impl Layouts {
-    /// A program has one or two, and for each of those one more where a number has lost its point.
+    /// A program has one or two, and for each of these another one with a number without its point.
     const MOST: usize = 4;
-    /// After so many misses in a row, only one line of so many is learned from: none is like another.
+    /// After this many misses in a row, only one of this many lines is learned: none is like another.
     const HOPELESS: u32 = 32;
 
-    /// Reads the line at the beginning of a text, and says which layout it has.
+    /// Reads the line at the beginning of a text, and returns its layout.
     fn read(&mut self, text: &[u8], row: &mut Row) -> Option<(&Layout, Known)> {
         let found = self.known.iter().find_map(|layout| Some((layout, layout.read(text, row)?)))?;
         self.misses = 0;
         Some(found)
     }
 
-    /// Whether to learn from a line whose layout is not known.
+    /// Whether to learn from a line with an unknown layout.
     fn learns(&mut self) -> bool {
         self.misses = self.misses.saturating_add(1);
         self.misses < Layouts::HOPELESS || self.misses.is_multiple_of(Layouts::HOPELESS)
@@ -150,12 +150,13 @@ impl Layouts {
     }
 }
 
-/// Which formats, as bits in the order of [`SPECS`], a text of the set belongs to; the settings are one more bit.
+/// The formats that a text of the set belongs to, as bits in the order of [`SPECS`]; the settings have one
+/// more bit.
 const SETTINGS: u16 = 1 << SPECS.len();
 
 struct Searcher {
     packed: packed::Searcher,
-    /// By the pattern's number.
+    /// Indexed by the pattern's number.
     bits: Vec<u16>,
     minimum: usize,
 }
@@ -186,7 +187,7 @@ impl Searcher {
         }
     }
 
-    /// The next text of the set: its bits and where it is.
+    /// The next text of the set: its bits and its place.
     fn find(&self, text: &[u8], from: usize) -> Option<(u16, usize, usize)> {
         if text.len() < from + self.minimum {
             return None;
@@ -195,7 +196,7 @@ impl Searcher {
         Some((self.bits[found.pattern().as_usize()], found.start(), found.end()))
     }
 
-    /// The bits of all texts of the set from there on.
+    /// The bits of all texts of the set from this place.
     fn bits_of(&self, text: &[u8], mut from: usize) -> u16 {
         let mut bits = 0;
         while let Some((more, _, end)) = self.find(text, from) {
@@ -230,7 +231,7 @@ impl<'o> Scanner<'o> {
         loop {
             if filled == chunk.len() {
                 if chunk.len() >= LONGEST_LINE {
-                    // No end of a line in all that: what is there is a line.
+                    // There is no line end in all of this, so it counts as a line.
                     self.text(&chunk[..filled]);
                     filled = 0;
                 } else {
@@ -240,7 +241,8 @@ impl<'o> Scanner<'o> {
             let read = match log.read(&mut chunk[filled..]) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A program that was killed leaves compressed data without its end. What is there counts, and a finding tells.
+                // A killed program leaves compressed data without its end. The existing part counts, and a
+                // finding reports it.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && self.collected.bytes > 0 => {
                     self.collected.cut.push(error.to_string());
                     break;
@@ -268,7 +270,7 @@ impl<'o> Scanner<'o> {
 
     /// Searches whole lines.
     fn text(&mut self, text: &[u8]) {
-        // The beginning of a line, and how far lines have been counted.
+        // The beginning of a line, and the place up to which lines have been counted.
         let (mut from, mut counted) = (0, 0);
         let mut found = None;
         let mut row = Row::default();
@@ -287,7 +289,7 @@ impl<'o> Scanner<'o> {
             let Some((mut bits, start, end)) = found.or_else(|| self.searcher.find(text, from)) else {
                 break;
             };
-            // A carriage return ends a line, too: programs write progress bars over themselves.
+            // A carriage return ends a line, too: programs overwrite their progress bars.
             let line_start = memrchr2(b'\n', b'\r', &text[from..start]).map_or(from, |at| from + at + 1);
             if line_start > from && !self.layouts.known.is_empty() {
                 from = line_start;
@@ -305,7 +307,7 @@ impl<'o> Scanner<'o> {
         self.collected.count_lines(&text[counted..]);
     }
 
-    /// Looks at a line with texts of the set in it, the first of which is there.
+    /// Inspects a line that contains texts of the set, the first of them at this place.
     fn line(&mut self, line: &[u8], first: usize, bits: u16) {
         let number = self.collected.lines + 1;
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -313,14 +315,15 @@ impl<'o> Scanner<'o> {
         let (first, bits) = if clean.len() == line.len() {
             (first, bits)
         } else {
-            // A colour may stand in the middle of a text of the set, and its last letter may look like the first of one.
+            // A colour may be in the middle of a text of the set, and its last letter may look like the first
+            // one of a text.
             match self.searcher.find(clean, 0) {
                 Some((bits, start, end)) => (start, bits | self.searcher.bits_of(clean, end)),
                 None => (0, 0),
             }
         };
         let mut is_row = false;
-        // Whether any such line is none of the formats that were tried.
+        // Whether such a line belongs to none of the tried formats.
         let mut is_only_of = true;
         for (place, spec) in SPECS.iter().enumerate().filter(|(place, _)| bits & 1 << place != 0) {
             let collected = &mut self.collected;
@@ -350,7 +353,7 @@ impl<'o> Scanner<'o> {
             }
             collected.last_line[place].set(clean, false);
             collected.steps[place].add(&row, number, self.options.ranks);
-            // The first format that reads a line has it.
+            // A line belongs to the first format that can read it.
             break;
         }
         if !is_row && bits & SETTINGS != 0 {
@@ -367,7 +370,7 @@ mod tests {
     #[test]
     fn the_set_is_as_small_as_the_fast_search_wants_it() {
         let searcher = Searcher::new(&Options::default());
-        // With more than 32, half as many bytes are looked at at once.
+        // With more than 32, the search looks at half as many bytes at once.
         assert_eq!(searcher.bits.len(), 32);
         assert!(searcher.minimum >= 4, "a text of {} bytes", searcher.minimum);
     }

@@ -1,10 +1,11 @@
-//! What a log says of the run's configuration: dumps of arguments, lines about batches, parallelism, devices and versions.
+//! What a log says about the run's configuration: dumps of arguments, lines about batches, parallelism,
+//! devices and versions.
 
 use memchr::memmem;
 
 use super::text::{Number, number, whole};
 
-/// A whole number of the configuration.
+/// An integer of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Setting {
@@ -29,7 +30,7 @@ pub(super) enum Setting {
     Parameters,
     /// Tokens of a step.
     TokensPerStep,
-    /// Steps that each line stands for.
+    /// Steps that each line covers.
     LogInterval,
 }
 
@@ -127,8 +128,8 @@ const KEYS: &[(&str, Setting)] = &[
     ("padded_vocab_size Vp", Setting::Vocabulary),
 ];
 
-/// Texts of which each line about the configuration has at least one. They are few and have four bytes at least, which the search is fast
-/// with.
+/// Each line about the configuration contains at least one of these texts. They are few and have at least
+/// four bytes, which makes the search fast.
 pub(super) const NEEDLES: &[&str] = &[
     "....",
     "seq_len",
@@ -154,7 +155,7 @@ pub(super) const NEEDLES: &[&str] = &[
     "NVIDIA ",
 ];
 
-/// Where a setting was found to be otherwise than before.
+/// A place where a setting differs from its earlier value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) name: &'static str,
@@ -163,7 +164,7 @@ pub(super) struct Change {
     pub(super) line: u64,
 }
 
-/// The configuration as far as the log tells it.
+/// The configuration as far as the log gives it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     numbers: [Option<u64>; COUNT],
@@ -175,7 +176,7 @@ pub(super) struct Settings {
     pub(super) precision: Option<&'static str>,
     /// Bytes of one GPU.
     pub(super) gpu_memory: Option<f64>,
-    /// GB in use on the GPU, of programs that say it once.
+    /// GB in use on the GPU, for programs that print it once.
     pub(super) memory_used: Option<f64>,
 }
 
@@ -184,7 +185,7 @@ impl Settings {
         self.numbers[setting as usize]
     }
 
-    /// Sets a number; zero says nothing. The last one counts, and changes are kept.
+    /// Sets a number; zero means unknown. The last one counts, and changes are kept.
     pub(super) fn set(&mut self, setting: Setting, value: u64, line: u64) {
         if value == 0 {
             return;
@@ -218,7 +219,7 @@ impl Settings {
 
     /// Reads a line without colours.
     pub(super) fn read(&mut self, text: &[u8], line: u64) {
-        // A longer line is a dump of something else.
+        // A longer line is another kind of dump.
         let text = &text[..text.len().min(4000)];
         for (key, setting) in KEYS {
             if let Some(value) = value_of(text, key.as_bytes()) {
@@ -294,7 +295,8 @@ impl Settings {
         }
     }
 
-    /// MaxText: `number parameters: 8.030 billion`; torchtitan: `Model llama3 8B size: 8,030,261,248 total parameters`.
+    /// MaxText: `number parameters: 8.030 billion`; torchtitan: `Model llama3 8B size: 8,030,261,248 total
+    /// parameters`.
     fn read_parameters(&mut self, text: &[u8], line: u64) {
         if let Some(at) = memmem::find(text, b"number parameters: ")
             && let Number::Value(value, rest) = number(&text[at + 19..], super::text::Commas::Decimal)
@@ -330,7 +332,7 @@ impl Settings {
         }
     }
 
-    /// A GPU's name, and its memory where torchtitan or llm.c says it.
+    /// A GPU's name, and its memory if torchtitan or llm.c prints it.
     fn read_gpu(&mut self, text: &[u8]) {
         for vendor in [&b"AMD Instinct MI"[..], b"NVIDIA "] {
             let Some(at) = memmem::find(text, vendor) else { continue };
@@ -375,13 +377,14 @@ impl Settings {
     }
 }
 
-/// The text behind a key and its separator: quotes, spaces, dots, one of `:` and `=`. The key is a word of its own.
+/// The text after a key and its separator: quotes, spaces, dots, one of `:` and `=`. The key must be a
+/// separate word.
 fn value_text<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
     memmem::find_iter(text, key).find_map(|at| {
         let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/');
         let mut before = text[..at].iter().rev();
         match before.next() {
-            // `--key`, `-key`, and not `encoder-key`.
+            // `--key`, `-key`, but not `encoder-key`.
             Some(b'-')
                 if before.find(|byte| **byte != b'-').is_some_and(|byte| byte.is_ascii_alphanumeric()) =>
             {
@@ -404,7 +407,7 @@ fn value_text<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
     })
 }
 
-/// The whole number behind a key. `8.0`, as programs that keep it as a float print it, is 8.
+/// The integer after a key. `8.0`, as printed by programs that store a float, is 8.
 fn value_of(text: &[u8], key: &[u8]) -> Option<u64> {
     let value = value_text(text, key)?;
     let token = value.iter().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'.')).count();
@@ -418,7 +421,7 @@ fn value_of(text: &[u8], key: &[u8]) -> Option<u64> {
     grouped(token)
 }
 
-/// A whole number, with commas between groups of three or without.
+/// An integer, with or without commas between groups of three.
 fn grouped(token: &[u8]) -> Option<u64> {
     let mut groups = token.split(|byte| *byte == b',');
     let first = groups.next()?;
@@ -448,7 +451,8 @@ fn version(text: &[u8]) -> Option<String> {
         .then(|| version.to_owned())
 }
 
-/// A GPU's name: words up to what ends a name. A vendor's name alone, or with a word that begins no product, is none.
+/// A GPU's name: words up to a text that ends a name. A vendor's name alone, or followed by a word that does
+/// not begin a product, is not a name.
 fn gpu_name(text: &[u8], vendor: &[u8]) -> Option<String> {
     let mut end = text
         .iter()
@@ -466,7 +470,7 @@ fn gpu_name(text: &[u8], vendor: &[u8]) -> Option<String> {
         word.starts_with(|first: char| first.is_ascii_alphanumeric())
             && word.contains(|c: char| c.is_ascii_digit())
     });
-    // `NVIDIA Release 25.03` and `NVIDIA Nsight 2024` are none.
+    // `NVIDIA Release 25.03` and `NVIDIA Nsight 2024` are not names.
     let known = ["H", "A", "B", "L", "GH", "GB", "V", "T", "P", "RTX", "GeForce", "Quadro", "Tesla", "TITAN"];
     let first = product.split([' ', '-']).next().unwrap_or_default();
     let letters = first.trim_end_matches(|c: char| c.is_ascii_digit() || c.is_ascii_lowercase());

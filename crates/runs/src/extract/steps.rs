@@ -1,4 +1,4 @@
-//! From lines to steps: one row for each step, whichever ranks wrote lines about it and however often.
+//! Merges lines into steps: one row for each step, whichever ranks wrote lines about it and however often.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -7,10 +7,10 @@ use super::RankRule;
 use super::row::{Field, Row};
 use super::table::{Step, Table};
 
-/// What happened while lines became steps.
+/// The steps, and what happened while lines were merged.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
-    /// In the order of the steps' numbers.
+    /// In the order of step numbers.
     pub(super) rows: Table,
     /// Lines about a step.
     pub(super) lines: u64,
@@ -18,22 +18,22 @@ pub(super) struct Steps {
     pub(super) timed: u64,
     /// Lines that have the time of their step.
     pub(super) measured: u64,
-    /// Lines without a number of their step.
+    /// Lines without a step number.
     pub(super) unnumbered: u64,
     /// Lines about a step that another rank had written about.
     pub(super) duplicates: u64,
-    /// Of those, the ones whose loss is another.
+    /// Those of them whose loss differs.
     pub(super) disagreements: u64,
-    /// Where numbers of steps went back: the line, from which step, to which.
+    /// Where step numbers went back: the line, the step before, and the step after.
     pub(super) resumed: Vec<(u64, u64, u64)>,
-    /// How often a value ended its line, by field and decimals; and how often none did.
+    /// How often a value ended its line, by field and decimals; and how often no value did.
     endings: Vec<(Option<(u8, u8)>, u64)>,
-    /// The last step of each rank, and how many times it began.
+    /// The last step of each rank, and how many times the rank started.
     last_of_rank: BTreeMap<Option<u32>, (u64, u32)>,
     attempts: u32,
 }
 
-/// How far apart two losses of one step may be that ranks print: digits.
+/// The tolerance between the losses of one step that ranks print, because of their digits.
 const SAME_LOSS: f64 = 1e-6;
 
 impl Steps {
@@ -49,7 +49,7 @@ impl Steps {
             self.unnumbered += 1;
             next
         });
-        // Nearly every line is about the step behind the last one.
+        // Nearly every line is about the step after the last one.
         let place = if number >= next { Err(self.rows.len()) } else { self.rows.find(number) };
         let known = place.ok().map(|place| self.rows.step(place));
         let is_other = known.as_ref().is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, row));
@@ -70,7 +70,7 @@ impl Steps {
         }
     }
 
-    /// There are a handful of endings, so that a list is faster than a map.
+    /// There are only a few endings, so a list is faster than a map.
     fn count_ending(&mut self, ending: Option<(u8, u8)>, count: u64) {
         match self.endings.iter_mut().find(|(known, _)| *known == ending) {
             Some((_, known)) => *known += count,
@@ -78,10 +78,10 @@ impl Steps {
         }
     }
 
-    /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and what it then writes replaces what there was.
-    /// Without a rank, lines of several ranks look the same: those that are at most two steps late and have the loss of the step are
-    /// theirs.
-    /// `is_other` says whether the step's line so far has another loss.
+    /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and its new lines
+    /// replace the old ones. Without rank numbers, lines of several ranks look the same: lines that are at
+    /// most two steps late and have the step's loss count as such. `is_other` says whether the step's
+    /// existing line has another loss.
     fn attempt(&mut self, number: u64, rank: Option<u32>, is_other: bool, line: u64) -> u32 {
         let mut first = false;
         let known = self.last_of_rank.entry(rank).or_insert_with(|| {
@@ -101,8 +101,8 @@ impl Steps {
         attempt
     }
 
-    /// Removes values that were cut: those that end a line where most lines of this format do not end, or with other decimals than most, if
-    /// the program always prints as many. Gives their lines and fields.
+    /// Removes cut values: those that end a line where most lines of this format do not end, or with other
+    /// decimals than most, if the program always prints equally many. Returns their lines and fields.
     pub(super) fn remove_cut(&mut self, fixed_decimals: bool) -> Vec<(u64, Field)> {
         let usual = self
             .endings
@@ -125,7 +125,7 @@ impl Steps {
         removed.into_iter().map(|(_, ending)| (ending.line, ending.field)).collect()
     }
 
-    /// Steps that each row stands for: the usual difference of numbers. Two rows alone tell nothing.
+    /// Steps that each row covers: the usual difference of numbers. Two rows are too few to tell.
     pub(super) fn interval(&self) -> u64 {
         let mut counts: HashMap<u64, u64> = HashMap::new();
         for (interval, count) in self.rows.numbers().intervals() {
@@ -135,8 +135,8 @@ impl Steps {
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
     }
 
-    /// Steps that a row stands for, by its place. The first line of a log often is of the first step alone, and where a line is missing,
-    /// its steps are, too.
+    /// Steps that a row covers, by its place. The first line of a log often covers only the first step, and
+    /// where a line is missing, its steps are missing, too.
     pub(super) fn span(&self, place: usize, interval: u64) -> u64 {
         let numbers = self.rows.numbers();
         let number = numbers.get(place);
@@ -145,7 +145,7 @@ impl Steps {
     }
 
     pub(super) fn append(&mut self, other: Steps, rule: RankRule) {
-        // A file of its own is a rank of its own, unless it continues the numbers.
+        // A separate file is a separate rank, unless it continues the numbers.
         let ends = other.rows.numbers().first().zip(self.rows.numbers().last());
         let continues = ends.is_none_or(|(first, last)| first > last);
         self.measured += other.measured;
@@ -182,9 +182,9 @@ fn same_loss(one: &Row, other: &Row) -> bool {
 }
 
 impl Step<'_> {
-    /// Merges what another rank says of the same step. Memory is that of the fullest GPU under either rule.
+    /// Merges another rank's line about the same step. Memory is that of the fullest GPU under either rule.
     fn merge(&mut self, other: &Row, rule: RankRule) {
-        // What counts by the slowest rank, and by the mean of ranks.
+        // The value of the slowest rank, and the mean of ranks.
         const FIELDS: [(Field, How, How); Field::COUNT] = [
             (Field::Seconds, How::Max, How::Mean),
             (Field::Tokens, How::Min, How::Mean),

@@ -1,20 +1,20 @@
-//! What a log says of the whole run rather than of a step.
+//! What a log says about the whole run rather than about a step.
 
-/// Figures of a whole run, as programs print them at its end or beside every step.
+/// Figures of a whole run, as programs print them at its end or with every step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Summary {
-    /// Steps that were to run.
+    /// The planned number of steps.
     pub(super) max_steps: Option<u64>,
     /// Seconds of training.
     pub(super) runtime: Option<f64>,
     pub(super) steps_per_second: Option<f64>,
     pub(super) samples_per_second: Option<f64>,
     pub(super) tokens_per_second: Option<f64>,
-    /// The progress bar that is furthest: steps done, of how many, in how many seconds.
+    /// The furthest progress bar: steps done, all steps, and seconds.
     pub(super) bar: Option<(u64, u64, u64)>,
     /// Fields that AMD's Primus adds to Megatron-LM's lines.
     pub(super) vendor_lines: u64,
-    /// Whether the program says that it runs on AMD's stack.
+    /// Whether the program reports that it runs on AMD's stack.
     pub(super) is_amd: bool,
 }
 

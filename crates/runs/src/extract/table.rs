@@ -1,4 +1,4 @@
-//! The steps of a log, each in as few bytes as its values need: a log may have millions.
+//! The steps of a log, each in as few bytes as its values need, because a log may have millions.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use super::row::{Field, Row};
 pub(super) struct Step<'r> {
     pub(super) number: u64,
     pub(super) row: Cow<'r, Row>,
-    /// Lines that were merged into the row, for the mean.
+    /// The number of lines merged into the row, for the mean.
     pub(super) merged: u32,
     pub(super) attempt: u32,
-    /// The line in the log of the first one.
+    /// The line number of the first one.
     pub(super) line: u64,
 }
 
-/// A value that ends a line with nothing behind it.
+/// A value that ends a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {
     pub(super) line: u64,
@@ -26,11 +26,12 @@ pub(super) struct Ending {
     pub(super) decimals: u8,
 }
 
-/// Steps in the order of their numbers. Ranks, and lines of rows whose line ends in no value, are not kept.
+/// Steps in the order of their numbers. Ranks are not kept, nor are line numbers of rows whose line does not
+/// end in a value.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     numbers: Numbers,
-    /// The bits of each field's values, which are NaN where there is none.
+    /// The bits of each field's values; missing values are NaN.
     values: [Column<u64>; Field::COUNT],
     not_finite: Column<u32>,
     merged: Column<u32>,
@@ -74,7 +75,7 @@ impl Table {
         self.numbers.find(number)
     }
 
-    /// Whether some row may have the field, as a value or as one that is not finite.
+    /// Whether some row may have the field, as a finite value or not.
     pub(super) fn may_have(&self, field: Field) -> bool {
         self.fields & field.bit() != 0
     }
@@ -83,7 +84,7 @@ impl Table {
         Some(f64::from_bits(self.values[field as usize].get(place))).filter(|value| !value.is_nan())
     }
 
-    /// The values of a field, where there is one.
+    /// The existing values of a field.
     pub(super) fn values(&self, field: Field) -> impl Iterator<Item = f64> {
         let rows = if self.may_have(field) { self.len() } else { 0 };
         (0..rows).filter_map(move |place| self.get(place, field))
@@ -94,7 +95,7 @@ impl Table {
         self.may_have(field) && (0..self.len()).any(|place| self.not_finite.get(place) & field.bit() != 0)
     }
 
-    /// Rows whose line ends in a value.
+    /// Rows whose line ends with a value.
     pub(super) fn endings(&self) -> impl Iterator<Item = (usize, Ending)> {
         let rows = if self.endings.only() == Some(None) { 0 } else { self.len() };
         (0..rows).filter_map(|place| Some((place, self.endings.get(place)?)))
@@ -127,7 +128,7 @@ impl Table {
         self.numbers.insert(place, step.number);
     }
 
-    /// Puts a step in the place of one with the same number.
+    /// Replaces the step with the same number.
     pub(super) fn set(&mut self, place: usize, step: &Step<'_>) {
         let rows = self.len();
         self.fields |= step.row.fields();
@@ -140,14 +141,14 @@ impl Table {
         self.endings.set(place, step.ending(), rows);
     }
 
-    /// Gives a row a value that is valid for it, or takes it away.
+    /// Sets a valid value of a row, or removes it.
     pub(super) fn set_value(&mut self, place: usize, field: Field, value: Option<f64>) {
         let rows = self.len();
         self.fields |= field.bit();
         self.values[field as usize].set(place, value.unwrap_or(f64::NAN).to_bits(), rows);
     }
 
-    /// Takes a field out of all rows. Where there is none, the value is NaN.
+    /// Removes a field from all rows. Missing values are NaN.
     pub(super) fn take(&mut self, field: Field) -> Vec<f64> {
         self.fields &= !field.bit();
         let column = std::mem::replace(&mut self.values[field as usize], NO_VALUES);
@@ -180,7 +181,7 @@ impl Step<'_> {
     }
 }
 
-/// The places of the bits that are set.
+/// The places of the set bits.
 fn bits(mut bits: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = bits.trailing_zeros();

@@ -1,13 +1,14 @@
-//! What all logs have in common: lines with colours and prefixes, numbers, units, times of day. Everything works on bytes, so text that is
-//! no UTF-8 is no problem.
+//! Common to all logs: lines with colours and prefixes, numbers, units, times of day. Everything works on
+//! bytes, so invalid UTF-8 is not a problem.
 
 use std::sync::LazyLock;
 
 use memchr::{memchr, memchr3_iter, memmem};
 
-/// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes what is left to the buffer.
+/// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes the rest to
+/// the buffer.
 ///
-/// Sequences that lost their escape byte, as in logs that were copied from a page (`[32m`), are removed as well.
+/// Sequences without their escape byte, as in logs copied from a web page (`[32m`), are removed as well.
 pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let shown = Shown::of(line);
     if !shown.bare && memchr(0x1b, line).is_none() {
@@ -18,7 +19,7 @@ pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'
     buffer
 }
 
-/// Where the bytes of a line are that are no escape sequences.
+/// The places of the bytes of a line outside escape sequences.
 pub(super) struct Shown<'t> {
     line: &'t [u8],
     at: usize,
@@ -59,7 +60,7 @@ impl Iterator for Shown<'_> {
     }
 }
 
-/// Whether this is what follows the bracket of a colour: digits and semicolons, and `m`.
+/// Whether this is the text after the bracket of a colour: digits and semicolons, and `m`.
 fn is_colour(after: &[u8]) -> bool {
     let digits = after.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
     digits > 0 && digits <= 8 && after.get(digits) == Some(&b'm')
@@ -68,29 +69,30 @@ fn is_colour(after: &[u8]) -> bool {
 /// A number at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number<'a> {
-    /// A finite number, and the text behind it.
+    /// A finite number, and the text after it.
     Value(f64, &'a [u8]),
-    /// `nan`, `inf` or `-inf`, and the text behind it.
+    /// `nan`, `inf` or `-inf`, and the text after it.
     NotFinite(&'a [u8]),
-    /// Digits that are no number that can be told: `1.2.3`, `1,234` where a comma may be either, `12e`.
+    /// Digits that are not an unambiguous number: `1.2.3`, `1,234` where a comma may be either, `12e`.
     Malformed,
     /// No digit at all.
     None,
 }
 
-/// How a program writes large numbers.
+/// How a program prints large numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Commas {
-    /// Commas part thousands: `1,234`.
+    /// Commas separate thousands: `1,234`.
     Thousands,
-    /// They do not: a comma is the decimal point of some locale, or ends the number.
+    /// They do not: a comma is a locale's decimal point, or ends the number.
     Decimal,
 }
 
-/// Digits times a power of ten: rounded once, as a parser rounds. `None` of more digits than f64 holds exactly, and of powers that it does
-/// not; a parser reads those.
+/// Digits times a power of ten, rounded once, as a parser does. `None` for more digits or larger powers than
+/// f64 represents exactly; a parser reads those.
 ///
-/// Both the digits and the power of ten are exact, so that one multiplication or division is all there is to round (Clinger 1990).
+/// Both the digits and the power of ten are exact, so only one multiplication or division rounds (Clinger
+/// 1990).
 fn exact(digits: u64, exponent: i32) -> Option<f64> {
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -103,10 +105,11 @@ fn exact(digits: u64, exponent: i32) -> Option<f64> {
     Some(if exponent < 0 { digits as f64 / power } else { digits as f64 * power })
 }
 
-/// Characters of digits and a point whose digits fit into u64.
+/// The maximum characters, digits and a point, whose digits fit into u64.
 const FEW_DIGITS: usize = 16;
 
-/// The value of digits with at most one point, times a power of ten, if it is [exact]. `None` of other characters, too.
+/// The value of digits with at most one point, times a power of ten, if it is [exact]. `None` for other
+/// characters, too.
 pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
     if text.len() > FEW_DIGITS {
         return None;
@@ -129,15 +132,15 @@ pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
     exact(digits, exponent.checked_sub(decimals.unwrap_or(0))?)
 }
 
-/// A number as nearly all are printed: digits, a point between digits or none, an exponent or none.
+/// A number in the usual form: digits, an optional point between digits, an optional exponent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decimal<'t> {
-    /// The number, and no more.
+    /// The text of the number only.
     pub(super) printed: &'t [u8],
-    /// Meaningless if there are too many.
+    /// Meaningless if there are too many digits.
     digits: u64,
     decimals: usize,
-    /// Of more than two digits: meaningless.
+    /// Meaningless if it has more than two digits.
     exponent: i32,
     /// Characters before the exponent.
     mantissa: usize,
@@ -145,7 +148,7 @@ pub(super) struct Decimal<'t> {
 }
 
 impl<'t> Decimal<'t> {
-    /// The longest one that a text begins with.
+    /// The longest such number at the beginning of a text.
     #[inline(always)]
     pub(super) fn at_start_of(text: &'t [u8]) -> Option<Decimal<'t>> {
         let digit = |at: usize| text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10);
@@ -166,7 +169,7 @@ impl<'t> Decimal<'t> {
                 at += 1;
             }
             decimals = at - point;
-            // The point itself, if there are digits behind it.
+            // The point itself, if digits follow it.
             at += usize::from(decimals > 0);
         }
         let mantissa = at;
@@ -206,14 +209,14 @@ impl<'t> Decimal<'t> {
         self.mantissa == self.printed.len() && self.decimals == 0
     }
 
-    /// The value of digits alone, if they are few.
+    /// The value of digits without point or exponent, if they are few.
     #[inline]
     pub(super) fn whole(&self) -> Option<u64> {
         (self.is_simple && self.has_digits_alone()).then_some(self.digits)
     }
 }
 
-/// The text without the sign that it may begin with.
+/// The text without an initial sign.
 pub(super) fn without_sign(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text)
 }
@@ -224,7 +227,7 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     let unsigned = without_sign(text);
     if let Some(decimal) = Decimal::at_start_of(unsigned)
         && let rest = &unsigned[decimal.printed.len()..]
-        // What is behind may be part of the number, or spoil it.
+        // The text after it may be part of the number, or invalidate it.
         && !matches!(rest, [b'.' | b'e' | b'E', ..] | [b',', b'0'..=b'9', ..])
         && let Some(value) = decimal.value()
     {
@@ -250,7 +253,7 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
             match commas {
                 _ if group == 0 => {}
                 Commas::Thousands => {
-                    // Groups of three each, or it is something else.
+                    // Groups of three digits each; otherwise it is something else.
                     while unsigned.get(end) == Some(&b',') {
                         match digits(&unsigned[end + 1..]) {
                             3 => end += 4,
@@ -270,7 +273,7 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
                     comma = Some(0);
                     end += 1 + group;
                     let exponent = matches!(unsigned.get(end), Some(b'e' | b'E'));
-                    // `1,234` may be thousands, and `0,123` may not.
+                    // `1,234` may be thousands, but `0,123` cannot.
                     if group == 3 && whole <= 3 && unsigned[0] != b'0' && !exponent {
                         return Number::Malformed;
                     }
@@ -315,7 +318,8 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     }
 }
 
-/// A whole number at the beginning of a text, spaces before it skipped, and the text behind it. What has a fraction is none.
+/// An integer at the beginning of a text, after optional spaces, and the text after it. `None` for a number
+/// with a fraction.
 pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     let text = text.trim_ascii_start();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -327,8 +331,8 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, &text[digits..]))
 }
 
-/// Bytes of a unit of memory at the beginning of a text, and the text behind it. `GB` is 10⁹ bytes here; programs that write it for 2³⁰
-/// bytes are known to the formats.
+/// Bytes of a unit of memory at the beginning of a text, and the text after it. `GB` is 10⁹ bytes here; the
+/// formats know the programs that use it for 2³⁰ bytes.
 pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let units: [(&[u8], f64); 10] = [
@@ -353,26 +357,27 @@ pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rank<'t> {
     pub(super) rank: u32,
-    /// The number of ranks, where the line says so.
+    /// The number of ranks, if the line has it.
     pub(super) world: Option<u32>,
-    /// What begins with the rank's number.
+    /// The text beginning with the rank's number.
     pub(super) text: &'t [u8],
-    /// What begins with the number of ranks, where there is one.
+    /// The text beginning with the number of ranks, if there is one.
     pub(super) text_of_world: Option<&'t [u8]>,
-    /// Where these numbers end.
+    /// The end of these numbers.
     pub(super) end: usize,
 }
 
 const RANK_WORDS: [&[u8]; 4] = [b"rank", b"Rank", b"RANK", b"default"];
 
-/// What is between a word for a rank and its number.
+/// The characters between a word for a rank and its number.
 fn rank_separators(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count()
 }
 
-/// The rank that wrote a line. Looks at what stands before the line's contents.
+/// The rank that wrote a line. Looks at the prefix of the line.
 ///
-/// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun --label), `[1,7]<stdout>:` (mpirun).
+/// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun
+/// --label), `[1,7]<stdout>:` (mpirun).
 pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     let small = |value: u64| u32::try_from(value).ok();
     let alone = |text, rank, rest: &[u8]| {
@@ -386,7 +391,7 @@ pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     };
     for at in memchr3_iter(b'r', b'R', b'd', prefix) {
         let Some(word) = RANK_WORDS.into_iter().find(|word| prefix[at..].starts_with(word)) else { continue };
-        // `default` is a word of other texts, too.
+        // `default` also occurs in other texts.
         if word == b"default" && !prefix[..at].ends_with(b"[") {
             continue;
         }
@@ -423,7 +428,8 @@ pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     None
 }
 
-/// Whether [`rank`] may find one in a line, or in another that differs from it in its numbers and the spaces before them alone.
+/// Whether [`rank`] may find one in a line, or in a line that differs from it only in its numbers and the
+/// spaces before them.
 pub(super) fn may_have_rank(line: &[u8]) -> bool {
     let begins_with_number = |text: &[u8]| text.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
     let is_named = |word: &&[u8]| {
@@ -439,7 +445,8 @@ pub(super) fn may_have_rank(line: &[u8]) -> bool {
     RANK_WORDS.iter().any(is_named) || is_label || start.strip_prefix(b"[1,").is_some_and(begins_with_number)
 }
 
-/// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with the fraction and the offset that it has.
+/// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with its fraction and
+/// offset.
 pub(super) fn timestamp(text: &[u8]) -> Option<String> {
     let text = &text[..text.len().min(160)];
     (0..text.len()).find_map(|start| {

@@ -1,11 +1,12 @@
-//! Reading records, also from what Python's `json` writes: `NaN`, `Infinity` and `-Infinity` are no JSON, and it writes them.
+//! Reading records, including the output of Python's `json`, which writes `NaN`, `Infinity` and `-Infinity`
+//! although they are not JSON.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Record;
 
-/// Why bytes are no record.
+/// Why bytes are not a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -14,19 +15,19 @@ pub enum ReadError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         cause: std::io::Error,
     },
-    /// The bytes are no UTF-8.
+    /// The bytes are not UTF-8.
     #[error("{}: byte {offset} is not UTF-8; a record is JSON in UTF-8", name(path.as_deref()))]
     Text {
         /// The file, if the bytes come from one.
         path: Option<PathBuf>,
-        /// Bytes before the one at fault.
+        /// The number of bytes before the invalid one.
         offset: usize,
     },
-    /// The text is no JSON, or a value has a type that its field cannot have.
+    /// The text is not JSON, or a value has the wrong type for its field.
     #[error("{}:{line}:{column}: {what}{}", name(path.as_deref()), in_line(excerpt))]
     Value {
         /// The file, if the bytes come from one.
@@ -87,7 +88,7 @@ impl Record {
             let shift = json.added.iter().filter(|&&(of, at)| of == line && at < column).count();
             let excerpt = text.lines().nth(line.saturating_sub(1)).unwrap_or("").trim();
             let what = error.to_string();
-            // serde_json puts the place at the end, where it is the place in the text without Python's literals.
+            // serde_json appends the place, which refers to the text without Python's literals.
             let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
             ReadError::Value {
                 path: None,
@@ -121,16 +122,17 @@ fn shortened(text: &str, characters: usize) -> String {
 /// A text without the literals that Python adds to JSON.
 struct Json {
     text: String,
-    /// Line and column of the bytes that were added.
+    /// Line and column of the added bytes.
     added: Vec<(usize, usize)>,
 }
 
-/// Python's literals. `Infinity` also is what is left of `-Infinity`, whose sign is looked for before it.
+/// Python's literals. `-Infinity` is found by its `Infinity`; the sign is looked for before it.
 const LITERALS: [&str; 2] = ["NaN", "Infinity"];
 
-/// Writes null for the literals outside of strings. Every other byte keeps its line; `added` says which columns move.
+/// Replaces the literals outside of strings with null. Every other byte keeps its line; `added` says which
+/// columns move.
 fn without_literals_of_python(text: &str) -> Json {
-    // Most texts have none, and may be of a million steps.
+    // Most texts have none, and may have a million steps.
     if !LITERALS.into_iter().any(|literal| text.contains(literal)) {
         return Json { text: text.to_owned(), added: Vec::new() };
     }
@@ -158,7 +160,7 @@ fn without_literals_of_python(text: &str) -> Json {
         let mut taken = next.len_utf8();
         match next {
             '"' => in_string = !in_string,
-            // What is escaped ends no string.
+            // An escaped character does not end a string.
             '\\' if in_string => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
             _ => {}
         }

@@ -1,8 +1,9 @@
-//! When a run ended.
+//! The time when a run ended.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// ISO 8601, in UTC and whole seconds: `2025-11-25T22:30:45Z`. Times before 1970 are its beginning.
+/// ISO 8601, in UTC and whole seconds: `2025-11-25T22:30:45Z`. Times before 1970 become the beginning of
+/// 1970.
 #[must_use]
 pub fn timestamp(at: SystemTime) -> String {
     let seconds = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
@@ -23,7 +24,7 @@ pub fn timestamp(at: SystemTime) -> String {
 mod tests {
     use super::*;
 
-    /// As `date -u -d @…` says.
+    /// As in the output of `date -u -d @…`.
     #[test]
     fn timestamps_are_those_of_the_calendar() {
         for (seconds, expected) in [

@@ -1,4 +1,4 @@
-//! Writing records: all they hold, or the shape of the seed benchmarks, digit by digit.
+//! Writing records: all fields, or the shape of the seed benchmarks, digit by digit.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,23 +8,24 @@ use serde_json::Value;
 
 use super::{Other, Record};
 
-/// How a record is written. Both shapes are read by [`Record::read`].
+/// The shape in which a record is written. [`Record::read`] reads both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Shape {
     /// Every field, under `step_times`; numbers have all their digits.
     #[default]
     Full,
-    /// What the seed benchmarks write, under `raw_step_times`: their keys in their order, numbers with three decimals and the throughput
-    /// per core with six. Losses, learning rates, parallelism, measurements and findings have no place in it.
+    /// The shape of the seed benchmarks, under `raw_step_times`: their keys in their order, numbers with
+    /// three decimals and the throughput per core with six. It has no losses, learning rates, parallelism,
+    /// measurements or findings.
     Seed,
 }
 
 impl Record {
-    /// The record as JSON. Numbers that are none are null, so that every reader of JSON accepts the text.
+    /// The record as JSON. NaN and infinities become null, so that every JSON reader accepts the text.
     #[must_use]
     pub fn to_json(&self, shape: Shape) -> String {
         match shape {
-            // The types have no maps with keys that are no strings, which is all that could fail.
+            // Only maps with keys other than strings could fail, and the types have none.
             Shape::Full => serde_json::to_string_pretty(self).unwrap_or_default() + "\n",
             Shape::Seed => seed(self),
         }
@@ -33,13 +34,13 @@ impl Record {
     /// Writes the record to a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write(&self, path: impl AsRef<Path>, shape: Shape) -> io::Result<()> {
         std::fs::write(path, self.to_json(shape))
     }
 }
 
-/// An object that is being written: its fields in the order in which they come.
+/// An object being written: its fields in their order.
 struct Object {
     text: String,
     indent: usize,
@@ -92,7 +93,7 @@ fn decimal(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { "null".to_owned() }
 }
 
-/// The record as the seed benchmarks write it.
+/// The record in the shape of the seed benchmarks.
 fn seed(record: &Record) -> String {
     let Record { gpu_info, training_config, performance_metrics, .. } = record;
     let mut gpu = Object::new(2);
@@ -125,7 +126,7 @@ fn seed(record: &Record) -> String {
     performance.others(&performance_metrics.other);
 
     let mut whole = Object::new(0);
-    // A unit variant, which is written as a string.
+    // A unit variant, written as a string.
     whole.raw("platform", &serde_json::to_string(&record.platform).unwrap_or_default());
     whole.raw("gpu_info", &gpu.end());
     whole.text("timestamp", Some(&record.timestamp));

@@ -1,6 +1,6 @@
 //! Charts as SVG.
 //!
-//! They are drawn without a background, in the colours of [`super::style`]: a page gives these other values in a dark scheme.
+//! They have no background and use the colours of [`super::style`], which a page replaces in a dark scheme.
 
 use std::ops::Range;
 
@@ -16,19 +16,19 @@ use crate::statistics::{median, quantile};
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
-    /// Its name, as a file would have it.
+    /// Its name, as for a file.
     pub name: &'static str,
     /// Its heading.
     pub title: String,
-    /// What it shows, for people who do not see it.
+    /// A description for people who cannot see it.
     pub description: String,
-    /// Whether it is a few bars, which need less room than a plot.
+    /// Whether it only has a few bars, which need less room than a plot.
     pub small: bool,
     /// The SVG document.
     pub svg: String,
 }
 
-/// A run's place, its label and its points.
+/// A run's index, its label and its points.
 type Line<'a> = (usize, &'a str, Points);
 
 /// A chart could not be drawn.
@@ -37,21 +37,21 @@ type Line<'a> = (usize, &'a str, Points);
 pub struct Error(&'static str, String);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-/// Points of a line or of a cloud.
+/// The maximum points of a line or of a cloud.
 type Points = Vec<(f64, f64)>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 const WIDTH: u32 = 440;
 const HEIGHT: u32 = 280;
 const BARS_WIDTH: u32 = 360;
-/// More points than a chart has pixels are only a larger file.
+/// More points than pixels only make the file larger.
 const MOST_POINTS: usize = 400;
 
-/// The charts that a comparison has figures for.
+/// The charts for which a comparison has figures.
 ///
 /// # Errors
 ///
-/// [`Error`] where the plotting crate refuses a chart.
+/// [`Error`] if the plotting crate refuses a chart.
 pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
     let runs = &comparison.runs;
     let all = [
@@ -71,8 +71,8 @@ pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
     all.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// The ends of an axis: `None` where they are no numbers, or so large, small or close that the plotting crate would look for labels
-/// without an end.
+/// The ends of an axis: `None` if they are NaN, or so large, small or close that the plotting crate would
+/// search for labels forever.
 fn axis(low: f64, high: f64) -> Option<Range<f64>> {
     let size = low.abs().max(high.abs());
     let fits = (SMALL..=LARGE).contains(&size) && high - low >= 1e-6 * size;
@@ -84,7 +84,7 @@ fn log_axis(low: f64, high: f64) -> Option<Range<f64>> {
     axis(low, high).filter(|_| low >= SMALL && high / low >= 1.01)
 }
 
-/// Sizes that a chart can show. No time, rate or loss of a run that anyone made is beyond.
+/// Sizes that a chart can show. No real time, rate or loss is beyond.
 const SMALL: f64 = 1e-12;
 const LARGE: f64 = 1e15;
 
@@ -115,7 +115,7 @@ fn draw(
     Ok(Some(Chart { name, title, description, small: size.0 < WIDTH, svg }))
 }
 
-/// A label that fits beside others.
+/// A label that fits next to others.
 fn short(label: &str, most: usize) -> String {
     let label: String = label.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     match label.chars().count() > most {
@@ -124,12 +124,12 @@ fn short(label: &str, most: usize) -> String {
     }
 }
 
-/// Colours and labels in the rows above a plot; gives the rows' height.
+/// Colours and labels in the rows above a plot; returns the height of the rows.
 fn legend(area: &Area<'_>, labels: &[(usize, &str)]) -> Result<u32, DrawingAreaErrorKind<std::io::Error>> {
     let (mut x, mut y) = (58, 12);
     for (i, label) in labels {
         let label = short(label, 26);
-        // About seven pixels a letter: whatever shows the chart has its own font.
+        // About seven pixels for each letter, because the viewer chooses the font.
         let width = 22 + 7 * label.chars().count() as i32;
         if x > 58 && x + width > WIDTH as i32 - 8 {
             (x, y) = (58, y + 18);
@@ -141,7 +141,7 @@ fn legend(area: &Area<'_>, labels: &[(usize, &str)]) -> Result<u32, DrawingAreaE
     Ok(y as u32 + 12)
 }
 
-/// A plot with axes; `body` draws what is in it.
+/// A plot with axes; `body` draws its contents.
 fn plot<X, Y>(
     area: &Area<'_>,
     (x, x_name): (X, &str),
@@ -199,7 +199,7 @@ fn short_number(value: f64) -> String {
     }
 }
 
-/// At most [`MOST_POINTS`] points, of each stretch the lowest and the highest, so that no spike is lost.
+/// At most [`MOST_POINTS`] points: the lowest and the highest of each stretch, so that no spike is lost.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() <= MOST_POINTS {
         return points.to_vec();
@@ -223,7 +223,7 @@ fn step_times(runs: &[Run]) -> Result<Option<Chart>, Error> {
     if shown.is_empty() {
         return Ok(None);
     }
-    // Warm-up and rare spikes would leave the rest flat.
+    // Warm-up and rare spikes would make the rest look flat.
     let mut top = 0.0_f64;
     let mut bottom = f64::INFINITY;
     for (_, run) in &shown {
@@ -301,7 +301,7 @@ fn throughput(runs: &[Run]) -> Result<Option<Chart>, Error> {
     })
 }
 
-/// A figure of each run, in words.
+/// A figure of each run, as text.
 fn describe(runs: &[Run], key: &str) -> String {
     let Some(figure) = figures::of_key(key) else { return String::new() };
     let parts =
@@ -363,7 +363,7 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
 }
 
 fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
-    // The median of nine steps: a curve that can be seen, and no value that no step had.
+    // The median of nine steps gives a visible curve, and only values that steps had.
     let smooth = |losses: &[f64]| -> Vec<f64> {
         (0..losses.len())
             .map(|i| median(&losses[i.saturating_sub(4)..(i + 5).min(losses.len())]).unwrap_or(f64::NAN))
@@ -424,7 +424,7 @@ fn bars(runs: &[Run], name: &'static str, key: &str) -> Result<Option<Chart>, Er
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, run, run.figure(key)?))).collect();
     let most =
         shown.iter().map(|(_, _, estimate)| estimate.high.unwrap_or(estimate.value)).fold(0.0, f64::max);
-    // A bar beside nothing compares nothing; the tables have its figure.
+    // A single bar compares nothing; the tables have its figure.
     if shown.len() < runs.len().min(2) || axis(0.0, most).is_none() {
         return Ok(None);
     }
@@ -434,7 +434,7 @@ fn bars(runs: &[Run], name: &'static str, key: &str) -> Result<Option<Chart>, Er
         unit => format!("{}, {unit}", figure.label),
     };
     draw(name, capital(&title), describe(runs, key), (BARS_WIDTH, height), |area| {
-        // A record may say less than nothing.
+        // A record may have negative values.
         let at =
             |value: f64| 4 + ((value / most).clamp(0.0, 1.0) * f64::from(BARS_WIDTH as i32 - RIGHT)) as i32;
         for (row, (i, run, estimate)) in shown.iter().enumerate() {
@@ -472,7 +472,7 @@ fn capital(text: &str) -> String {
 /// Bandwidth in TB/s and peak in TFLOP/s.
 type Roof = (f64, f64);
 
-/// What operations per byte allow, and what was reached.
+/// The limit for the operations per byte, and the measured rate.
 fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
     let shown: Vec<(Line<'_>, Option<Roof>)> = runs
         .iter()
@@ -493,7 +493,7 @@ fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
     if shown.is_empty() {
         return Ok(None);
     }
-    // Every point, and where each roof bends.
+    // Every point, and the bend of each roof.
     let seen: Points = shown
         .iter()
         .flat_map(|((_, _, points), roof)| {
@@ -515,7 +515,8 @@ fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
         plot(&rest, x, y, |chart| {
             for ((i, _, points), roof) in &shown {
                 if let Some((bandwidth, peak)) = roof {
-                    // From where bandwidth meets the plot's lower end, over the bend, along the peak.
+                    // From the place where bandwidth meets the plot's lower end, over the bend, along the
+                    // peak.
                     let start = x0.max(y0 / bandwidth);
                     let roof = [start, peak / bandwidth, x1].map(|x| (x, (x * bandwidth).min(*peak)));
                     chart.draw_series(LineSeries::new(roof, colour(*i).stroke_width(2)))?;

@@ -1,4 +1,4 @@
-//! What a report says, before it has a format: paragraphs, lists and tables of plain text.
+//! The contents of a report, independent of its format: paragraphs, lists and tables of plain text.
 
 use crate::compare::figures::{Better, FIGURES, Figure, Group, grouped};
 use crate::compare::{Center, Comparison, Estimate, Run, Verdict};
@@ -7,27 +7,27 @@ use crate::record::Finding;
 /// A report without a format.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Document {
-    /// Which run is how much faster, a sentence each.
+    /// Which run is faster and by how much, one sentence each.
     pub(super) answers: Vec<Answer>,
-    /// Why the runs are not comparable, and what is wrong with their records.
+    /// Why the runs are not comparable, and the errors of their records.
     pub(super) warnings: Vec<String>,
     pub(super) tables: Vec<Table>,
-    /// What was assumed, and where figures come from.
+    /// Assumptions, and the sources of figures.
     pub(super) notes: Vec<String>,
 }
 
-/// How much faster a run is.
+/// The speed-up of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     pub(super) label: String,
     pub(super) base: String,
     pub(super) ratio: Option<Estimate>,
     pub(super) verdict: Verdict,
-    /// `per GPU`, or what else the ratio is of.
+    /// `per GPU`, or another basis of the ratio.
     pub(super) of: &'static str,
-    /// Which of the two runs contradict themselves about their tokens, on which the ratio rests.
+    /// Which of the two runs have contradictions in their tokens, on which the ratio is based.
     pub(super) doubtful: Vec<String>,
-    /// Whether the ratio is of times of steps that may be of different work.
+    /// Whether the ratio compares step times that may be of different work.
     pub(super) unequal: bool,
 }
 
@@ -42,7 +42,7 @@ impl Answer {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
             Verdict::Same => "no difference beyond the noise of the steps",
-            Verdict::Unknown => "too few steps to tell how sure that is",
+            Verdict::Unknown => "too few steps for an interval",
         };
         format!(
             "{} is {:.3} times as fast as {} {}{range}: {what}.{}",
@@ -56,7 +56,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// Why the ratio is not to be relied on.
+    /// Why the ratio is not reliable.
     pub(super) fn doubt(&self) -> Option<String> {
         if self.unequal {
             return Some("Whether their steps are of equal work is not known.".to_owned());
@@ -78,7 +78,7 @@ pub(super) fn range(estimate: Estimate) -> Option<String> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
     pub(super) title: String,
-    /// What its figures mean, in a sentence or two.
+    /// The meaning of its figures, in a sentence or two.
     pub(super) about: String,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Vec<Cell>>,
@@ -88,9 +88,9 @@ pub(super) struct Table {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Cell {
     pub(super) text: String,
-    /// The interval, where the format has room for it.
+    /// The interval, if the format has room for it.
     pub(super) range: Option<String>,
-    /// How much it differs from the baseline's.
+    /// The difference from the baseline.
     pub(super) change: Option<String>,
     /// Whether that is better or worse; `None` for neither.
     pub(super) good: Option<bool>,
@@ -102,7 +102,7 @@ impl Cell {
     }
 }
 
-/// All of a comparison.
+/// The document of a comparison.
 pub(super) fn document(comparison: &Comparison) -> Document {
     let mut tables = vec![runs(comparison)];
     tables.extend(Group::ALL.into_iter().filter_map(|group| figures(comparison, group)));
@@ -156,7 +156,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     warnings
 }
 
-/// A finding that changes nothing in a comparison: less than a hundredth of the time is outside of steps.
+/// A finding that does not affect a comparison: less than a hundredth of the time is outside of steps.
 fn is_small(finding: &Finding) -> bool {
     let share = finding.stated.zip(finding.derived).map(|(stated, derived)| (stated / derived - 1.0).abs());
     finding.kind == "total-exceeds-steps" && share.is_some_and(|share| share < 0.01)
@@ -178,7 +178,7 @@ fn runs(comparison: &Comparison) -> Table {
         ("GPUs", |run| run.gpus.map(|gpus| gpus.to_string())),
         ("software", |run| (!run.software.is_empty()).then(|| run.software.clone())),
         ("ended", |run| {
-            // Fractions of a second say nothing here.
+            // Fractions of a second are meaningless here.
             let (time, _) = run.timestamp.split_once('.').unwrap_or((&run.timestamp, ""));
             (!time.is_empty()).then(|| time.to_owned())
         }),
@@ -212,7 +212,7 @@ fn runs(comparison: &Comparison) -> Table {
     Table { title: "Runs".to_owned(), about: String::new(), columns: columns("", comparison), rows }
 }
 
-/// What stands where there is no figure.
+/// The text in place of a missing figure.
 const NONE: &str = "–";
 
 fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
@@ -268,14 +268,15 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
     })
 }
 
-/// Whether a run's figure may be compared with the baseline's. Times of steps of different work may not.
+/// Whether a run's figure may be compared with the baseline's. Step times for different work are not
+/// comparable.
 fn comparable(comparison: &Comparison, figure: &Figure, run: usize) -> bool {
     let work = |run: usize| comparison.runs[run].tokens_per_step;
     let of_a_step = figure.unit == "s";
     run != comparison.baseline && !(of_a_step && work(run) != work(comparison.baseline))
 }
 
-/// Whether a figure says what another row says already: the center, or the node where it is all there is.
+/// Whether a figure repeats another row: the center, or the node if it is the only one.
 fn repeats(comparison: &Comparison, figure: &Figure) -> bool {
     let same = |other: &str| {
         comparison
@@ -297,7 +298,8 @@ fn cell(figure: &Figure, value: Estimate, base: Option<Estimate>) -> Cell {
         .filter(|(low, high)| low != high)
         .map(|(low, high)| format!("{} to {}", figure.number(low), figure.number(high)));
     let base = base.filter(|_| figure.better != Better::Neither);
-    // Counts of a few steps are no percentages. Of a percentage, percentage points are told, and of a loss near 0, the difference.
+    // Counts of a few steps get no percentages. For a percentage, the change is in percentage points, and for
+    // a loss near 0, it is the difference.
     let (change, matters) = match (figure.unit, figure.group, base) {
         (_, _, None) | ("steps", _, _) => (None, None),
         ("%", _, Some(base)) => {
@@ -320,7 +322,7 @@ fn cell(figure: &Figure, value: Estimate, base: Option<Estimate>) -> Cell {
     Cell { text: figure.number(value.value), range, change, good }
 }
 
-/// `+35.9 %`, or a factor where the percentage says little.
+/// `+35.9 %`, or a factor if the percentage says little.
 pub(super) fn percent(change: f64) -> String {
     match change {
         change if change >= 9.0 => format!("×{:.1}", change + 1.0),
@@ -397,7 +399,8 @@ fn measurements(comparison: &Comparison) -> Option<Table> {
             let cells = matched.runs.iter().zip(&matched.speedups).enumerate().map(|(i, (one, speedup))| {
                 let Some(one) = one else { return Cell::new(NONE) };
                 let text = match (one.tflops, one.gb_per_second) {
-                    // What does more operations than its GPU could feed from memory is told by its operations.
+                    // A measurement with more operations than its GPU could feed from memory is reported by
+                    // its operations.
                     (Some(tflops), gb)
                         if one.intensity.is_none_or(|intensity| intensity > 10.0) || gb.is_none() =>
                     {
@@ -431,7 +434,7 @@ fn measurements(comparison: &Comparison) -> Option<Table> {
     })
 }
 
-/// TFLOP/s in the unit that fits them.
+/// TFLOP/s in a fitting unit.
 fn flops(tflops: f64) -> String {
     if tflops >= 0.1 {
         format!("{} TFLOP/s", grouped(tflops, 2))
@@ -440,7 +443,7 @@ fn flops(tflops: f64) -> String {
     }
 }
 
-/// A time in the unit that fits it.
+/// A time in a fitting unit.
 fn seconds(value: f64) -> String {
     match value {
         value if value >= 1.0 => format!("{value:.3} s"),
@@ -472,7 +475,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     };
     let all: Vec<(&str, Vec<String>)> =
         comparison.runs.iter().map(|run| (run.label.as_str(), of_run(run))).collect();
-    // A note of several runs is told once.
+    // A note shared by several runs appears once.
     let mut notes = Vec::new();
     for note in all.iter().flat_map(|(_, notes)| notes) {
         let with: Vec<&str> =

@@ -1,4 +1,4 @@
-//! A report as one HTML page that needs nothing else: no script, no font, no image of its own.
+//! A report as one self-contained HTML page: no scripts, fonts or external images.
 
 use std::fmt::Write as _;
 
@@ -72,7 +72,7 @@ pub(super) fn html(document: &Document, comparison: &Comparison, charts: &[Chart
     out
 }
 
-/// The runs, each with its colour.
+/// The list of runs, each with its colour.
 fn runs(comparison: &Comparison) -> String {
     let mut out = String::from("<ul class=\"runs\">\n");
     for (i, run) in comparison.runs.iter().enumerate() {
@@ -97,7 +97,7 @@ fn runs(comparison: &Comparison) -> String {
     out
 }
 
-/// How much faster a run is, large.
+/// The speed-up of a run, in large type.
 fn card(answer: &Answer) -> String {
     let Some(ratio) = answer.ratio else {
         return format!("<div class=\"answer\"><p>{}</p></div>\n", escape(&answer.text()));
@@ -106,7 +106,7 @@ fn card(answer: &Answer) -> String {
         Verdict::Faster => ("good", "faster"),
         Verdict::Slower => ("bad", "slower"),
         Verdict::Same => ("same", "no difference beyond the noise of the steps"),
-        Verdict::Unknown => ("same", "too few steps to tell how sure that is"),
+        Verdict::Unknown => ("same", "too few steps for an interval"),
     };
     let class = if answer.doubt().is_none() { class } else { "same" };
     let doubt =
@@ -130,7 +130,8 @@ fn interval(ratio: Estimate) -> String {
     if !(low > 0.0 && high.is_finite()) {
         return String::new();
     }
-    // From the reciprocal of the farther end to that end, in logarithms: twice as fast is as far from 1 as half as fast.
+    // The scale is logarithmic, from the reciprocal of the farther end to that end: twice as fast is as far
+    // from 1 as half as fast.
     let far = high.ln().abs().max(low.ln().abs()).max(0.02) * 1.15;
     let at = |value: f64| 50.0 + 50.0 * value.ln() / far;
     format!(
@@ -180,7 +181,7 @@ fn cell(cell: &Cell, first: bool) -> String {
     format!("<td>{}{change}{range}</td>", escape(&cell.text))
 }
 
-/// A chart within the page: as wide as its place, with what it shows in words.
+/// A chart within the page: as wide as its container, with a description.
 fn inline(chart: &Chart) -> String {
     let start = chart.svg.find("<svg").unwrap_or(0);
     let svg = &chart.svg[start..];
@@ -212,7 +213,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// Charts have their colours as attributes, which rules of the page override.
+/// Charts have their colours as attributes, which the page's rules override.
 fn dark() -> String {
     let mut out = String::from("@media (prefers-color-scheme: dark) {\n");
     for (light, dark) in DARK {

@@ -42,7 +42,7 @@ fn page() -> Page {
     Page { title: HOSTILE.to_owned(), note: Some(HOSTILE.to_owned()), command: Some(HOSTILE.to_owned()) }
 }
 
-/// The tags of a page, in the order of their opening.
+/// The tags of a page, in the order in which they open.
 fn tags(html: &str) -> Vec<&str> {
     html.split('<')
         .skip(1)
@@ -62,7 +62,7 @@ fn names_add_no_element_to_a_page() {
         assert!(known.contains(tag.trim_start_matches('/')), "<{tag}");
     }
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
-    // As many tags are closed as opened, but for those without an end.
+    // As many tags are closed as opened, except those without an end.
     let count = |tag: &str| tags(&html).iter().filter(|other| **other == tag).count();
     for tag in
         ["section", "div", "table", "tr", "td", "th", "ul", "li", "figure", "svg", "text", "span", "pre"]
@@ -182,7 +182,7 @@ fn one_run_and_runs_without_figures_have_reports_too() {
     }
 }
 
-/// Steps that are all the same have no width to draw.
+/// Identical steps have no width to draw.
 #[test]
 fn charts_of_equal_or_extreme_values_can_be_drawn() {
     for steps in
@@ -206,7 +206,8 @@ fn charts_of_equal_or_extreme_values_can_be_drawn() {
     }
 }
 
-/// A meter that read less than nothing, and steps of very different lengths, give an interval that ends far off the chart.
+/// A negative meter reading, and steps with very different lengths, give an interval that ends far off the
+/// chart.
 #[test]
 fn bars_of_negative_figures_can_be_drawn() {
     let of = |watts: f64, slowest: f64| {
@@ -227,7 +228,7 @@ fn bars_of_negative_figures_can_be_drawn() {
     assert!(charts(&comparison).is_ok());
 }
 
-/// Numbers that records hold when something has gone wrong, and ordinary ones.
+/// Numbers in records after errors, and ordinary ones.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),

@@ -33,7 +33,7 @@ fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// Columns as wide as their widest cell: text to the left, the rest to the right.
+/// Columns as wide as their widest cell: text is left-aligned, everything else right-aligned.
 fn aligned(table: &Table) -> String {
     let text = |cell: &Cell| match &cell.change {
         Some(change) => clean(&format!("{}  {change}", cell.text)),
@@ -104,7 +104,7 @@ pub(super) fn markdown(document: &Document, title: &str) -> String {
     out
 }
 
-/// Text that Markdown shows as it is.
+/// Text that Markdown shows unchanged.
 fn markdown_text(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {
@@ -119,7 +119,7 @@ fn markdown_text(text: &str) -> String {
     out
 }
 
-/// One line for a run and a figure, in the units of JSON.
+/// One line for each run and figure, in the units of JSON.
 pub(super) fn csv(comparison: &Comparison) -> String {
     let mut out = String::from("run,figure,value,low,high\n");
     let mut line = |run: &str, figure: &str, estimate: Estimate| {
@@ -165,7 +165,8 @@ pub(super) fn csv(comparison: &Comparison) -> String {
     out
 }
 
-/// A field of RFC 4180. A spreadsheet takes what begins with `=` or the like for a formula, so that gets an apostrophe.
+/// A field of RFC 4180. A spreadsheet treats text beginning with `=` or the like as a formula, so it gets an
+/// apostrophe.
 fn csv_text(text: &str) -> String {
     let text = clean(text);
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };

@@ -1,18 +1,19 @@
-//! Where warm-up ends, found from the times alone.
+//! Finds the end of warm-up from the times alone.
 
 use super::median;
 
-/// Steps in a row that have to be steady.
+/// The number of consecutive steps that must be steady.
 const RUN: usize = 5;
 
 /// Steps before the times become steady: the change-point between warm-up and the rest.
 ///
-/// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826, which makes it a standard
-/// deviation if the times are normal). A step is slow if it is above the level by more than five such deviations and more than a tenth of
-/// the level. Warm-up ends where five steps in a row are not slow (half of all steps, if there are fewer than ten). Neither a slow step
-/// later nor a slow drift moves that place, as they would move one from means or least squares.
+/// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826,
+/// which makes it a standard deviation if the times are normal). A step is slow if it is above the level by
+/// more than five such deviations and more than a tenth of the level. Warm-up ends where five steps in a row
+/// are not slow (half of all steps, if there are fewer than ten). A later slow step or a slow drift does not
+/// move that place, as it would with means or least squares.
 ///
-/// Never more than half of the steps: if they do not become steady there, the answer is `None`.
+/// Never more than half of the steps: if the times do not become steady there, the result is `None`.
 #[must_use]
 pub fn steady_from(times: &[f64]) -> Option<usize> {
     let second_half = &times[times.len() / 2..];
@@ -24,8 +25,9 @@ pub fn steady_from(times: &[f64]) -> Option<usize> {
     (0..=times.len() / 2).find(|&start| times[start..].iter().take(run).all(|seconds| *seconds <= limit))
 }
 
-/// The steps that `--warmup steady` leaves out, and the rule in words: those before the times become steady, and at least one, which
-/// starts the program. If they do not become steady in the first half, it is the first one alone.
+/// The steps that `--warmup steady` leaves out, and the rule as text: the steps before the times become
+/// steady, and at least the first one, in which the program starts. If the times do not become steady in the
+/// first half, only the first step is left out.
 #[must_use]
 pub fn warmup_until_steady(times: &[f64]) -> (usize, &'static str) {
     let most = times.len().saturating_sub(1);
@@ -47,7 +49,7 @@ mod tests {
         for (times, left_out) in [
             (vec![36.9, 18.0, 16.5, 11.9, 3.3, 3.3, 3.2, 3.4, 3.3, 3.2], 4),
             (vec![22.8, 2.7, 2.5, 2.5, 2.5, 2.4, 2.4, 2.4], 2),
-            // A slow step in the middle of the first steps keeps warm-up going; one later does not.
+            // A slow step among the first ones extends warm-up; a later one does not.
             (vec![9.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 1.0], 3),
             (vec![1.0; 8], 1),
             (vec![5.0], 0),
@@ -72,10 +74,10 @@ mod tests {
             times[step] *= factor;
         }
         assert_eq!(steady_from(&times), Some(4));
-        // A spike after that, as by a checkpoint, is no warm-up.
+        // A later spike, as from a checkpoint, is not warm-up.
         times[60] *= 20.0;
         assert_eq!(steady_from(&times), Some(4));
-        // A drift of some percent is none, either.
+        // A drift of a few percent is not warm-up, either.
         for (step, seconds) in times.iter_mut().enumerate() {
             *seconds *= 1.05 - 0.05 * step as f64 / 200.0;
         }

@@ -18,13 +18,13 @@ pub fn quantile(probability: f64, degrees: usize) -> f64 {
     high
 }
 
-/// The probability that t is at most `t`, which is not negative. For whole degrees of freedom it is a finite sum of powers of a cosine
-/// (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+/// The probability that t is at most `t`, which is not negative. For whole degrees of freedom it is a finite
+/// sum of powers of a cosine (Abramowitz and Stegun, 26.7.3 and 26.7.4).
 fn cumulative(t: f64, degrees: usize) -> f64 {
     let n = degrees as f64;
     let angle = (t / n.sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
-    // The terms of the sum: each is the one before times (k - 1) / k times the squared cosine.
+    // The terms of the sum: each is the previous one times (k - 1) / k times the squared cosine.
     let sum = |first: f64, from: usize| {
         let mut term = first;
         let mut sum = 0.0;

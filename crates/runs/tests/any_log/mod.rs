@@ -1,11 +1,12 @@
-//! What holds for every log and every record, whatever the bytes are. The fuzz target and the property tests run this.
+//! Properties of every log and every record, whatever the bytes are. The fuzz target and the property tests
+//! check them.
 
 use runs::Record;
 use runs::extract::{self, Format, Options};
 use runs::record::Shape;
 
 /// Lines of each format, to which bytes are applied as changes.
-pub(crate) const LINES: [&str; 10] = [
+pub(crate) const LINES: [&str; 11] = [
     "[20260302 10:00:00][rank-7/8][INFO ] [--------trainer.py:2560] : iteration 126/ 5000 | consumed samples: 16128 | elapsed time per \
          iteration (ms): 13372.8/13364.7 | hip mem usage/free/total/usage_ratio: 153.81GB/102.17GB/255.98GB/60.09% | throughput per GPU \
          (TFLOP/s/GPU): 567.6/568.0 | tokens per GPU (tokens/s/GPU): 9801.4/9807.3 | learning rate: 9.984820E-06 | global batch size: \
@@ -24,13 +25,14 @@ pub(crate) const LINES: [&str; 10] = [
          'epoch': 1.0}\n",
     "step    1/10 | loss 11.032358 (+nanz)| norm 22.1414 (+nanz)| lr 8.57e-07 | 2575.63 ms | 39.0% bf16 MFU | 203557 tok/s\n",
     "iter 100: loss 4.8186, time 1537.05ms, mfu 14.52%\n[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345\n",
+    "Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.04 peak_memory_alloc:14.5 grad_norm:1.25 \n",
     "  seq_length ...................................... 4096\n  train_batch_size ............. 32\nusing world size: 8, data-parallel \
          size: 4\n[titan] Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1\nbatch_size B=64 * \
          seq_len T=1024 * num_processes=8 and total_batch_size=524288\n| device                | NVIDIA A100-SXM4-80GB |\nPyTorch \
          Version 2.7.0a0+7c8ec84\nnumber parameters: 8.030 billion\n",
 ];
 
-/// The same log, of which no line is read as a line before it was: each has colours of its own.
+/// The same log, in which no line is read with the layout of an earlier one: each has different colours.
 fn coloured(log: &[u8]) -> Vec<u8> {
     let mut coloured = Vec::new();
     for (count, line) in log.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
@@ -42,7 +44,8 @@ fn coloured(log: &[u8]) -> Vec<u8> {
     coloured
 }
 
-/// All that extraction tells but the bytes, as text: NaN is not equal to itself.
+/// Everything that extraction returns except the number of bytes, as text, because NaN is not equal to
+/// itself.
 fn told(log: &[u8], options: &Options) -> String {
     match extract::from_reader(log, options) {
         Ok(found) => {
@@ -54,17 +57,17 @@ fn told(log: &[u8], options: &Options) -> String {
     }
 }
 
-/// Checks that lines which are read as the one before was say what they say otherwise.
+/// Checks that lines read with a known layout give the same as with the parser.
 ///
 /// # Panics
 /// If they do not.
 pub(crate) fn same_line_by_line(log: &[u8], options: &Options) {
-    // No compressed data begins so.
+    // Compressed data never begins like this.
     let log = [b"\n", log].concat();
     assert_eq!(told(&log, options), told(&coloured(&log), options), "{:?}", String::from_utf8_lossy(&log));
 }
 
-/// Reads bytes as a log in every format, and checks what has to hold.
+/// Reads bytes as a log in every format, and checks the properties.
 ///
 /// # Panics
 /// If a figure of the record is impossible, or the record does not survive writing and reading.
@@ -95,7 +98,7 @@ pub(crate) fn log(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as a record, and checks what has to hold.
+/// Reads bytes as a record, and checks the properties.
 ///
 /// # Panics
 /// If it does not survive writing and reading.
@@ -107,7 +110,8 @@ pub(crate) fn record(bytes: &[u8]) {
     }
 }
 
-/// What is written is JSON to any reader, and reads as the same record; NaN is not equal to itself, so texts are compared.
+/// The output is JSON for any reader, and reads as the same record. Texts are compared, because NaN is not
+/// equal to itself.
 fn written_and_read(record: &Record) {
     let text = record.to_json(Shape::Full);
     serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -115,7 +119,7 @@ fn written_and_read(record: &Record) {
     assert_eq!(read.to_json(Shape::Full), text);
 }
 
-/// A log of lines as they are printed, with changes: each byte of the recipe chooses a line, and what is done to it.
+/// A log of realistic lines, with changes: each byte of the recipe chooses a line and a change.
 #[must_use]
 pub(crate) fn damaged(recipe: &[u8]) -> Vec<u8> {
     let mut log = Vec::new();

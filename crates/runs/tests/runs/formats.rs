@@ -1,4 +1,5 @@
-//! A short log of each program, with the figures that have to come out. The lines are made up; their form is that of the programs' sources.
+//! A short log of each program, with the expected figures. The lines are made up; their form follows the
+//! programs' sources.
 
 use std::fmt::Write as _;
 
@@ -244,6 +245,29 @@ fn torchtitan_has_times_that_follow_and_says_so() {
 }
 
 #[test]
+fn torchtune_has_rates_and_no_times() {
+    let log = "INFO:torchtune.utils.logging:Model is initialized with precision torch.bfloat16.\n\
+        Step 1 | loss:2.085338592529297 lr:2e-05 tokens_per_second_per_gpu:57.828881833956174 \n\
+        Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.044978758513 peak_memory_active:14.75 \
+        peak_memory_alloc:14.5 peak_memory_reserved:16.0 grad_norm:1.25 \n\
+        Step 3 | loss:1.1732845306396484 lr:1e-05 tokens_per_second_per_gpu:655.9372371931469 \n\
+        Step 4 | loss:0.5\n";
+    let extraction = read(log);
+    assert_eq!((extraction.format, extraction.matched, extraction.ignored_count), (Format::Torchtune, 3, 0));
+    let record = extraction.record;
+    assert_eq!(record.loss_values, [2.085338592529297, 1.8718312978744507, 1.1732845306396484]);
+    assert_eq!(record.learning_rates, [2e-5, 2e-5, 1e-5]);
+    assert!(record.step_times.is_empty(), "a rate without the tokens of a step gives no time");
+    let memory = record.memory_metrics.expect("memory");
+    let gib = 1_073_741_824.0 / 1e9;
+    assert_eq!(
+        (memory.peak_memory_allocated_gb, memory.peak_memory_reserved_gb),
+        (Some(14.5 * gib), Some(16.0 * gib))
+    );
+    assert!(record.performance_metrics.tokens_per_second_per_gpu.is_some());
+}
+
+#[test]
 fn maxtext_with_its_configuration() {
     let log = "Num_devices: 8, shape (1, 1, 8)\nConfig param global_batch_size_to_train_on: 16\nConfig param max_target_length: 2048\n\
         number parameters: 8.030 billion\n\
@@ -301,11 +325,11 @@ fn deepspeed_and_the_lines_of_megatron_in_its_logs() {
         (Some(6.01 * gib / 1e9), Some(19.52 * gib / 1e9))
     );
 
-    // Without its batch, sequences per second give no time.
+    // Without the batch, sequences per second give no time.
     let record = read(&line(10, 8.0)).record;
     assert_eq!((record.step_times.len(), kinds(&record)), (0, vec!["no-step-times"]));
 
-    // Megatron-DeepSpeed writes both; its own lines have the times.
+    // Megatron-DeepSpeed writes both; Megatron's lines have the times.
     let both: String = (1..=4).map(|step| line(step, 8.0) + &megatron(step, 2000.0, 5.0)).collect();
     let extraction = read(&both);
     assert_eq!((extraction.format, extraction.record.step_times.len()), (Format::Megatron, 4));
@@ -348,7 +372,7 @@ fn hugging_face_has_the_time_of_the_run() {
     );
     assert_eq!(kinds(&record), ["no-step-times"]);
 
-    // A run that did not end has its progress bar.
+    // An unfinished run has its progress bar.
     let cut = log.split("{'train_runtime'").next().expect("a part");
     let record = read(cut).record;
     assert_eq!(record.performance_metrics.avg_step_time_seconds, Some(61.0 / 30.0));
@@ -424,7 +448,7 @@ fn plain_lines_need_a_unit_for_a_time() {
     let extraction = read("step 1 loss 2.0 time 0.5\nstep 2 loss 1.5 time 0.5\n");
     assert!(extraction.record.step_times.is_empty());
     assert_eq!((extraction.ignored_count, extraction.ignored[0].why.as_str()), (2, "a time without a unit"));
-    // Losses of evaluation are none of a step.
+    // Losses of an evaluation do not belong to a step.
     extract::from_reader(
         &b"step 100: train loss 2.1, val loss 2.2\nfor loss in losses\n"[..],
         &Options::default(),
@@ -441,7 +465,7 @@ fn ranks_become_one_row_by_the_stated_rule() {
             1e6 / milliseconds
         )
     };
-    // Rank 1 is late by a step.
+    // Rank 1 is one step late.
     let log = line(0, 1, 900.0)
         + &line(0, 2, 500.0)
         + &line(1, 1, 1000.0)
@@ -465,7 +489,7 @@ fn ranks_become_one_row_by_the_stated_rule() {
     let mean = read_with(&log, &Options { ranks: RankRule::Mean, ..Options::default() });
     assert_eq!(mean.record.step_times, [0.95, 0.45, 0.5]);
 
-    // The same without prefixes: lines of one step have its loss.
+    // The same without prefixes: lines of the same step have the same loss.
     let bare = log.replace("[default0]: ", "").replace("[default1]: ", "");
     let extraction = read(&bare);
     assert_eq!(extraction.record.step_times, [1.0, 0.5, 0.52]);
@@ -580,7 +604,9 @@ fn several_files_are_read_at_once_as_runs_of_their_own_or_as_one() {
     std::fs::write(&missing, "hello\nworld").expect("write");
     let error = extract::from_path(&missing, &Options::default()).expect_err("no steps").to_string();
     assert!(
-        error.starts_with("none of 2 lines is about a step of training; known are primus, megatron, nemo,"),
+        error.starts_with(
+            "none of 2 lines is about a step of training; known formats are primus, megatron, nemo,"
+        ),
         "{error}"
     );
 }

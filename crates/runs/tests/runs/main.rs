@@ -1,4 +1,4 @@
-//! Records and extraction on files, as users have them.
+//! Records and extraction on realistic files.
 
 #[path = "../any_log/mod.rs"]
 mod any_log;

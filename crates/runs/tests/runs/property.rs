@@ -12,7 +12,7 @@ const RECORD: &str = r#"{"platform": "amd", "gpu_info": {"device_count": 8, "dev
     "performance_metrics": {"total_steps": 3, "tokens_per_second": 53943.5, "steps_per_second": Infinity},
     "memory_metrics": {"peak_memory_allocated_gb": 117.99}, "step_times": [22.7, NaN, 2.5], "loss_values": [11.8, 11.5, -Infinity]}"#;
 
-/// What programs print as a number.
+/// Numbers as programs print them.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         30 => "[0-9]{1,5}\\.[0-9]{1,4}",
@@ -24,7 +24,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What is before the line about a step, with its rank.
+/// Prefixes of a line about a step, with the rank.
 const PREFIXES: [fn(u8) -> String; 8] = [
     |_| " ".to_owned(),
     |_| String::new(),
@@ -37,7 +37,7 @@ const PREFIXES: [fn(u8) -> String; 8] = [
 ];
 
 /// Lines about steps as programs print them, with `@` for the number of the step and `#` for others.
-const LINES: [&str; 14] = [
+const LINES: [&str; 15] = [
     "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): # | throughput per GPU (TFLOP/s/GPU): # | learning rate: # | \
      global batch size:    # | lm loss: # | loss scale: # | grad norm: # | number of nan iterations:   0 |",
     "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): #/# | hip mem usage/free/total/usage_ratio: \
@@ -47,6 +47,7 @@ const LINES: [&str; 14] = [
      train_step_timing in s: # | consumed_samples: #",
     "Epoch 0: :  47%|####7     | @/15 [06:19<07:13, reduced_train_loss=#, global_step=#, train_step_timing in s=#]",
     "\x1b[31mstep: @  \x1b[32mloss:  #  grad_norm:  #  memory: #GiB(62.50%)  tps: #  tflops: #  mfu: 30.00%\x1b[0m",
+    "Step @ | loss:# lr:# tokens_per_second_per_gpu:# peak_memory_active:# peak_memory_alloc:# peak_memory_reserved:# grad_norm:#",
     "completed step: @, seconds: #, TFLOP/s/device: #, Tokens/s/device: #, total_weights: #, loss: #",
     "epoch=0/micro_step=#/global_step=@, RunningAvgSamplesPerSec=#, CurrSamplesPerSec=#, MemAllocated=#GB, MaxMemAllocated=#GB",
     "[INFO] step=@, skipped=0, lr=[#], mom=[(#, #)] CurrSamplesPerSec=#",
@@ -58,7 +59,7 @@ const LINES: [&str; 14] = [
 ];
 
 prop_compose! {
-    /// Lines about steps, one or several for each, most of them alike.
+    /// Lines about steps, one or several for each step, most of them alike.
     fn alike()(
         prefix in 0..PREFIXES.len(),
         kinds in (0..LINES.len(), 0..LINES.len()),
@@ -68,12 +69,12 @@ prop_compose! {
         let mut log = Vec::new();
         let mut step = 1;
         for (count, (by, rank, numbers, damage, at, byte)) in lines.into_iter().enumerate() {
-            // No step is so far off as that of a broken line.
+            // Step numbers must not be so far off that the line counts as broken.
             step += if damage == 9 { 1 << 40 } else { by };
             let of_kind = LINES[if damage.is_multiple_of(5) { kinds.1 } else { kinds.0 }];
             let mut line = format!("{}{}", PREFIXES[prefix](rank), of_kind.replace('@', &format!("{step:4}")));
             for number in numbers {
-                // The first lines are whole, so that there are some to be like.
+                // The first lines are complete, so that later ones can be like them.
                 line = line.replacen('#', if count < 2 { "7.5" } else { &number }, 1);
             }
             match damage {
@@ -102,7 +103,7 @@ prop_compose! {
                 _ => {}
             }
             log.extend_from_slice(&line);
-            // The last line may be cut, and another may begin in the middle of one.
+            // The last line may be cut, and another one may begin in the middle of a line.
             if damage != 15 {
                 log.push(b'\n');
             }
@@ -152,7 +153,8 @@ proptest! {
     }
 }
 
-/// With colours, the second line reads `…mory (MB) |`: the last letter of the escape sequence and what follows it.
+/// With colours, the second line reads `…mory (MB) |`: the last letter of the escape sequence and the text
+/// after it.
 #[test]
 fn the_last_letter_of_a_colour_is_no_part_of_a_word() {
     let [first, memory] =

@@ -1,4 +1,4 @@
-//! The lines of real runs that lie beside the checkout; where they are absent, each test says that it is skipped.
+//! Lines of real runs from a folder next to the checkout. Without it, each test reports that it is skipped.
 
 use runs::extract::{self, Extraction, Format, Options};
 
@@ -43,7 +43,7 @@ fn primus() {
         (Some(9801.4), Some(9801.4 * 8.0))
     );
     assert_eq!(performance.tflops_per_gpu.map(|tflops| (tflops * 10.0).round()), Some(5676.0));
-    // The program calls 2³⁰ bytes GB.
+    // This program calls 2³⁰ bytes GB.
     let memory = record.memory_metrics.as_ref().expect("memory");
     assert_eq!(
         (memory.peak_memory_used_gb, memory.peak_memory_allocated_gb),

@@ -1,4 +1,4 @@
-//! The published schema of a record, against the types, the files and what is written.
+//! Compares the published schema of a record with the types, the files and the output.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use runs::Record;
@@ -31,7 +31,7 @@ fn schema() -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// A record with a value in every field that the types have.
+/// A record with a value in every field of the types.
 fn full() -> Record {
     let mut record = Record::read(
         br#"{"platform": "amd", "gpu_info": {"device_count": 8, "device_name": "x", "total_memory_gb": 1.5, "gpu_cores": 1,
@@ -103,7 +103,7 @@ fn full() -> Record {
     record
 }
 
-/// The paths of all fields that are no objects; of lists of objects, those of the first one.
+/// The paths of all fields that are not objects; for lists of objects, those of the first one.
 fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -125,8 +125,8 @@ fn every_field_of_the_types_is_in_the_schema_with_its_type() {
     leaves(&record, "", &mut paths);
     assert!(paths.len() > 70, "{paths:?}");
     for path in paths {
-        // Neither the types nor the schema take a boolean or a list within a list there: so the schema knows the field, and agrees with the
-        // types.
+        // Neither the types nor the schema accept a boolean or a nested list there, so the schema knows the
+        // field and agrees with the types.
         for wrong in [json!(true), json!([[1]])] {
             let mut record = record.clone();
             *record.pointer_mut(&path).expect("a field") = wrong;
@@ -159,7 +159,7 @@ fn every_property_of_the_schema_is_a_field_of_the_types() {
     let mut written = Vec::new();
     leaves(&serde_json::from_str(&full().to_json(Shape::Full)).expect("JSON"), "", &mut written);
     let written: Vec<String> = written.into_iter().map(|path| path.replace("/0/", "/")).collect();
-    // Other names of fields, and what extraction adds.
+    // Other names of fields, and fields that extraction adds.
     let others = [
         "/raw_step_times",
         "/model_info/model_name",

@@ -1,5 +1,5 @@
-//! The four result files of the seed benchmarks, which lie beside the checkout and are not part of it. Where they are absent, each test
-//! says that it is skipped.
+//! The four result files of the seed benchmarks, which are next to the checkout, not part of it. Without
+//! them, each test reports that it is skipped.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ pub(crate) const FILES: [&str; 4] = [
     "train_nvd_nemo_llama.json",
 ];
 
-/// The folder `shared/data/training` beside the workspace.
+/// The folder `shared/data/training` next to the workspace.
 pub(crate) fn folder() -> Option<PathBuf> {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/training"));
     if folder.is_dir() {
         return Some(folder);
     }
-    skip(Lack::Data, "there is no ../shared/data/training beside the checkout");
+    skip(Lack::Data, "there is no ../shared/data/training next to the checkout");
     None
 }
 
@@ -34,7 +34,7 @@ fn read(name: &str) -> Option<(String, Record)> {
     Some((text, Record::from_path(&path).expect("a record")))
 }
 
-/// Half a unit of the last digit of the number behind a key, as the file prints it.
+/// Half a unit of the last digit of the number after a key, as printed in the file.
 fn half_unit(text: &str, key: &str) -> f64 {
     let (_, after) = text.split_once(&format!("\"{key}\": ")).unwrap_or_else(|| panic!("no {key}"));
     half_unit_of(after.split([',', '\n', '}']).next().expect("a number"))
@@ -57,7 +57,7 @@ fn every_statistic_of_the_originals_is_reproduced() {
             (1, Some(record.step_times.len() as u64)),
             "{name}"
         );
-        // How far each time may be from what was measured.
+        // How far each time may be from the measured one.
         let list = text.split_once("step_times\": [").expect("times").1;
         let half = list
             .split(']')
@@ -71,7 +71,7 @@ fn every_statistic_of_the_originals_is_reproduced() {
         let around = |value: f64| Interval { low: value - half, high: value + half };
 
         let cores = record.gpu_info.gpu_cores.expect("cores") as f64;
-        // The sequence length of this file contradicts its throughput: 8192 is the one that reproduces it.
+        // The sequence length of this file contradicts its throughput; 8192 reproduces it.
         let tokens = match name {
             "benchmark_rocm_llama.json" => 128.0 * 8192.0,
             _ => statistics::tokens_per_step(&record).expect("a batch"),
@@ -106,7 +106,8 @@ fn every_statistic_of_the_originals_is_reproduced() {
             let printed = Interval { low: possible.low - half, high: possible.high + half };
             assert!(printed.holds(stated), "{name}: {key} is {stated}, and the steps give {possible:?}");
         }
-        // Times with four or five decimals give every figure to the printed digits; those with three do not give the tokens.
+        // Times with four or five decimals reproduce every figure to the printed digits; those with three do
+        // not reproduce the tokens.
         let expected = match name {
             "benchmark_cuda_llama.json" => 5,
             "benchmark_rocm_llama.json" => 4,
@@ -169,7 +170,7 @@ fn all_other_contradictions_of_the_originals_are_these() {
     assert_eq!((found[1].stated, found[1].derived), (Some(16896.0), Some(19456.0)));
 }
 
-/// The example in `docs/use/bench.md` is what these files give.
+/// The example in `docs/use/bench.md` is the output for these files.
 #[test]
 fn the_page_shows_the_findings_of_an_original() {
     let Some((_, record)) = read("benchmark_rocm_llama.json") else { return };

@@ -1,16 +1,16 @@
-//! How fast logs are read. Run it with
-//! `cargo test --release -p ferrocm-runs --test runs -- --ignored --nocapture speed`.
+//! Measures how fast logs are read. Run it with `cargo test --release -p ferrocm-runs --test runs
+//! -- --ignored --nocapture speed`.
 
 use std::io::{self, Read};
 use std::time::Instant;
 
 use runs::extract::{self, Options};
 
-/// A log of that many bytes at least, which is made while it is read: a template whose step numbers are counted up, so that no memory
-/// bandwidth is spent on a copy of it.
+/// A log of at least this many bytes, generated while it is read: a template whose step numbers are
+/// incremented in place, so that copying it costs no memory bandwidth.
 struct Made {
     template: Vec<u8>,
-    /// Where the numbers of steps are in the template, if its lines have them.
+    /// The places of step numbers in the template, if its lines have them.
     numbers: Vec<usize>,
     next_step: u64,
     at: usize,
@@ -19,10 +19,10 @@ struct Made {
 
 const DIGITS: usize = 8;
 
-/// A line about step 1; numbers tell it from the lines near it.
+/// A line about step 1; its numbers differ from those of nearby lines.
 type Row = fn(usize) -> String;
 
-/// A number below another, which is not that of the lines near it.
+/// A number below a limit that differs from those of nearby lines.
 fn noise(count: usize, below: usize) -> f64 {
     (count * 7919 % below) as f64
 }
@@ -201,7 +201,7 @@ impl Read for Made {
     }
 }
 
-/// Seconds that this thread has computed, where the system tells.
+/// Processor seconds of this thread, if the system reports them.
 fn processor_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
@@ -228,7 +228,7 @@ fn speed_of_2_gb_logs() {
         let (start, computed) = (Instant::now(), processor_time());
         let extraction = extract::from_reader(log, &Options::default()).expect("a record");
         let elapsed = start.elapsed().as_secs_f64();
-        // Other work on the machine makes the elapsed time longer, and not this.
+        // Other work on the machine makes the elapsed time longer, but not this.
         let seconds = processor_time().zip(computed).map_or(elapsed, |(end, start)| end - start);
         let megabytes = extraction.bytes as f64 / 1e6;
         let rate = megabytes / seconds;
@@ -241,5 +241,5 @@ fn speed_of_2_gb_logs() {
             slow.push(what);
         }
     }
-    assert!(slow.is_empty(), "slower than it has to be: {slow:?}");
+    assert!(slow.is_empty(), "slower than required: {slow:?}");
 }

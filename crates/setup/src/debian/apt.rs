@@ -1,5 +1,5 @@
-//! Apt on a state of its own: indexes, downloads and settings live in one temporary folder, so that nothing of the
-//! machine's apt configuration, lists, caches or package database is read for resolving or written at all. Only the
+//! Apt with a private state. Indexes, downloads and settings live in one temporary folder. The machine's apt
+//! configuration, lists, caches and package database are neither read for resolving nor written. Only the
 //! machine's transport settings (proxies and the like) still apply.
 
 use std::ffi::OsStr;
@@ -14,10 +14,10 @@ use super::sources::{ARCHIVE_KEYRING, Mirror, Mirrors, SignedBy};
 use super::{Error, io_error};
 use crate::run;
 
-/// How the names of temporary apt states start; nothing else is ever removed from the temporary folder.
+/// Name prefix of temporary apt states; nothing else is ever removed from the temporary folder.
 pub const STATE_PREFIX: &str = "ferrocm-apt-";
 
-/// A temporary folder for states that apt's unprivileged download user can reach.
+/// A temporary folder for apt states that apt's unprivileged download user can access.
 pub fn temporary_folder() -> Result<tempfile::TempDir, Error> {
     let base = std::env::temp_dir();
     tempfile::Builder::new()
@@ -69,7 +69,7 @@ pub fn own_stanzas(mirrors: &Mirrors) -> String {
         .concat()
 }
 
-/// The configuration that turns apt away from the machine's state. Read after the machine's own, so it has the last word.
+/// The configuration that replaces the machine's state. It is read after the machine's own and overrides it.
 fn configuration(root: &Path, sandbox_user: Option<&str>) -> String {
     let root = root.display();
     let mut text = format!(
@@ -111,7 +111,7 @@ Dir::Etc::preferencesparts \"/dev/null\";
 }
 
 impl PrivateApt {
-    /// Makes the state under `root`, a folder that does not exist yet, with the given deb822 sources.
+    /// Creates the state in `root`, a folder that does not exist yet, with the given deb822 sources.
     pub fn create(root: PathBuf, sources: &str) -> Result<Self, Error> {
         let make = |folder: &str| {
             let path = root.join(folder);
@@ -128,7 +128,7 @@ impl PrivateApt {
             let path = root.join(file);
             fs::write(&path, text).map_err(io_error("write", &path)).map(|()| path)
         };
-        // No package counts as installed: what is fetched is the same on every machine, whatever it has.
+        // No package counts as installed, so every machine fetches the same set.
         write("dpkg/status", "")?;
         write("sources.sources", sources)?;
         let config = write("apt.conf", &configuration(&root, (!handed_over).then_some("root")))?;
@@ -154,8 +154,8 @@ impl PrivateApt {
         result.map_err(|source| Self::or_disk_full(source, |source| Error::Index { source }))
     }
 
-    /// The package files that installing `roots` on an empty system takes, dependencies included. A root is a name, or
-    /// `name=version` where another version than apt's preferred one is meant.
+    /// The package files for installing `roots` on an empty system, dependencies included. A root is a name,
+    /// or `name=version` for another version than apt's preferred one.
     pub fn closure<S: AsRef<OsStr>>(&self, roots: &[S]) -> Result<Vec<PackageFile>, Error> {
         let mut command = self.command("apt-get");
         command.args(["install", "--yes", "--no-install-recommends", "--print-uris"]).args(roots);
@@ -179,14 +179,16 @@ impl PrivateApt {
         index::parse_print_uris(&text).map_err(Error::UnknownAptAnswer)
     }
 
-    /// All versions of these packages that the indexes offer, apt's preference first; absent packages are left out.
+    /// All versions of these packages that the indexes offer, apt's preference first; absent packages are
+    /// left out.
     pub fn candidates<S: AsRef<OsStr>>(&self, names: &[S]) -> Result<Vec<Candidate>, Error> {
         let text = run::capture(self.command("apt-cache").arg("madison").args(names))
             .map_err(|source| Error::Resolve { source })?;
         Ok(index::parse_madison(&text))
     }
 
-    /// Downloads the files; apt checks each against the signed index. `progress` is told how many bytes are there.
+    /// Downloads the files; apt checks each against the signed index. `progress` gets the number of bytes so
+    /// far.
     pub fn download(&self, files: &[PackageFile], progress: &dyn Fn(u64)) -> Result<(), Error> {
         if files.is_empty() {
             return Ok(());
@@ -207,7 +209,7 @@ impl PrivateApt {
         }
     }
 
-    /// Runs a command with its output kept aside for the error, calling `tick` while it works.
+    /// Runs a command, keeps its output for the error, and calls `tick` while it works.
     fn watched(&self, command: &mut Command, tick: impl Fn()) -> Result<(), run::Error> {
         let described = run::describe(command);
         let started = |source| run::Error::Start { program: described.clone(), source };
@@ -240,8 +242,8 @@ fn bytes_in(folder: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Gives a folder to the user that apt downloads as when it is started by root. True when apt can keep to that user
-/// (or is not root at all); false means that it has to download as root.
+/// Gives a folder to the user that apt downloads as when started by root. Returns true if apt can use that
+/// user (or does not run as root), false if it must download as root.
 fn hand_to_apt_user(folder: &Path) -> bool {
     let Ok(meta) = fs::metadata(folder) else { return false };
     if meta.uid() != 0 {
@@ -254,7 +256,7 @@ fn hand_to_apt_user(folder: &Path) -> bool {
         && reachable_by_others(folder)
 }
 
-/// Whether every folder on the way can be entered by any user.
+/// Whether any user can enter every folder of the path.
 fn reachable_by_others(folder: &Path) -> bool {
     folder.ancestors().skip(1).all(|dir| fs::metadata(dir).is_ok_and(|meta| meta.mode() & 0o001 != 0))
 }

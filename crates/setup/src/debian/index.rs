@@ -1,5 +1,5 @@
-//! What apt says about packages: the candidates of an index (`apt-cache madison`) and the files of a resolved set
-//! (`--print-uris`).
+//! Parses apt's output about packages: the candidates of an index (`apt-cache madison`) and the files of a
+//! resolved set (`--print-uris`).
 
 use super::sources::without_credentials;
 
@@ -8,24 +8,24 @@ use super::sources::without_credentials;
 pub struct Candidate {
     /// The package's name.
     pub name: String,
-    /// Its version, as Debian writes it.
+    /// Its Debian version.
     pub version: String,
     /// Suite as the index names it, for example `bookworm-security`.
     pub suite: String,
 }
 
-/// One package file that apt would fetch.
+/// A package file that apt would fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageFile {
     /// The package's name.
     pub name: String,
-    /// Its version, as Debian writes it.
+    /// Its Debian version.
     pub version: String,
     /// The file's name in the download folder.
     pub file: String,
-    /// Where apt fetches it, without user and password.
+    /// Its address, without user and password.
     pub uri: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// The hash in the signed index: 64 hexadecimal digits, lower case.
     pub sha256: String,
@@ -48,8 +48,9 @@ pub fn parse_madison(text: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// Parses `--print-uris`: `'uri' file size SHA256:hex`. A line of that form with another kind of hash is an error,
-/// because the file could not be verified afterwards; so is one whose file is not in the download folder.
+/// Parses `--print-uris`: `'uri' file size SHA256:hex`. A line of that form with another kind of hash is an
+/// error, because the file could not be verified afterwards; so is one whose file is not in the download
+/// folder.
 ///
 /// # Errors
 /// The line.
@@ -88,7 +89,7 @@ pub fn major(version: &str) -> Option<u32> {
     upstream[..digits].parse().ok()
 }
 
-/// The upstream part of a Debian version, without what Debian appends: `1:22.1.8-1~deb12u1` is `22.1.8`.
+/// The upstream part of a Debian version, without Debian's suffix: `1:22.1.8-1~deb12u1` is `22.1.8`.
 pub fn upstream(version: &str) -> &str {
     let upstream = version.split_once(':').map_or(version, |(_epoch, rest)| rest);
     let upstream = upstream.rsplit_once('-').map_or(upstream, |(upstream, _revision)| upstream);
@@ -121,12 +122,12 @@ pub fn with_suites(files: Vec<PackageFile>, candidates: &[Candidate]) -> Vec<Res
 pub struct Wanted {
     /// The package's name.
     pub name: &'static str,
-    /// Older ones do not work with clang 22.
+    /// The oldest that works with clang 22.
     pub min_major: u32,
 }
 
-/// Splits what is wanted into what this suite's candidates satisfy (the first candidate is apt's best) and what has to
-/// be looked for in the next suite.
+/// Splits the wanted packages into those that this suite's candidates satisfy (the first candidate is apt's
+/// best) and those to look for in the next suite.
 pub fn resolve(wanted: &[Wanted], candidates: &[Candidate]) -> (Vec<Candidate>, Vec<Wanted>) {
     let mut found = Vec::new();
     let mut missing = Vec::new();

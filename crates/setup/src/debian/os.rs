@@ -1,8 +1,8 @@
-//! Which distribution this is, and whether packages can be fetched on it.
+//! Detects the distribution, and whether packages can be fetched on it.
 
 use std::collections::BTreeMap;
 
-/// What `/etc/os-release` says, as far as it matters here.
+/// The relevant parts of `/etc/os-release`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsRelease {
     /// `ID`, for example `debian`.
@@ -60,10 +60,10 @@ pub enum Support {
     Unsupported(String),
 }
 
-/// The programs that fetching and unpacking need; all are part of a minimal Debian.
+/// Programs needed for fetching and unpacking; all are part of a minimal Debian.
 pub const NEEDED_PROGRAMS: [&str; 5] = ["apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"];
 
-/// Decides from the distribution, its package architecture and the programs that are missing.
+/// Decides from the distribution, its package architecture and the missing programs.
 pub fn decide(os: &OsRelease, architecture: Option<&str>, missing_programs: &[&str]) -> Support {
     if os.id != "debian" || os.version_id != "12" {
         return Support::Unsupported(format!("this is {}, not Debian 12", os.pretty));
@@ -80,7 +80,7 @@ pub fn decide(os: &OsRelease, architecture: Option<&str>, missing_programs: &[&s
     }
 }
 
-/// Looks at this machine.
+/// Checks this machine.
 pub fn support_of_this_machine() -> Support {
     let missing: Vec<&str> =
         NEEDED_PROGRAMS.into_iter().filter(|program| crate::run::find_program(program).is_none()).collect();

@@ -1,4 +1,4 @@
-//! One package file: checked against its index and unpacked into a folder, and what is noted about it there.
+//! A package file: verification against its index, unpacking into a folder, and its manifest entry.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,18 +13,18 @@ use super::index::Resolved;
 use super::{Error, io_error};
 use crate::run;
 
-/// What a manifest says about a package that was unpacked.
+/// The manifest's entry for an unpacked package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestPackage {
     /// Its name.
     pub name: String,
-    /// Its version, as Debian writes it.
+    /// Its Debian version.
     pub version: String,
     /// The suite whose index names it.
     pub suite: String,
     /// Hash of its file.
     pub sha256: String,
-    /// Where it was fetched, without user and password.
+    /// The address it was fetched from, without user and password.
     pub uri: String,
 }
 
@@ -57,7 +57,7 @@ pub fn unpack(package: &super::index::PackageFile, downloads: &Path, tree: &Path
     unpack_without(package, downloads, tree, &[])
 }
 
-/// The same, but only the files that these patterns of tar match.
+/// The same, but only files that match these tar patterns.
 pub fn unpack_only(
     package: &super::index::PackageFile,
     downloads: &Path,
@@ -68,7 +68,7 @@ pub fn unpack_only(
     unpack_with(package, downloads, tree, &arguments.map(str::to_owned).collect::<Vec<_>>())
 }
 
-/// The same, without the files that these patterns of tar match (`./usr/share/doc/*`).
+/// The same, without files that match these tar patterns (`./usr/share/doc/*`).
 pub fn unpack_without(
     package: &super::index::PackageFile,
     downloads: &Path,
@@ -108,7 +108,7 @@ fn unpack_with(
     let unpacked = tar.output();
     let read = reader.wait_with_output().map_err(|source| start_error("dpkg-deb", source))?;
     let unpacked = unpacked.map_err(|source| start_error("tar", source))?;
-    // A broken package makes both fail; the reader's message is the one that says why.
+    // A broken package makes both fail; the reader's message gives the cause.
     let (command, output) = match (read.status.success(), unpacked.status.success()) {
         (true, true) => return Ok(()),
         (false, _) => ("dpkg-deb --fsys-tarfile".to_owned(), read),
@@ -139,7 +139,7 @@ fn merge_folders(tree: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Fails early where the file system says that it has too little room; one that says nothing is tried.
+/// Fails early if the file system reports too little space. If it reports nothing, continues.
 pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), Error> {
     let folder_text = folder.to_string_lossy();
     let free = run::capture(Command::new("df").args(["-B1", "--output=avail", &folder_text]))

@@ -1,9 +1,9 @@
-//! Reads the machine's own apt sources, one-line (`.list`) and deb822 (`.sources`), to learn which mirror it uses and
-//! which key signs it. Nothing is ever written there.
+//! Reads the machine's own apt sources, one-line (`.list`) and deb822 (`.sources`), to learn which mirror it
+//! uses and which key signs it. Never writes there.
 
 use std::path::{Path, PathBuf};
 
-/// Whom apt must trust for a source.
+/// The keys that apt must trust for a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedBy {
     /// Key files or fingerprints, as written.
@@ -13,7 +13,7 @@ pub enum SignedBy {
 }
 
 impl SignedBy {
-    /// An empty field names nobody: apt would then accept every key that the machine trusts.
+    /// An empty field names no key: apt would then accept every key that the machine trusts.
     fn named(text: &str) -> Option<Self> {
         let names = text.split_whitespace().collect::<Vec<_>>().join(" ");
         (!names.is_empty()).then_some(Self::Named(names))
@@ -29,9 +29,9 @@ pub struct Source {
     pub suites: Vec<String>,
     /// Components of each suite: `main`, …
     pub components: Vec<String>,
-    /// `Signed-By`, where the machine sets it.
+    /// `Signed-By`, if the machine sets it.
     pub signed_by: Option<SignedBy>,
-    /// `Check-Valid-Until`, where the machine sets it.
+    /// `Check-Valid-Until`, if the machine sets it.
     pub check_valid_until: Option<bool>,
 }
 
@@ -40,18 +40,19 @@ pub struct Source {
 pub struct Mirror {
     /// Its address, without a slash at the end.
     pub uri: String,
-    /// Its suites that are used.
+    /// The used suites.
     pub suites: Vec<String>,
-    /// Whose signature its indexes must have.
+    /// The required signature of its indexes.
     pub signed_by: Option<SignedBy>,
-    /// `Check-Valid-Until`, where the machine sets it.
+    /// `Check-Valid-Until`, if the machine sets it.
     pub check_valid_until: Option<bool>,
 }
 
 /// The mirrors that a Debian 12 machine uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirrors {
-    /// The main archive: bookworm and, where the machine has it, bookworm-updates. Also serves the newer suites.
+    /// The main archive: bookworm and, if the machine uses it, bookworm-updates. It also serves the newer
+    /// suites.
     pub main: Mirror,
     /// The security archive.
     pub security: Mirror,
@@ -170,7 +171,8 @@ pub fn read_sources(apt_folder: &Path) -> (Vec<Source>, Vec<PathBuf>) {
     (sources, read)
 }
 
-/// Picks the mirrors for Debian 12 out of the machine's sources; `None` when no source serves its main archive.
+/// Picks the mirrors for Debian 12 out of the machine's sources; `None` when no source serves its main
+/// archive.
 pub fn debian_mirrors(sources: &[Source]) -> Option<Mirrors> {
     let main = find(sources, &["bookworm", "oldstable"], true)?;
     let updates =
@@ -219,7 +221,7 @@ fn derived_security_uri(main: &str) -> Option<String> {
     main.strip_suffix("/debian").map(|base| format!("{base}/debian-security"))
 }
 
-/// An address without the user and password that it may hold, for messages and the manifest.
+/// An address without user and password, for messages and the manifest.
 pub fn without_credentials(uri: &str) -> String {
     match uri.split_once("://") {
         Some((scheme, rest)) => {

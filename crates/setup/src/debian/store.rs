@@ -1,5 +1,5 @@
-//! A folder of unpacked package sets. Each is made beside its final place and published by one rename; whatever
-//! interrupts the work leaves at most a staging folder, which the next run removes.
+//! A folder of unpacked package sets. Each is created beside its final place and published by one rename. An
+//! interruption leaves at most a staging folder, which the next run removes.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use super::{Error, io_error};
 const STAGING: &str = ".staging-";
 const APT_STATE_NOTE: &str = "apt-state";
 
-/// A folder of published trees, locked against other runs for as long as this value lives.
+/// A folder of published trees, locked against other runs while this value lives.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -19,7 +19,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Takes the lock, waiting for another run if there is one, and removes what interrupted runs left.
+    /// Takes the lock, waiting for another run if necessary, and removes leftovers of interrupted runs.
     pub fn lock(folder: &Path) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         let path = folder.join(".lock");
@@ -30,7 +30,7 @@ impl Store {
             .open(&path)
             .map_err(io_error("open", &path))?;
         if lock.try_lock().is_err() {
-            eprintln!("Another run is at work in {}; waiting for it to end.", folder.display());
+            eprintln!("Another run is working in {}; waiting for it to end.", folder.display());
             lock.lock().map_err(io_error("lock", &path))?;
         }
         let store = Self { folder: folder.to_owned(), _lock: lock };
@@ -65,8 +65,8 @@ impl Store {
         Ok(Staging { folder, tree })
     }
 
-    /// Moves a finished tree to its place, replacing one that is there. A reader sees the old tree, for the moment between
-    /// two renames none, or the new one; never a part of it.
+    /// Moves a finished tree to its place, replacing an existing one. A reader sees the old tree, none
+    /// between two renames, or the new one, but never a part.
     pub fn publish(&self, staging: Staging, name: &str) -> Result<PathBuf, Error> {
         let place = self.folder.join(name);
         if place.symlink_metadata().is_ok() {
@@ -78,7 +78,7 @@ impl Store {
     }
 }
 
-/// A tree in the making; dropped, it disappears.
+/// An unfinished tree, removed when dropped.
 #[derive(Debug)]
 pub struct Staging {
     folder: tempfile::TempDir,
@@ -86,12 +86,12 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// The folder that is published.
+    /// The folder to publish.
     pub fn tree(&self) -> &Path {
         &self.tree
     }
 
-    /// Notes where the temporary apt state is, for the clean-up after an interruption.
+    /// Records the place of the temporary apt state, for the clean-up after an interruption.
     pub fn note_apt_state(&self, state: &Path) -> Result<(), Error> {
         let path = self.folder.path().join(APT_STATE_NOTE);
         fs::write(&path, state.as_os_str().as_encoded_bytes()).map_err(io_error("write", &path))
@@ -105,7 +105,7 @@ fn remove_apt_state(staging: &Path) {
     let ours = state.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STATE_PREFIX));
     let owner =
         |path: &Path| fs::symlink_metadata(path).ok().filter(fs::Metadata::is_dir).map(|meta| meta.uid());
-    // The temporary folder is shared: a stranger's folder of that name is not ours to remove.
+    // The temporary folder is shared: another user's folder of that name must not be removed.
     if ours && owner(&state).is_some() && owner(&state) == owner(staging) {
         let _ = fs::remove_dir_all(&state);
     }

@@ -1,11 +1,11 @@
-//! How packages compare with those that something was tested with.
+//! Compares packages with the tested ones.
 
 use super::package::ManifestPackage;
 
 /// A package as it was tested: name, version and SHA-256 of its file.
 pub type Tested = (&'static str, &'static str, &'static str);
 
-/// One line for each package that is not what was tested.
+/// One line for each package that differs from the tested one.
 pub fn differences(packages: &[ManifestPackage], tested: &[Tested]) -> Vec<String> {
     packages.iter().filter_map(|package| difference(package, tested)).collect()
 }

@@ -1,4 +1,4 @@
-//! The command line of hipcc, and what clang is called with for it.
+//! Parses hipcc's command line and derives clang's.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use super::Error;
 
-/// Options whose value is the next argument. A value may look like a source file (`-MT x.cpp`), and is none.
+/// Options whose value is the next argument. A value may look like a source file (`-MT x.cpp`).
 const WITH_VALUE: [&str; 39] = [
     "--config",
     "--include-directory",
@@ -65,42 +65,42 @@ const WITHOUT_LINK: [&str; 13] = [
     "-r",
     "--analyze",
 ];
-/// Names of files that are HIP, whatever clang takes them for: `.cu` would be CUDA.
+/// Extensions of HIP files, whatever clang would take them for: `.cu` would be CUDA.
 const HIP: [&str; 2] = ["cu", "hip"];
-/// Names of C++ sources. hipcc compiles them as HIP.
+/// Extensions of C++ sources, which hipcc compiles as HIP.
 const CXX: [&str; 6] = ["C", "c++", "cc", "cp", "cpp", "cxx"];
-/// How response files may nest, as a circle of them would never end.
+/// The nesting limit of response files, because a cycle would never end.
 const DEEPEST: usize = 20;
 
-/// What is asked for besides compiling.
+/// A question instead of compiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     /// The versions of HIP and clang.
     Version,
-    /// That of HIP alone.
+    /// The version of HIP only.
     ShortVersion,
 }
 
-/// A command line, as far as it decides what clang is told.
+/// The relevant facts of a command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Call {
-    /// For clang: the arguments that were given, with languages before sources and without what only hipcc knows.
+    /// For clang: the given arguments, with languages before sources and without hipcc's own options.
     pub(super) arguments: Vec<OsString>,
-    /// A version is wanted, and nothing else.
+    /// Only a version is wanted.
     pub(super) question: Option<Question>,
     /// Whether there is anything to compile or to link.
     pub(super) has_input: bool,
-    /// Whether what is compiled is linked.
+    /// Whether the result is linked.
     pub(super) links: bool,
     /// Whether targets are named.
     has_target: bool,
-    /// What clang takes the next file for, whatever its name is; nothing if the name says it.
+    /// The language forced for the next file; `None` if its name decides.
     language: Option<&'static str>,
     /// Whether a level of optimisation is named.
     has_level: bool,
-    /// Whether kernels of several sources are to be linked with each other.
+    /// Whether kernels of several sources are linked with each other.
     pub(super) is_relocatable: bool,
-    /// Whether some file was named by `@`, and so may hold more than a command line can.
+    /// Whether there was a response file (`@`), which may hold more than a command line can.
     pub(super) has_response_file: bool,
 }
 
@@ -110,7 +110,7 @@ impl Call {
         let mut call = Self { links: true, ..Self::default() };
         let mut words = Vec::new();
         call.has_response_file = expand(given, &mut words, 0)?;
-        // What `-x` named last; hipcc has no say in the language then.
+        // The last language from `-x`; hipcc does not choose the language then.
         let mut language: Option<OsString> = None;
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -123,13 +123,13 @@ impl Call {
             match text.as_str() {
                 "--version" => call.question = Some(Question::Version),
                 "--short-version" => call.question = Some(Question::ShortVersion),
-                // Code objects alone, as hipModuleLoad takes them.
+                // Only code objects, for hipModuleLoad.
                 "--genco" => {
                     call.links = false;
                     call.arguments.push("--offload-device-only".into());
                     continue;
                 }
-                // Of old, said how AMD's compiler treats functions of kernels.
+                // Obsolete: how AMD's compiler treats functions in kernels.
                 "--hipcc-func-supp" | "--hipcc-no-func-supp" => continue,
                 "-fgpu-rdc" | "-fcuda-rdc" => call.is_relocatable = true,
                 "-fno-gpu-rdc" | "-fno-cuda-rdc" => call.is_relocatable = false,
@@ -179,8 +179,8 @@ impl Call {
         self.arguments.push(name);
     }
 
-    /// Has clang take what follows for a language, or for what its name says. Nothing is said twice: clang warns of a language that is of no
-    /// use.
+    /// Sets the language of the following files for clang, or lets the names decide. Never repeats an option,
+    /// because clang warns about unused languages.
     fn switch_to(&mut self, language: Option<&'static str>) {
         if self.language != language {
             self.language = language;
@@ -188,7 +188,7 @@ impl Call {
         }
     }
 
-    /// Options of hipcc's that come before those that were given: targets, if none are named, and optimisation.
+    /// hipcc's options before the given ones: targets, if none are named, and optimisation.
     pub(super) fn defaults(&self, targets: &[String]) -> Vec<OsString> {
         let mut defaults = Vec::new();
         if !self.has_input {
@@ -203,13 +203,14 @@ impl Call {
         defaults
     }
 
-    /// Whether the targets of this machine are wanted, for want of others.
+    /// Whether this machine's targets are used because no others are named.
     pub(super) fn needs_targets(&self) -> bool {
         self.has_input && !self.has_target
     }
 }
 
-/// Options that name targets, and what stands for those of this machine. clang would ask a program for these that only LLVM's packages have.
+/// Options that name targets, and the word for this machine's. For the latter, clang would call a program
+/// that only LLVM's packages contain.
 const TARGET_OPTIONS: [&str; 2] = ["--offload-arch=", "--cuda-gpu-arch="];
 const NATIVE: &str = "native";
 
@@ -224,7 +225,7 @@ pub(super) fn is_native(argument: &OsStr) -> bool {
     targets_of(argument).is_some_and(|(_, names)| names.contains(&NATIVE))
 }
 
-/// The arguments with the targets of this machine in the place of the word for them.
+/// The arguments with this machine's targets instead of the word for them.
 pub(super) fn with_native(arguments: Vec<OsString>, native: &[String]) -> Vec<OsString> {
     let replaced = |argument: OsString| match targets_of(&argument) {
         Some((option, names)) if names.contains(&NATIVE) => {
@@ -239,7 +240,7 @@ pub(super) fn with_native(arguments: Vec<OsString>, native: &[String]) -> Vec<Os
     arguments.into_iter().map(replaced).collect()
 }
 
-/// Puts the words of response files (`@FILE`) in their place, as clang does: where there is no such file, the word stays. Returns whether
+/// Expands response files (`@FILE`), as clang does: if there is no such file, the word stays. Returns whether
 /// there was any.
 fn expand(given: &[OsString], words: &mut Vec<OsString>, depth: usize) -> Result<bool, Error> {
     let mut found = false;
@@ -262,8 +263,8 @@ fn expand(given: &[OsString], words: &mut Vec<OsString>, depth: usize) -> Result
     Ok(found)
 }
 
-/// The words of a response file: separated by blanks; quotes hold words together, a backslash takes the next character as it is, in
-/// quotes, too.
+/// The words of a response file, separated by blanks. Quotes group words, and a backslash escapes the next
+/// character, in quotes, too.
 pub(super) fn split(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -289,7 +290,7 @@ pub(super) fn split(text: &[u8]) -> Vec<OsString> {
     words
 }
 
-/// The text of a response file with these words: what [`split`] and clang read them from.
+/// The text of a response file with these words, readable by [`split`] and clang.
 pub(super) fn join(words: &[OsString]) -> Vec<u8> {
     let mut text = Vec::new();
     for word in words {

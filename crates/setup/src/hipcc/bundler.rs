@@ -1,7 +1,8 @@
-//! What clang calls `clang-offload-bundler` for: putting what it has made for host and devices into one file.
+//! The functions of `clang-offload-bundler` that clang uses: bundling the outputs for host and devices into
+//! one file.
 //!
-//! Debian has that program in a package of its own, which takes 40 MB. Here is what clang asks of it for HIP, except for relocatable device
-//! code (`-fgpu-rdc`), whose bundles are sections of the host's object files.
+//! Debian has that program in a separate package of 40 MB. This module does everything that clang needs for
+//! HIP, except relocatable device code (`-fgpu-rdc`), whose bundles are sections of the host's object files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use code_object::bundle::{self, Entry};
 
-/// The name by which clang calls the program.
+/// The name under which clang calls the program.
 pub const NAME: &str = "clang-offload-bundler";
-/// Types of text, and what begins a comment in each.
+/// Text types, and their comment markers.
 const TEXTS: [(&str, &str); 7] =
     [("cui", "//"), ("d", "#"), ("hipi", "//"), ("i", "//"), ("ii", "//"), ("ll", ";"), ("s", "#")];
-/// Types of files that are bundled as they are.
+/// File types that are bundled unchanged.
 const BINARY: [&str; 4] = ["ast", "bc", "gch", "o"];
 
 /// Why nothing was bundled.
@@ -26,10 +27,10 @@ pub enum Error {
     /// Only LLVM's own program can do this.
     #[error("{what} takes LLVM's own {NAME}, of Debian's package clang-tools-22 or of ROCm, beside clang")]
     NotHere {
-        /// What was asked for.
+        /// The requested operation.
         what: String,
     },
-    /// The command line is not one of clang's.
+    /// The command line is not from clang.
     #[error("{0}")]
     Arguments(String),
     /// A file cannot be read or written.
@@ -47,7 +48,7 @@ pub enum Error {
     Compress(#[from] code_object::Error),
 }
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug, Default)]
 struct Request {
     kind: String,
@@ -75,7 +76,7 @@ impl Request {
                 b"input" => request.inputs.push(path()),
                 b"output" => request.outputs.push(path()),
                 b"compress" => request.is_compressed = value.is_empty() || value == b"1" || value == b"true",
-                // How well is this program's choice, and entries are aligned for every loader.
+                // The compression level is chosen here, and entries are always aligned for every loader.
                 b"compression-level" | b"bundle-align" | b"verbose" => {}
                 b"unbundle" => return not_here("taking a bundle apart"),
                 b"list" => return not_here("listing a bundle"),
@@ -86,7 +87,7 @@ impl Request {
     }
 }
 
-/// Does what a command line of clang's asks for.
+/// Executes a command line of clang.
 ///
 /// # Errors
 /// See [`Error`].
@@ -126,8 +127,8 @@ pub fn run(arguments: &[OsString]) -> Result<(), Error> {
     }
 }
 
-/// What a bundle calls a target of the command line, such as `hip-amdgcn-amd-amdhsa-unknown-gfx90a:xnack-`: kind, the four parts of a triple
-/// of which the last one may be empty, and the target id, each with a hyphen before it.
+/// The bundle's name for a target of the command line, such as `hip-amdgcn-amd-amdhsa-unknown-gfx90a:xnack-`:
+/// kind, the four parts of a triple, the last of which may be empty, and the target id, separated by hyphens.
 fn entry_id(target: &str) -> String {
     let mut parts: Vec<&str> = target.splitn(6, '-').collect();
     parts.resize(6, "");
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(bundle::uncompressed(&packed).expect("compressed"), file);
     }
 
-    /// What LLVM 22.1.8's own program writes for the same files.
+    /// The output of LLVM 22.1.8's own program for the same files.
     #[test]
     fn texts_stand_between_comments_as_llvm_writes_them() {
         let folder = files();

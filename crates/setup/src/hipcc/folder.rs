@@ -1,7 +1,7 @@
-//! A folder laid out like ROCm's, as build systems look for it: hipcc, headers, the HIP library, CMake's packages.
+//! A folder with ROCm's layout for build systems: hipcc, headers, the HIP library, CMake's packages.
 //!
-//! What it has are links to the toolchain and the library, and scripts that call this program. Its name is a hash of all that, so that it is
-//! never changed once it is there.
+//! It contains links to the toolchain and the library, and scripts that call this program. Its name is a hash
+//! of all contents, so it never changes.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,30 +15,31 @@ use sha2::{Digest, Sha256};
 use super::{BUNDLER, Error, HIP_LIBRARY, LIBRARIES_VARIABLE, Parts, io_error};
 use crate::debian::package::hex;
 
-/// The packages of CMake, below `lib/cmake`. `@VERSION@` stands for that of HIP.
+/// The CMake packages, below `lib/cmake`. `@VERSION@` stands for HIP's version.
 const PACKAGES: [(&str, &str); 4] = [
     ("hip/hip-config.cmake", include_str!("cmake/hip-config.cmake")),
     ("hip/hip-config-version.cmake", include_str!("cmake/version.cmake")),
     ("hip-lang/hip-lang-config.cmake", include_str!("cmake/hip-lang-config.cmake")),
     ("hip-lang/hip-lang-config-version.cmake", include_str!("cmake/version.cmake")),
 ];
-/// Programs that ask for the targets of this machine: CMake the first, clang the others, for `--offload-arch=native`.
+/// Programs that report this machine's targets: CMake calls the first, clang the others, for
+/// `--offload-arch=native`.
 const ENUMERATORS: [&str; 3] = ["bin/rocm_agent_enumerator", "llvm/bin/amdgpu-arch", "llvm/bin/offload-arch"];
 /// Where the compiler is.
 pub(super) const COMPILERS: &str = "llvm/bin";
 
-/// Something in the folder.
+/// An item in the folder.
 #[derive(Debug, PartialEq, Eq)]
 enum Item {
     /// A link to this place.
     Link(PathBuf),
     /// A file with this text.
     Text(String),
-    /// A program, which `sh` runs.
+    /// A shell script.
     Script(Vec<u8>),
 }
 
-/// Makes the folder below `cache`, or finds it there.
+/// Creates the folder below `cache`, unless it exists.
 pub(super) fn make(cache: &Path, parts: &Parts<'_>) -> Result<PathBuf, Error> {
     let items = items(parts);
     let folder = cache.join("hip");
@@ -63,14 +64,14 @@ pub(super) fn make(cache: &Path, parts: &Parts<'_>) -> Result<PathBuf, Error> {
         made.map_err(io_error("write", &path))?;
     }
     match fs::rename(&tree, &place) {
-        // Another run may have made the same meanwhile.
+        // Another run may have created it in the meantime.
         Err(_) if place.is_dir() => Ok(place),
         Err(source) => Err(io_error("make", &place)(source)),
         Ok(()) => Ok(place),
     }
 }
 
-/// What the folder has, by path, sorted.
+/// The contents of the folder, sorted by path.
 fn items(parts: &Parts<'_>) -> Vec<(String, Item)> {
     let Parts { toolchain, library, program, .. } = *parts;
     let mut items = Vec::new();
@@ -112,7 +113,7 @@ fn items(parts: &Parts<'_>) -> Vec<(String, Item)> {
     items
 }
 
-/// Where headers are linked from: all of a ROCm's; of a folder that also has the C library's, HIP's own.
+/// The headers to link: all of a ROCm's; from a folder that also has the C library's, only HIP's own.
 fn headers(toolchain: &Toolchain) -> Vec<(String, PathBuf)> {
     let include = toolchain.hip_path.join("include");
     match include.join("stdio.h").is_file() {
@@ -128,7 +129,7 @@ fn headers(toolchain: &Toolchain) -> Vec<(String, PathBuf)> {
 fn script(program: &Path, libraries: Option<&Path>, arguments: &str) -> Vec<u8> {
     let mut text = b"#!/bin/sh\n".to_vec();
     if let Some(libraries) = libraries {
-        // What a person says holds.
+        // A user's setting takes precedence.
         text.extend(format!("[ -n \"${LIBRARIES_VARIABLE}\" ] || {LIBRARIES_VARIABLE}=").bytes());
         text.extend(quoted(libraries.as_os_str()));
         text.extend(format!("\nexport {LIBRARIES_VARIABLE}\n").bytes());
@@ -139,7 +140,7 @@ fn script(program: &Path, libraries: Option<&Path>, arguments: &str) -> Vec<u8> 
     text
 }
 
-/// A word of `sh`, whatever is in it.
+/// A quoted word for `sh`.
 fn quoted(word: &OsStr) -> Vec<u8> {
     let mut text = vec![b'\''];
     for byte in word.as_bytes() {
@@ -152,7 +153,7 @@ fn quoted(word: &OsStr) -> Vec<u8> {
     text
 }
 
-/// A name for the folder that tells what is in it.
+/// A name for the folder that identifies its contents.
 fn id(items: &[(String, Item)]) -> String {
     let mut hash = Sha256::new();
     for (name, item) in items {

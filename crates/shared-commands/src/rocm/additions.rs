@@ -1,5 +1,5 @@
-//! What can be put beside a release's sysroot: libraries that it lacks, AMD's tools, and the test programs of AMD's
-//! libraries. Each is a tree of its own, which holds no package that the sysroot has.
+//! Additions to a release's sysroot: libraries that it lacks, AMD's tools, and the test programs of AMD's
+//! libraries. Each is a separate tree, without the sysroot's packages.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use super::tree::{self, Manifest, Packages};
 pub struct Addition {
     /// The release.
     release: &'static str,
-    /// What it is called on command lines.
+    /// Its name on command lines.
     pub name: &'static str,
     /// What it holds.
     pub holds: &'static str,
-    /// Bytes that it takes when unpacked, as measured and rounded up.
+    /// Unpacked size in bytes, as measured and rounded up.
     size: u64,
-    /// The packages that are asked for, as they were tested.
+    /// The requested packages, as they were tested.
     packages: &'static [Tested],
-    /// Those that are fetched without what they depend on.
+    /// Packages fetched without their dependencies.
     alone: &'static [Tested],
 }
 
@@ -79,7 +79,7 @@ static ADDITIONS: &[Addition] = &[
             ROCFFT,
             ROCRAND,
         ],
-        // It depends on header files that nothing here needs.
+        // It depends on header files that are not needed here.
         alone: &[(
             "libhipfft0-tests",
             "7.2.4-1~exp1",
@@ -359,20 +359,20 @@ static ADDITIONS: &[Addition] = &[
     },
 ];
 
-/// Why there is none.
+/// Why an addition is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is none of that name.
-    #[error("\"{name}\" is nothing that is known here for ROCm {release}{}", known(release))]
+    /// There is no addition of that name.
+    #[error("\"{name}\" is not a known addition to ROCm {release}{}", known(release))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// For which release.
         release: &'static str,
     },
     /// Its packages cannot be fetched.
-    #[error("the packages of {name} for ROCm {release} cannot be had: {source}")]
+    #[error("the packages of {name} for ROCm {release} cannot be fetched: {source}")]
     Fetch {
         /// Which one.
         name: &'static str,
@@ -395,10 +395,10 @@ pub fn of(release: &str) -> impl Iterator<Item = &'static Addition> {
     ADDITIONS.iter().filter(move |addition| addition.release == release)
 }
 
-/// Those that a command line names, once each.
+/// The additions that a command line names, once each.
 ///
 /// # Errors
-/// A name that the release has none of.
+/// The release has no addition of that name.
 pub fn named(given: &[String], release: &'static str) -> Result<Vec<&'static Addition>, Error> {
     let unknown = |name: &&String| of(release).all(|addition| addition.name != **name);
     if let Some(name) = given.iter().find(unknown) {
@@ -421,10 +421,10 @@ impl Addition {
         }
     }
 
-    /// The folder of its tree beside a sysroot, fetched if it is not there.
+    /// The folder of its tree beside a sysroot, fetched if missing.
     ///
     /// # Errors
-    /// Its packages cannot be had.
+    /// Its packages cannot be fetched.
     pub fn make(&self, sysroot: &Sysroot) -> Result<PathBuf, Error> {
         let folder = sysroot.folder().parent().unwrap_or(Path::new("."));
         let packages = self.packages(sysroot);
@@ -432,7 +432,7 @@ impl Addition {
         let made = tree::make(&packages, folder, || packages.complete(folder));
         let made = made.map_err(|source| Error::Fetch { name: self.name, release: self.release, source })?;
         for line in made.unwrap_or_default() {
-            eprintln!("note: not the package that was tried here: {line}");
+            eprintln!("note: not the tested package: {line}");
         }
         Ok(place)
     }
@@ -469,7 +469,8 @@ mod tests {
         assert_eq!(given(&["rocrand", "rccl", "rocrand"]).expect("known"), ["rccl", "rocrand"]);
         let error = given(&["rccl", "cublas"]).expect_err("unknown").to_string();
         assert!(
-            error.starts_with("\"cublas\" is nothing") && error.contains("\n  rccl      the tests"),
+            error.starts_with("\"cublas\" is not a known addition")
+                && error.contains("\n  rccl      the tests"),
             "{error}"
         );
         let error = named(&["rccl".to_owned()], "5.2").expect_err("none").to_string();

@@ -1,4 +1,5 @@
-//! Programs that run in a sysroot: found there, started by its loader, over the drop-in libraries.
+//! Programs that run in a sysroot: finds them there and starts them with its loader, over the drop-in
+//! libraries.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -10,16 +11,16 @@ use super::sysroot::{self, Sysroot};
 use super::tree::LIBRARIES;
 use crate::libraries::{First, ROCM_SMI};
 
-/// A sysroot, what is beside it, and the libraries that come before its own.
+/// A sysroot, its additions, and the libraries that precede its own.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The sysroot, whose loader is used.
     pub sysroot: Sysroot,
     /// Trees of further packages.
     pub beside: Vec<PathBuf>,
-    /// Libraries that take the place of the sysroot's.
+    /// Libraries that replace the sysroot's.
     pub first: First,
-    /// Variables of the environment that programs do not get.
+    /// Environment variables hidden from programs.
     pub without: &'static [&'static str],
 }
 
@@ -39,31 +40,31 @@ pub enum Error {
     /// There is no program of that name.
     #[error("there is no program \"{name}\": not in {}, and not in PATH{}", list(folders), programs(there))]
     NotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Where it was looked for.
+        /// The searched folders.
         folders: Vec<PathBuf>,
         /// What there is.
         there: Vec<String>,
     },
     /// The file is something else.
-    #[error("{} is no program: neither an ELF file nor a script that starts with #!", path.display())]
+    #[error("{} is not a program: neither an ELF file nor a script that starts with #!", path.display())]
     NoProgram {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot run on this processor.
+    /// The program is for another processor.
     #[error("{} is a program for another processor than x86-64", path.display())]
     OtherMachine {
         /// The program.
         path: PathBuf,
     },
-    /// It is a script for something that is not here.
+    /// The script's interpreter is missing.
     #[error("{} is a script for {interpreter}, which is neither in the sysroot nor beside it", path.display())]
     NoInterpreter {
         /// The script.
         path: PathBuf,
-        /// What it is for.
+        /// Its interpreter.
         interpreter: String,
     },
 }
@@ -81,7 +82,7 @@ fn programs(names: &[String]) -> String {
 
 /// Where OpenCL's loader looks for implementations.
 const VENDORS: &str = "etc/OpenCL/vendors";
-/// Tells the preloaded library how programs run here.
+/// Tells the preloaded library how to run programs.
 const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
 
 /// What kind of file a program is.
@@ -123,7 +124,7 @@ impl Place {
         self.beside.iter().map(PathBuf::as_path).chain([self.sysroot.folder()])
     }
 
-    /// Where programs are: `usr/bin` of each tree, and every folder in `usr/libexec`, where tests are.
+    /// The folders with programs: `usr/bin` of each tree, and every folder in `usr/libexec`, for tests.
     fn program_folders(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for tree in self.trees() {
@@ -154,7 +155,8 @@ impl Place {
         names
     }
 
-    /// The file of a program: a path is taken as it is, a name is looked for beside the sysroot, in it, and in `PATH`.
+    /// The file of a program: a path is used directly; a name is searched for beside the sysroot, in it, and
+    /// in `PATH`.
     ///
     /// # Errors
     /// There is none of that name.
@@ -194,10 +196,10 @@ impl Place {
         path
     }
 
-    /// A command that runs a program with what the loader finds in this place, and nothing of the machine.
+    /// A command that runs a program with the libraries of this place and none of the machine's.
     ///
     /// # Errors
-    /// It cannot be read, or is no program that can run here.
+    /// The file cannot be read, or it is not a program that can run here.
     pub fn command(&self, program: &Path) -> Result<Command, Error> {
         match Kind::of(program)? {
             Kind::Elf => Ok(self.loaded(program)),
@@ -222,7 +224,7 @@ impl Place {
     fn loaded(&self, program: &Path) -> Command {
         let loader = self.sysroot.loader();
         let mut libraries = self.library_path();
-        // A program of these trees may have libraries of its own beside it.
+        // A program of these trees may have its own libraries beside it.
         if let Some(folder) =
             program.parent().filter(|folder| self.trees().any(|tree| folder.starts_with(tree)))
         {
@@ -241,7 +243,7 @@ impl Place {
         ];
         let mut command = Command::new(&loader);
         command.args(options).arg("--argv0").arg(program).arg(program);
-        // The programs of these trees that the program starts are run in the same way.
+        // Child programs from these trees are run in the same way.
         let real = |tree: &Path| tree.canonicalize().unwrap_or_else(|_| tree.to_owned()).into_os_string();
         let trees: Vec<OsString> = self.trees().map(real).collect();
         let trees = trees.join(OsStr::new(":"));
@@ -251,15 +253,15 @@ impl Place {
         if let Some(tree) = self.trees().find(|tree| program.starts_with(tree))
             && program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"python"))
         {
-            // It looks for its library beside its program, which here is the loader.
+            // Python looks for its library beside its program, which here is the loader.
             command.env("PYTHONHOME", tree.join("usr"));
         }
         if let Some(vendors) = self.trees().map(|tree| tree.join(VENDORS)).find(|folder| folder.is_dir()) {
             command.env("OCL_ICD_VENDORS", vendors);
         }
-        // rocm-smi asks no loader for its library.
+        // rocm-smi does not use the loader to find its library.
         command.env("ROCM_SMI_LIB_PATH", self.first.driver.with_file_name(ROCM_SMI.soname));
-        // A kernel from the cache in the user's folder was not compiled by this release.
+        // Kernels cached in the user's folder were not compiled by this release.
         command.env("AMD_COMGR_CACHE", "0");
         for variable in self.without {
             command.env_remove(variable);
@@ -354,7 +356,7 @@ mod tests {
         assert!(error.contains("is a script for /usr/bin/perl"), "{error}");
         fs::write(root.join("text"), "text").expect("write");
         let error = place.command(&root.join("text")).expect_err("text").to_string();
-        assert!(error.contains("is no program"), "{error}");
+        assert!(error.contains("is not a program"), "{error}");
         assert!(place.command(&root.join("absent")).is_err());
     }
 }

@@ -15,13 +15,14 @@ use crate::libraries::{First, Own};
 fn additions_help() -> String {
     let names: Vec<_> = additions::of("7.2").map(|addition| addition.name).collect();
     format!(
-        "What else is fetched, of release 7.2: AMD's tools and test programs, with the libraries that the sysroot lacks ({}); may be \
+        "What else to fetch, of release 7.2: AMD's tools and test programs, with the libraries that the sysroot \
+        lacks ({}); may be \
          repeated",
         names.join(", ")
     )
 }
 
-/// What is to run, and where.
+/// What to run, and where.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// The ROCm release whose libraries the program runs on: 5.2, 5.7, 6.4 or 7.2
@@ -29,24 +30,25 @@ pub struct Options {
     version: String,
     #[arg(long, value_name = "NAME", value_delimiter = ',', help = additions_help())]
     with: Vec<String>,
-    /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else FERROCM_DEVICE if that
-    /// names virtual ones, else one gfx1100]
+    /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else
+    /// FERROCM_DEVICE if that names virtual ones, else one gfx1100]
     #[arg(long, value_name = "URI")]
     device: Option<String>,
     #[command(flatten)]
     own: Own,
-    /// The program and its arguments: a path, or the name of a program in the sysroot or beside it. Without one, the sysroot is made and
-    /// the programs are listed
+    /// The program and its arguments: a path, or the name of a program in the sysroot or beside it. Without
+    /// one, creates the sysroot and lists the programs
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
 impl Options {
-    /// Makes what is missing in the folder of the sysroots, and becomes the program, which does not get some variables of the environment.
-    /// Without one, lists the programs and returns. `first` has this project's libraries, once it is known which.
+    /// Creates what is missing in the folder of the sysroots, and becomes the program, with some environment
+    /// variables removed. Without a program, lists the programs and returns. `first` gives this project's
+    /// libraries for a selection.
     ///
     /// # Errors
-    /// Something cannot be had, or the program cannot be started.
+    /// Something cannot be fetched, or the program cannot be started.
     pub fn run(
         &self,
         folder: &Path,
@@ -58,7 +60,7 @@ impl Options {
         };
         if self.own != Own::NONE && release.name != "7.2" {
             bail!(
-                "this project's libraries take the place of libamdhip64.so.7, librocblas.so.5, librccl.so.1 and libhiprtc.so.7 of 7.2: \
+                "this project's libraries replace libamdhip64.so.7, librocblas.so.5, librccl.so.1 and libhiprtc.so.7 of 7.2: \
                  --own-hip, --own-blas, --own-rccl and --own-hiprtc need --version 7.2"
             );
         }
@@ -67,7 +69,7 @@ impl Options {
         let first = first(self.own)?;
         let sysroot = sysroot::make(release, folder)?;
         for line in &sysroot.differences {
-            eprintln!("note: not the package that was tried here: {line}");
+            eprintln!("note: not the tested package: {line}");
         }
         let beside = additions.iter().map(|addition| addition.make(&sysroot)).collect::<Result<_, _>>()?;
         let place = Place { sysroot, beside, first, without };
@@ -83,15 +85,15 @@ impl Options {
         };
         let mut command = place.command(&place.find(program)?)?;
         command.args(arguments).envs(variables(self.device.as_deref(), self.own));
-        // Nothing of this program is left: signals and the exit code are the program's own.
+        // This process is replaced, so signals and the exit code are the program's own.
         let error = command.exec();
         bail!("{} cannot be started: {error}", place.sysroot.loader().display())
     }
 }
 
-/// What a program is told of its devices.
+/// Environment variables that tell a program about its devices.
 pub fn variables(device: Option<&str>, own: Own) -> Vec<(&'static str, String)> {
-    // Without it, RCCL looks for GPUs among the files of the kernel.
+    // Without it, RCCL looks for GPUs in the files of Linux's kernel.
     let mut told = vec![("RCCL_USE_ROCM_SMI_LIB", "1".to_owned())];
     if let Some(device) = device {
         told.push((variables::HSA_DEVICE.name, device.to_owned()));

@@ -1,5 +1,5 @@
-//! A release's libraries with everything that they need, down to the C library and its loader, unpacked into a
-//! folder. Programs that run in it see that release and none of the machine's own libraries.
+//! A release's libraries with all dependencies, down to the C library and its loader, unpacked into a folder.
+//! Programs that run in it see that release and none of the machine's own libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,14 +10,14 @@ use setup::debian::tested::Tested;
 use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Release};
 
-/// What a release's sysroot is made of.
+/// The contents of a release's sysroot.
 struct Contents {
     /// The release.
     release: &'static str,
-    /// Bytes that it takes when unpacked, as measured and rounded up.
+    /// Unpacked size in bytes, as measured and rounded up.
     size: u64,
-    /// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental
-    /// suite name every ROCm package, because apt takes nothing from there that is not asked for.
+    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite,
+    /// every ROCm package is listed, because apt takes only explicitly requested packages from there.
     packages: &'static [Tested],
 }
 
@@ -124,18 +124,18 @@ static CONTENTS: [Contents; 4] = [
     },
 ];
 
-/// Why there is no sysroot.
+/// Why a sysroot is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no release of that name.
-    #[error("\"{name}\" is no ROCm release that is known here: {}, or all", names().join(", "))]
+    #[error("\"{name}\" is not a known ROCm release: {}, or all", names().join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// The packages cannot be fetched.
-    #[error("the libraries of ROCm {release} cannot be had: {source}")]
+    #[error("the libraries of ROCm {release} cannot be fetched: {source}")]
     Fetch {
         /// The release.
         release: &'static str,
@@ -144,7 +144,7 @@ pub enum Error {
         source: debian::Error,
     },
     /// The packages lack the loader.
-    #[error("the packages of ROCm {release} do not hold {LIBRARIES}/{LOADER}, without which nothing runs")]
+    #[error("the packages of ROCm {release} lack {LIBRARIES}/{LOADER}, which every program needs")]
     Incomplete {
         /// The release.
         release: &'static str,
@@ -158,7 +158,7 @@ fn names() -> Vec<&'static str> {
 /// The releases that a command line names, oldest first; `all` is all of them.
 ///
 /// # Errors
-/// A name that no release has.
+/// There is no release of that name.
 pub fn releases(given: &[String]) -> Result<Vec<&'static Release>, Error> {
     if let Some(name) = given.iter().find(|name| *name != "all" && !names().contains(&name.as_str())) {
         return Err(Error::Unknown { name: name.clone() });
@@ -173,12 +173,12 @@ pub struct Sysroot {
     /// Its release.
     pub release: &'static Release,
     folder: PathBuf,
-    /// One line for each of the packages asked for that is not the one that was tested.
+    /// One line for each requested package that differs from the tested one.
     pub differences: Vec<String>,
 }
 
 impl Sysroot {
-    /// One in a folder, whatever that holds.
+    /// A sysroot in a folder, without checking its contents.
     pub fn at(release: &'static Release, folder: &Path) -> Self {
         Sysroot { release, folder: folder.to_owned(), differences: Vec::new() }
     }
@@ -194,7 +194,7 @@ impl Sysroot {
     }
 }
 
-/// Takes away what names or changes the libraries of the machine: it has no say in a sysroot.
+/// Removes variables that select or change the machine's libraries: they must not affect a sysroot.
 pub fn forget_the_machine(command: &mut Command) {
     for variable in ["ROCM_PATH", "HIP_PATH", "LD_PRELOAD", "LD_LIBRARY_PATH"] {
         command.env_remove(variable);
@@ -209,20 +209,20 @@ fn contents(release: &Release) -> &'static Contents {
     CONTENTS.iter().find(|contents| contents.release == release.name).unwrap_or(&NOTHING)
 }
 
-/// The packages that a release's sysroot is asked for, as they were tested.
+/// The packages requested for a release's sysroot, as they were tested.
 pub fn tested_packages(release: &Release) -> &'static [Tested] {
     contents(release).packages
 }
 
-/// What is fetched for a release's sysroot.
+/// The packages to fetch for a release's sysroot.
 fn packages(release: &'static Release) -> Packages {
     let Contents { size, packages, .. } = *contents(release);
     let title = format!("ROCm {}", release.name);
     Packages { release, title, place: release.name.to_owned(), size, packages, alone: &[], had: Vec::new() }
 }
 
-/// The sysroot in `folder`, if what this version of the project asks for is there. Sysroots are published whole, so that
-/// the manifest answers for the rest.
+/// The sysroot in `folder`, if it matches what this version of the project requests. Sysroots are published
+/// atomically, so checking the manifest suffices.
 fn complete(release: &'static Release, folder: &Path) -> Option<Sysroot> {
     let packages = packages(release);
     let manifest = packages.manifest(folder)?;
@@ -233,10 +233,10 @@ fn complete(release: &'static Release, folder: &Path) -> Option<Sysroot> {
     Some(Sysroot { release, folder, differences: packages.differences(&manifest) })
 }
 
-/// Makes a release's sysroot in `folder`, or takes the one that is there.
+/// Creates a release's sysroot in `folder`, or uses the existing one.
 ///
 /// # Errors
-/// Its packages cannot be had, or lack the loader.
+/// Its packages cannot be fetched, or lack the loader.
 pub fn make(release: &'static Release, folder: &Path) -> Result<Sysroot, Error> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let made = tree::make(&packages(release), &folder, || complete(release, &folder));
@@ -254,7 +254,7 @@ mod tests {
     use crate::rocm::fixtures::{manifest_package, release};
     use crate::rocm::tree::Manifest;
 
-    /// A sysroot as `make` leaves it, as far as anything looks into it.
+    /// A sysroot like `make`'s, with just the parts that are examined.
     fn publish_in(folder: &Path, release: &'static Release, packages: Vec<ManifestPackage>) {
         let place = folder.join(release.name);
         fs::create_dir_all(place.join(LIBRARIES)).expect("folders");
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(named(&["7.2", "5.7", "7.2"]).expect("known"), ["5.7", "7.2"]);
         assert_eq!(named(&["5.2", "all"]).expect("all"), ["5.2", "5.7", "6.4", "7.2"]);
         let error = named(&["5.2", "6.0"]).expect_err("unknown").to_string();
-        assert_eq!(error, "\"6.0\" is no ROCm release that is known here: 5.2, 5.7, 6.4, 7.2, or all");
+        assert_eq!(error, "\"6.0\" is not a known ROCm release: 5.2, 5.7, 6.4, 7.2, or all");
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         let sysroot = complete(release, folder.path()).expect("complete");
         assert_eq!(sysroot.folder(), folder.path().join("5.2"));
         assert_eq!(sysroot.differences, [""; 0]);
-        // The same is taken without asking the network.
+        // The same one is reused without network access.
         assert_eq!(make(release, folder.path()).expect("made"), sysroot);
 
         let moved = manifest_package(tested.0, "5.2.4-1", "00");

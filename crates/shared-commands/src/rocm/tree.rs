@@ -1,4 +1,4 @@
-//! Debian packages that are fetched together and unpacked into one tree: a sysroot, or what is put beside one.
+//! Debian packages that are fetched together and unpacked into one tree: a sysroot, or an addition to one.
 
 use std::fs;
 use std::io;
@@ -17,8 +17,8 @@ use setup::table::bytes;
 
 use super::{Release, Suite};
 
-/// Stays packed: documentation, and rocBLAS's kernels for targets that the virtual GPU does not execute (up to 2 GB a
-/// release).
+/// Paths that are not unpacked: documentation, and rocBLAS's kernels for targets that the virtual GPU does
+/// not execute (up to 2 GB per release).
 pub(super) const LEFT_OUT: [&str; 12] = [
     "./usr/share/doc/*",
     "./usr/share/man/*",
@@ -38,26 +38,26 @@ pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader, among them.
 pub const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
-/// Experimental holds little more than what is tried there; the rest is in the suite below it.
+/// Experimental holds few packages; their dependencies are in the suite below it.
 const BELOW_EXPERIMENTAL: &str = "sid";
 
-/// What one tree is made of.
+/// The contents of one tree.
 #[derive(Debug, Clone)]
 pub struct Packages {
     /// The release that they belong to.
     pub release: &'static Release,
-    /// What messages call them.
+    /// Their name in messages.
     pub title: String,
     /// The tree's folder, among the sysroots.
     pub place: String,
-    /// Bytes that they take when unpacked, as measured and rounded up.
+    /// Unpacked size in bytes, as measured and rounded up.
     pub size: u64,
-    /// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental
-    /// suite name every ROCm package, because apt takes nothing from there that is not asked for.
+    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite,
+    /// every ROCm package is listed, because apt takes only explicitly requested packages from there.
     pub packages: &'static [Tested],
-    /// Packages that are fetched without what they depend on, because no suite has all of it.
+    /// Packages fetched without their dependencies, because no suite has all of these.
     pub alone: &'static [Tested],
-    /// Names and versions of packages that another tree has, and this one does not repeat.
+    /// Names and versions of packages in another tree, which this one does not repeat.
     pub had: Vec<(String, String)>,
 }
 
@@ -66,20 +66,21 @@ impl Packages {
         self.packages.iter().chain(self.alone)
     }
 
-    /// What is written of the tree in `folder`, if it is there and of what this version of the project asks for.
+    /// The manifest of the tree in `folder`, if it exists and matches what this version of the project
+    /// requests.
     pub(super) fn manifest(&self, folder: &Path) -> Option<Manifest> {
         let manifest = Manifest::read(&folder.join(&self.place))?;
         let expected = Manifest::new(self, Vec::new());
         (manifest.wanted == expected.wanted && manifest.left_out == expected.left_out).then_some(manifest)
     }
 
-    /// The tree in `folder`, if it is there and of what this version of the project asks for: one line for each of the packages asked for
-    /// that is not the one that was tested.
+    /// If the tree in `folder` exists and matches what this version of the project requests: one line for
+    /// each requested package that differs from the tested one.
     pub fn complete(&self, folder: &Path) -> Option<Vec<String>> {
         self.manifest(folder).map(|manifest| self.differences(&manifest))
     }
 
-    /// One line for each of the packages asked for that is not the one that was tested.
+    /// One line for each requested package that differs from the tested one.
     pub(super) fn differences(&self, manifest: &Manifest) -> Vec<String> {
         let tested: Vec<Tested> = self.wanted().copied().collect();
         let asked_for = |package: &&ManifestPackage| tested.iter().any(|(name, ..)| *name == package.name);
@@ -87,7 +88,7 @@ impl Packages {
         tested::differences(&asked_for, &tested)
     }
 
-    /// The suites that what is asked for is looked for in.
+    /// The suites to search for the requested packages.
     fn suites<'a>(&self, mirrors: &'a Mirrors) -> Vec<&'a str> {
         let mut suites = self.release.suites(mirrors);
         if self.release.suite == Suite::Other("experimental") {
@@ -97,10 +98,10 @@ impl Packages {
     }
 }
 
-/// What a tree consists of; stored in it as `manifest.json`.
+/// The contents of a tree; stored in it as `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Name and version of each package that was asked for. The mirror may have had another version.
+    /// Name and version of each requested package. The mirror may have had another version.
     wanted: Vec<(String, String)>,
     /// What was not unpacked.
     pub(super) left_out: Vec<String>,
@@ -125,10 +126,10 @@ impl Manifest {
     }
 }
 
-/// What `complete` finds in `folder`, after fetching the packages into it if there was nothing.
+/// The result of `complete` for `folder`, after fetching the packages if it found nothing.
 ///
 /// # Errors
-/// The packages cannot be had.
+/// The packages cannot be fetched.
 pub fn make<T>(
     packages: &Packages,
     folder: &Path,
@@ -139,7 +140,7 @@ pub fn make<T>(
     }
     let mirrors = debian::mirrors()?;
     let store = Store::lock(folder)?;
-    // A run that held the lock until now may have made it.
+    // Another process that held the lock may have created it.
     if let Some(found) = complete() {
         return Ok(Some(found));
     }
@@ -158,7 +159,7 @@ fn fetch(packages: &Packages, mirrors: &Mirrors, store: &Store) -> Result<(), de
     let resolved = resolve(packages, &packages.suites(mirrors), &apt)?;
     steps.finish_and_clear();
     let total: u64 = resolved.iter().map(|package| package.file.size).sum();
-    // Standard output is the program's that is to run.
+    // Standard output belongs to the program to run.
     eprintln!(
         "{}: {} packages, {} to download from {}, the mirror of {}; {} on disk",
         packages.title,
@@ -198,7 +199,8 @@ fn sources(release: &Release, mirrors: &Mirrors) -> String {
     text
 }
 
-/// The packages and what they depend on: of each the version that was tested, or else the best one of the release's suites.
+/// The packages and their dependencies, each in the tested version, or else the best one of the release's
+/// suites.
 fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec<Resolved>, debian::Error> {
     let chosen = |tested: &[Tested]| {
         let names: Vec<&str> = tested.iter().map(|(name, ..)| *name).collect();
@@ -210,7 +212,8 @@ fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec
         roots.iter().map(|Candidate { name, version, .. }| exact(name, version)).collect();
     let mut closure = Vec::new();
     if !roots.is_empty() {
-        // What the mirror has newer by now, the other tree has in the version that it was made with.
+        // The mirror may have newer versions by now; the other tree keeps the versions that it was created
+        // with.
         let names: Vec<&str> = packages.had.iter().map(|(name, _)| name.as_str()).collect();
         let offered = if names.is_empty() { Vec::new() } else { apt.candidates(&names)? };
         let is_offered = |(name, version): &&(String, String)| {
@@ -226,10 +229,10 @@ fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec
     Ok(with_suites(closure, &candidates))
 }
 
-/// For each package the version that was tested, or else the best one that the suites have.
+/// For each package, the tested version, or else the best one in the suites.
 ///
 /// # Errors
-/// They do not have one of the packages.
+/// A package is in none of the suites.
 pub fn choose(
     packages: &[Tested],
     suites: &[&str],

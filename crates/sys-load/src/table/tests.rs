@@ -3,7 +3,7 @@ use std::ffi::{c_char, c_int};
 use super::*;
 use crate::Versioning;
 
-/// A table as a generator would write it, of a library whose second version renamed a function.
+/// A table like a generated one, for a library whose second version renamed a function.
 #[derive(Debug)]
 struct Fake {
     fake_count: unsafe extern "C" fn() -> c_int,

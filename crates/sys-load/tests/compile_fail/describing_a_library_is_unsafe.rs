@@ -1,4 +1,4 @@
-//! Safe code loads what the call describes, so whoever writes it vouches for it, with a word that safe crates can look for.
+//! Safe code loads what the call describes, so its author vouches for it with a word to search for.
 mod table {
     pub struct Table;
 }

@@ -1,11 +1,11 @@
-//! A table made by `table_api!`, of libraries made for the purpose.
+//! A table made by `table_api!`, loaded from libraries compiled for the test.
 
 use sys_load::{Functions as _, Library, Source, Version, Versioning};
 
 use self::table::Table;
 use crate::workshop::Workshop;
 
-/// What a generator would write.
+/// Like generated code.
 mod table {
     use std::ffi::c_int;
     use std::mem::offset_of;
@@ -63,7 +63,7 @@ mod table {
     }
 }
 
-/// One function that is not the vendor's.
+/// One non-vendor function.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extensions {
     extra: Option<fn() -> i32>,
@@ -85,7 +85,8 @@ sys_load::table_api! {
     bridge: bridge,
 }
 
-/// Version 1 has no `st_new`, which can be made of `st_init`, and another `st_other`, which cannot be called.
+/// Version 1 lacks `st_new`, which `st_init` can replace, and has another `st_other`, which must not be
+/// called.
 fn bridge(table: &mut Table, library: &Library) {
     unsafe extern "C" fn st_new() -> i32 {
         100

@@ -1,5 +1,5 @@
-//! Each way a library is found, with libraries made for the purpose: every test has names of its own, because a library
-//! once opened stays in the process.
+//! Each way to find a library, with libraries compiled for the tests. Every test uses its own names, because
+//! an opened library stays in the process.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use sys_load::{Library, LoadError, Places, Search, Source, Version, Versioning};
 
 use crate::workshop::Workshop;
 
-/// What every library of these tests has.
+/// The source of every library of these tests.
 const SOURCE: &str = "int slt_present(void) { return 1; }";
 
 fn search(names: &'static [&'static str]) -> Search {
@@ -166,8 +166,8 @@ fn libraries_beside_a_loaded_one_go_before_the_systems() {
 #[test]
 fn the_systems_loader_goes_before_installations() {
     let Some(workshop) = Workshop::open() else { return };
-    // Of the C library, every machine's loader knows the name, and the process has it: the required symbol keeps
-    // the search from stopping there.
+    // Every loader knows the C library, and the process has it; the required symbol keeps the search from
+    // stopping there.
     let error = find(&search(&["libc.so.6"]), &Places::within(workshop.path("empty"))).unwrap_err();
     let by_loader = error.attempts.iter().position(|attempt| attempt.source == Source::Loader).unwrap();
     assert_eq!(error.attempts[by_loader].reason, "has no symbol slt_present");
@@ -191,8 +191,8 @@ fn variables_go_before_opt_and_opt_goes_before_wheels() {
         .with_variable("HIP_PATH", workshop.path("hip"))
         .with_variable("VIRTUAL_ENV", workshop.path("env"));
 
-    // Each in turn, when those before are gone. A file that was opened once is found in the process from then on, so
-    // the search is for where the file would be.
+    // The order of the places. An opened file would be found in the process from then on, so these files are
+    // not libraries, and the search reports each attempt.
     let expected: [(&PathBuf, Source); 6] = [
         (&rocm_path, Source::Installation("ROCM_PATH")),
         (&hip_path, Source::Installation("HIP_PATH")),
@@ -294,7 +294,7 @@ fn the_error_tells_every_place_in_order() {
         .with_variable("PYTHONPATH", root.join("modules"));
     let error = find(&search(&["libslt_none.so.2", "libslt_none.so.1"]), &places).unwrap_err();
     let text = error.to_string().replace(&*root.to_string_lossy(), "ROOT");
-    // Another test may have put a ROCm library into this process, and its folder is looked into.
+    // Another test may have loaded a ROCm library into this process; then its folder is searched, too.
     let lines: Vec<_> =
         text.lines().filter(|line| !line.contains("(beside a loaded ROCm library)")).collect();
     let missing = "cannot open shared object file: No such file or directory";
@@ -316,7 +316,7 @@ fn the_error_tells_every_place_in_order() {
             .to_owned(),
         "  ROOT/conda/lib/python3*/site-packages (Python package, CONDA_PREFIX): no such folder".to_owned(),
     ];
-    // The loader's own words are glibc's here.
+    // Only glibc's loader uses this wording.
     if cfg!(all(target_os = "linux", target_env = "gnu")) {
         assert_eq!(lines, expected);
     }

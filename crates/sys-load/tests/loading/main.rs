@@ -1,4 +1,4 @@
-//! Opens libraries that the C compiler makes for the purpose.
+//! Opens libraries compiled for the tests.
 #![cfg(unix)]
 
 mod api;

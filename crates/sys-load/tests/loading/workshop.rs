@@ -1,11 +1,11 @@
-//! Libraries made by the C compiler, for tests that open some.
+//! Libraries compiled from C for tests to open.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use test_skip::{Lack, skip};
 
-/// A folder that goes away with the test, and a compiler that makes libraries in it.
+/// A temporary folder and a C compiler that makes libraries in it.
 pub(crate) struct Workshop {
     folder: tempfile::TempDir,
 }
@@ -35,12 +35,12 @@ impl Workshop {
         self.folder.path().join(relative)
     }
 
-    /// Compiles a library; its folders are made.
+    /// Compiles a library and creates its folders.
     pub(crate) fn library(&self, relative: &str, source: &str) -> PathBuf {
         self.library_with(relative, source, &[])
     }
 
-    /// As `library`, with more arguments for the compiler.
+    /// Like `library`, with more arguments for the compiler.
     pub(crate) fn library_with(&self, relative: &str, source: &str, arguments: &[&str]) -> PathBuf {
         let path = self.path(relative);
         std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders can be made");
@@ -57,7 +57,7 @@ impl Workshop {
         path
     }
 
-    /// Makes a link; its folders are made.
+    /// Makes a link and creates its folders.
     pub(crate) fn link(&self, relative: &str, target: impl AsRef<Path>) -> PathBuf {
         let path = self.path(relative);
         std::fs::create_dir_all(path.parent().expect("a link is in a folder")).expect("folders can be made");

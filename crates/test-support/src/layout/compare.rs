@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use crate::program::{self, Question};
-use crate::{Compiler, Version};
+use super::program::{self, Question};
+use super::{Compiler, Version};
 
 /// Why nothing could be compared.
 #[derive(Debug, thiserror::Error)]
@@ -67,16 +67,16 @@ pub enum Property {
     Value,
 }
 
-/// Something that Rust and C do not agree on.
+/// A disagreement between Rust and C.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The item.
     pub item: Item,
     /// Which of its properties.
     pub property: Property,
     /// What the bindings say.
     pub rust: i128,
-    /// What the headers say, or the compiler's message where they have no such thing.
+    /// What the headers say, or the compiler's message if they lack it.
     pub c: Result<i128, String>,
 }
 
@@ -102,7 +102,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Asks `compiler` about everything in a version's table, with the headers of `include`, and returns what differs.
+/// Checks everything in a version's table with `compiler` and the headers in `include`, and returns the
+/// differences.
 pub fn compare(
     compiler: &Compiler,
     include: &Path,
@@ -118,7 +119,7 @@ pub fn compare(
     let questions = program::questions(version);
     let mut asked: Vec<usize> = (0..questions.len()).collect();
     let mut answers: Vec<(usize, Result<i128, String>)> = Vec::new();
-    // What the headers do not have is left out of the next attempt, so that the rest is still compared.
+    // Items that the headers lack are left out of the next attempt, so that the rest is still compared.
     loop {
         std::fs::write(&source, program::text(headers, version, &questions, &asked)).map_err(Error::Write)?;
         let Some(messages) = messages_of_failure(&mut command)? else { break };
@@ -141,7 +142,7 @@ pub fn compare(
         })
         .collect();
     let differences = answers.into_iter().filter_map(|(index, c)| {
-        // A type that C does not know is said once, not once more for each of its fields.
+        // A type that C does not know is reported once, not for each of its fields.
         if let Question::Align(layout) | Question::Offset(layout, _) = questions[index]
             && unknown.contains(&layout)
         {
@@ -158,7 +159,7 @@ pub fn compare(
     Ok(differences.collect())
 }
 
-/// Whether two constants are the same number or, C's enumerators being of type `int`, the same 32 bits.
+/// Whether two constants are the same number, or the same 32 bits, because C's enumerators have type `int`.
 fn is_same_value(rust: i128, c: i128) -> bool {
     let bits = |value: i128| -> Option<u32> {
         u32::try_from(value).ok().or_else(|| Some(i32::try_from(value).ok()?.cast_unsigned()))
@@ -166,13 +167,13 @@ fn is_same_value(rust: i128, c: i128) -> bool {
     rust == c || bits(rust).is_some_and(|rust| bits(c) == Some(rust))
 }
 
-/// Runs a compiler; what it printed if it failed.
+/// Runs a compiler; returns its output if it failed.
 fn messages_of_failure(command: &mut Command) -> Result<Option<String>, Error> {
     let output = command.output().map_err(|source| start_error(command, source))?;
     Ok((!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// Runs the compiled program, which has to answer exactly what it was asked.
+/// Runs the compiled program, which must answer exactly the given questions.
 fn run(executable: &Path, asked: &[usize]) -> Result<Vec<(usize, i128)>, Error> {
     let mut command = Command::new(executable);
     let output = command.output().map_err(|source| start_error(&command, source))?;
@@ -188,12 +189,12 @@ fn start_error(command: &Command, source: std::io::Error) -> Error {
     Error::Start { program: command.get_program().to_string_lossy().into_owned(), source }
 }
 
-/// The first messages: what follows is mostly their consequence.
+/// The first messages; the rest are mostly consequences.
 fn excerpt(messages: &str) -> String {
     messages.lines().take(20).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What the table answers to a question.
+/// The table's answer to a question.
 fn claim(version: &Version, question: Question) -> (Item, Property, i128) {
     match question {
         Question::Size(index) => {
@@ -222,7 +223,7 @@ mod tests {
     use test_skip::{Lack, skip};
 
     use super::*;
-    use crate::Layout;
+    use crate::layout::Layout;
 
     const HEADERS: &str = "#include <box.h>\n";
     const HEADER: &str = "\
@@ -251,7 +252,7 @@ struct tail { char a; long b; };
         constants: &[("KIND_NONE", 0), ("KIND_LAST", -1), ("LIMIT", 0xffff_ffff_ffff_ffff), ("NEGATIVE", -3)],
     };
 
-    /// The differences to the headers above; `None` on a machine without a compiler.
+    /// The differences from the headers above; `None` on a machine without a compiler.
     fn differences(headers: &str, version: &Version) -> Option<Result<Vec<String>, Error>> {
         let Some(compiler) = Compiler::find() else {
             skip(Lack::Tool, "there is no C compiler");

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Table, Version};
+use super::{Table, Version};
 
 /// The variable that names the folder of the headers of all releases.
 pub const FOLDER_VARIABLE: &str = "FERROCM_ROCM_HEADERS";
 
-/// The include folder of a version; the error says why it is not to be used.
+/// The include folder of a version; the error says why it cannot be used.
 pub fn include_folder(folder: &Path, table: &Table, version: &Version) -> Result<PathBuf, String> {
     let release = folder.join(version.release);
     let include = release.join("usr/include");
     if !include.is_dir() {
         return Err(format!("{} does not exist", include.display()));
     }
-    // A folder made by hand has no manifest: its owner answers for what is in it.
+    // A folder made by hand has no manifest; its owner is responsible for its contents.
     match version_in_manifest(&release.join("manifest.json"), table.package)? {
         Some(found) if upstream(&found) != version.version => {
             Err(format!("{} holds {} {found}", include.display(), table.package))
@@ -65,7 +65,7 @@ impl Compiler {
 
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(self.program);
-        // Messages are read by the program below, so they must not be translated.
+        // The messages are parsed below, so they must not be translated.
         command.env("LC_ALL", "C");
         command
     }

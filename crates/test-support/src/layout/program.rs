@@ -1,8 +1,8 @@
-//! The C program: what it prints, and what its output says.
+//! The C program and the parser of its output.
 
-use crate::Version;
+use super::Version;
 
-/// What one statement of the program prints.
+/// The fact that one statement of the program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     /// Size of the type with this index.
@@ -15,7 +15,7 @@ pub(crate) enum Question {
     Value(usize),
 }
 
-/// All that a version's table can be asked.
+/// All questions about a version's table.
 pub(crate) fn questions(version: &Version) -> Vec<Question> {
     let mut questions = Vec::new();
     for (index, layout) in version.layouts.iter().enumerate() {
@@ -26,10 +26,10 @@ pub(crate) fn questions(version: &Version) -> Vec<Question> {
     questions
 }
 
-/// How the compiler is to name a question's line: it says so in its messages, whatever it is.
+/// The file name of a question in the compiler's messages, for every compiler.
 const FILE_PREFIX: &str = "question-";
 
-/// Writes the program. Each question is a function in a file of its own name, so that an error of the compiler names
+/// Writes the program. Each question is a function in a separately named file, so that a compiler error names
 /// the question. `asked` holds their indexes in `questions`.
 pub(crate) fn text(headers: &str, version: &Version, questions: &[Question], asked: &[usize]) -> String {
     let mut text = format!("{headers}\n#include <stddef.h>\n#include <stdio.h>\n");
@@ -55,7 +55,7 @@ pub(crate) fn text(headers: &str, version: &Version, questions: &[Question], ask
     text
 }
 
-/// The questions that a compiler's messages complain of, each with its first message.
+/// The questions in a compiler's messages, each with its first message.
 pub(crate) fn refused(messages: &str) -> Vec<(usize, String)> {
     let mut refused: Vec<(usize, String)> = Vec::new();
     for line in messages.lines() {
@@ -70,7 +70,7 @@ pub(crate) fn refused(messages: &str) -> Vec<(usize, String)> {
     refused
 }
 
-/// The program's answers, in the order of its questions; `None` where a line is not one.
+/// The program's answers, in the order of its questions; `None` if a line is not an answer.
 pub(crate) fn answers(output: &str) -> Vec<Option<(usize, i128)>> {
     output.lines().map(answer).collect()
 }

@@ -6,7 +6,8 @@ pub(crate) fn f16_to_f32(half: u16) -> u32 {
     let half = u32::from(half);
     let sign = (half & 0x8000) << 16;
     let rest = half & 0x7fff;
-    // As a number of the same digits, its exponent is too small by 2^112; the product is exact, also for subnormals.
+    // Interpreted as a number with the same digits, its exponent is too small by 2^112. The product is exact,
+    // also for subnormals.
     let scaled = (f32::from_bits(rest << 13) * f32::from_bits(0x7780_0000)).to_bits();
     let special = rest << 13 | 0x7f80_0000 | if rest > 0x7c00 { 0x40_0000 } else { 0 };
     sign | if rest >= 0x7c00 { special } else { scaled }
@@ -17,9 +18,10 @@ pub(crate) fn f16_to_f32(half: u16) -> u32 {
 pub(crate) fn f32_to_f16(bits: u32) -> u16 {
     let sign = bits >> 16 & 0x8000;
     let rest = bits & 0x7fff_ffff;
-    // Normal results: rebias and round by adding just under a half of the last place, plus one if the last bit is odd.
+    // Normal results: rebias the exponent and round by adding just under half a unit in the last place, plus
+    // one if the last bit is odd.
     let normal = (rest.wrapping_sub(0x3800_0000).wrapping_add(0xfff + (rest >> 13 & 1))) >> 13;
-    // Subnormal results: adding 0.5 puts the digits at the low end of the sum, rounded to nearest even.
+    // Subnormal results: adding 0.5 moves the digits to the low end of the sum, rounded to nearest even.
     let subnormal = (f32::from_bits(rest) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let nan = 0x7e00 | rest >> 13 & 0x3ff;
     let value = if rest > 0x7f80_0000 {
@@ -34,14 +36,14 @@ pub(crate) fn f32_to_f16(bits: u32) -> u16 {
     (sign | value) as u16
 }
 
-/// f32 to f16, toward zero; numbers too large become the largest. NaNs become quiet.
+/// f32 to f16, toward zero. Numbers that are too large become the largest f16. NaNs become quiet.
 #[inline(always)]
 pub(crate) fn f32_to_f16_toward_zero(bits: u32) -> u16 {
     let sign = bits >> 16 & 0x8000;
     let rest = bits & 0x7fff_ffff;
     let normal = rest.wrapping_sub(0x3800_0000) >> 13;
     let digits = rest & 0x7f_ffff | 0x80_0000;
-    // Below 2^-14 the digits move right, by 14 at least.
+    // Below 2^-14, the digits move right, by at least 14.
     let shift = 126u32.wrapping_sub(rest >> 23);
     let subnormal = if shift < 32 { digits >> shift } else { 0 };
     let value = if rest > 0x7f80_0000 {
@@ -100,8 +102,9 @@ impl Eight {
     }
 }
 
-/// f32 to an 8-bit format. Numbers too large and infinities become the largest if `saturate`, else infinity or NaN. To nearest
-/// even, or up if what is lost and the high bits of `noise` make a unit of the last place.
+/// f32 to an 8-bit format. Numbers that are too large, and infinities, become the largest number if
+/// `saturate`, otherwise infinity or NaN. Rounds to nearest even; with `noise`, rounds up if the lost digits
+/// plus the high bits of `noise` reach a unit in the last place.
 pub(crate) fn f32_to_eight(format: Eight, bits: u32, saturate: bool, noise: Option<u32>) -> u8 {
     let sign = (bits >> 24 & 0x80) as u8;
     let rest = bits & 0x7fff_ffff;
@@ -117,15 +120,15 @@ pub(crate) fn f32_to_eight(format: Eight, bits: u32, saturate: bool, noise: Opti
     let field = (rest >> 23) as i32;
     let digits = u64::from(rest & 0x7f_ffff | if field == 0 { 0 } else { 0x80_0000 });
     let exponent = field.max(1) - 127;
-    // How far the digits move right to have their unit in the last place of the result.
+    // How far the digits move right until their unit is the last place of the result.
     let lost = 23 - format.digits() as i32 + (format.least() - exponent).max(0);
-    // Beyond this, digits and noise are all below the last place together: no carry reaches it.
+    // Beyond this, digits and noise are both below the last place, and no carry reaches it.
     let lost = lost.min(45) as u32;
     let (kept, rest) = (digits >> lost, digits & ((1 << lost) - 1));
     let half = 1 << (lost - 1);
     let up = match noise {
         None => rest > half || rest == half && kept & 1 != 0,
-        // As many bits of noise as a normal number loses, the highest ones, right below the last place.
+        // The highest bits of noise, as many as a normal number loses, directly below the last place.
         Some(noise) => {
             let count = 23 - format.digits();
             rest + (u64::from(noise >> (32 - count)) << (lost - count)) >> lost != 0
@@ -212,7 +215,7 @@ mod tests {
         let tiny = (0.75 * 2f32.powi(-9)).to_bits();
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(0)), 0);
         assert_eq!(f32_to_eight(Eight::Fp8, tiny, false, Some(u32::MAX)), 1);
-        // Numbers too small for any noise.
+        // Numbers that are too small for any noise.
         for format in [Eight::Fp8, Eight::Bf8, Eight::Fp8Fnuz, Eight::Bf8Fnuz] {
             for bits in [1, 0x7f_ffff, 0x0d80_0000, 0x2c00_0000] {
                 assert_eq!(f32_to_eight(format, bits, false, Some(u32::MAX)), 0, "{format:?} {bits:#x}");

@@ -1,9 +1,9 @@
-//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them, and those of 8-bit floats of RDNA 4: products and the
-//! number that they are added to are cut to multiples of one power of two, the *grid*, and summed as integers. AMD's instruction
-//! set documents say nothing of it; AMD's emulator rocjitsu (`gfx11_dot2.h`, `gfx12_dot.h`) has it from measurements of gfx1100
-//! and gfx1201.
+//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them, and those of 8-bit floats on RDNA 4. The
+//! products and the addend are truncated to multiples of one power of two, the *grid*, and summed as
+//! integers. AMD's instruction set documents do not describe this. AMD's emulator rocjitsu (`gfx11_dot2.h`,
+//! `gfx12_dot.h`) implements it, based on measurements of gfx1100 and gfx1201.
 //!
-//! Factors are f32 that hold numbers of a shorter format, and so is the sum where it has 16 bits: it is exact in f32.
+//! Factors are f32 that hold numbers of a shorter format. So is a 16-bit addend: it is exact in f32.
 
 /// The format of the factors on one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,30 +38,30 @@ impl Factors {
     }
 }
 
-/// What a sum is rounded to.
+/// The format that a sum is rounded to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rounded {
     F32,
     /// Overflows become the largest number if set.
     F16(bool),
-    /// The f32 that the sum is rounded to first, without its lower half.
+    /// The sum is first rounded to f32, and then its lower half is dropped.
     Bf16,
 }
 
-/// What is special about a dot product.
+/// The properties of a dot product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// Of A and of B.
+    /// The formats of A and of B.
     pub factors: [Factors; 2],
     pub rounded: Rounded,
-    /// RDNA 4, else RDNA 3.
+    /// Whether the rules are those of RDNA 4, or else of RDNA 3.
     pub fourth: bool,
 }
 
-/// A NaN among the factors, and what has no value.
+/// The result for a NaN among the factors, and for an undefined sum.
 const FACTOR_NAN: u32 = 0xffc0_0a3d;
 const INVALID: u32 = 0xffc0_0000;
-/// The exponent of zero: below all others.
+/// The exponent of zero, below all others.
 const NOTHING: i32 = -1024;
 
 /// `digits * 2^exponent`.
@@ -80,18 +80,18 @@ impl Term {
         if self.digits == 0 { NOTHING } else { highest }
     }
 
-    /// As a multiple of 2^grid, without what is below one, and whether there was something below.
+    /// As a multiple of 2^grid, with the digits below it dropped, and whether any of these were set.
     #[inline(always)]
     fn cut(self, grid: i32) -> (i32, bool) {
         let shift = self.exponent - grid;
         let (left, right) = (shift.clamp(0, 31) as u32, (-shift).clamp(0, 31) as u32);
-        // Digits that are shifted out on the left do not exist: no number is that much above the grid.
+        // No digits are lost on the left: no number is that far above the grid.
         let cut = (self.digits << left) >> right;
         let lost = self.digits & ((1 << right) - 1) != 0;
         (cut as i32, lost)
     }
 
-    /// The multiple of 2^grid that is not above it. An addend of which nothing is left is nothing.
+    /// The greatest multiple of 2^grid that is not above it. An addend of which nothing remains is zero.
     #[inline(always)]
     fn floor(self, grid: i32, addend: bool) -> i32 {
         let (cut, lost) = self.cut(grid);
@@ -100,7 +100,8 @@ impl Term {
 }
 
 impl Rules {
-    /// The digits of a finite factor of a side, and the exponent of the first one, or of the smallest normal number.
+    /// The digits of a finite factor of a side, and the exponent of the first digit, or that of the smallest
+    /// normal number.
     #[inline(always)]
     fn factor(self, side: usize, bits: u32) -> (u32, i32) {
         let format = self.factors[side];
@@ -109,12 +110,12 @@ impl Rules {
         let implicit = if field == 0 { 0 } else { 1 << 23 };
         let below = exponent - (field.max(1) - 127) + 23 - format.fraction();
         let digits = (bits & 0x7f_ffff | implicit) >> below.clamp(0, 31);
-        // RDNA 3 has no subnormal bf16.
+        // RDNA 3 treats subnormal bf16 as zero.
         let gone = format == Factors::Bf16 && !self.fourth && field == 0;
         (if gone { 0 } else { digits }, exponent)
     }
 
-    /// A product, and the grid that it asks for.
+    /// A product, and the grid that it requires.
     #[inline(always)]
     fn product(self, a: u32, b: u32) -> (Term, i32) {
         let ((x, ex), (y, ey)) = (self.factor(0, a), self.factor(1, b));
@@ -124,7 +125,7 @@ impl Rules {
         (product, if product.digits == 0 { NOTHING } else { ex + ey - 24 })
     }
 
-    /// What is added to the products. RDNA 3 takes subnormal f32 for zero.
+    /// The addend. RDNA 3 treats subnormal f32 as zero.
     #[inline(always)]
     fn addend(self, bits: u32) -> Term {
         let field = (bits >> 23 & 255) as i32;
@@ -133,7 +134,7 @@ impl Rules {
         Term { digits, exponent: field.max(1) - 150, negative: bits >> 31 != 0 }
     }
 
-    /// The sum of finite numbers. RDNA 4 adds each `GROUP` products first.
+    /// The sum of finite numbers. RDNA 4 first adds each `GROUP` of products.
     #[inline(always)]
     fn finite<const N: usize, const GROUP: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
         let c = self.addend(c);
@@ -169,7 +170,8 @@ impl Rules {
         let mut digits = 0;
         let mut add = |term: Term| {
             let (cut, _) = term.cut(grid);
-            // What has the other sign than the addend counts one more than it is, whatever it is.
+            // A term whose sign differs from the addend's is complemented, not negated, so it counts one
+            // more.
             total += if term.negative == c.negative { cut } else { !cut };
             digits |= term.digits;
         };
@@ -192,7 +194,7 @@ impl Rules {
                 let unit = f64::from_bits(((grid + 1023) as u64) << 52);
                 ((f64::from(size) * unit) as f32).to_bits()
             }
-            // Rounded as if exponents had no end, and then zero if it is subnormal.
+            // Rounded as if the exponent were unbounded; a subnormal result then becomes zero.
             _ => {
                 let bits = (size as i32 as f32).to_bits();
                 let field = (bits >> 23) as i32 + grid;
@@ -205,12 +207,12 @@ impl Rules {
                 }
             }
         };
-        // A bf16 that is cut to zero keeps its sign.
+        // A bf16 that is truncated to zero keeps its sign.
         let kept = if self.rounded == Rounded::Bf16 { 0xffff_0000 } else { u32::MAX };
         if rounded == 0 { 0 } else { rounded & kept | sign }
     }
 
-    /// The result where there are NaNs or infinities.
+    /// The result if there are NaNs or infinities.
     #[cold]
     #[inline(never)]
     fn special<const N: usize, const GROUP: usize>(self, a: [u32; N], b: [u32; N], c: u32) -> u32 {
@@ -218,13 +220,13 @@ impl Rules {
         let size = |bits: u32| bits & 0x7fff_ffff;
         let narrow = |bits: u32| match self.rounded {
             Rounded::F32 => bits,
-            // The payload of a NaN that a factor brings is that of the format.
+            // If a factor is NaN, the payload is that of the format.
             Rounded::F16(_) if bits == FACTOR_NAN => 0xffc7_a000,
             Rounded::Bf16 if bits == FACTOR_NAN => 0xfffd_0000,
             Rounded::F16(_) => bits & 0xffff_e000,
             Rounded::Bf16 => bits & 0xffff_0000,
         };
-        // Of 8-bit floats, what has no value is what a NaN gives.
+        // For 8-bit floats, an undefined result is the same as that of a NaN.
         let bytes = matches!(self.factors[0], Factors::Fp8 | Factors::Bf8);
         let invalid = narrow(if bytes { FACTOR_NAN } else { INVALID });
         let factors = || a.iter().copied().zip(b.iter().copied());
@@ -251,8 +253,8 @@ impl Rules {
         }
     }
 
-    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products, RDNA 4 two or four; it adds 16-bit
-    /// floats in a `GROUP` of two first, 8-bit floats all at once.
+    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products. RDNA 4 has two
+    /// or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all at once.
     #[inline(always)]
     pub(crate) fn sum<const N: usize, const GROUP: usize, const LANES: usize>(
         self,
@@ -279,7 +281,7 @@ impl Rules {
     }
 }
 
-/// A lane of several rows.
+/// One lane of several rows.
 #[inline(always)]
 fn column<const N: usize, const LANES: usize>(rows: &[[u32; LANES]; N], lane: usize) -> [u32; N] {
     crate::rows::from_fn(|i| rows[i][lane])
@@ -295,7 +297,7 @@ fn half(size: u32, grid: i32, saturate: bool) -> u32 {
     let (kept, tail) = (size >> right, size & ((1 << right) - 1));
     let middle = (1u32 << right) >> 1;
     let up = right != 0 && (tail > middle || tail == middle && kept & 1 != 0);
-    // What is shifted by more is below half of the smallest number.
+    // A larger shift leaves less than half of the smallest number.
     let digits = if shift > 31 { 0 } else { (kept + u32::from(up)) << (-shift).clamp(0, 31) };
     let unit = f32::from_bits(((grid + shift + 127).clamp(1, 254) as u32) << 23);
     let value = (digits as i32 as f32 * unit).to_bits();

@@ -1,13 +1,13 @@
-//! Floating-point formats of any size up to that of f32, one number at a time.
+//! Floating-point formats of any size up to f32, one number at a time.
 
-/// What a format has besides numbers.
+/// The special values of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Special {
     /// Infinities and NaNs.
     Ieee,
-    /// A NaN, in place of the largest number.
+    /// A NaN instead of the largest number.
     Nan,
-    /// Nothing: what is too large, and NaN, becomes the largest number.
+    /// None: numbers that are too large, and NaN, become the largest number.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl Small {
         ((1 << self.exponent) - 1) << self.digits
     }
 
-    /// All bits but the sign.
+    /// All bits except the sign.
     const fn magnitude(self) -> u32 {
         (1 << (self.exponent + self.digits)) - 1
     }
@@ -68,7 +68,7 @@ impl Small {
         }
     }
 
-    /// The number, which f64 holds exactly.
+    /// The number as f64, which is exact.
     pub(crate) fn decode(self, code: u32) -> f64 {
         let rest = code & self.magnitude();
         let (field, digits) = (rest >> self.digits, rest & ((1 << self.digits) - 1));
@@ -84,9 +84,10 @@ impl Small {
         if code >> (self.bits() - 1) & 1 != 0 { -value } else { value }
     }
 
-    /// The number nearest to a value, of two the even one. With `noise`, its high bits, as many as a normal f32 has digits that
-    /// the format does not, are added below the last place, and what is below it is cut. Numbers too large become the largest one
-    /// if `saturate`, else infinity or NaN.
+    /// The number nearest to a value; ties go to even. With `noise`, its high bits are added below the last
+    /// place, and the rest is truncated. There are as many of these bits as a normal f32 has digits that the
+    /// format lacks. Numbers that are too large become the largest one if `saturate`, otherwise infinity or
+    /// NaN.
     pub(crate) fn encode(self, value: f64, noise: Option<u32>, saturate: bool) -> u32 {
         let sign = u32::from(value.is_sign_negative()) << (self.bits() - 1);
         let size = value.abs();
@@ -103,7 +104,7 @@ impl Small {
         }
         let least = 1 - self.bias;
         let exponent = (size.to_bits() >> 52) as i32 - 1023;
-        // In units of the last place.
+        // In units in the last place.
         let last = exponent.max(least) - self.digits as i32;
         let scaled = size * power(-last);
         let kept = match noise {
@@ -126,7 +127,7 @@ pub(crate) fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The power of two whose exponent a byte holds; the last one is NaN.
+/// The power of two for an exponent in a byte; the largest byte is NaN.
 pub(crate) fn scale(byte: u32) -> f64 {
     if byte & 0xff == 0xff { f64::NAN } else { power((byte & 0xff) as i32 - 127) }
 }

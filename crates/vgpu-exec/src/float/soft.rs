@@ -1,6 +1,7 @@
-//! Exact arithmetic in any rounding mode, in integers: for what is rare. It is called, so that every handler does not have a copy.
+//! Exact arithmetic in any rounding mode, with integers, for rare cases. It is called, not inlined, so that
+//! handlers do not each have a copy.
 
-/// How a wave wants its arithmetic: one half of the MODE register.
+/// The arithmetic settings of a wave: one half of the MODE register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Env {
     /// 0 to nearest even, 1 toward plus infinity, 2 toward minus infinity, 3 toward zero.
@@ -14,16 +15,16 @@ pub struct Env {
 }
 
 impl Env {
-    /// To nearest even with subnormal numbers.
+    /// To nearest even, with subnormal numbers.
     pub const IEEE: Env = Env { round: 0, flush_in: false, flush_out: false, quiet: true };
 
-    /// What MODE says about f32.
+    /// The f32 settings of MODE.
     #[inline(always)]
     pub fn single(mode: u32) -> Env {
         Env { round: (mode & 3) as u8, flush_in: mode & 0x10 == 0, flush_out: mode & 0x20 == 0, ..Env::IEEE }
     }
 
-    /// What MODE says about f64 and f16.
+    /// The f64 and f16 settings of MODE.
     #[inline(always)]
     pub fn double(mode: u32) -> Env {
         Env {
@@ -34,7 +35,7 @@ impl Env {
         }
     }
 
-    /// The same without subnormal numbers.
+    /// The same, without subnormal numbers.
     pub fn flushing(self) -> Env {
         Env { flush_in: true, flush_out: true, ..self }
     }
@@ -43,9 +44,9 @@ impl Env {
 /// A binary floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// Significant digits, the implicit one included.
+    /// Significant digits, including the implicit one.
     digits: u32,
-    /// Exponent of the smallest normal number.
+    /// The exponent of the smallest normal number.
     least: i32,
 }
 
@@ -53,7 +54,7 @@ pub const F16: Format = Format { digits: 11, least: -14 };
 pub const F32: Format = Format { digits: 24, least: -126 };
 pub const F64: Format = Format { digits: 53, least: -1022 };
 
-/// What a number is made of; finite numbers are `digits * 2^exponent`.
+/// The parts of a number; finite numbers are `digits * 2^exponent`.
 #[derive(Clone, Copy)]
 enum Parts {
     Nan,
@@ -75,7 +76,7 @@ impl Format {
         (self.infinity() | self.fraction()) + 1
     }
 
-    /// The NaN that operations give whose result is not defined: the hardware's has the sign set.
+    /// The NaN that undefined operations return; in the hardware, its sign is set.
     pub const fn default_nan(self) -> u64 {
         self.sign() | self.infinity() | self.quiet_bit()
     }
@@ -116,7 +117,7 @@ impl Format {
         bits | if negative { self.sign() } else { 0 }
     }
 
-    /// `digits * 2^exponent`, rounded. The lowest digit stands for everything below it if that is not zero.
+    /// `digits * 2^exponent`, rounded. The lowest digit is sticky: it is set if any digit below it is.
     #[inline(never)]
     fn round(self, negative: bool, digits: u128, exponent: i32, env: Env) -> u64 {
         if digits == 0 {
@@ -124,11 +125,11 @@ impl Format {
         }
         let top = 127 - digits.leading_zeros() as i32;
         let last = self.digits as i32 - 1;
-        // Whether a number is too small is seen before it loses the digits that subnormal numbers do not have.
+        // Underflow is detected before the digits that subnormal numbers lack are dropped.
         let mut unit = (exponent + top - last).max(if env.flush_out { i32::MIN } else { self.least - last });
         let shift = unit - exponent;
         let (mut kept, up) = if shift <= 0 {
-            // No more than `self.digits` digits remain, so there is room.
+            // At most `self.digits` digits remain, so they fit.
             ((digits << -shift) as u64, false)
         } else {
             let (kept, lost, half) = if shift >= 128 {
@@ -190,7 +191,7 @@ impl Format {
         let (sign_b, b) = self.parts(b, env.flush_in);
         let zero = |parts| matches!(parts, Parts::Finite { digits: 0, .. });
         let infinite = |parts| matches!(parts, Parts::Infinite);
-        // A product that is not defined comes before a NaN that would be added.
+        // An undefined product takes precedence over a NaN addend.
         if zero(a) && infinite(b) || infinite(a) && zero(b) {
             return to.default_nan();
         }
@@ -217,7 +218,8 @@ impl Format {
             (false, true) => return to.round(sign, product, ea + eb + power, env),
             (false, false) => {}
         }
-        // Both with their highest digit at bit 124: sums have room above, differences digits below.
+        // Both have their highest digit at bit 124, which leaves room for sums above and for differences
+        // below.
         let place = |digits: u128, exponent: i32| {
             let shift = digits.leading_zeros() as i32 - 3;
             (digits << shift, exponent - shift)
@@ -265,14 +267,14 @@ impl Format {
         ((-self.least + 1) as u64) << (self.digits - 1)
     }
 
-    /// What is left of a number after taking the greatest integer that is not greater, at most the number before 1.
+    /// A number minus its floor; at most the largest number below 1.
     #[inline(never)]
     pub fn fract(self, a: u64, env: Env) -> u64 {
         let (negative, parts) = self.parts(a, env.flush_in);
         let Parts::Finite { digits, exponent } = parts else {
             return self.first_nan(&[a], env).unwrap_or(self.default_nan());
         };
-        // Below 2^-60 only the sign matters to negative numbers, and positive ones are their own fraction.
+        // Below 2^-60, only the sign of negative numbers matters, and positive ones are their own fraction.
         let point = if negative { (-exponent).min(120) } else { -exponent };
         if point <= 0 || digits == 0 {
             return 0;
@@ -288,7 +290,7 @@ impl Format {
         if rest == self.one() { rest - 1 } else { rest }
     }
 
-    /// A number of this format in another one.
+    /// Converts a number of this format to another one.
     #[inline(never)]
     pub fn convert(self, bits: u64, to: Format, env: Env) -> u64 {
         let (negative, parts) = self.parts(bits, env.flush_in);
@@ -321,7 +323,7 @@ impl Format {
         let (negative, parts) = self.parts(a, env.flush_in);
         match parts {
             Parts::Finite { digits, exponent } => {
-                // Powers beyond this range leave nothing or everything.
+                // Powers beyond this range underflow or overflow in any case.
                 let power = power.clamp(-8192, 8192);
                 self.round(negative, u128::from(digits), exponent + power, env)
             }
@@ -344,7 +346,7 @@ mod tests {
         })
     }
 
-    /// Random bits whose exponents are often near each other, and special numbers.
+    /// Random bits, often with exponents near each other, and special numbers.
     fn single(random: u64) -> u32 {
         const SPECIAL: [u32; 12] = [
             0,

@@ -14,14 +14,14 @@ use crate::level::{SimdBody, simd_handler};
 use crate::simd::{D, G, LANES, Simd};
 use crate::{Code, Flow, Handler, Level, Src, TEMPS, Wave};
 
-/// `Code::imm`: the number of the instruction, and this where products are added pairwise.
+/// `Code::imm`: the number of the instruction, with this flag if products are added pairwise.
 pub(super) const PAIRWISE: i64 = 1 << 16;
-/// In `Code::imm`: C and D are registers of 32-bit elements, the same or ones that do not overlap.
+/// In `Code::imm`: C and D are registers of 32-bit elements, and are either the same or do not overlap.
 pub(super) const DIRECT: i64 = 1 << 17;
 
 /// In `Code::imm`: elements of A and B are scaled.
 pub(super) const SCALED: i64 = 1 << 18;
-/// In `Code::imm`, from these bits on: the vector registers that hold the scales.
+/// In `Code::imm`, from these bits on: the vector registers with the scales.
 pub(super) const SCALE_A: u32 = 32;
 pub(super) const SCALE_B: u32 = 40;
 
@@ -34,7 +34,7 @@ pub(super) fn handler(sum: Sum, level: Level) -> Handler {
     }
 }
 
-/// Panels of f32, of the size of the largest instruction's.
+/// Panels of f32, large enough for the largest instruction.
 #[repr(C, align(64))]
 struct Panels {
     a: [f32; 2048],
@@ -43,7 +43,7 @@ struct Panels {
     rows: [u32; 1024],
 }
 
-/// What a code says.
+/// The decoded fields of a code.
 struct Parts {
     row: &'static Instruction,
     plan: &'static Plan,
@@ -74,7 +74,7 @@ unsafe fn at(wave: &Wave, first: u32) -> Tuple {
     Tuple { first: unsafe { wave.vgpr.add(first as usize) }, lanes: usize::from(wave.lanes) }
 }
 
-/// The registers of a source. Sources that are none are not read.
+/// The registers of a source. Sources that are not registers are not read.
 ///
 /// # Safety
 /// The source must have been lowered for this wave.
@@ -85,7 +85,7 @@ unsafe fn tuple(wave: &Wave, source: Src) -> Tuple {
     unsafe { at(wave, first) }
 }
 
-/// The bits of all elements of C, where it is in no registers.
+/// The bits of all elements of C, if it is not in registers.
 #[inline(always)]
 fn constant(wave: &Wave, source: Src) -> Option<u64> {
     match source {
@@ -99,14 +99,14 @@ fn constant(wave: &Wave, source: Src) -> Option<u64> {
     }
 }
 
-/// Sums of f32, and what is computed as such.
+/// Sums of f32, and of types that are computed as f32.
 struct Single;
 
 impl SimdBody for Single {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        // SAFETY: the code was lowered for this wave, tuples have the registers that the plan counts, and panels are at least
-        // as large as those of any instruction, which a test checks.
+        // SAFETY: the code was lowered for this wave, tuples have as many registers as the plan counts, and
+        // panels are large enough for every instruction; a test checks that.
         unsafe {
             let Parts { row, plan, a, b, d, lanes } = Parts::new(wave, code);
             let pairwise = code.imm & PAIRWISE != 0;
@@ -128,7 +128,7 @@ impl SimdBody for Single {
                 addr_of_mut!((*panels).rows).cast::<u32>(),
             );
             let width = plan.width;
-            // Of MODE, f32 operands of MFMA obey what it says of subnormal sources.
+            // MODE's setting for subnormal sources applies to f32 operands of MFMA.
             let flush = pairwise || row.a == Format::F32 && wave.mode & 0x10 == 0;
             let mut how = [Reading::new(&mods, 0, flush), Reading::new(&mods, 1, flush)];
             if code.imm & SCALED != 0 {
@@ -197,13 +197,14 @@ impl SimdBody for Single {
     }
 }
 
-/// Whether f16 results that overflow become the largest number: MODE's FP16_OVFL.
+/// Whether f16 results that overflow become the largest number: FP16_OVFL of MODE.
 #[inline(always)]
 fn saturates(mode: u32) -> bool {
     mode >> 23 & 1 != 0
 }
 
-/// How a dense instruction of RDNA on 16-bit floats adds, as dot products of two (gfx11) or four (gfx12).
+/// The summation of a dense RDNA instruction on 16-bit floats, as dot products of two (gfx11) or four
+/// (gfx12).
 #[inline(always)]
 fn dot_rules(row: &Instruction, mode: u32) -> Option<dot::Rules> {
     let factors = match row.a {
@@ -220,7 +221,7 @@ fn dot_rules(row: &Instruction, mode: u32) -> Option<dot::Rules> {
     (row.family != Family::Mfma && !row.sparse).then_some(rules)
 }
 
-/// Which of the sets of indices in the register a sparse instruction uses.
+/// The set of indices in the register that a sparse instruction uses.
 #[inline(always)]
 fn index_set(row: &Instruction, mods: &Modifiers) -> u32 {
     match row.family {
@@ -230,10 +231,10 @@ fn index_set(row: &Instruction, mods: &Modifiers) -> u32 {
     }
 }
 
-/// `cbsz` and `abid`: each 2^cbsz blocks of A become that of them with number `abid`.
+/// `cbsz` and `abid`: every 2^cbsz blocks of A are replaced by the one among them with number `abid`.
 ///
 /// # Safety
-/// The panel must be that of the instruction.
+/// The panel must belong to the instruction.
 #[inline(always)]
 unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods: &Modifiers) {
     let share = (1usize << mods.cbsz).min(row.blocks);
@@ -244,7 +245,7 @@ unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods
             if source == block {
                 continue;
             }
-            // SAFETY: the caller's promise; the blocks are different ones.
+            // SAFETY: the caller's promise; the blocks are distinct.
             unsafe {
                 let row_k = panel.add(k * plan.width);
                 row_k.add(block * row.n).copy_from_nonoverlapping(row_k.add(source * row.n), row.n);
@@ -253,7 +254,7 @@ unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods
     }
 }
 
-/// Multiplies in tiles of `R` rows, or of sixteen sums where the CPU has the registers.
+/// Multiplies in tiles of `R` rows, or of sixteen sums if the CPU has enough registers.
 ///
 /// # Safety
 /// See the functions of `multiply`.
@@ -265,7 +266,7 @@ unsafe fn multiply<S: Simd, const R: usize>(
     pairs: bool,
     clamp: bool,
 ) {
-    // SAFETY: the caller's promise. `pairwise` needs no more than that groups of products are whole.
+    // SAFETY: the caller's promise. `pairwise` only requires whole groups of products.
     unsafe {
         let small = row.n == 4;
         if row.sparse {
@@ -304,7 +305,7 @@ unsafe fn pairwise<S: Simd, const R: usize>(row: &Instruction, product: &Product
     let twos = product.depth * row.n * row.blocks / 64 == 2;
     // SAFETY: the caller's promise.
     unsafe {
-        // Subnormal sums of f16 products do not exist.
+        // f16 products cannot have subnormal sums.
         let extreme = row.a == Format::Bf16
             && (multiply::extreme::<S>(product.a, numbers) || multiply::extreme::<S>(product.b, numbers));
         match (row.n == 4, twos, extreme) {

@@ -1,16 +1,17 @@
-//! Which element is in which lane of which register.
+//! The register and the lane of each element.
 //!
-//! A panel holds an operand as rows of K: one row has that column of A, or row of B, of all blocks, one after the other. Results
-//! lie as rows of D, each of all blocks. In all layouts sixteen lanes of a register, from one that is a multiple of sixteen,
-//! are sixteen neighbours in such a row, and the elements that share a register follow each other in K.
+//! A panel holds an operand as rows of K. Each row holds one column of A, or one row of B, for all blocks in
+//! turn. Results are stored as rows of D, each for all blocks. In all layouts, a chunk of sixteen lanes of a
+//! register, aligned to sixteen, holds sixteen neighbours in such a row, and elements that share a register
+//! are consecutive in K.
 //!
-//! The layouts are those of AMD's instruction set documents and its matrix instruction calculator; those of gfx950 are what AMD
-//! measured there. `crates/vgpu/tests/exec/matrix/layouts.txt` has them, with their sources.
+//! The layouts come from AMD's instruction set documents and its matrix instruction calculator; those of
+//! gfx950 from AMD's measurements. `crates/vgpu/tests/exec/matrix/layouts.txt` lists them with their sources.
 
 use super::table::{Family, INSTRUCTIONS, Instruction, Sum};
 use crate::simd::LANES;
 
-/// Registers (pairs of registers, for f64) of the largest operand, times four chunks.
+/// Registers (pairs of registers for f64) of the largest operand, times four chunks.
 const INPUTS: usize = 8 * 4;
 /// Registers of the largest result, times four chunks.
 pub(super) const RESULTS: usize = 32 * 4;
@@ -18,28 +19,29 @@ pub(super) const RESULTS: usize = 32 * 4;
 /// A chunk that is not read.
 pub(super) const NOWHERE: u16 = u16::MAX;
 
-/// Where operands go. Indices are `register * 4 + chunk`; f64 counts pairs of registers.
+/// The positions of operands. Indices are `register * 4 + chunk`; for f64, they count pairs of registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Elements of a row: of all blocks.
+    /// The number of elements in a row, over all blocks.
     pub width: usize,
-    /// Rows of panel A: columns of A that are there.
+    /// The number of rows of panel A: the columns of A that are present.
     pub depth: usize,
-    /// Elements of A in a lane.
+    /// The number of elements of A in a lane.
     pub per_lane: usize,
-    /// Where the chunk's first element goes in the panel, or `NOWHERE`.
+    /// The position of the chunk's first element in the panel, or `NOWHERE`.
     pub a: [u16; INPUTS],
     pub b: [u16; INPUTS],
-    /// Where the chunk comes from in the result.
+    /// The source of each chunk in the result.
     pub d: [u16; RESULTS],
-    /// The reverse: for each sixteen columns of each row the first lane's index from the first register.
+    /// The reverse: for each sixteen columns of each row, the index of the first lane, counted from the first
+    /// register.
     pub lanes: [u16; RESULTS],
     pub a_count: u8,
     pub b_count: u8,
     pub d_count: u8,
 }
 
-/// The plan of an instruction by its number, for waves of 32 or 64.
+/// The plan of an instruction, given its number, for waves of 32 or 64.
 #[inline(always)]
 pub fn plan(index: usize, lanes: usize) -> &'static Plan {
     static PLANS: [[Plan; 2]; INSTRUCTIONS.len()] = plans();
@@ -60,17 +62,17 @@ const fn plans() -> [[Plan; 2]; INSTRUCTIONS.len()] {
     plans
 }
 
-/// How the elements of A or B lie in lanes.
+/// How the elements of A or B are distributed over lanes.
 struct Spread {
-    /// Elements of a lane.
+    /// Elements in a lane.
     per_lane: usize,
     /// Groups of lanes with different K.
     groups: usize,
-    /// Elements that follow each other in K before those of the next group come.
+    /// The number of elements that are consecutive in K before those of the next group follow.
     run: usize,
-    /// Lanes of a group.
+    /// The number of lanes in a group.
     lanes: usize,
-    /// Lane bit 5 counts before lane bit 4.
+    /// Lane bit 5 is less significant than lane bit 4.
     swapped: bool,
 }
 
@@ -82,14 +84,15 @@ impl Spread {
                 let width = row.n * row.blocks;
                 let groups = 64 / width;
                 let per_lane = k / groups;
-                // Eight registers of 8-bit or larger elements are two sets of four, with all groups of lanes in each: B of gfx950's
-                // sparse instructions with twice the K of gfx942's, and what has 32 numbers of eight bits.
+                // Eight registers of elements of 8 or more bits form two sets of four, each with all groups
+                // of lanes: B of gfx950's sparse instructions with twice the K of gfx942's, and operands with
+                // 32 numbers of eight bits.
                 let run = if per_lane * bits == 256 { per_lane / 2 } else { per_lane };
                 Spread { per_lane, groups, run, lanes: width, swapped: false }
             }
             Family::Gfx11 => Spread { per_lane: k, groups: 1, run: k, lanes: LANES, swapped: false },
             Family::Gfx12 => {
-                // No lane has less than a register; some lanes have nothing then.
+                // A lane holds at least a whole register, so some lanes may hold nothing.
                 let even = k / (lanes / LANES);
                 let per_lane = if even * bits < 32 { 32 / bits } else { even };
                 let groups = k / per_lane;
@@ -103,12 +106,12 @@ impl Spread {
         }
     }
 
-    /// Registers, or pairs of registers.
+    /// The number of registers, or of pairs of registers.
     const fn count(&self, bits: usize) -> usize {
         if bits >= 32 { self.per_lane } else { self.per_lane * bits / 32 }
     }
 
-    /// Where the first element of a chunk goes.
+    /// The position of a chunk's first element.
     const fn place(&self, bits: usize, width: usize, register: usize, chunk: usize) -> u16 {
         let group = chunk * LANES / self.lanes;
         if group >= self.groups {
@@ -133,12 +136,12 @@ impl Spread {
     }
 }
 
-/// Columns of A that are there.
+/// The number of columns of A that are present.
 const fn depth(row: &Instruction) -> usize {
     if row.sparse { row.k / 2 } else { row.k }
 }
 
-/// How many rows of D a register holds, in halves.
+/// The number of rows of D in a register; two are held in its halves.
 const fn packed(row: &Instruction) -> usize {
     match (row.family, row.sum) {
         (Family::Gfx12, Sum::F16 | Sum::Bf16) => 2,
@@ -146,17 +149,18 @@ const fn packed(row: &Instruction) -> usize {
     }
 }
 
-/// Where a chunk of D lies: that of the low halves, where registers hold two rows.
+/// The position of a chunk of D. If registers hold two rows, it is that of the low halves.
 const fn result(row: &Instruction, lanes: usize, register: usize, chunk: usize) -> u16 {
     let n = row.n;
     let width = n * row.blocks;
     let at = match row.family {
         Family::Mfma => {
-            // A block lies in groups of four rows (f64: of one), a row per register; groups fill the lanes first.
+            // A block is divided into groups of four rows (one for f64), with a register per row. Groups fill
+            // the lanes first.
             let height = if matches!(row.sum, Sum::F64) { 1 } else { 4 };
             let lane = chunk * LANES;
             if n * n / height < 64 {
-                // Several blocks side by side, then the next group of rows.
+                // Several blocks side by side, followed by the next group of rows.
                 let group = lane / width;
                 (group * height + register) * width + lane % width
             } else {

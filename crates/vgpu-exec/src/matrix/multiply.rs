@@ -1,11 +1,11 @@
-//! The arithmetic of matrix instructions: rows of D from rows of panels, sixteen columns at a time.
+//! The arithmetic of matrix instructions: computes rows of D from rows of panels, sixteen columns at a time.
 
 use crate::float::dot;
 use crate::simd::{D, F, G, LANES, Simd, U};
 
 /// Sixteen numbers of a type.
 pub(super) trait Value<S: Simd>: Copy {
-    /// One of them.
+    /// A single number.
     type Scalar: Copy;
 
     fn zero() -> Self;
@@ -20,7 +20,7 @@ pub(super) trait Value<S: Simd>: Copy {
     /// There must be room for sixteen numbers.
     unsafe fn store(self, to: *mut Self::Scalar);
 
-    /// Of each four numbers, that with number `i`, four times.
+    /// From each four numbers, number `i`, repeated four times.
     ///
     /// # Safety
     /// There must be sixteen numbers.
@@ -110,7 +110,8 @@ impl<S: Simd> Value<S> for G<S> {
     }
 }
 
-/// Panels and their shape. A and B have `depth` rows (B more, where A is sparse) and the sum has `n`, all of `width` numbers.
+/// Panels and their shape. A and B have `depth` rows (B has more if A is sparse) and the sum has `n`, all of
+/// `width` numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'a, T> {
     pub a: *const T,
@@ -118,20 +119,20 @@ pub(super) struct Product<'a, T> {
     pub n: usize,
     pub width: usize,
     pub depth: usize,
-    /// What the sum begins with, and where it goes: the same numbers, or ones that do not overlap.
+    /// The initial sum and its destination: the same numbers, or ones that do not overlap.
     pub from: *const T,
     pub to: *mut T,
-    /// Where each sixteen columns of each row lie there.
+    /// The position of each sixteen columns of each row there.
     pub places: &'a [u16; ROWS],
-    /// Bits of the beginning that stay, and those that are inverted then (f32 only).
+    /// The bits of the initial sum to keep, and those to invert then (f32 only).
     pub keep: u32,
     pub negate: u32,
 }
 
-/// Rows of sixteen of the largest result.
+/// The number of rows of sixteen in the largest result.
 pub(super) const ROWS: usize = 128;
 
-/// The places in a panel: one row after the other.
+/// The positions in a panel: one row after another.
 pub(super) static LINEAR: [u16; ROWS] = {
     let mut places = [0; ROWS];
     let mut i = 0;
@@ -143,7 +144,7 @@ pub(super) static LINEAR: [u16; ROWS] = {
 };
 
 impl<T> Product<'_, T> {
-    /// Where columns of rows of the sum lie, of `R` rows from row `i` on.
+    /// The positions of columns in rows of the sum, for `R` rows starting at row `i`.
     #[inline(always)]
     fn places<const R: usize>(&self, i: usize, column: usize) -> [usize; R] {
         let (first, step) = ((i * self.width + column) / LANES, self.width / LANES);
@@ -152,7 +153,7 @@ impl<T> Product<'_, T> {
 }
 
 impl Product<'_, f32> {
-    /// Sixteen numbers of the beginning.
+    /// Sixteen numbers of the initial sum.
     ///
     /// # Safety
     /// See [`chain`].
@@ -166,7 +167,7 @@ impl Product<'_, f32> {
         (value.bits() & self.keep ^ U::splat(self.negate)).as_f32()
     }
 
-    /// Writes sixteen numbers of the result. NaNs become the default one.
+    /// Writes sixteen numbers of the result. NaNs become the default NaN.
     ///
     /// # Safety
     /// See [`chain`].
@@ -177,7 +178,7 @@ impl Product<'_, f32> {
         unsafe { S::store(self.to.add(place).cast(), bits.0) }
     }
 
-    /// Adds sixteen numbers, integers as f32, to integers.
+    /// Adds sixteen integers, given as f32, to integers.
     ///
     /// # Safety
     /// See [`chain`].
@@ -196,7 +197,7 @@ impl Product<'_, f32> {
     }
 }
 
-/// Integers are summed as f32 from zero, and then added to the sum.
+/// Integers are summed as f32, starting at zero, and then added to the sum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Integers {
     No,
@@ -207,15 +208,15 @@ pub(super) enum Integers {
 /// A chain of fused multiply-adds in the order of K, in tiles of `R` rows and `C` times sixteen columns.
 ///
 /// # Safety
-/// The panels must be of the shape that `p` says. `n` must be 4 if `SPREAD`, else 16 or 32 and a multiple of `R` and of `C`
-/// times sixteen.
+/// The panels must have the shape in `p`. `n` must be 4 if `SPREAD`, otherwise 16 or 32 and a multiple of `R`
+/// and of `C` times sixteen.
 #[inline(always)]
 pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD: bool>(
     p: &Product<'_, f32>,
 ) {
     for column in (0..p.width).step_by(C * LANES) {
         for i in (0..p.n).step_by(R) {
-            // SAFETY: `i + R` is at most `n`. The rest is the caller's promise.
+            // SAFETY: `i + R` is at most `n`. The caller promises the rest.
             unsafe {
                 let mut places = [[0; R]; C];
                 let mut sums = [[F::<S>::zero(); R]; C];
@@ -236,7 +237,7 @@ pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD
     }
 }
 
-/// A chain of f64, whose sums lie in a panel.
+/// A chain of f64, whose sums are in a panel.
 ///
 /// # Safety
 /// See [`chain`].
@@ -309,7 +310,7 @@ unsafe fn fetch<S: Simd, V: Value<S>, const SPREAD: bool>(
     }
 }
 
-/// Adds what [`chain`] makes from zero to the sum, whose elements are integers.
+/// Adds the result of [`chain`], started at zero, to the sum, whose elements are integers.
 ///
 /// # Safety
 /// See [`chain`].
@@ -332,10 +333,11 @@ pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
     }
 }
 
-/// Each row of A with the rows of B that `rows` names: where they begin, for each element of A.
+/// Multiplies each row of A with the rows of B whose starts are in `rows`, one for each element of A.
 ///
 /// # Safety
-/// See [`chain`]; `rows` has as many elements as A, all of them beginnings of rows of B. `n` is 16 or 32, and `width` as much.
+/// See [`chain`]. `rows` must have as many elements as A, each of them the start of a row of B. `n` must be
+/// 16 or 32, and `width` the same.
 #[inline(always)]
 pub(super) unsafe fn sparse<S: Simd, const R: usize>(
     p: &Product<'_, f32>,
@@ -371,7 +373,8 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
     }
 }
 
-/// Products of each `P` neighbours in K added pairwise, then to the sum. `FLUSH`: every subnormal number is zero.
+/// Products of `P` neighbours in K are added pairwise, then to the sum. `FLUSH`: every subnormal number is
+/// zero.
 ///
 /// # Safety
 /// See [`chain`]; `P` is 2 or 4 and divides the depth.
@@ -440,10 +443,10 @@ fn pair<S: Simd, const FLUSH: bool>(a: [F<S>; 2], b: [F<S>; 2]) -> F<S> {
     }
 }
 
-/// Dot products of each `N` neighbours in K, as RDNA computes those. NaNs stay what they are.
+/// Dot products of `N` neighbours in K, as RDNA computes them. NaNs are kept as they are.
 ///
 /// # Safety
-/// See [`chain`]; there is one block, and `N` divides the depth.
+/// See [`chain`]. There must be one block, and `N` must divide the depth.
 #[inline(always)]
 pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: dot::Rules) {
     for column in (0..p.width).step_by(LANES) {
@@ -465,8 +468,8 @@ pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: 
     }
 }
 
-/// Whether products of these numbers, and their sums, may become subnormal or infinite: some number is below 2^-31 and not
-/// zero, or is 2^63 or more.
+/// Whether products of these numbers, or their sums, could be subnormal or infinite: some number is nonzero
+/// and below 2^-31, or is 2^63 or more.
 ///
 /// # Safety
 /// There must be `count` numbers, a multiple of sixteen.

@@ -1,4 +1,4 @@
-//! From registers to panels and back.
+//! Conversion between registers and panels.
 
 use vgpu_isa::Modifiers;
 
@@ -7,7 +7,7 @@ use super::layout::{NOWHERE, Plan};
 use super::table::{Format, Sum};
 use crate::simd::{LANES, Simd, U};
 
-/// A tuple of registers of a wave.
+/// A tuple of a wave's registers.
 #[derive(Clone, Copy)]
 pub(super) struct Tuple {
     /// The first lane of the first register.
@@ -19,7 +19,7 @@ impl Tuple {
     /// Sixteen lanes.
     ///
     /// # Safety
-    /// The register must be one of the tuple, the chunk one of the wave.
+    /// The register must belong to the tuple, and the chunk to the wave.
     #[inline(always)]
     pub(super) unsafe fn read<S: Simd>(self, register: usize, chunk: usize) -> U<S> {
         // SAFETY: the caller's promise.
@@ -38,21 +38,22 @@ impl Tuple {
 /// The modifiers of A or B.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
-    /// Sign bits that are inverted: of the low and the high halves.
+    /// Sign bits to invert, in the low and in the high halves.
     pub negate: [u32; 2],
-    /// Integers are signed.
+    /// Whether integers are signed.
     pub signed: bool,
-    /// Subnormal numbers are zero.
+    /// Whether subnormal numbers are zero.
     pub flush: bool,
-    /// The chunk of lanes that is read for each chunk.
+    /// For each chunk, the chunk of lanes that is read.
     pub order: [usize; 4],
-    /// The register that holds the exponents by which elements are scaled, and the lowest bit of the byte: each 32 elements of a row
-    /// of A (a column of B) have one, first those of all rows for the first 32, then for the next.
+    /// The register with the exponents of the scales, and the lowest bit of the byte to use. There is one
+    /// exponent for each 32 elements of a row of A (a column of B): first those for the first 32 elements of
+    /// all rows, then those for the next.
     pub scale: Option<(Tuple, u32)>,
 }
 
 impl Reading {
-    /// What modifiers say of source `i`.
+    /// The modifiers of source `i`.
     #[inline(always)]
     pub(super) fn new(mods: &Modifiers, i: usize, flush: bool) -> Reading {
         let sign = |bits: u8| u32::from(bits >> i & 1) << 31;
@@ -67,7 +68,7 @@ impl Reading {
     }
 }
 
-/// The groups of sixteen lanes that B is read from, by `blgp`.
+/// The groups of sixteen lanes from which B is read, selected by `blgp`.
 #[inline(always)]
 fn lane_groups(blgp: u8) -> [usize; 4] {
     match blgp & 7 {
@@ -79,10 +80,11 @@ fn lane_groups(blgp: u8) -> [usize; 4] {
     }
 }
 
-/// Reads A or B into a panel of f32. Integers become f32 too: their sums of products stay below 2^24.
+/// Reads A or B into a panel of f32. Integers are converted to f32 too: the sums of their products stay below
+/// 2^24.
 ///
 /// # Safety
-/// The tuple must have `count` registers, the panel room for what the plan's places say.
+/// The tuple must have `count` registers, and the panel must have room for the plan's positions.
 #[inline(always)]
 pub(super) unsafe fn gather<S: Simd>(
     format: Format,
@@ -103,7 +105,7 @@ pub(super) unsafe fn gather<S: Simd>(
                     continue;
                 }
                 let to = panel.add(usize::from(place));
-                // The sixteen lanes that hold the scales of these elements.
+                // The sixteen lanes with the scales of these elements.
                 let scales =
                     (usize::from(place) / width / SCALED * width + usize::from(place) % width) / LANES;
                 let bits: U<S> = tuple.read(register, how.order[chunk]);
@@ -129,7 +131,7 @@ pub(super) unsafe fn gather<S: Simd>(
                         }
                     }
                     Format::Fp6 | Format::Bf6 => {
-                        // Sixteen elements are in three registers.
+                        // Sixteen elements occupy three registers.
                         if register % 3 != 0 {
                             continue;
                         }
@@ -178,25 +180,25 @@ pub(super) unsafe fn gather<S: Simd>(
     }
 }
 
-/// How many elements that follow each other in K share a scale.
+/// The number of elements, consecutive in K, that share a scale.
 const SCALED: usize = 32;
 
-/// Sixteen elements, scaled if there are scales, by those in a chunk of lanes.
+/// Sixteen elements, scaled by the scales in a chunk of lanes, if there are any.
 ///
 /// # Safety
-/// The register of the scales must be in the wave's file, and the chunk one of the wave.
+/// The register of the scales must be in the wave's file, and the chunk must belong to the wave.
 #[inline(always)]
 unsafe fn scaled<S: Simd>(value: U<S>, how: &Reading, chunk: usize) -> U<S> {
     let Some((register, shift)) = how.scale else { return value };
     // SAFETY: the caller's promise.
     let byte = unsafe { register.read::<S>(0, chunk) } >> shift & 0xff;
-    // The least scale is a subnormal number, the last one NaN.
+    // The least scale is a subnormal number, and the largest one is NaN.
     let power = byte.equal(U::splat(0)).select(U::splat(0x40_0000), byte << 23);
     let power = byte.equal(U::splat(0xff)).select(U::splat(0x7fc0_0000), power);
     (value.as_f32() * power.as_f32()).bits()
 }
 
-/// A part of registers as an integer, as f32.
+/// A part of registers as an integer, converted to f32.
 #[inline(always)]
 fn integer<S: Simd>(bits: U<S>, size: u32, part: u32, signed: bool) -> U<S> {
     let top = bits << (32 - size * (part + 1));
@@ -204,10 +206,10 @@ fn integer<S: Simd>(bits: U<S>, size: u32, part: u32, signed: bool) -> U<S> {
     value.to_f32_signed().bits()
 }
 
-/// For each element of a sparse A, where in panel B the row begins that it is multiplied with.
+/// For each element of a sparse A, the start of the row in panel B that it is multiplied with.
 ///
 /// # Safety
-/// The tuple must have a register, `rows` as many elements as panel A.
+/// The tuple must have a register, and `rows` as many elements as panel A.
 #[inline(always)]
 pub(super) unsafe fn choose_rows<S: Simd>(
     plan: &Plan,
@@ -216,7 +218,7 @@ pub(super) unsafe fn choose_rows<S: Simd>(
     set: u32,
     rows: *mut u32,
 ) {
-    // Two bits per element of a lane, one set after the other.
+    // Two bits per element of a lane, one set after another.
     let first = set * 2 * plan.per_lane as u32;
     let per_register = 32 / format.bits();
     for chunk in 0..index.lanes / LANES {
@@ -236,7 +238,7 @@ pub(super) unsafe fn choose_rows<S: Simd>(
     }
 }
 
-/// Where C comes from.
+/// The source of C.
 #[derive(Clone, Copy)]
 pub(super) enum Addend {
     Registers(Tuple),
@@ -253,7 +255,7 @@ fn half_number<S: Simd>(sum: Sum, bits: U<S>) -> U<S> {
 /// Reads C into a panel.
 ///
 /// # Safety
-/// The tuple must have as many registers as the result, `to` as much room.
+/// The tuple must have as many registers as the result, and `to` enough room.
 #[inline(always)]
 pub(super) unsafe fn gather_sum<S: Simd>(
     sum: Sum,
@@ -290,7 +292,8 @@ pub(super) unsafe fn gather_sum<S: Simd>(
     }
 }
 
-/// Writes D from a panel, where NaNs are the default ones. Numbers too large for f16 become the largest one if `saturate`.
+/// Writes D from a panel; NaNs become the default NaN. Numbers that are too large for f16 become the largest
+/// f16 if `saturate`.
 ///
 /// # Safety
 /// See [`gather_sum`].
@@ -334,7 +337,7 @@ pub(super) unsafe fn scatter<S: Simd>(
 const LARGEST: u32 = 0x477f_e000;
 const INFINITY: u32 = 0x7f80_0000;
 
-/// f32 to 16 bits, to nearest even; finite numbers to finite f16 if `saturate`.
+/// f32 to 16 bits, to nearest even. With `saturate`, finite numbers become finite f16.
 #[inline(always)]
 fn narrow<S: Simd>(sum: Sum, value: U<S>, saturate: bool) -> U<S> {
     if sum == Sum::F16 {
@@ -347,7 +350,7 @@ fn narrow<S: Simd>(sum: Sum, value: U<S>, saturate: bool) -> U<S> {
         };
         value.as_f32().to_half()
     } else {
-        // The default NaN stays one: its low half is zero.
+        // The default NaN is preserved, because its low half is zero.
         (value + 0x7fff + (value >> 16 & 1)) >> 16
     }
 }

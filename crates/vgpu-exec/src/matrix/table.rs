@@ -3,23 +3,23 @@
 use vgpu_isa::Op::{self, *};
 use vgpu_isa::{Fact, Inst};
 
-/// The rules by which elements lie in lanes.
+/// The layout rules of elements in lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// MFMA and SMFMAC: waves of 64, several independent products (blocks).
     Mfma,
     /// WMMA of gfx11: A and B in sixteen lanes, repeated in the others.
     Gfx11,
-    /// WMMA and SWMMAC of gfx12: A and B over all lanes.
+    /// WMMA and SWMMAC of gfx12: A and B distributed over all lanes.
     Gfx12,
 }
 
-/// What elements of A or B are.
+/// The type of elements of A or B.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     F64,
     F32,
-    /// f32 of which ten digits after the point are used.
+    /// f32, of which ten digits after the point are used.
     Xf32,
     F16,
     Bf16,
@@ -58,7 +58,7 @@ impl Format {
     }
 }
 
-/// What elements of C and D are.
+/// The type of elements of C and D.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sum {
     F64,
@@ -68,21 +68,21 @@ pub enum Sum {
     I32,
 }
 
-/// A matrix instruction: `D = A * B + C`, of `n` rows and columns.
+/// A matrix instruction: `D = A * B + C`, with `n` rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     pub op: Op,
     pub family: Family,
-    /// Rows of A, columns of B.
+    /// Rows of A, and columns of B.
     pub n: usize,
-    /// Columns of A, rows of B; where A is sparse, before half of its columns are left out.
+    /// Columns of A, and rows of B. If A is sparse, this is before half of its columns are omitted.
     pub k: usize,
     /// Independent products.
     pub blocks: usize,
     pub a: Format,
     pub b: Format,
     pub sum: Sum,
-    /// Of each four columns of A, an index register names two that are there.
+    /// Whether A is sparse: an index register selects two of each four columns, and only these are present.
     pub sparse: bool,
 }
 
@@ -113,17 +113,17 @@ const fn swmmac(op: Op, k: usize, a: Format, b: Format, sum: Sum) -> Instruction
 
 use Format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Fp4, Fp6, Fp8, Fp8Fnuz, I8, Iu4, Iu8, Xf32};
 
-/// The formats that an instruction can choose, by their numbers.
+/// The formats that an instruction can select, by number.
 const CHOICES: [Format; 5] = [Fp8, Bf8, Fp6, Bf6, Fp4];
-/// Instructions that choose the formats of A and B.
+/// Instructions that select the formats of A and B.
 const CHOOSING: [(Op, [usize; 3]); 2] =
     [(VMfmaF32_16x16x128F8f6f4, [16, 128, 1]), (VMfmaF32_32x32x64F8f6f4, [32, 64, 1])];
 
-// NEW-OP: matrix ones.
-/// All of them.
+// NEW-OP: matrix operations.
+/// All instructions.
 pub const INSTRUCTIONS: &[Instruction] = &with_chosen();
 
-/// Those whose formats of A and B the instruction's row says.
+/// Instructions with fixed formats of A and B.
 #[rustfmt::skip]
 const FIXED: &[Instruction] = &[
     // Shapes: rows and columns, K, blocks.
@@ -249,7 +249,7 @@ const FIXED: &[Instruction] = &[
 
 const CHOSEN: usize = CHOOSING.len() * CHOICES.len() * CHOICES.len();
 
-/// [`FIXED`], and a row for each choice of formats.
+/// [`FIXED`], and a row for each selection of formats.
 const fn with_chosen() -> [Instruction; FIXED.len() + CHOSEN] {
     let mut all = [FIXED[0]; FIXED.len() + CHOSEN];
     let mut i = 0;
@@ -266,7 +266,8 @@ const fn with_chosen() -> [Instruction; FIXED.len() + CHOSEN] {
     all
 }
 
-/// The number of an instruction's row. What comes after the load of its scales has the row of the instruction without.
+/// The number of an instruction's row. The instruction after a load of scales has the same row as without
+/// scales.
 pub fn find(inst: &Inst) -> Option<usize> {
     let op = match inst.op {
         VMfmaScaleF32_16x16x128F8f6f4 => VMfmaF32_16x16x128F8f6f4,

@@ -9,26 +9,26 @@ use super::lanes::Registers;
 use super::moves::Move;
 use crate::Wave;
 
-/// What a read-modify-write does with the old value, for words of 32 and 64 bits alike.
+/// The operation of a read-modify-write on the old value, for words of both 32 and 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Rmw {
     Swap,
-    /// Data, then what to compare with.
+    /// Operands: the data, then the value to compare with.
     CmpSwap,
-    /// What to compare with, then data.
+    /// Operands: the value to compare with, then the data.
     CmpSwapSwapped,
-    /// As `CmpSwap` with a floating-point comparison.
+    /// Like `CmpSwap`, with a floating-point comparison.
     CmpSwapFloat,
-    /// As `CmpSwapSwapped` with a floating-point comparison.
+    /// Like `CmpSwapSwapped`, with a floating-point comparison.
     CmpSwapFloatSwapped,
     Add,
     Sub,
     /// Data minus memory.
     Rsub,
-    /// Subtracts; zero instead of a borrow.
+    /// Subtracts; a borrow gives zero.
     SubClamp,
-    /// Subtracts, unless that would borrow.
+    /// Subtracts, unless there would be a borrow.
     SubIf,
     MinI,
     MinU,
@@ -37,19 +37,19 @@ pub(super) enum Rmw {
     And,
     Or,
     Xor,
-    /// Counts up to data, then starts at zero.
+    /// Counts up to the data, then restarts at zero.
     Inc,
-    /// Counts down to zero, then starts at data.
+    /// Counts down to zero, then restarts at the data.
     Dec,
-    /// Clears the bits of the first operand, sets those of the second.
+    /// Clears the bits of the first operand, and sets those of the second.
     MaskOr,
-    /// Subtracts data where there is enough, else adds the second operand.
+    /// Subtracts the data if the value is large enough, otherwise adds the second operand.
     Wrap,
     AddFloat,
-    /// The lesser number, as `MinNumber`, but a signalling NaN wins, made quiet.
+    /// The lesser number, like `MinNumber`, but a signalling NaN wins and is made quiet.
     MinFloat,
     MaxFloat,
-    /// The lesser number; NaN only where neither is a number. -0 is less than +0.
+    /// The lesser number; NaN only if neither operand is a number. -0 is less than +0.
     MinNumber,
     MaxNumber,
     AddHalves,
@@ -94,23 +94,23 @@ impl Rmw {
     }
 }
 
-/// Which subnormal floats are zero.
+/// Which subnormal floats count as zero.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Flush {
-    /// Those that come in: an operation on them, or a comparison of them, takes them for zero.
+    /// Sources: an operation or a comparison treats them as zero.
     sources: bool,
     /// Sums.
     sums: bool,
 }
 
-/// Where a read-modify-write's [`Flush`] comes from.
+/// How the [`Flush`] of a read-modify-write is determined.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Subnormals {
-    /// In LDS, from MODE.
+    /// In LDS: by MODE.
     pub lds: bool,
-    /// In other memory, the sources' from MODE.
+    /// In other memory: the sources by MODE.
     pub memory: bool,
-    /// In other memory, always both.
+    /// In other memory: both are always flushed.
     pub never_in_memory: bool,
 }
 
@@ -129,7 +129,7 @@ impl Subnormals {
         Subnormals { lds: bit(0), memory: bit(1), never_in_memory: bit(2) }
     }
 
-    /// `mode` has the allowed subnormal numbers, sources first, in its lowest bits.
+    /// The lowest bits of `mode` say which subnormal numbers are allowed, sources first.
     #[inline(always)]
     fn flush(self, mode: u32, in_memory: bool) -> Flush {
         let (sources, sums) = (mode & 1 == 0, mode & 2 == 0);
@@ -145,11 +145,11 @@ impl Subnormals {
 /// A word of memory.
 pub(super) trait Word: Copy + Eq {
     const BYTES: usize;
-    /// Reads lane `lane` of the register (pair) that begins at `at`.
+    /// Reads lane `lane` of the register (pair) that starts at `at`.
     unsafe fn get<const L: usize>(at: *const u32) -> Self;
     unsafe fn put<const L: usize>(at: *mut u32, value: Self);
     fn apply(op: Rmw, old: Self, data: Self, second: Self, flush: Flush) -> Self;
-    /// Atomically replaces the word by what `op` makes of it and returns what it was.
+    /// Atomically replaces the word by the result of `op`, and returns the old word.
     unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self, flush: Flush) -> Self;
 }
 
@@ -174,7 +174,7 @@ macro_rules! word {
             fn apply(op: Rmw, old: Self, data: Self, second: Self, flush: Flush) -> Self {
                 let float = <$float>::from_bits;
                 let zero = |a: $float| if a.is_subnormal() { (0.0 as $float).copysign(a) } else { a };
-                // As an operation or a comparison sees it.
+                // The value that an operation or a comparison uses.
                 let source = |bits: Self| if flush.sources { zero(float(bits)) } else { float(bits) };
                 let quiet =
                     |nan: $float| <$float>::from_bits(nan.to_bits() | 1 << (<$float>::MANTISSA_DIGITS - 2));
@@ -189,7 +189,7 @@ macro_rules! word {
                     }
                 };
                 let signalling = |a: $float| a.is_nan() && quiet(a).to_bits() != a.to_bits();
-                // Whether data are taken, not what was there. Neither is NaN.
+                // Whether the data replace the old value. Neither is NaN.
                 let takes = |low: bool| {
                     let (a, b) = (source(old), source(data));
                     if a == 0.0 && b == 0.0 {
@@ -211,7 +211,7 @@ macro_rules! word {
                     (a, _) if a.is_nan() || takes(low) => data,
                     _ => old,
                 };
-                // A comparison that takes subnormal numbers for zero leaves none.
+                // A comparison that treats subnormal numbers as zero stores none.
                 let if_equal = |compared: Self, new: Self| {
                     let equal = source(old) == source(compared);
                     source(if equal { new } else { old }).to_bits()
@@ -281,8 +281,8 @@ macro_rules! word {
             }
 
             unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self, flush: Flush) -> Self {
-                // SAFETY: the caller found the word to be aligned and in a live allocation, whose other users also use atomic
-                // or machine accesses.
+                // SAFETY: the caller found the word to be aligned and in a live allocation, whose other users
+                // also use atomic or machine accesses.
                 let word = unsafe { <$atomic>::from_ptr(memory.cast()) };
                 let order = Ordering::SeqCst;
                 match op {
@@ -312,7 +312,7 @@ macro_rules! word {
     };
 }
 
-/// Adds two halves of 32 bits, each a 16-bit float. NaN rules are those of all additions.
+/// Adds two halves of 32 bits, each a 16-bit float. The NaN rules are those of all additions.
 fn packed(op: Rmw, old: u32, data: u32, flush: Flush) -> u32 {
     let (infinity, quiet) = if op == Rmw::AddHalves { (0x7c00, 0x200) } else { (0x7f80, 0x40) };
     let kept = |flushes: bool, bits: u16| if flushes && bits & infinity == 0 { bits & 0x8000 } else { bits };
@@ -328,7 +328,8 @@ fn packed(op: Rmw, old: u32, data: u32, flush: Flush) -> u32 {
         let sum = if op == Rmw::AddHalves {
             f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(data).to_f64()).to_bits()
         } else {
-            // Rounding twice does no harm: where the sum does not fit f64, the smaller operand is too small to matter.
+            // Double rounding is harmless: if the sum does not fit in f64, the smaller operand is too small
+            // to matter.
             bf16::from_f64(bf16::from_bits(old).to_f64() + bf16::from_bits(data).to_f64()).to_bits()
         };
         kept(flush.sums, sum)
@@ -358,7 +359,7 @@ word!(
     |_, old, _, _| old
 );
 
-/// A read-modify-write of words of type `W`; which one is said by [`Registers::rmw`].
+/// A read-modify-write of words of type `W`. [`Registers::rmw`] is the operation.
 pub(super) struct Atomic<W>(std::marker::PhantomData<W>);
 
 impl<W: Word> Move for Atomic<W> {
@@ -380,7 +381,7 @@ impl<W: Word> Move for Atomic<W> {
             let data = W::get::<L>(wave.vgpr.add(registers.data as usize + lane));
             let second = W::get::<L>(wave.vgpr.add(registers.data2 as usize + lane));
             let rmw = registers.rmw;
-            // MODE has f32 first, then f64 and f16.
+            // MODE has the f32 settings first, then those of f64 and f16.
             let is_f32 = W::BYTES == 4 && !matches!(rmw, Rmw::AddHalves | Rmw::AddBrainHalves);
             let flush = registers.subnormals.flush(wave.mode >> if is_f32 { 4 } else { 6 }, shared);
             let old = if shared {

@@ -1,5 +1,5 @@
-//! Loads and stores of whole tiles: blocks of registers (gfx12), and matrices that are transposed on the way (gfx12 from memory,
-//! gfx950 from LDS).
+//! Loads and stores of whole tiles: blocks of registers (gfx12), and matrices transposed by the load (from
+//! memory on gfx12, from LDS on gfx950).
 
 use gpu_report::{AccessKind, Space};
 use vgpu_isa::scalar;
@@ -9,7 +9,8 @@ use super::moves::Move;
 use super::spaces::{Addresses, fail, scattered, scratch};
 use crate::{Code, Flow, Src, Wave};
 
-/// What the 64-bit addresses of a GLOBAL instruction's lanes are made of: a base, and what each lane adds, low and high halves.
+/// The parts of the lanes' 64-bit addresses in a GLOBAL instruction: a base, and the low and high halves of
+/// each lane's offset.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave's file.
@@ -29,7 +30,8 @@ unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> (u64, [u32; L],
     (base.wrapping_add_signed(offset(code)), low, high)
 }
 
-/// The registers of a block that M0 selects: their numbers, and where they are if the first one is at `registers`.
+/// The registers of a block that M0 selects: their numbers, and their positions if the first one is at
+/// `registers`.
 fn selected<const L: usize>(
     wave: &Wave,
     registers: Registers,
@@ -40,14 +42,15 @@ fn selected<const L: usize>(
     })
 }
 
-/// `global_load_block`, `global_store_block`: up to 32 registers, one after the other in memory. Those that the mask in M0
-/// leaves out leave holes.
+/// `global_load_block`, `global_store_block`: up to 32 registers, consecutive in memory. Registers that the
+/// mask in M0 excludes leave holes.
 ///
 /// # Safety
 /// As for handlers; `M` moves one dword.
 #[inline(always)]
 pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
-    // SAFETY: operands were lowered for this wave's file. Addresses were copied before the first register is written.
+    // SAFETY: operands were lowered for this wave's file. Addresses were copied before the first register is
+    // written.
     unsafe {
         let (base, low, high) = addresses::<L>(wave, code);
         let mask = wave.exec::<L>();
@@ -92,15 +95,16 @@ pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     Flow::Next
 }
 
-/// Lanes whose addresses a transposing load takes, in waves of 64, too.
+/// The number of lanes whose addresses a transposing load uses, also in waves of 64.
 pub const TILE_LANES: usize = 32;
-/// Elements that each of them reads.
+/// The number of elements that each of them reads.
 pub const TILE_ELEMENTS: usize = 8;
 
-/// What a lane of a transposing load receives as its element `i`: the lane that reads it, and which of its elements that is.
-/// Elements have one byte or two; waves have 32 or 64 lanes. Devices move squares of 8 by 8 elements: of 16-bit elements each
-/// eight lanes exchange theirs, of 8-bit elements two times four lanes, eight lanes apart. A wave of 64 has the second half of
-/// what lanes 0 to 31 of a wave of 32 receive in lanes 32 to 63.
+/// The source of element `i` that a lane of a transposing load receives: the lane that reads it, and its
+/// index among that lane's elements. Elements have one or two bytes; waves have 32 or 64 lanes. Devices move
+/// squares of 8 by 8 elements. With 16-bit elements, each eight lanes exchange theirs; with 8-bit elements,
+/// two times four lanes, eight lanes apart. In a wave of 64, lanes 32 to 63 receive the second half of what
+/// lanes 0 to 31 receive in a wave of 32.
 pub fn transposed(element_bytes: usize, lane: usize, i: usize) -> (usize, usize) {
     let i = i + lane / TILE_LANES * (TILE_ELEMENTS / 2);
     let lane = lane % TILE_LANES;
@@ -111,9 +115,9 @@ pub fn transposed(element_bytes: usize, lane: usize, i: usize) -> (usize, usize)
     (from, lane & 7)
 }
 
-/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements, of which the first
-/// 32 lanes read eight each, and all lanes receive what [`transposed`] says. Nothing happens if EXEC is zero; else all lanes
-/// take part.
+/// `global_load_tr_b64` (`ELEMENT` 1) and `global_load_tr_b128` (`ELEMENT` 2): a matrix of 16 by 16 elements.
+/// Each of the first 32 lanes reads eight of them, and all lanes receive the elements given by
+/// [`transposed`]. If EXEC is zero, nothing happens; otherwise all lanes take part.
 ///
 /// # Safety
 /// As for handlers.
@@ -160,15 +164,17 @@ pub(super) unsafe fn transpose<const ELEMENT: usize, const L: usize>(wave: &mut 
     Flow::Next
 }
 
-/// What a lane receives as its element `i` from a transposing load of LDS: the lane that reads it, and which of its `count`
-/// elements that is. Each sixteen lanes read `count` rows of sixteen elements, a row after the other; each receives a column.
+/// The source of element `i` that a lane receives from a transposing load of LDS: the lane that reads it, and
+/// its index among that lane's `count` elements. Each sixteen lanes read `count` consecutive rows of sixteen
+/// elements, and each lane receives a column.
 pub fn transposed_from_lds(count: usize, lane: usize, i: usize) -> (usize, usize) {
     let element = i * 16 + lane % 16;
     (lane / 16 * 16 + element / count, element % count)
 }
 
-/// `ds_read_b64_tr_b4`, `_b8`, `_b16` and `ds_read_b96_tr_b6`: every lane reads elements of `BITS` bits and receives those that
-/// [`transposed_from_lds`] says. Nothing happens if EXEC is zero; else all lanes take part.
+/// `ds_read_b64_tr_b4`, `_b8`, `_b16` and `ds_read_b96_tr_b6`: every lane reads elements of `BITS` bits and
+/// receives those given by [`transposed_from_lds`]. If EXEC is zero, nothing happens; otherwise all lanes
+/// take part.
 ///
 /// # Safety
 /// As for handlers.
@@ -194,7 +200,7 @@ pub(super) unsafe fn transpose_lds<const BITS: usize, const L: usize>(wave: &mut
             Err(fault) => return fail(wave, fault),
         };
         for i in 0..bytes {
-            // SAFETY: the bytes lie in the workgroup's LDS, or nowhere.
+            // SAFETY: the bytes are in the workgroup's LDS, or in the place of dropped accesses.
             *value |= u128::from(unsafe { at.add(i).read() }) << (8 * i);
         }
     }

@@ -1,4 +1,5 @@
-//! MUBUF instructions: memory through a buffer descriptor. Addresses, bounds and swizzling are MTBUF's, too.
+//! MUBUF instructions: memory accessed through a buffer descriptor. MTBUF uses the same addresses, bounds and
+//! swizzling.
 
 use gpu_report::{AccessKind, Space};
 use vgpu_isa::{Generation, scalar};
@@ -13,14 +14,15 @@ use crate::{Code, Flow, Src, Wave};
 pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
 /// The address has an index register.
 pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
-/// gfx10 and later: the descriptor says how bounds are checked.
+/// gfx10 and later: the descriptor selects how bounds are checked.
 pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
-/// gfx9: where lanes are added, the stride has more bits in place of the format, which the instruction does not need.
+/// gfx9: if lane numbers are added to the index, the stride has additional bits in place of the format, which
+/// the instruction does not need.
 pub(super) const LONG_STRIDE: i64 = 1024 << EXTRA_SHIFT;
 /// gfx12: the stride has a scale.
 pub(super) const SCALED_STRIDE: i64 = 2048 << EXTRA_SHIFT;
 
-/// The parts of a descriptor that matter here, and the rest of what an instruction's lanes share.
+/// The relevant parts of a descriptor, and the other values that an instruction's lanes share.
 #[derive(Clone, Copy)]
 pub struct View {
     /// The descriptor's base and the scalar offset, which is never swizzled.
@@ -34,7 +36,7 @@ pub struct View {
     oob_select: u32,
     scalar_offset: u32,
     flags: i64,
-    /// The last word of the descriptor, which has formats and selections of channels.
+    /// The last word of the descriptor, with formats and channel selections.
     pub(super) format_word: u32,
 }
 
@@ -44,15 +46,15 @@ impl View {
         View::through(wave, slot, scalar32(wave, code.src[3]), code.generation, code.imm)
     }
 
-    /// What the descriptor in a slot says; `flags` are those in [`Code::imm`].
+    /// Reads the descriptor in a slot; `flags` are those in [`Code::imm`].
     #[inline(always)]
     pub fn through(wave: &Wave, slot: u8, scalar_offset: u32, generation: Generation, flags: i64) -> View {
         // NULL is a descriptor of zeros.
         let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
         let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
         let (cdna, gfx10) = (generation.is_cdna(), generation == Generation::Gfx10);
-        // What swizzles has an index of its own, but for gfx10; an index register takes the place of the lane's number, but for gfx10
-        // and swizzled buffers of gfx9.
+        // Swizzling requires an index, except on gfx10. An index register replaces the lane's number, except
+        // on gfx10 and in swizzled buffers of gfx9.
         let element = match word(1) >> 30 {
             bits if cdna && add_lane || gfx10 => u64::from(bits >> 1) * 4,
             size @ 1.. if !cdna && (idxen || add_lane) => 2 << size,
@@ -82,13 +84,13 @@ impl View {
         u64::from(register) + if self.add_lane { lane as u64 } else { 0 }
     }
 
-    /// The offset in an element: the sum of a lane's and the instruction's, which has 32 bits.
+    /// The offset within an element: the 32-bit sum of the lane's and the instruction's offset.
     #[inline(always)]
     pub fn within(&self, row: u32, immediate: u32) -> u64 {
         u64::from(row.wrapping_add(immediate))
     }
 
-    /// Where the byte `within` bytes after the start of an element is, from the base on.
+    /// The position, relative to the base, of the byte `within` bytes after the start of an element.
     #[inline(always)]
     pub fn place(&self, index: u64, within: u64) -> u64 {
         if self.element == 0 {
@@ -102,11 +104,11 @@ impl View {
             .wrapping_add(byte)
     }
 
-    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide accesses are checked one
-    /// by one.
+    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide
+    /// accesses are checked separately.
     #[inline(always)]
     pub fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
-        // Where bytes are counted, those of the index are not, and the scalar offset is.
+        // If bounds count bytes, the index does not contribute, but the scalar offset does.
         let in_bytes = || within + bytes + u64::from(self.scalar_offset) <= self.records;
         if self.flags & OOB_SELECT == 0 {
             return match self.flags & IDXEN != 0 {
@@ -131,8 +133,8 @@ impl View {
         self.element != 0
     }
 
-    /// How far into the wave's scratch memory a swizzled buffer begins, in bytes of each lane, if it is that memory: dword by
-    /// dword, lane after lane.
+    /// The start of a swizzled buffer in the wave's scratch memory, in bytes per lane, if the buffer is that
+    /// memory: dword by dword, lane after lane.
     #[inline(always)]
     pub fn scratch_start(&self, wave: &Wave) -> Option<i64> {
         let lanes = u64::from(wave.lanes);
@@ -148,7 +150,7 @@ impl View {
     }
 }
 
-/// The index and offset registers of all lanes; zeros where there are none.
+/// The index and offset registers of all lanes; zeros if there are none.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave's file.
@@ -239,7 +241,7 @@ unsafe fn plain<M: Move, const L: usize>(
         inside |= u64::from(view.inside(index, within, bytes)) << lane;
     }
     inside &= mask;
-    // Stores that are partly in bounds keep the order of lanes.
+    // Stores that are partly in bounds must keep the order of lanes.
     let in_order = M::ACCESS == AccessKind::Write && M::DWORDS > 1;
     if in_order && inside != mask {
         inside = 0;
@@ -258,7 +260,7 @@ unsafe fn plain<M: Move, const L: usize>(
     let (base, narrow) = if fits {
         (view.base, crate::rows::map(offsets, |offset| offset as u32))
     } else {
-        // Structures beyond 4 GiB: count from the lowest.
+        // Structures beyond 4 GiB: offsets are counted from the lowest.
         let lowest = Bits(inside).map(|lane| offsets[lane]).min().unwrap_or(0);
         (
             view.base.wrapping_add(lowest),
@@ -271,8 +273,8 @@ unsafe fn plain<M: Move, const L: usize>(
     unsafe { linear::<M, L>(wave, registers, base, &narrow, inside) }
 }
 
-/// One lane whose access may be in several places, and out of bounds in all or some of them: there it reads zero and is not
-/// written.
+/// One lane, whose access may be split over several places, all or some of which may be out of bounds: these
+/// read zero and are not written.
 ///
 /// # Safety
 /// `registers` must be in the wave's file.

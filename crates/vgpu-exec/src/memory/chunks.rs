@@ -1,7 +1,8 @@
 //! Loads and stores of whole registers in global memory and LDS, sixteen lanes at a time.
 //!
-//! Most sixteen lanes read one place or consecutive ones, so their data are moved by vectors. Addresses are checked first, all
-//! lanes of the wave against one range; what is not in it is left to the general handler, which finds out why.
+//! In most cases, sixteen lanes access the same place or consecutive ones, and vectors move their data.
+//! First, the addresses of all lanes of the wave are checked against one range. Accesses outside it are left
+//! to the general handler, which determines the reason.
 
 use std::marker::PhantomData;
 
@@ -24,14 +25,14 @@ pub(super) struct Chunk<S: Simd> {
     pattern: Pattern,
 }
 
-/// What the offsets have in common.
+/// The pattern of the offsets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// All lanes are enabled, and all offsets are the same.
     Same,
-    /// All lanes are enabled, and each lane's data follow those of the lane before it.
+    /// All lanes are enabled, and the data of the lanes are consecutive.
     Consecutive,
-    /// Neither.
+    /// Neither of these.
     Other,
 }
 
@@ -65,18 +66,19 @@ impl<S: Simd> Chunk<S> {
 
 /// A move of whole registers.
 pub(super) trait Whole: Move {
-    /// Moves the data of sixteen lanes, once for each of `N` places: a place is the memory that their offsets count from, and the
-    /// first of them in the first register. `lanes` is how far it is to the next register.
+    /// Moves the data of sixteen lanes, once for each of `N` places. A place is the memory that the offsets
+    /// are relative to, and the first lane's position in the first register. `lanes` is the distance between
+    /// registers.
     ///
     /// # Safety
-    /// The registers must be in the wave's file, enabled lanes' memory must be good for the access.
+    /// The registers must be in the wave's file, and the enabled lanes' memory must be valid for the access.
     unsafe fn chunk<S: Simd, const N: usize>(
         chunk: &Chunk<S>,
         places: [(*mut u8, *mut u32); N],
         lanes: usize,
     );
 
-    /// The register of a code's data, or of its second data.
+    /// The register of a code's data, or of its second data operand.
     fn register(code: &Code, second: bool, lanes: usize) -> u32;
 }
 
@@ -198,13 +200,13 @@ impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
     }
 }
 
-/// One lane's dwords, in one access.
+/// One lane's dwords, in a single access.
 ///
 /// # Safety
-/// There must be so many.
+/// There must be this many dwords.
 #[inline(always)]
 unsafe fn lane<S: Simd, const DWORDS: usize>(from: *const u8) -> [u32; DWORDS] {
-    // SAFETY: the caller's promise; the processor has what the level says.
+    // SAFETY: the caller's promise; the processor has the level's extensions.
     unsafe {
         match S::VEX {
             true => single::load::<DWORDS, true>(from),
@@ -237,7 +239,7 @@ unsafe fn store_wide<S: Simd>(to: *mut u8, value: D<S>) {
     unsafe { S::store64(to.cast(), value.0) }
 }
 
-/// Leaves an instruction to its general handler.
+/// Delegates an instruction to its general handler.
 ///
 /// # Safety
 /// As for handlers.
@@ -248,10 +250,10 @@ unsafe fn general<B: Body>(wave: &mut Wave, code: &Code) -> Flow {
     unsafe { scalar_handler::<B>(usize::from(wave.lanes))(wave, code) }
 }
 
-/// Whether all enabled lanes of a register are `least..=least + span`.
+/// Whether all enabled lanes of a register are in `least..=least + span`.
 ///
 /// # Safety
-/// `row` must be a register of a wave of so many lanes, 32 or 64.
+/// `row` must be a register of a wave with this many lanes, 32 or 64.
 #[inline(always)]
 unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span]: [u32; 2]) -> bool {
     let mut outside = 0;
@@ -259,7 +261,7 @@ unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span
         if first < lanes {
             // SAFETY: the caller's promise.
             let (low, high) = unsafe { (load::<S>(row, first), load::<S>(row, first + LANES)) };
-            // Without closures, which the compiler would not inline into code for the level.
+            // No closures: the compiler would not inline them into code for the level.
             let low = U::splat(span).less(low - least).bits();
             let high = U::splat(span).less(high - least).bits();
             outside |= (u64::from(low) | u64::from(high) << LANES) << first;
@@ -268,12 +270,13 @@ unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span
     outside & exec == 0
 }
 
-/// Moves the data of all enabled lanes, once for each of the places: lane `l` accesses `row[l] + shift`, a sum of 32 bits, from a
-/// place's pointer on, and its first register is at the place's other one. Does nothing and says so unless all of `row` are in the range,
-/// which is as for [`within`].
+/// Moves the data of all enabled lanes, once for each of the places. Lane `l` accesses `row[l] + shift` (a
+/// 32-bit sum) relative to a place's pointer; the place's second part is its first register. If some of `row`
+/// are outside the range, which is as for [`within`], does nothing and returns false.
 ///
 /// # Safety
-/// Registers must be in the file of a wave of so many lanes; memory at such offsets must be good for the access.
+/// Registers must be in the file of a wave with this many lanes; memory at these offsets must be valid for
+/// the access.
 #[inline(always)]
 unsafe fn each<M: Whole, S: Simd, const N: usize>(
     row: *const u32,
@@ -283,7 +286,8 @@ unsafe fn each<M: Whole, S: Simd, const N: usize>(
     range: [u32; 2],
     places: [(*mut u8, *mut u32); N],
 ) -> bool {
-    // SAFETY: the caller's promise. Each chunk's addresses are read before its data are written, to which all have been checked.
+    // SAFETY: the caller's promise. All addresses have been checked, and each chunk's addresses are read
+    // before its data are written.
     unsafe {
         if !within::<S>(row, exec, lanes, range) {
             return false;
@@ -313,7 +317,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
         if exec == 0 {
             return Flow::Next;
         }
-        // SAFETY: operands were lowered for this wave's file. The range that is checked is a live allocation.
+        // SAFETY: operands were lowered for this wave's file. The checked range is a live allocation.
         unsafe {
             let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
             let row: *const u32 = wave.vgpr.add(first as usize);
@@ -352,8 +356,9 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
     }
 }
 
-/// Has the host's cache get memory that nothing may have asked for: most often the next wave will, whose lanes go on where this
-/// one's end. The host's own prediction knows but one load, the handler's, for all of a program's.
+/// Prefetches memory into the host's cache. Most often the next wave will need it, because its lanes continue
+/// where this wave's end. The host's own prefetcher sees only one load instruction, the handler's, for all
+/// loads of a program.
 #[inline(always)]
 fn fetch_ahead(address: u64, bytes: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -366,8 +371,8 @@ fn fetch_ahead(address: u64, bytes: u64) {
     let _ = (address, bytes);
 }
 
-/// The addresses that lanes may have for so many bytes, `shift` after them, to be in LDS. The sum has 32 bits: an address "below zero" and
-/// an offset may meet there.
+/// The lane addresses for which this many bytes, `shift` after the address, are in LDS. The sum has 32 bits,
+/// so an address "below zero" plus an offset may be in range.
 #[inline(always)]
 fn in_lds(wave: &Wave, shift: u32, bytes: usize) -> Option<[u32; 2]> {
     let span = (wave.access.lds_size as usize).checked_sub(bytes)?;

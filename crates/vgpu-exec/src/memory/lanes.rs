@@ -1,9 +1,9 @@
-//! Looking at the addresses of a wave's lanes all at once.
+//! Inspects the addresses of all lanes of a wave at once.
 
 use super::atomic::{Rmw, Subnormals};
 use crate::{Code, Src, Wave, all};
 
-/// The lanes of a mask in rising order.
+/// The lanes of a mask in ascending order.
 pub(crate) struct Bits(pub u64);
 
 impl Iterator for Bits {
@@ -20,7 +20,8 @@ impl Iterator for Bits {
     }
 }
 
-/// A copy of one vector register. Loads may write the register that holds their address, so addresses are copied first.
+/// A copy of one vector register. Addresses are copied first, because loads may overwrite the register that
+/// holds them.
 ///
 /// # Safety
 /// `first` must be the first lane of a register of the wave's file.
@@ -40,31 +41,32 @@ pub(super) fn scalar32(wave: &Wave, src: Src) -> u32 {
     }
 }
 
-/// Where an instruction's data are in the vector register file, as the index of the first lane.
+/// The positions of an instruction's data in the vector register file, as indices of their first lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
-    /// What is loaded or returned.
+    /// The register that is loaded or receives the returned value.
     pub dst: u32,
-    /// What is stored.
+    /// The register that is stored.
     pub data: u32,
     /// The second operand of compare-and-swap and two-address stores.
     pub data2: u32,
-    /// What a read-modify-write does.
+    /// The operation of a read-modify-write.
     pub rmw: Rmw,
-    /// Which subnormal floats it takes for zero.
+    /// The subnormal floats that it treats as zero.
     pub subnormals: Subnormals,
-    /// Whether a read-modify-write returns the value before it.
+    /// Whether a read-modify-write returns the old value.
     pub returns: bool,
 }
 
-/// What handlers of this module keep in [`Code::imm`]: the byte offset in the low half, and above it these.
+/// The layout of [`Code::imm`] in handlers of this module: the byte offset in the low half, and these fields
+/// above it.
 pub(super) const RMW_SHIFT: u32 = 32;
-/// See [`RMW_SHIFT`]: the value before is returned.
+/// See [`RMW_SHIFT`]: the old value is returned.
 pub(super) const RETURNS: i64 = 1 << 40;
-/// See [`RMW_SHIFT`]: the second operand follows the first, one register after it, or two.
+/// See [`RMW_SHIFT`]: the second operand follows the first, one or two registers after it.
 pub(super) const PAIR_SHIFT: u32 = 41;
-// `Subnormals` are from bit 43 on.
-/// See [`RMW_SHIFT`]: free for single handlers.
+// `Subnormals` start at bit 43.
+/// See [`RMW_SHIFT`]: available to individual handlers.
 pub(super) const EXTRA_SHIFT: u32 = 48;
 
 /// The byte offset of an instruction.
@@ -86,22 +88,22 @@ impl Registers {
     }
 }
 
-/// What the enabled lanes' 32-bit offsets have in common.
+/// The pattern of the enabled lanes' 32-bit offsets.
 #[derive(Clone, Copy)]
 pub(super) struct Survey {
-    /// The enabled lanes; not zero.
+    /// The enabled lanes; never zero.
     pub mask: u64,
     pub first: usize,
     pub min: u32,
     pub max: u32,
     /// All offsets are the same.
     pub uniform: bool,
-    /// Each lane's offset is a stride after that of the lane before it.
+    /// The offsets of consecutive lanes differ by a constant stride.
     pub contiguous: bool,
 }
 
 impl Survey {
-    /// Looks at the offsets of the lanes in `mask`, which must not be zero.
+    /// Analyses the offsets of the lanes in `mask`, which must not be zero.
     #[inline(always)]
     pub(super) fn new<const L: usize>(row: &[u32; L], mask: u64, stride: usize) -> Survey {
         let stride = stride as u32;
@@ -127,13 +129,13 @@ impl Survey {
                 max = max.max(offset & on);
             }
         }
-        // Offsets that run over 2^32 are no run of addresses.
+        // Offsets that wrap around at 2^32 are not contiguous.
         let contiguous = strays == 0 && max.wrapping_sub(min) >> 31 == 0;
         Survey { mask, first, min, max, uniform: differs == 0, contiguous }
     }
 }
 
-/// Whether the lanes in `mask` hold the same value, and which.
+/// The value that all lanes in `mask` share, if they do.
 #[inline(always)]
 pub(super) fn uniform<const L: usize>(row: &[u32; L], mask: u64) -> Option<u32> {
     let value = row[(mask.trailing_zeros() as usize).min(L - 1)];

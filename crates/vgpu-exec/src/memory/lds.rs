@@ -44,7 +44,8 @@ pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     let registers = Registers::of::<L>(code);
     let second =
         Registers { dst: registers.dst + (M::BYTES / 4 * L) as u32, data: registers.data2, ..registers };
-    // SAFETY: operands were lowered for this wave's file. The address was copied before the first half is written.
+    // SAFETY: operands were lowered for this wave's file. The address was copied before the first half is
+    // written.
     unsafe {
         let row = register::<L>(wave, first);
         let flow = lds::<M, L>(wave, registers, &row, (offsets & 0xff) * unit, mask);
@@ -55,7 +56,7 @@ pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     }
 }
 
-/// `ds_load_addtid_b32`, `ds_store_addtid_b32`: consecutive lanes, from M0 on.
+/// `ds_load_addtid_b32`, `ds_store_addtid_b32`: consecutive lanes access consecutive dwords, starting at M0.
 ///
 /// # Safety
 /// As for handlers.
@@ -71,8 +72,8 @@ pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
 }
 
-/// Reads source lanes into `dst`: lane `l` takes what `data` holds in lane `from(l)`, or zero where that lane is not
-/// `readable`.
+/// Reads from other lanes into `dst`: lane `l` takes the value of `data` in lane `from(l)`, or zero if that
+/// lane is not `readable`.
 ///
 /// # Safety
 /// As for handlers.
@@ -115,13 +116,14 @@ unsafe fn put<const L: usize>(wave: &mut Wave, dst: u32, value: [u32; L], mask: 
     }
 }
 
-/// How many lanes exchange data: gfx10 and gfx11 work on halves of a wave of 64.
+/// The number of lanes that exchange data: gfx10 and gfx11 treat the halves of a wave of 64 separately.
 #[inline(always)]
 fn span<const L: usize>(code: &Code) -> usize {
     if code.imm >> EXTRA_SHIFT & 1 != 0 { 32 } else { L }
 }
 
-/// `ds_bpermute_b32`: every lane reads from the lane that it names; `ds_bpermute_fi_b32`: `ALL` lanes, also disabled ones.
+/// `ds_bpermute_b32`: every lane reads from the lane that it selects. `ds_bpermute_fi_b32`: from `ALL` lanes,
+/// including disabled ones.
 ///
 /// # Safety
 /// As for handlers.
@@ -141,7 +143,8 @@ pub(super) unsafe fn backward_permute<const ALL: bool, const L: usize>(wave: &mu
     Flow::Next
 }
 
-/// `ds_permute_b32`: every lane writes to the lane that it names; of several the highest wins.
+/// `ds_permute_b32`: every lane writes to the lane that it selects; if several select the same, the highest
+/// wins.
 ///
 /// # Safety
 /// As for handlers.
@@ -162,7 +165,7 @@ pub(super) unsafe fn forward_permute<const L: usize>(wave: &mut Wave, code: &Cod
     Flow::Next
 }
 
-/// `ds_swizzle_b32`: a fixed exchange within groups of 32 lanes, coded in the offset.
+/// `ds_swizzle_b32`: a fixed exchange within groups of 32 lanes, encoded in the offset.
 ///
 /// # Safety
 /// As for handlers.
@@ -195,7 +198,7 @@ pub(super) unsafe fn swizzle<const L: usize>(wave: &mut Wave, code: &Code) -> Fl
     Flow::Next
 }
 
-/// `ds_append`, `ds_consume`: a counter in LDS goes up or down by the number of enabled lanes.
+/// `ds_append`, `ds_consume`: adds or subtracts the number of enabled lanes to or from a counter in LDS.
 ///
 /// # Safety
 /// As for handlers.
@@ -211,7 +214,8 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
         Ok(word) => word.cast::<u32>(),
         Err(fault) => return fail(wave, fault),
     };
-    // SAFETY: the word lies in the workgroup's LDS, which only this thread uses, or nowhere; `dst` is in the wave's file.
+    // SAFETY: the word is in the workgroup's LDS, which only this thread uses, or in the place of dropped
+    // accesses; `dst` is in the wave's file.
     unsafe {
         let old = word.read();
         let lanes = mask.count_ones();
@@ -222,7 +226,7 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
     Flow::Next
 }
 
-/// `ds_storexchg_2addr_rtn_b32` and its kind: both words are read before either is written.
+/// `ds_storexchg_2addr_rtn_b32` and similar: both words are read before either is written.
 ///
 /// # Safety
 /// As for handlers.
@@ -232,7 +236,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
     let registers = Registers::of::<L>(code);
     let offsets = offset(code);
     let unit = W::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
-    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the
+    // workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -254,8 +259,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
     Flow::Next
 }
 
-/// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data where its bit 31 is set. The address
-/// has 16 bits and is a multiple of 8.
+/// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data if bit 31 of the
+/// data is set. The address has 16 bits and is a multiple of 8.
 ///
 /// # Safety
 /// As for handlers.
@@ -263,7 +268,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
 pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Vector(first) = code.src[0] else { return Flow::Next };
     let registers = Registers::of::<L>(code);
-    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the
+    // workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -286,7 +292,7 @@ pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -
     Flow::Next
 }
 
-/// The checked place of a word of `bytes` bytes in LDS.
+/// A checked pointer to a word of `bytes` bytes in LDS.
 fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mut u8, Box<WaveFault>> {
     if !address.is_multiple_of(bytes) {
         return Err(wave.access.misaligned(Space::Lds, AccessKind::Atomic, address, bytes, lane));
@@ -294,7 +300,8 @@ fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mu
     wave.access.lds_place(AccessKind::Atomic, address, bytes, Some(lane))
 }
 
-/// The element of LDS that M0 names, extended to a dword: address in its lower half, type above.
+/// The element of LDS that M0 selects, extended to a dword. The lower half of M0 is the address, and the type
+/// is above it.
 fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let address = u64::from(m0 & 0xffff);
@@ -303,12 +310,12 @@ fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
         1 | 5 => 2,
         2 => 4,
         ty => {
-            let what = format!("type {ty} of a direct access to LDS is reserved");
+            let what = format!("a direct access to LDS of the reserved type {ty}");
             return Err(Box::new(FaultKind::Unsupported { what }.into()));
         }
     };
     let at = wave.access.lds_place(AccessKind::Read, address, bytes, None)?;
-    // SAFETY: the element lies in the workgroup's LDS, or nowhere.
+    // SAFETY: the element is in the workgroup's LDS, or in the place of dropped accesses.
     unsafe {
         Ok(match m0 >> 16 & 7 {
             0 => u32::from(at.read()),
@@ -320,7 +327,7 @@ fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
     }
 }
 
-/// `lds_direct_load`: all lanes receive the element that M0 names.
+/// `lds_direct_load`: all lanes receive the element that M0 selects.
 ///
 /// # Safety
 /// As for handlers.
@@ -335,7 +342,8 @@ pub(super) unsafe fn direct_load<const L: usize>(wave: &mut Wave, code: &Code) -
     Flow::Next
 }
 
-/// The code that reads the element that M0 names into a temporary row, ahead of the vector instruction that has it as a source.
+/// The code that reads the element selected by M0 into a temporary row, before the vector instruction that
+/// uses it as a source.
 ///
 /// # Safety
 /// As for handlers; `sdst` is a row of `wave.temp`.

@@ -1,4 +1,4 @@
-//! What is moved between memory and vector registers: sizes, extensions and halves.
+//! Moves between memory and vector registers: sizes, extensions and halves.
 
 use gpu_report::AccessKind;
 
@@ -10,10 +10,11 @@ use crate::{Wave, all};
 pub(super) trait Data {
     /// Bytes in memory, per lane.
     const BYTES: usize;
-    /// Registers, all of whose bits are moved; 0 for parts of one register.
+    /// The number of whole registers that are moved; 0 for parts of one register.
     const DWORDS: usize;
 
-    /// Loads one lane: `at` is the lane's place in the first register, further registers follow every `L` dwords.
+    /// Loads one lane: `at` is the lane's position in the first register, and further registers follow every
+    /// `L` dwords.
     ///
     /// # Safety
     /// `from` must be readable for `BYTES`, `at` writable for every register.
@@ -25,7 +26,8 @@ pub(super) trait Data {
     /// `to` must be writable for `BYTES`, `at` readable for every register.
     unsafe fn store<const L: usize>(to: *mut u8, at: *const u32);
 
-    /// Loads one lane from memory of this thread alone, which the compiler may do in any way.
+    /// Loads one lane from memory that only this thread uses, so the compiler is free to split or merge the
+    /// accesses.
     ///
     /// # Safety
     /// As for [`Data::load`].
@@ -35,7 +37,7 @@ pub(super) trait Data {
         unsafe { Self::load::<L>(from, at) }
     }
 
-    /// Stores one lane to memory of this thread alone.
+    /// Stores one lane to memory that only this thread uses.
     ///
     /// # Safety
     /// As for [`Data::store`].
@@ -92,7 +94,7 @@ impl<const N: usize> Data for Dwords<N> {
     }
 }
 
-/// A whole register for less than that in memory.
+/// Values smaller than a register in memory, which fill a whole register.
 macro_rules! narrow {
     ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident| $extended:expr;)*) => {$(
         $(#[$doc])*
@@ -131,7 +133,7 @@ narrow! {
     I16: i16, |value| i32::from(value) as u32;
 }
 
-/// Half a register, loaded as `$bits`. The other half stays, or, where registers have ECC, becomes zero.
+/// Half a register, loaded as `$bits`. The other half is kept, or becomes zero if registers have ECC.
 macro_rules! half {
     ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident| $bits:expr, $shift:literal;)*) => {$(
         $(#[$doc])*
@@ -175,21 +177,21 @@ half! {
     U16High: u16, |value| value, 16;
 }
 
-/// What one memory instruction does once addresses are known to be good.
+/// The operation of a memory instruction, once its addresses have been checked.
 pub(super) trait Move {
-    /// What it is to checks and faults.
+    /// The kind of access, for checks and faults.
     const ACCESS: AccessKind;
     /// Bytes in memory, per lane.
     const BYTES: usize;
     /// Whole registers moved, or 0.
     const DWORDS: usize;
-    /// Alignment it needs; 1 for none.
+    /// The required alignment; 1 for none.
     const ALIGN: u64;
 
     /// One lane.
     ///
     /// # Safety
-    /// `memory` must be good for the access, `registers` must be in the wave's file.
+    /// `memory` must be valid for the access, and `registers` must be in the wave's file.
     unsafe fn one<const L: usize>(
         wave: &mut Wave,
         registers: Registers,
@@ -198,10 +200,12 @@ pub(super) trait Move {
         shared: bool,
     );
 
-    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for LDS, which only this thread uses.
+    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for LDS, which only this thread
+    /// uses.
     ///
     /// # Safety
-    /// As for [`Move::one`], for every enabled lane and everything between the lowest and the highest.
+    /// As for [`Move::one`], for every enabled lane and everything between the lowest and the highest
+    /// address.
     #[inline(always)]
     unsafe fn many<const L: usize>(
         wave: &mut Wave,
@@ -220,7 +224,7 @@ pub(super) trait Move {
     /// All enabled lanes of whole registers: lane `l` of register `r` is at `memory + (r * L + l) * 4`.
     ///
     /// # Safety
-    /// All `DWORDS * L` dwords must be memory of this wave alone.
+    /// All `DWORDS * L` dwords must be memory that only this wave uses.
     #[inline(always)]
     unsafe fn rows<const L: usize>(_wave: &mut Wave, _registers: Registers, _memory: *mut u32, _mask: u64) {}
 }
@@ -255,7 +259,8 @@ impl<D: Data> Move for Load<D> {
         survey: &Survey,
         _: bool,
     ) {
-        // SAFETY: the caller's promise covers all bytes between the lowest and highest offset; the copies below stay there.
+        // SAFETY: the caller's promise covers all bytes between the lowest and highest offset; the copies
+        // below stay there.
         unsafe {
             let at = wave.vgpr.add(registers.dst as usize);
             let origin = memory.wrapping_add(row[survey.first] as usize);
@@ -347,7 +352,7 @@ impl<D: Data> Move for Store<D> {
         survey: &Survey,
         _: bool,
     ) {
-        // SAFETY: as for loads; nothing is written for lanes that are off.
+        // SAFETY: as for loads; nothing is written for disabled lanes.
         unsafe {
             let at = wave.vgpr.add(registers.data as usize);
             if survey.contiguous {
@@ -384,7 +389,8 @@ impl<D: Data> Move for Store<D> {
     #[inline(always)]
     unsafe fn rows<const L: usize>(wave: &mut Wave, registers: Registers, memory: *mut u32, mask: u64) {
         for i in 0..D::DWORDS {
-            // SAFETY: the caller's promise: lanes that are off are written with what they hold, and nobody else looks.
+            // SAFETY: the caller's promise: disabled lanes are overwritten with their own values, and nobody
+            // else accesses them.
             unsafe {
                 let value = wave.vgpr.add(registers.data as usize + i * L).cast::<[u32; L]>().read();
                 let at = memory.add(i * L).cast::<[u32; L]>();
@@ -398,7 +404,7 @@ impl<D: Data> Move for Store<D> {
     }
 }
 
-/// `value` in lanes of the mask, `other` elsewhere.
+/// `value` in the lanes of the mask, `other` elsewhere.
 #[inline(always)]
 fn blend<const L: usize>(value: [u32; L], other: [u32; L], mask: u64) -> [u32; L] {
     let halves = [mask as u32, (mask >> 32) as u32];

@@ -12,25 +12,26 @@ use crate::WaveFault;
 use crate::salu::{cycles, realtime};
 use crate::{Code, Flow, Src, Wave};
 
-/// Addresses are those of memory.
+/// Addresses are in memory.
 pub(super) const MEMORY: u8 = 0;
-/// A buffer descriptor says where memory begins and ends.
+/// A buffer descriptor specifies the range of memory.
 pub(super) const BUFFER: u8 = 1;
-/// Addresses are those of the wave's scratch memory.
+/// Addresses are in the wave's scratch memory.
 pub(super) const SCRATCH: u8 = 2;
 
-/// Where a scalar access is.
+/// The location of a scalar access.
 pub(super) struct Location {
     base: u64,
     /// The first byte, relative to the base.
     offset: u64,
-    /// Bytes of the buffer.
+    /// The size of the buffer in bytes.
     size: u64,
     in_scratch: bool,
 }
 
-/// Finds the memory of an instruction whose addresses are of the `KIND` given; bytes are counted from a multiple of `align`, as
-/// the hardware ignores the lower bits of every part of the address. None where there is no base.
+/// Locates the memory of an instruction with addresses of the given `KIND`. Each part of the address is
+/// rounded down to a multiple of `align`, because the hardware ignores the lower bits. None if there is no
+/// base.
 #[inline(always)]
 pub(super) fn locate<const KIND: u8>(wave: &Wave, code: &Code, align: u64) -> Option<Location> {
     let Src::Scalar(base) = code.src[2] else { return None };
@@ -45,7 +46,7 @@ pub(super) fn locate<const KIND: u8>(wave: &Wave, code: &Code, align: u64) -> Op
         },
         SCRATCH => Location {
             base: base64(wave, base) & ignored as u64,
-            // The register counts what all lanes of a wave have.
+            // The register counts bytes of all lanes of a wave.
             offset: ((offset(code) & ignored) + (i64::from(extra) & ignored) * i64::from(wave.lanes)) as u64,
             size: u64::MAX,
             in_scratch: true,
@@ -71,8 +72,8 @@ fn base64(wave: &Wave, slot: u8) -> u64 {
 }
 
 impl Location {
-    /// The address of `bytes` bytes, `further` bytes after the first one, if they may be accessed; none if they are beyond the
-    /// buffer's end.
+    /// The address of `bytes` bytes, `further` bytes after the first one, if they may be accessed; none if
+    /// they are beyond the end of the buffer.
     #[inline(always)]
     pub(super) fn check(
         &self,
@@ -94,7 +95,7 @@ impl Location {
     }
 }
 
-/// Whether the bytes lie in the wave's scratch memory.
+/// Whether the bytes are in the wave's scratch memory.
 fn in_scratch(wave: &Wave, address: u64, bytes: u64) -> bool {
     let size = u64::from(wave.access.scratch_size) * u64::from(wave.lanes);
     let at = address.wrapping_sub(wave.access.scratch as u64);
@@ -129,7 +130,7 @@ pub(super) unsafe fn load<const KIND: u8, const N: usize>(wave: &mut Wave, code:
     Flow::Next
 }
 
-/// `s_load_u8` and its kind: one element, extended to a register.
+/// `s_load_u8` and similar: one element, extended to a register.
 ///
 /// # Safety
 /// As for [`load`].
@@ -146,9 +147,9 @@ pub(super) unsafe fn load_part<const KIND: u8, T: Part>(wave: &mut Wave, code: &
     Flow::Next
 }
 
-/// An element that is less than a register.
+/// An element smaller than a register.
 pub(super) trait Part: Copy {
-    /// As a register holds it.
+    /// The value as a register holds it.
     fn extend(self) -> u32;
 }
 
@@ -164,7 +165,7 @@ macro_rules! parts {
 
 parts!(u8, i8, u16, i16);
 
-/// Writes scalar registers; a destination of NULL takes nothing.
+/// Writes scalar registers; a destination of NULL is not written.
 #[inline(always)]
 fn put<const N: usize>(wave: &mut Wave, first: usize, value: &[u32; N]) {
     if first != usize::from(scalar::NULL) {
@@ -182,19 +183,19 @@ pub(super) unsafe fn time<const REAL: bool>(wave: &mut Wave, code: &Code) -> Flo
     Flow::Next
 }
 
-/// Cache control: memory is coherent here, but the order of accesses must hold on any host.
+/// Cache control. Memory is coherent here, but the order of accesses must be kept on every host.
 ///
 /// # Safety
-/// None of its own.
+/// No requirements.
 pub(super) unsafe fn order(_: &mut Wave, _: &Code) -> Flow {
     fence(Ordering::SeqCst);
     Flow::Next
 }
 
-/// Instructions that have nothing to do here.
+/// Instructions that do nothing here.
 ///
 /// # Safety
-/// None of its own.
+/// No requirements.
 pub(super) unsafe fn nothing(_: &mut Wave, _: &Code) -> Flow {
     Flow::Next
 }

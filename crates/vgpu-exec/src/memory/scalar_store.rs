@@ -10,7 +10,7 @@ use super::single;
 use super::spaces::fail;
 use crate::{Code, Flow, Src, Wave};
 
-/// Register `i` of data; NULL is as wide as any data, and zero.
+/// Register `i` of the data; NULL reads as zero for any number of registers.
 #[inline(always)]
 fn data(wave: &Wave, first: u8, i: usize) -> u32 {
     if first == scalar::NULL { 0 } else { wave.sgpr[usize::from(first) + i] }
@@ -51,7 +51,8 @@ pub(super) unsafe fn store<const KIND: u8, const N: usize>(wave: &mut Wave, code
     Flow::Next
 }
 
-/// `s_atomic_add_u32` and its kind: on one word of memory. What is beyond a buffer's end reads zero and is not written.
+/// `s_atomic_add_u32` and similar: on one word of memory. Beyond the end of a buffer, it reads zero and does
+/// not write.
 ///
 /// # Safety
 /// As for [`store`].
@@ -66,13 +67,13 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
     let rmw = Rmw::from_number((code.imm >> RMW_SHIFT) as u8);
     let dwords = W::BYTES / 4;
     let mut operands = [0u32; 4];
-    // Only comparisons have a second operand, after the first one.
+    // Only comparisons have a second operand, which follows the first.
     let count = if rmw == Rmw::CmpSwap { 2 * dwords } else { dwords };
     for (i, operand) in operands.iter_mut().take(count).enumerate() {
         *operand = data(wave, first, i);
     }
-    // SAFETY: there are operands of four registers, as many as two words of any kind have; the word is aligned and lies in a
-    // live allocation.
+    // SAFETY: operands have up to four registers, enough for two words of any kind; the word is aligned and
+    // in a live allocation.
     unsafe {
         let value = W::get::<1>(operands.as_ptr());
         let second = if rmw == Rmw::CmpSwap { W::get::<1>(operands.as_ptr().add(dwords)) } else { value };

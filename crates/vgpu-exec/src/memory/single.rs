@@ -1,9 +1,10 @@
-//! Accesses to memory that other threads see whole or not at all, as those of the hardware.
+//! Memory accesses that are atomic for other threads, as in hardware.
 //!
-//! A GPU moves what a lane loads or stores at once if it is aligned to its size: 4, 8 or 16 bytes. Programs publish values with
-//! flags beside them so (the look-back scans of rocPRIM). Compilers promise nothing of the kind for plain accesses: they split
-//! sixteen bytes that are taken apart afterwards. So these are single instructions of the host. An x86-64 processor with AVX does
-//! aligned accesses of up to 16 bytes at once. On others, 16 bytes are two accesses.
+//! A GPU moves a lane's data in one piece if it is aligned to its size: 4, 8 or 16 bytes. Programs publish
+//! values together with flags this way (the look-back scans of rocPRIM). Compilers do not guarantee this for
+//! plain accesses: they split sixteen bytes that are taken apart afterwards. So each access here is a single
+//! host instruction. An x86-64 processor with AVX performs aligned accesses of up to 16 bytes atomically. On
+//! other hosts, 16 bytes take two accesses.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::{asm, x86_64::__m128i};
@@ -42,7 +43,8 @@ pub(super) unsafe fn store8(to: *mut u8, value: u64) {
     }
 }
 
-/// Four dwords. `VEX` is the encoding of the host's instruction, that of the code around it: mixing them costs time.
+/// Four dwords. `VEX` selects the encoding of the host's instruction. It must match the surrounding code,
+/// because mixing encodings is slow.
 ///
 /// # Safety
 /// `from` must be readable for 16 bytes; with `VEX`, the processor must have AVX.
@@ -93,7 +95,8 @@ pub(super) unsafe fn store16<const VEX: bool>(to: *mut u8, value: [u32; 4]) {
     }
 }
 
-/// Copies what others may write to memory of this thread: 16, 8, 4, 2 and 1 bytes at once, the largest pieces first.
+/// Copies data that others may write to memory that only this thread uses: in pieces of 16, 8, 4, 2 and 1
+/// bytes, the largest first.
 ///
 /// # Safety
 /// As for `copy_nonoverlapping`; with `VEX`, the processor must have AVX.
@@ -124,7 +127,7 @@ pub(super) unsafe fn copy_in<const VEX: bool>(from: *const u8, to: *mut u8, byte
     }
 }
 
-/// Copies memory of this thread to where others may read it; see [`copy_in`]. Each byte is written once.
+/// Copies data of this thread to where others may read it; see [`copy_in`]. Each byte is written once.
 ///
 /// # Safety
 /// As for [`copy_in`].
@@ -155,7 +158,7 @@ pub(super) unsafe fn copy_out<const VEX: bool>(from: *const u8, to: *mut u8, byt
     }
 }
 
-/// `N` dwords of a lane: one access for one, two and four of them; three are two accesses.
+/// `N` dwords of a lane: one access for one, two or four of them; three take two accesses.
 ///
 /// # Safety
 /// `from` must be readable for `4 * N` bytes; with `VEX`, the processor must have AVX.

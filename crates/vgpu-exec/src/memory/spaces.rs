@@ -1,4 +1,4 @@
-//! The address spaces: how lanes' addresses become checked host pointers.
+//! The address spaces: how lane addresses become checked host pointers.
 
 use gpu_report::{AccessKind, Space};
 
@@ -51,7 +51,8 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     }
 }
 
-/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes, from a scalar base on.
+/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes access consecutive dwords, starting
+/// at a scalar base.
 ///
 /// # Safety
 /// As for handlers.
@@ -71,8 +72,8 @@ pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, co
     unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
 }
 
-/// FLAT instructions: the address says which memory it is in. Where it is the same one for all lanes, the instruction is as one for that
-/// memory alone, and its handler executes it.
+/// FLAT instructions: the address selects the memory. If it is the same memory for all lanes, the handler for
+/// that memory executes the instruction.
 ///
 /// # Safety
 /// As for handlers.
@@ -85,7 +86,8 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     }
     const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
     const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
-    // SAFETY: operands were lowered for this wave's file, and those for one memory are where those of FLAT are.
+    // SAFETY: operands were lowered for this wave's file, and instructions for one memory have them in the
+    // same places as FLAT.
     unsafe {
         let high = register::<L>(wave, first + L as u32);
         match uniform(&high, mask) {
@@ -105,7 +107,8 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     }
 }
 
-/// A FLAT instruction whose lanes are in several memories: masks of those in LDS, in scratch and in global memory.
+/// A FLAT instruction whose lanes access several memories. The masks are the lanes in LDS, in scratch and in
+/// global memory.
 ///
 /// # Safety
 /// As for handlers.
@@ -138,7 +141,7 @@ unsafe fn mixed<M: Move, const L: usize>(
 /// Global memory at `base + row[lane]`.
 ///
 /// # Safety
-/// `registers` must be in the wave's file, `mask` must not be zero.
+/// `registers` must be in the wave's file, and `mask` must not be zero.
 #[inline(always)]
 pub(super) unsafe fn linear<M: Move, const L: usize>(
     wave: &mut Wave,
@@ -162,7 +165,7 @@ pub(super) unsafe fn linear<M: Move, const L: usize>(
     unsafe { scattered::<M, L>(wave, registers, Addresses { base, low: row, high: None }, mask) }
 }
 
-/// The addresses of lanes: a base, and 32 or 64 bits of each lane's own.
+/// The addresses of lanes: a base plus 32 or 64 bits for each lane.
 #[derive(Clone, Copy)]
 pub(super) struct Addresses<'a, const L: usize> {
     pub base: u64,
@@ -206,10 +209,10 @@ pub(super) unsafe fn scattered<M: Move, const L: usize>(
     Flow::Next
 }
 
-/// LDS at `row[lane] + offset`. The sum has 32 bits: an address "below zero" and an offset may meet in the LDS.
+/// LDS at `row[lane] + offset`. The sum has 32 bits, so an address "below zero" plus an offset may be in LDS.
 ///
 /// # Safety
-/// `registers` must be in the wave's file, `mask` must not be zero.
+/// `registers` must be in the wave's file, and `mask` must not be zero.
 #[inline(always)]
 pub(super) unsafe fn lds<M: Move, const L: usize>(
     wave: &mut Wave,
@@ -224,7 +227,7 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     let aligned = M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
     if good && aligned {
         let memory = wave.access.lds;
-        // SAFETY: every enabled lane's bytes were found to lie in the workgroup's LDS.
+        // SAFETY: every enabled lane's bytes have been checked to be in the workgroup's LDS.
         unsafe { M::many::<L>(wave, registers, memory, &row, &survey, false) };
         return Flow::Next;
     }
@@ -232,7 +235,7 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     unsafe { lds_lanes::<M, L>(wave, registers, &row, mask) }
 }
 
-/// LDS, lane by lane. What is beyond its end reads zero and is not written.
+/// LDS, lane by lane. Beyond its end, reads return zero and writes do nothing.
 #[cold]
 #[inline(never)]
 unsafe fn lds_lanes<M: Move, const L: usize>(
@@ -251,7 +254,7 @@ unsafe fn lds_lanes<M: Move, const L: usize>(
             let fault = wave.access.misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane);
             return fail(wave, fault);
         }
-        // SAFETY: the lane's bytes lie in the workgroup's LDS, or nowhere.
+        // SAFETY: the lane's bytes are in the workgroup's LDS, or in the place of dropped accesses.
         unsafe { M::one::<L>(wave, registers, memory, lane, false) };
     }
     Flow::Next
@@ -280,10 +283,10 @@ pub(super) unsafe fn scratch_inst<M: Move, const L: usize>(wave: &mut Wave, code
     unsafe { scratch::<M, L>(wave, Registers::of::<L>(code), &row, base + offset(code), mask) }
 }
 
-/// Scratch memory at `row[lane] + offset` of each lane's own.
+/// Scratch memory at each lane's `row[lane] + offset`.
 ///
 /// # Safety
-/// `registers` must be in the wave's file, `mask` must not be zero.
+/// `registers` must be in the wave's file, and `mask` must not be zero.
 #[inline(always)]
 pub(super) unsafe fn scratch<M: Move, const L: usize>(
     wave: &mut Wave,
@@ -335,7 +338,8 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
         };
         let mut local = [0u64; 2];
         let bytes = local.as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds 16 bytes.
+        // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds
+        // 16 bytes.
         unsafe {
             if start.is_multiple_of(4) && M::BYTES.is_multiple_of(4) {
                 for i in (0..M::BYTES).step_by(4) {

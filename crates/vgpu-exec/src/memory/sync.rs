@@ -13,7 +13,7 @@ pub(super) fn handler(op: Op) -> Option<Handler> {
     }
 }
 
-/// Which resource an instruction is about.
+/// The resource that an instruction uses.
 fn resource(wave: &Wave, code: &Code) -> u32 {
     (wave.sgpr[usize::from(scalar::M0)] >> 16 & 0x3f).wrapping_add(code.imm as u32) & 0x3f
 }
@@ -28,14 +28,14 @@ unsafe fn value(wave: &Wave, code: &Code) -> u32 {
         mask => mask.trailing_zeros() as usize,
     };
     let Src::Vector(first) = code.src[1] else { return 0 };
-    // SAFETY: the operand was lowered for this wave's file, and the lane is one of the wave's.
+    // SAFETY: the operand was lowered for this wave's file, and the lane belongs to the wave.
     unsafe { wave.vgpr.add(first as usize + lane).read() }
 }
 
 unsafe fn initialise(wave: &mut Wave, code: &Code) -> Flow {
     // SAFETY: the caller's promise.
     let others = unsafe { value(wave, code) };
-    // SAFETY: the group points the wave to the launch that it belongs to, which outlives its waves.
+    // SAFETY: the group makes the wave point to its launch, which outlives its waves.
     if let Some(sync) = unsafe { wave.access.sync.as_ref() } {
         sync.initialise(resource(wave, code), others);
     }

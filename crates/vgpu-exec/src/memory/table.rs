@@ -1,4 +1,4 @@
-//! Which body executes which operation: one row each.
+//! The body that executes each operation, one row each.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use super::{block, buffer, lds, scalar, scalar_store, spaces, to_lds, typed};
 use crate::level::{Body, handler, scalar_handler, simd_handler};
 use crate::{Code, Flow, Handler, Level, Wave};
 
-// NEW-OP: memory ones.
+// NEW-OP: memory operations.
 macro_rules! bodies {
     ($($name:ident => $function:path;)*) => {$(
         pub(super) struct $name<M>(PhantomData<M>);
@@ -99,7 +99,8 @@ impl<B: Body> Body for OutOf<B> {
     }
 }
 
-/// Loads, stores, exchange between lanes and cache control. Where `ecc` guards registers, halves are not loaded alone.
+/// Loads, stores, exchanges between lanes, and cache control. If `ecc` protects registers, halves are not
+/// loaded separately.
 #[rustfmt::skip]
 pub(super) fn plain(op: Op, lanes: usize, level: Level, ecc: bool) -> Option<Handler> {
     macro_rules! body {
@@ -534,7 +535,7 @@ pub(super) fn atomic(op: Op, lanes: usize) -> Option<(Handler, Rmw)> {
     })
 }
 
-/// Loads whose data go to LDS, and the store of what is there.
+/// Loads whose data go to LDS, and the store from LDS.
 #[rustfmt::skip]
 pub(super) fn to_lds(op: Op, lanes: usize) -> Option<Handler> {
     macro_rules! body {

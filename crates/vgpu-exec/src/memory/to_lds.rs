@@ -1,5 +1,5 @@
-//! Moves between memory and LDS directly: consecutive lanes have consecutive dwords, or as many as each loads (gfx950), from M0 and
-//! the instruction's offset on.
+//! Direct moves between memory and LDS. Consecutive lanes use consecutive dwords, or as many as each lane
+//! loads (gfx950), starting at M0 plus the instruction's offset.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use super::single;
 use super::spaces::fail;
 use crate::{Code, Flow, Handler, Wave};
 
-/// A load of `D` that goes to LDS, extended to a dword. [`Registers::dst`] is the byte offset there of lane 0.
+/// A load of `D` that goes to LDS, extended to a dword. [`Registers::dst`] is lane 0's byte offset in LDS.
 pub(super) struct ToLds<D>(PhantomData<D>);
 
 impl<D: Data> Move for ToLds<D> {
@@ -40,7 +40,7 @@ impl<D: Data> Move for ToLds<D> {
     }
 }
 
-/// A store of what LDS holds. [`Registers::dst`] is as for [`ToLds`].
+/// A store of data in LDS. [`Registers::dst`] is as for [`ToLds`].
 pub(super) struct FromLds;
 
 impl Move for FromLds {
@@ -62,26 +62,27 @@ impl Move for FromLds {
     }
 }
 
-/// Bytes of LDS that a lane writes if it loads so many.
+/// The number of bytes that a lane writes to LDS if it loads this many.
 const fn width(bytes: usize) -> u32 {
     if bytes < 4 { 4 } else { bytes as u32 }
 }
 
-/// The bits of M0 that are an offset in LDS: as many as the largest LDS of the generation needs.
+/// The bits of M0 that form an offset in LDS: as many as the generation's largest LDS needs.
 pub(super) fn m0_bits(wave: &Wave) -> u32 {
     if wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
 }
 
-/// Where what a lane moves is; nowhere, if that is beyond the workgroup's LDS.
+/// The position in LDS of a lane's data, or the place of dropped accesses if it is beyond the workgroup's
+/// LDS.
 pub(super) fn place(wave: &mut Wave, start: u32, lane: usize, width: u32) -> *mut u8 {
     let at = u64::from(start.wrapping_add(width * lane as u32));
-    // What must not be there is refused before anything is moved.
+    // Invalid accesses are refused before anything is moved.
     wave.access
         .lds_place(AccessKind::Write, at, width.into(), Some(lane))
         .unwrap_or_else(|_| wave.access.nowhere())
 }
 
-/// Runs a move with the place in LDS, which it accesses so, as its destination.
+/// Runs a move whose destination is a position in LDS, with the given kind of access to it.
 ///
 /// # Safety
 /// As for handlers.
@@ -100,7 +101,6 @@ pub(super) unsafe fn through<const BYTES: usize, const L: usize>(
             return fail(wave, fault);
         }
     }
-    // Negative where the first lanes are off.
-    // SAFETY: the caller's promise.
+    // Negative if the first lanes are disabled. SAFETY: the caller's promise.
     unsafe { run(wave, &Code { dst: start as u32, ..*code }) }
 }

@@ -11,22 +11,23 @@ use super::{single, to_lds};
 use crate::float::convert::f32_to_f16_toward_zero;
 use crate::{Code, Flow, Src, Wave};
 
-/// In [`Code::imm`]: the format code of MTBUF, where read-modify-writes have their operation.
+/// In [`Code::imm`]: the format code of MTBUF, in the place of the operation of read-modify-writes.
 const FORMAT_SHIFT: u32 = 32;
-/// In [`Code::imm`] above the flags of all buffer instructions: registers hold 16 bits of each channel.
+/// In [`Code::imm`], above the flags of all buffer instructions: registers hold 16 bits of each channel.
 const D16: i64 = 16 << EXTRA_SHIFT;
-/// The one channel is in the high half.
+/// The only channel is in the high half.
 const HIGH: i64 = 32 << EXTRA_SHIFT;
 /// The format is in the instruction, not in the descriptor.
 const IN_INSTRUCTION: i64 = 64 << EXTRA_SHIFT;
 /// Data go to LDS.
 pub(super) const TO_LDS: i64 = 128 << EXTRA_SHIFT;
-/// How many channels, less one.
+/// The number of channels minus one.
 const CHANNELS_SHIFT: u32 = EXTRA_SHIFT + 8;
-/// Stores repeat the first channel in those that the instruction does not have.
+/// Stores repeat the first channel in channels that the instruction lacks.
 const REPEATS: i64 = 4096 << EXTRA_SHIFT;
 
-/// What [`load`] and [`store`] expect in [`Code::imm`] besides the offset; none if the instruction has no format.
+/// What [`load`] and [`store`] expect in [`Code::imm`] besides the offset; none if the instruction has no
+/// format.
 pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
     let Footprint::Typed(_, channels) = inst.op.footprint() else { return None };
     let mut flags = (i64::from(channels) - 1) << CHANNELS_SHIFT;
@@ -48,18 +49,19 @@ pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
     Some(flags)
 }
 
-/// The bytes of the elements that an instruction with a format accesses through a descriptor; none where it accesses nothing.
+/// The size in bytes of the elements that a formatted instruction accesses through a descriptor; none if it
+/// accesses nothing.
 pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<usize> {
     let shape = Shape::new(view, generation, flags(inst, generation)?);
     shape.format.map(|format| format.bytes())
 }
 
-/// What a typed access does besides finding addresses.
+/// The conversion of a typed access.
 struct Shape {
-    /// None for codes without meaning, and where the descriptor's own is the one of no format, which binds no buffer even if the
-    /// instruction has another: such buffers are as if out of bounds.
+    /// None for meaningless codes, and if the descriptor's own format is the one that binds no buffer, even
+    /// if the instruction has another. Such buffers behave as if out of bounds.
     format: Option<BufferFormat>,
-    /// Which channel of memory, or which constant, each result is: 0, 1, or 4 and up for a channel.
+    /// The source of each result: the constants 0 or 1, or 4 and up for a channel of memory.
     selection: [u32; 4],
     channels: usize,
     d16: bool,
@@ -71,7 +73,7 @@ impl Shape {
     fn new(view: &View, generation: Generation, flags: i64) -> Shape {
         let in_instruction = flags & IN_INSTRUCTION != 0;
         let word = view.format_word;
-        // The descriptor's format, as instructions have it, and which of its bits are 0 where there is none.
+        // The descriptor's format, encoded as in instructions, and which of its bits are 0 if there is none.
         let (own, kind) = match generation {
             Generation::Gfx9 | Generation::Gfx940 => (word >> 15 & 15 | (word >> 12 & 7) << 4, 15),
             Generation::Gfx10 => (word >> 12 & 0x7f, 0x7f),
@@ -97,7 +99,7 @@ impl Shape {
         matches!(self.format, Some(BufferFormat { number: NumberFormat::Uint | NumberFormat::Sint, .. }))
     }
 
-    /// The number one, as a register holds it.
+    /// The number one in a register's format.
     fn one(&self) -> u32 {
         match (self.is_integer(), self.d16) {
             (true, _) => 1,
@@ -128,7 +130,8 @@ impl Shape {
         })
     }
 
-    /// The element that a store makes of the channels that the instruction has. The selection of loads holds the other way round.
+    /// The element that a store writes, given the instruction's channels. The selection of loads applies in
+    /// reverse.
     fn store(&self, format: &BufferFormat, channels: &[u32]) -> u128 {
         let (mut element, mut bits) = (0u128, 0u32);
         for (place, &width) in (4..).zip(format.bits()) {
@@ -142,7 +145,7 @@ impl Shape {
     }
 }
 
-/// What a channel's bits are as a number.
+/// The number that a channel's bits represent.
 fn number(number: NumberFormat, bits: u8, raw: u32) -> f64 {
     let signed = f64::from((raw << (32 - bits)) as i32 >> (32 - bits));
     match number {
@@ -153,7 +156,7 @@ fn number(number: NumberFormat, bits: u8, raw: u32) -> f64 {
         NumberFormat::Float => match bits {
             32 => f64::from(f32::from_bits(raw)),
             16 => f16::from_bits(raw as u16).to_f64(),
-            // Without a sign, and with fewer bits of the fraction.
+            // These have no sign and fewer fraction bits.
             bits => f16::from_bits((raw << (15 - bits)) as u16).to_f64(),
         },
     }
@@ -169,7 +172,7 @@ fn from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     }
 }
 
-/// A channel in half a register. Integers lose their upper bits, f32 their lower ones.
+/// A channel in half a register. Integers lose their upper bits, f32 its lower ones.
 fn half_from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     match format {
         NumberFormat::Uint | NumberFormat::Sint => from_memory(format, bits, raw) & 0xffff,
@@ -179,8 +182,8 @@ fn half_from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     }
 }
 
-/// The bits of a channel in memory; `value` is what a register of 32 bits, or half of one, holds. What does not fit becomes
-/// the nearest number that does.
+/// The bits of a channel in memory; `value` is the content of a 32-bit register, or of half of one. Values
+/// that do not fit become the nearest one that does.
 fn to_memory(format: NumberFormat, bits: u8, value: u32, d16: bool) -> u32 {
     let mask = u32::MAX >> (32 - bits);
     let top = i64::from(mask >> 1);
@@ -189,7 +192,7 @@ fn to_memory(format: NumberFormat, bits: u8, value: u32, d16: bool) -> u32 {
     match format {
         NumberFormat::Uint => value.min(mask),
         NumberFormat::Sint => signed.clamp(-top - 1, top) as u32 & mask,
-        // Conversions of NaN to integers give zero.
+        // NaN converts to the integer zero.
         NumberFormat::Unorm => (float().clamp(0.0, 1.0) * f64::from(mask)).round_ties_even() as u32,
         NumberFormat::Snorm => (float().clamp(-1.0, 1.0) * top as f64).round_ties_even() as i32 as u32 & mask,
         NumberFormat::Uscaled => (float().round_ties_even() as u32).min(mask),
@@ -203,8 +206,8 @@ fn to_memory(format: NumberFormat, bits: u8, value: u32, d16: bool) -> u32 {
     }
 }
 
-/// A float without a sign, of five bits of exponent and what is left of `bits`; negative numbers become zero. Rounds to nearest
-/// even.
+/// An unsigned float with a 5-bit exponent and the rest of `bits` as fraction; negative numbers become zero.
+/// Rounds to nearest even.
 fn small_float(value: f64, bits: u8) -> u32 {
     let fraction = u32::from(bits) - 5;
     let infinity = 31 << fraction;
@@ -216,7 +219,7 @@ fn small_float(value: f64, bits: u8) -> u32 {
     }
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let exponent = exponent.max(-14);
-    // In units of the last place; what rounds up to the next power of two carries into the exponent.
+    // In units in the last place. Rounding up to the next power of two carries into the exponent.
     let units = (value * f64::from(fraction as i32 - exponent).exp2()).round_ties_even();
     if exponent > 15 {
         return infinity;
@@ -224,7 +227,7 @@ fn small_float(value: f64, bits: u8) -> u32 {
     (((exponent + 14) as u32) << fraction).saturating_add(units as u32).min(infinity)
 }
 
-/// Where the parts of an element are: all of it, or in a swizzled buffer every four bytes, which are never apart.
+/// The parts of an element that may be apart: the whole element, or in a swizzled buffer every four bytes.
 fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, u64)> {
     let part = if view.is_swizzled() { 4 } else { bytes.max(1) };
     (0..bytes).step_by(part).map(move |at| {
@@ -232,7 +235,7 @@ fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<I
     })
 }
 
-/// `buffer_load_format_x` and its kind.
+/// `buffer_load_format_x` and similar.
 ///
 /// # Safety
 /// As for handlers.
@@ -305,7 +308,7 @@ unsafe fn load_to<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// `buffer_store_format_x` and its kind. Elements are written whole.
+/// `buffer_store_format_x` and similar. Elements are written whole.
 ///
 /// # Safety
 /// As for handlers.

@@ -1,4 +1,4 @@
-//! Scalar operations that take values and give values: arithmetic, bits, comparisons, selections.
+//! Scalar operations on values: arithmetic, bits, comparisons, selections.
 
 use vgpu_isa::{Op, scalar};
 
@@ -38,9 +38,9 @@ values! {
     i64: read64, true;
 }
 
-/// Defines the handler of each operation. The forms:
-/// `(a: A, b: B) -> D` writes a result; `=> D` also sets SCC where the result is not zero; `-> D, scc` gives both, in a tuple;
-/// `? scc` sets SCC only. `old` is the destination's value before, `scc` the condition code.
+/// Defines the handler of each operation. The forms are: `(a: A, b: B) -> D` writes a result; `=> D` also
+/// sets SCC if the result is not zero; `-> D, scc` returns both in a tuple; `? scc` only sets SCC. `old` is
+/// the previous value of the destination, `scc` the condition code.
 macro_rules! operations {
     ($($($op:ident)|+: $kind:ident |$wave:ident, $old:ident: $d:ty, $a:ident: $at:ty, $b:ident: $bt:ty| $body:expr;)*) => {
         /// The handler of a scalar operation on values.
@@ -83,7 +83,7 @@ macro_rules! finish {
         let scc: bool = $body;
         $wave.scc = scc;
     }};
-    // Destination is the old EXEC, EXEC the result.
+    // The destination gets the old EXEC, and EXEC gets the result.
     (save, $d:ty, $wave:ident, $code:ident, $body:expr) => {{
         let exec = <$d>::load($wave, u32::from(scalar::EXEC));
         let value: $d = $body;
@@ -91,7 +91,7 @@ macro_rules! finish {
         value.store($wave, u32::from(scalar::EXEC));
         $wave.scc = value != 0;
     }};
-    // Destination and EXEC are the result.
+    // The destination and EXEC get the result.
     (write, $d:ty, $wave:ident, $code:ident, $body:expr) => {{
         let value: $d = $body;
         value.store($wave, $code.dst);
@@ -108,7 +108,7 @@ fn exec64(wave: &Wave) -> u64 {
     wave.scalar64(scalar::EXEC)
 }
 
-/// `width` bits from `offset`, both taken from a field operand.
+/// Extracts `width` bits from `offset` on; both come from a field operand.
 fn field(value: u64, control: u32, offset_bits: u32, bits: u32, signed: bool) -> u64 {
     let offset = control & ((1 << offset_bits) - 1);
     let width = (control >> 16 & 0x7f).min(bits);
@@ -116,7 +116,7 @@ fn field(value: u64, control: u32, offset_bits: u32, bits: u32, signed: bool) ->
         return 0;
     }
     if signed {
-        // The sign comes from the highest bit that is taken; bits above the operand are copies of its sign.
+        // The highest extracted bit is the sign; bits above the operand are copies of its sign.
         let value = if bits == 32 { i64::from(value as i32) } else { value as i64 };
         let moved = value >> offset;
         (moved << (64 - width) >> (64 - width)) as u64
@@ -127,7 +127,7 @@ fn field(value: u64, control: u32, offset_bits: u32, bits: u32, signed: bool) ->
     }
 }
 
-/// Each group of `4` bits set where any of it was; `whole` sets all of the group.
+/// Sets each group of `4` bits if any of them was set; `whole` sets the whole group.
 fn quads(value: u64, whole: bool) -> u64 {
     let mut any = value | value >> 1;
     any |= any >> 2;
@@ -138,7 +138,7 @@ fn quads(value: u64, whole: bool) -> u64 {
     (0..16).fold(0, |mask, i| mask | (any >> (4 * i) & 1) << i)
 }
 
-/// Leading bits equal to the sign bit, or -1 if all are.
+/// The number of leading bits that equal the sign bit, or -1 if all do.
 fn sign_bits(value: i64, bits: u32) -> i32 {
     let shifted = value << (64 - bits);
     let count = (shifted ^ (shifted >> 63)) as u64;
@@ -150,12 +150,12 @@ fn found(count: u32, bits: u32) -> i32 {
     if count >= bits { -1 } else { count as i32 }
 }
 
-/// The low 16 bits of `low`, and those of `high` above them.
+/// The low 16 bits of `low`, with those of `high` above them.
 fn pack(low: u32, high: u32) -> u32 {
     low & 0xffff | high << 16
 }
 
-/// `(a << shift) + b`, and whether any of the result lies above 32 bits.
+/// `(a << shift) + b`, and whether the result exceeds 32 bits.
 fn shift_add(a: u32, b: u32, shift: u32) -> (u32, bool) {
     let wide = (u64::from(a) << shift) + u64::from(b);
     (wide as u32, wide >> 32 != 0)

@@ -1,4 +1,4 @@
-//! Scalar control flow: branches, calls, barriers, the end.
+//! Scalar control flow: branches, calls, barriers, the end of a wave.
 
 use gpu_report::FaultKind;
 use vgpu_isa::{Inst, Op, Operand, scalar};
@@ -52,7 +52,8 @@ unsafe fn swappc(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
-/// The destination gets the address after this instruction; the source holds the target's distance in words.
+/// The destination gets the address after this instruction; the source holds the distance to the target in
+/// words.
 unsafe fn call(wave: &mut Wave, code: &Code) -> Flow {
     let offset = read64(wave, code.src[0]) as i64;
     wave.target = (code.imm as u64).wrapping_add_signed(offset.wrapping_mul(4));
@@ -60,11 +61,11 @@ unsafe fn call(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
-/// Where bits 29..=31 of MODE, the depth of the stack of forks, are.
+/// The position of bits 29..=31 of MODE, the depth of the stack of forks.
 const DEPTH: u32 = 29;
 
-/// Splits the wave: goes on with the smaller part, and pushes where the larger one goes on. `imm` is the address after the
-/// instruction, `target` the one for lanes in `mask`.
+/// Splits the wave. It continues with the smaller part and pushes the address at which the larger part
+/// continues. `imm` is the address after the instruction, `target` the one for the lanes in `mask`.
 fn fork(wave: &mut Wave, mask: u64, target: u64, next: u64) -> Flow {
     let exec = wave.scalar64(scalar::EXEC);
     let (pass, fail) = (exec & mask, exec & !mask);
@@ -100,7 +101,7 @@ unsafe fn fork_to_offset(wave: &mut Wave, code: &Code) -> Flow {
     fork(wave, mask, target, code.imm as u64)
 }
 
-/// Goes on where the forked part is, unless the source says that all parts have come here.
+/// Continues with the forked part, unless the source shows that all parts have reached this point.
 unsafe fn join(wave: &mut Wave, code: &Code) -> Flow {
     if wave.mode >> DEPTH == read32(wave, code.src[0]) {
         return Flow::Next;
@@ -113,7 +114,8 @@ unsafe fn join(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
-/// Begins a loop of one round per half of a wave of 64, for the halves that have enabled lanes. `imm`: where it ends.
+/// Begins a loop with one round for each half of a wave of 64 that has enabled lanes. `imm`: the end of the
+/// loop.
 unsafe fn halves_begin(wave: &mut Wave, code: &Code) -> Flow {
     let (low, high) = (usize::from(scalar::EXEC), usize::from(scalar::EXEC) + 1);
     if wave.lanes == 32 {
@@ -133,7 +135,7 @@ unsafe fn halves_begin(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// Ends a round of it. `imm`: where the next one begins.
+/// Ends a round of the loop. `imm`: the start of the next round.
 unsafe fn halves_end(wave: &mut Wave, code: &Code) -> Flow {
     let (low, high) = (usize::from(scalar::EXEC), usize::from(scalar::EXEC) + 1);
     let saved = wave.sgpr[code.dst as usize & 127];
@@ -159,9 +161,9 @@ unsafe fn end(_: &mut Wave, _: &Code) -> Flow {
     Flow::End
 }
 
-/// The workgroup's barrier by its number.
+/// The number of the workgroup's barrier.
 const WORKGROUP: i32 = -1;
-/// The barrier of trap handlers; kernels cannot signal it.
+/// The barrier of trap handlers, which kernels cannot signal.
 const TRAP: i32 = -2;
 
 unsafe fn barrier(wave: &mut Wave, _: &Code) -> Flow {
@@ -170,7 +172,7 @@ unsafe fn barrier(wave: &mut Wave, _: &Code) -> Flow {
     Flow::Barrier
 }
 
-/// The number of the barrier that an instruction names: a constant, or a named barrier in M0.
+/// The number of the barrier in an instruction: a constant, or a named barrier in M0.
 fn barrier_number(wave: &Wave, src: Src) -> i32 {
     match src {
         Src::Scalar(scalar::M0) => (wave.sgpr[usize::from(scalar::M0)] & 31) as i32,
@@ -178,7 +180,8 @@ fn barrier_number(wave: &Wave, src: Src) -> i32 {
     }
 }
 
-/// `s_barrier_signal` and, if `FIRST`, `s_barrier_signal_isfirst`: the wave arrives at the barrier and goes on.
+/// `s_barrier_signal` and, if `FIRST`, `s_barrier_signal_isfirst`: the wave arrives at the barrier and
+/// continues.
 unsafe fn barrier_signal<const FIRST: bool>(wave: &mut Wave, code: &Code) -> Flow {
     let first = match barrier_number(wave, code.src[0]) {
         WORKGROUP => wave.barrier_mut().is_some_and(Barrier::signal),
@@ -194,12 +197,12 @@ unsafe fn barrier_signal<const FIRST: bool>(wave: &mut Wave, code: &Code) -> Flo
     Flow::Next
 }
 
-/// The wave waits until all have arrived since it last went through.
+/// The wave waits until all waves have arrived since it last passed.
 unsafe fn barrier_wait(wave: &mut Wave, _: &Code) -> Flow {
     if wave.barrier.is_null() { Flow::Next } else { Flow::Barrier }
 }
 
-/// Barriers that the target does not have are not valid: zero.
+/// A barrier that the target does not have is invalid: zero.
 unsafe fn barrier_state(wave: &mut Wave, code: &Code) -> Flow {
     let state = match barrier_number(wave, code.src[0]) {
         WORKGROUP => wave.barrier_mut().map_or(0, |barrier| barrier.state()),
@@ -221,7 +224,8 @@ unsafe fn code_end(wave: &mut Wave, _: &Code) -> Flow {
     wave.fail(FaultKind::IllegalInstruction { bytes: vec![0, 0, 0x9f, 0xbf] })
 }
 
-/// The handler of a control flow instruction and its `imm`. Direct jumps get theirs when all of the unit is lowered.
+/// The handler of a control flow instruction, and its `imm`. Direct jumps get theirs when the whole unit is
+/// lowered.
 pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Handler, i64)> {
     let lanes = context.lanes;
     Some(match inst.op {
@@ -232,7 +236,7 @@ pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Hand
         Op::SCbranchVccnz => (scalar_handler::<IfVccNonzero>(lanes), 0),
         Op::SCbranchExecz => (scalar_handler::<IfExecZero>(lanes), 0),
         Op::SCbranchExecnz => (scalar_handler::<IfExecNonzero>(lanes), 0),
-        // No debugger is ever attached.
+        // A debugger is never attached.
         Op::SCbranchCdbgsys
         | Op::SCbranchCdbguser
         | Op::SCbranchCdbgsysOrUser
@@ -248,7 +252,7 @@ pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Hand
         Op::SSubvectorLoopEnd => (halves_end as Handler, 0),
         Op::SEndpgm | Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => (end as Handler, 0),
         Op::SBarrier => (barrier as Handler, 0),
-        // There are no barriers but the workgroup's own, that of trap handlers, and none.
+        // The only barriers are the workgroup's own, that of trap handlers, and none.
         Op::SBarrierSignal | Op::SBarrierSignalIsfirst => match (inst.src[0], inst.op) {
             (Operand::Int(..=-3 | 1..) | Operand::Float(_), _) => return None,
             (_, Op::SBarrierSignal) => (barrier_signal::<false> as Handler, 0),

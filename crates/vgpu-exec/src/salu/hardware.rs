@@ -1,4 +1,4 @@
-//! Hardware registers: what `s_getreg` reads and `s_setreg` writes, per generation.
+//! Hardware registers, which `s_getreg` reads and `s_setreg` writes, for each generation.
 
 use gpu_report::FaultKind;
 use vgpu_isa::{Generation, Inst, Op, Operand, scalar};
@@ -8,28 +8,30 @@ use super::registers::{cycles, set_mode};
 use crate::SH_MEM_BASES;
 use crate::{Code, Flow, Handler, Wave};
 
-/// The registers of a wave that instructions use for nothing else. Kernels read what they were allotted, and back what they wrote.
+/// Registers of a wave that instructions use only through `s_getreg` and `s_setreg`. Kernels read what they
+/// were allotted, and can read back what they wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Hardware {
-    /// Vector registers that the wave was allotted, ACC registers included.
+    /// Vector registers allotted to the wave, including ACC registers.
     pub vgprs: u32,
-    /// Scalar registers that it was allotted.
+    /// Scalar registers allotted to it.
     pub sgprs: u32,
-    /// Bytes of LDS that its workgroup was allotted.
+    /// Bytes of LDS allotted to its workgroup.
     pub lds: u32,
-    /// Its number in the workgroup, and how many waves that has.
+    /// Its number in the workgroup, and the workgroup's number of waves.
     pub index: u32,
     /// See `index`.
     pub waves: u32,
     /// The number of its compute unit.
     pub unit: u32,
-    /// Where its scratch memory is. Kernels of gfx1030 write it; scratch instructions know the address without it.
+    /// The address of its scratch memory. Kernels of gfx1030 write it; scratch instructions do not use it.
     pub scratch: u64,
-    /// TRAPSTS, of gfx12 EXCP_FLAG_USER: exceptions that there were. Arithmetic adds none.
+    /// TRAPSTS, on gfx12 EXCP_FLAG_USER: exceptions that have occurred. Arithmetic adds none.
     pub traps: u32,
-    /// gfx12: TRAP_CTRL, which exceptions are traps; no handler is installed.
+    /// gfx12: TRAP_CTRL, which exceptions trap. No handler is installed.
     pub trap_control: u32,
-    /// gfx12: SCHED_MODE, how much waiting the hardware leaves to the program; here nothing ever has to wait.
+    /// gfx12: SCHED_MODE, how much waiting the hardware leaves to the program. Here, nothing ever has to
+    /// wait.
     pub schedule: u32,
 }
 
@@ -54,13 +56,14 @@ enum Register {
     Cycles,
     CyclesLow,
     CyclesHigh,
-    /// Reads as zero: counters of what waits (nothing ever does), the trap handler's addresses and flags (there is none), the
-    /// XCC (there is one), samples for profilers, registers on demand, the packer of pixels.
+    /// Registers that read as zero: counters of outstanding operations (there are none), the trap handler's
+    /// addresses and flags (there is none), the XCC (there is one), profiler samples, registers on demand,
+    /// the pixel packer.
     Zero,
 }
 
 impl Register {
-    /// The register with a number.
+    /// The register with this number.
     fn of(generation: Generation, id: u32) -> Option<Register> {
         use Generation::{Gfx10, Gfx11, Gfx12, Gfx940};
         let cdna = generation.is_cdna();
@@ -97,7 +100,7 @@ impl Register {
     }
 }
 
-/// Bits of MODE that say DX10_CLAMP and IEEE, which gfx12 does not have.
+/// The DX10_CLAMP and IEEE bits of MODE, which gfx12 does not have.
 const CLAMP_AND_IEEE: u32 = 0x300;
 
 /// The value of a hardware register.
@@ -110,7 +113,7 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
         Register::Mode => wave.mode,
         Register::Status => {
             let zero = |slot: u8| u32::from(wave.lane_mask(slot) == 0);
-            // The wave is valid, and in a group if that has more than one.
+            // The wave is valid, and it is in a group if the group has more than one wave.
             let common = zero(scalar::EXEC) << 9
                 | zero(scalar::VCC) << 10
                 | u32::from(hardware.waves > 1) << 11
@@ -138,13 +141,14 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
         Register::LdsAlloc => hardware.lds.div_ceil(if gfx12 { 512 } else { 256 }) << 12,
         Register::ScratchLow => hardware.scratch as u32,
         Register::ScratchHigh => (hardware.scratch >> 32) as u32,
-        // Waves are dealt out to the SIMDs of their unit. Units beyond those that an array has are in further engines and arrays
-        // as far as there are bits. Compute queues belong to microengine 1.
+        // Waves are distributed over the SIMDs of their unit. Units that do not fit into one array are
+        // assigned to further engines and arrays, as far as there are bits. Compute queues belong to
+        // microengine 1.
         Register::HwId => {
             let (simd, slot) = (hardware.index & 3, hardware.index >> 2 & 15);
             slot | simd << 4 | (hardware.unit & 0xff) << 8 | 1 << 30
         }
-        // Two units are a workgroup processor, which has two SIMDs of each.
+        // Two units form a workgroup processor, with two SIMDs from each.
         Register::HwId1 => {
             let (simd, slot) = (hardware.index & 3 ^ (hardware.unit & 1) << 1, hardware.index >> 2 & 31);
             let (processor, engine) = (hardware.unit >> 1 & 15, hardware.unit >> 5);
@@ -153,7 +157,7 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
         Register::HwId2 => 1 << 8,
         Register::MemBases => SH_MEM_BASES,
         Register::IbStatus2 => wave64 << 11,
-        // A 20-bit counter that runs through.
+        // A free-running 20-bit counter.
         Register::Cycles => cycles() as u32 & 0xf_ffff,
         Register::CyclesLow => cycles() as u32,
         Register::CyclesHigh => (cycles() >> 32) as u32,
@@ -161,7 +165,7 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
     }
 }
 
-/// Generation and register, first bit and width of a field.
+/// The generation and the register, and the first bit and the width of the field.
 fn field(wave: &mut Wave, code: &Code) -> Result<(Generation, Register, u32, u32), Flow> {
     let generation = code.generation;
     let field = code.imm as u32;
@@ -170,7 +174,7 @@ fn field(wave: &mut Wave, code: &Code) -> Result<(Generation, Register, u32, u32
     match Register::of(generation, field & 63) {
         Some(register) => Ok((generation, register, offset, width)),
         None => {
-            let what = format!("hardware register {}, which the target does not have,", field & 63);
+            let what = format!("hardware register {}, which the target lacks", field & 63);
             Err(wave.fail(FaultKind::Unsupported { what }))
         }
     }
@@ -204,20 +208,20 @@ unsafe fn setreg(wave: &mut Wave, code: &Code) -> Flow {
         Register::Traps => set(&mut hardware.traps, mask),
         Register::TrapControl => set(&mut hardware.trap_control, mask),
         Register::Schedule => set(&mut hardware.schedule, mask & 3),
-        // Since gfx11 only trap handlers may write them.
+        // Since gfx11, only trap handlers may write them.
         Register::ScratchLow if generation == Generation::Gfx10 => {
             hardware.scratch = hardware.scratch & !u64::from(mask) | u64::from(bits);
         }
         Register::ScratchHigh if generation == Generation::Gfx10 => {
             hardware.scratch = hardware.scratch & !(u64::from(mask) << 32) | u64::from(bits) << 32;
         }
-        // Hardware ignores writes of registers that can only be read, or only be written by trap handlers.
+        // Hardware ignores writes to registers that are read-only, or that only trap handlers may write.
         _ => {}
     }
     Flow::Next
 }
 
-/// The handler of an instruction on hardware registers and its `imm`.
+/// The handler of a hardware-register instruction, and its `imm`.
 pub(super) fn handler(inst: &Inst) -> Option<(Handler, i64)> {
     let (run, place): (Handler, usize) = match inst.op {
         Op::SGetregB32 => (getreg, 0),

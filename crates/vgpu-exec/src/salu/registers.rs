@@ -1,4 +1,4 @@
-//! MODE, messages, and registers that are named at run time.
+//! MODE, messages, and registers selected at run time.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub(crate) fn cycles() -> u64 {
     realtime() * 20
 }
 
-/// Writes MODE. Where that changes what vector instructions do, the wave goes on in other code.
+/// Writes MODE. If that changes what vector instructions do, the wave continues in a different form of code.
 pub(super) fn set_mode(wave: &mut Wave, code: &Code, mode: u32) -> Flow {
     let changed = mode ^ wave.mode;
     wave.mode = mode;
@@ -37,11 +37,12 @@ pub(super) fn set_mode(wave: &mut Wave, code: &Code, mode: u32) -> Flow {
             wave.target = next;
             Flow::Leave
         }
-        None => wave.fail(FaultKind::Internal { what: "an instruction that is in no code".to_owned() }),
+        None => wave.fail(FaultKind::Internal { what: "an instruction outside the code".to_owned() }),
     }
 }
 
-/// gfx9: from here on the numbers of vector registers are relative to M0, see [`Form`](crate::Form). `imm`: which.
+/// gfx9: from now on, the numbers of vector registers are relative to M0; see [`Form`](crate::Form). `imm`:
+/// which registers.
 unsafe fn index_on(wave: &mut Wave, code: &Code) -> Flow {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let index = read32(wave, code.src[0]) & 0xff;
@@ -66,7 +67,7 @@ unsafe fn index_mode(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// gfx9: whether the wave skips vector instructions from here on.
+/// gfx9: sets whether the wave skips vector instructions from now on.
 unsafe fn skip(wave: &mut Wave, code: &Code) -> Flow {
     let bit = read32(wave, code.src[1]) & 31;
     let skips = read32(wave, code.src[0]) >> bit & 1 != 0;
@@ -84,7 +85,7 @@ unsafe fn denorm_mode(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// Messages that return nothing: an interrupt wakes the host, all others are for graphics and debuggers.
+/// Messages without a result: an interrupt wakes the host, and all others are for graphics and debuggers.
 unsafe fn sendmsg(wave: &mut Wave, code: &Code) -> Flow {
     if code.imm & 0xf == 1 {
         crate::interrupt(wave.sgpr[usize::from(scalar::M0)]);
@@ -92,7 +93,7 @@ unsafe fn sendmsg(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// Messages that return something; only the clock has anything to say.
+/// Messages with a result; only the clock returns a value.
 unsafe fn sendmsg_rtn32(wave: &mut Wave, code: &Code) -> Flow {
     let value = if code.imm & 0xff == 131 { realtime() as u32 } else { 0 };
     wave.set_scalar(code.dst as u8, value);
@@ -105,14 +106,14 @@ unsafe fn sendmsg_rtn64(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Next
 }
 
-/// The general register `offset` after `slot`, if there are `count` of them.
+/// The general register `offset` after `slot`, if `count` registers exist there.
 fn relative(wave: &mut Wave, slot: u32, offset: u32, count: u32) -> Result<u8, Flow> {
     let first = slot.checked_add(offset);
     let end = first.and_then(|first| first.checked_add(count));
     match first.zip(end) {
         Some((first, end)) if end <= u32::from(scalar::VCC) => Ok(first as u8),
         _ => {
-            let what = format!("scalar register {slot} relative to {offset} is none");
+            let what = format!("scalar register at offset {offset} from {slot}, which does not exist");
             Err(wave.fail(FaultKind::Unsupported { what }))
         }
     }

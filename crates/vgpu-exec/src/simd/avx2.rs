@@ -14,8 +14,8 @@ const CEIL: i32 = 0xa;
 const TRUNC: i32 = 0xb;
 const NEAREST: i32 = 0x8;
 
-/// An array of one value per register; the expression is written out for each, as closures would not be inlined into code
-/// for the level.
+/// An array with one value per register. The expression is expanded for each, because closures would not be
+/// inlined into code for the level.
 macro_rules! per {
     (2, |$i:ident| $value:expr) => {
         [
@@ -329,7 +329,8 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
-        // SAFETY: the caller's promise. The instruction takes offsets as signed, so both are moved by half of their range.
+        // SAFETY: the caller's promise. The instruction treats offsets as signed, so both are shifted by half
+        // of their range.
         unsafe {
             per!(2, |I| {
                 let signed = _mm256_xor_si256(offsets[I], _mm256_set1_epi32(i32::MIN));
@@ -531,7 +532,7 @@ impl Simd for Avx2 {
                 let ordered = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_ORD_Q>(x, x));
                 let large = _mm256_cmp_ps::<_CMP_GE_OQ>(x, _mm256_set1_ps(2_147_483_648.0));
                 let value = _mm256_and_si256(_mm256_cvttps_epi32(x), ordered);
-                // What is too large became the smallest number, which is one less than the largest.
+                // Too large a value became the smallest number. Inverting all of its bits gives the largest.
                 _mm256_xor_si256(value, _mm256_castps_si256(large))
             })
         }

@@ -100,7 +100,8 @@ macro_rules! wide_tests {
     )*};
 }
 
-/// An expression for each half of an array; closures might not be inlined into code for the level.
+/// An expression for each half of an array. It is expanded, because closures might not be inlined into code
+/// for the level.
 macro_rules! per_half {
     (|$half:ident = $from:ident| $value:expr) => {
         [
@@ -286,7 +287,8 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
-        // SAFETY: the caller's promise. The instruction takes offsets as signed, so both are moved by half of their range.
+        // SAFETY: the caller's promise. The instruction treats offsets as signed, so both are shifted by half
+        // of their range.
         unsafe {
             let signed = _mm512_xor_si512(offsets, _mm512_set1_epi32(i32::MIN));
             _mm512_i32gather_epi32::<1>(signed, memory.wrapping_add(1 << 31).cast())
@@ -443,7 +445,8 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     unsafe fn f_to_u32(a: Self::V) -> Self::V {
-        // SAFETY: the caller's promise. The maximum gives its second operand for NaN; what is too large becomes all ones.
+        // SAFETY: the caller's promise. The maximum returns its second operand for NaN; values that are too
+        // large become all ones.
         unsafe { _mm512_cvttps_epu32(_mm512_max_ps(_mm512_castsi512_ps(a), _mm512_setzero_ps())) }
     }
 

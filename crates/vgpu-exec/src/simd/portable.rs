@@ -1,4 +1,4 @@
-//! What every CPU can do: sixteen lanes are an array.
+//! The portable level for every CPU: sixteen lanes are an array.
 
 use super::{LANES, Simd, lanewise3};
 

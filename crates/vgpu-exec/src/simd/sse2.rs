@@ -1,4 +1,5 @@
-//! What every x86 CPU has: sixteen lanes are four registers. What has no instruction is a loop over lanes.
+//! The baseline of every x86 CPU: sixteen lanes are four registers. Operations without an instruction are
+//! loops over lanes.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -9,7 +10,8 @@ use super::{LANES, Simd};
 #[derive(Clone, Copy)]
 pub(crate) struct Baseline;
 
-/// An array of one value per register; the expression is written out for each, as closures might not be inlined.
+/// An array with one value per register. The expression is expanded for each, because closures might not be
+/// inlined.
 macro_rules! per {
     (4, |$i:ident| $value:expr) => {
         [

@@ -4,8 +4,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use super::{LANES, Simd, lanewise, lanewise2, lanewise3};
 
-// SAFETY (all blocks of this file): values of a level exist only in handlers compiled for that level, which are chosen only
-// on CPUs that have it; that is the promise [`Simd`] asks for.
+// SAFETY (all blocks of this file): values of a level exist only in handlers compiled for that level, which
+// are chosen only on CPUs that have it; that is the promise [`Simd`] asks for.
 
 /// 32-bit integers.
 #[derive(Clone, Copy)]
@@ -226,7 +226,7 @@ impl<S: Simd> U<S> {
         U(unsafe { S::from_array(lanes) })
     }
 
-    /// The 64-bit lanes that these and then `other` are in memory.
+    /// The 64-bit lanes formed by these followed by `other` in memory.
     #[inline(always)]
     pub(crate) fn before(self, other: Self) -> D<S> {
         // SAFETY: see the head of this file.
@@ -283,7 +283,7 @@ impl<S: Simd> F<S> {
         self.unordered(self)
     }
 
-    /// Subnormal numbers become zeros of their sign.
+    /// Turns subnormal numbers into zeros of the same sign.
     #[inline(always)]
     pub(crate) fn flush(self) -> Self {
         let bits = self.bits();
@@ -314,7 +314,7 @@ impl<S: Simd> D<S> {
         D(unsafe { S::from_array64(lanes) })
     }
 
-    /// The 32-bit lanes that these are in memory: the first sixteen and the others.
+    /// The 32-bit lanes that these occupy in memory: the first sixteen and the rest.
     #[inline(always)]
     pub(crate) fn halves(self) -> (U<S>, U<S>) {
         // SAFETY: see the head of this file.
@@ -379,21 +379,21 @@ impl<S: Simd> Mask<S> {
         unsafe { S::any(self.0) }
     }
 
-    /// `a` where set, else `b`.
+    /// `a` where set, otherwise `b`.
     #[inline(always)]
     pub(crate) fn select(self, a: U<S>, b: U<S>) -> U<S> {
         // SAFETY: see the head of this file.
         U(unsafe { S::select(self.0, a.0, b.0) })
     }
 
-    /// `a` where set, else `b`.
+    /// `a` where set, otherwise `b`.
     #[inline(always)]
     pub(crate) fn select_f32(self, a: F<S>, b: F<S>) -> F<S> {
         // SAFETY: see the head of this file.
         F(unsafe { S::select(self.0, a.0, b.0) })
     }
 
-    /// `a` where set, else `b`.
+    /// `a` where set, otherwise `b`.
     #[inline(always)]
     pub(crate) fn select_u64(self, a: D<S>, b: D<S>) -> D<S> {
         // SAFETY: see the head of this file.

@@ -1,4 +1,5 @@
-//! Comparisons and classification: lane masks. Half of the predicates are the others' opposites and share their handlers.
+//! Comparisons and classification, which produce lane masks. Half of the predicates are opposites of the
+//! others and share their handlers.
 
 use super::lanewise::{INVERT, MaskTo, Op, ops};
 use super::operand::{B, B16, B64, H, I16, W16};
@@ -7,7 +8,7 @@ use crate::Handler;
 use crate::lower::Context;
 use crate::simd::{D, F, G, Mask, Simd, U};
 
-/// The bit of the class mask that a number's class has: signalling and quiet NaN, then from -infinity to +infinity.
+/// The bit of a number's class in the class mask: signalling and quiet NaN, then from -infinity to +infinity.
 #[inline(always)]
 fn class<S: Simd>(
     negative: Mask<S>,
@@ -111,7 +112,7 @@ ops! {
     }}
 }
 
-/// The handler of a comparison, and what goes to bits 0..=7 of `Code::imm`.
+/// The handler of a comparison, and bits 0..=7 of `Code::imm`.
 pub(super) fn handler(op: vgpu_isa::Op, context: &Context, modified: bool) -> Option<(Handler, u8)> {
     use vgpu_isa::Op::*;
     macro_rules! rows {

@@ -1,4 +1,4 @@
-//! Conversions between number formats, and operations on numbers of several formats.
+//! Conversions between number formats, and operations that mix formats.
 
 use super::eight::Byte;
 use super::lanewise::{Cx, Op, ops};
@@ -21,26 +21,27 @@ fn normalized<S: Simd>(a: F<S>, least: f32, most: f32) -> U<S> {
     (both.to_f64() * f64::from(most)).rint().to_i32() & 0xffff
 }
 
-/// Rounds to an integer of `0..=most` or of `least..=most`.
+/// Rounds to an integer in `0..=most` or `least..=most`.
 #[inline(always)]
 fn saturated<S: Simd>(a: F<S>, least: i32, most: i32) -> U<S> {
     a.to_i32().imax(U::splat(least as u32)).imin(U::splat(most as u32))
 }
 
-/// Puts a byte in the place of `old` that `place` names.
+/// Inserts a byte into `old` at the position `place`.
 #[inline(always)]
 pub(super) fn insert_byte<S: Simd>(byte: U<S>, place: U<S>, old: U<S>) -> U<S> {
     let shift = (place & 3) << 3;
     (old & !(U::splat(0xff) << shift)) | byte << shift
 }
 
-/// NaNs become the least or the greatest integer, by their sign, as measured on gfx1201; the vendor's text has zero.
+/// NaNs become the least or the greatest integer, depending on their sign, as measured on gfx1201; the
+/// vendor's text specifies zero.
 #[inline(always)]
 fn by_sign<S: Simd>(a: F<S>, result: U<S>) -> U<S> {
     a.is_nan().select(U::splat(0x7fff_ffff) + (a.bits() >> 31), result)
 }
 
-/// Rounded to an integer in MODE's rounding mode of f32.
+/// Rounded to an integer in the f32 rounding mode of MODE.
 #[inline(always)]
 fn in_mode<S: Simd>(cx: &Cx, a: F<S>) -> F<S> {
     match cx.mode & 3 {
@@ -51,7 +52,7 @@ fn in_mode<S: Simd>(cx: &Cx, a: F<S>) -> F<S> {
     }
 }
 
-/// As f16, rounded and modified as one of the two results.
+/// One of two f16 results, rounded and modified.
 #[inline(always)]
 fn half_in_mode<S: Simd>(cx: &Cx, a: F<S>) -> U<S> {
     let half = if cx.mode & 12 == 0 && !cx.flushes_results() {
@@ -71,18 +72,19 @@ fn brain<S: Simd>(cx: &Cx, a: F<S>) -> U<S> {
     a.is_nan().select((bits | 0x40_0000) >> 16, (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
 }
 
-/// `a * b + c` as f32, so that rounding it to f16 is rounding the exact result.
+/// `a * b + c` as f32, such that rounding it to f16 rounds the exact result.
 #[inline(always)]
 fn fma_for_half<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     let sum = a.fma(b, c);
-    // Numbers of f16 and midpoints between them end in zeros. What ends otherwise is on the exact result's side of them.
+    // f16 numbers and the midpoints between them end in zeros. Any other value is on the same side of them as
+    // the exact result.
     if !(sum.bits() & 0xfff).equal(U::splat(0)).any() {
         return sum;
     }
     a.bits().map3(b.bits(), c.bits(), fma_to_odd).as_f32()
 }
 
-/// `a * b + c` as f32: the exact result, or the one of its neighbours whose last digit is odd.
+/// `a * b + c` as f32: the exact result, or its neighbour with an odd last digit.
 fn fma_to_odd(a: u32, b: u32, c: u32) -> u32 {
     let [a, b, c] = crate::rows::map([a, b, c], |bits| f64::from(f32::from_bits(bits)));
     // The product is exact.
@@ -102,7 +104,7 @@ fn fma_to_odd(a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// A number's bits in the 32-bit integers, signed.
+/// The low 32 bits, as a signed integer.
 fn signed(bits: u64) -> i128 {
     i128::from(bits as u32 as i32)
 }
@@ -169,7 +171,7 @@ ops! {
         }
 }
 
-/// An integer source whose bits the rounding needs.
+/// An integer source that is rounded by its bits.
 #[derive(Clone, Copy)]
 pub(super) struct Int<S: Simd>(pub U<S>);
 

@@ -1,4 +1,4 @@
-//! Operations across lanes, and on registers that are named at run time.
+//! Operations across lanes, and on registers selected at run time.
 
 use gpu_report::FaultKind;
 use vgpu_isa::{Op, scalar};
@@ -7,7 +7,7 @@ use crate::level::scalar_handler;
 use crate::lower::Context;
 use crate::{Body, Code, Flow, Handler, Src, TEMPS, Wave, all, handler};
 
-/// Reads a 32-bit source, the lanes that a wave of `W` has; a scalar is the same in all.
+/// Reads a 32-bit source for a wave of `W` lanes; a scalar is the same in all lanes.
 ///
 /// # Safety
 /// The source must have been lowered for this wave.
@@ -25,7 +25,7 @@ pub(super) unsafe fn read<const W: usize>(wave: &Wave, src: Src) -> [u32; W] {
     }
 }
 
-/// A lane of register `register` of a 32-bit source or one of several registers.
+/// One lane of register `register` of a source with one or more 32-bit registers.
 ///
 /// # Safety
 /// As for [`read`]; the source must have the register.
@@ -63,7 +63,7 @@ pub(super) unsafe fn write<const W: usize>(wave: &mut Wave, first: u32, value: &
     }
 }
 
-/// Defines bodies.
+/// Defines handler bodies.
 macro_rules! bodies {
     ($($(#[$doc:meta])* $name:ident |$wave:ident, $code:ident| $body:block)*) => {$(
         $(#[$doc])*
@@ -72,7 +72,8 @@ macro_rules! bodies {
         impl Body for $name {
             #[inline(always)]
             unsafe fn run<const W: usize>($wave: &mut Wave, $code: &Code) -> Flow {
-                // SAFETY: operands were lowered for this wave, which is all that the functions called here ask for.
+                // SAFETY: operands were lowered for this wave, and the functions called here require nothing
+                // else.
                 unsafe { $body }
                 #[allow(unreachable_code, reason = "some bodies return themselves")]
                 Flow::Next
@@ -83,7 +84,7 @@ macro_rules! bodies {
 
 bodies! {
     ReadFirstLane |wave, code| {
-        // Without an enabled lane, lane 0 is read.
+        // If no lane is enabled, lane 0 is read.
         let lane = (wave.exec::<W>().trailing_zeros() & 63) as usize % W;
         let value = read::<W>(wave, code.src[0])[if wave.exec::<W>() == 0 { 0 } else { lane }];
         wave.set_scalar(code.dst as u8, value);
@@ -126,7 +127,7 @@ bodies! {
             }
         }
     }
-    /// Exchanges the halves of a wave of 64; nothing in a wave of 32.
+    /// Exchanges the halves of a wave of 64; does nothing in a wave of 32.
     Permlane64 |wave, code| {
         if W == 64 {
             let data = read::<W>(wave, code.src[0]);
@@ -176,7 +177,8 @@ bodies! {
         write(wave, b, &x, mask);
         write(wave, a, &y, mask);
     }
-    /// The low register of the result from source 0, the high one from source 1; `op_sel` chooses of each pair.
+    /// The low result register comes from source 0, the high one from source 1; `op_sel` selects one of each
+    /// pair.
     PackedMove |wave, code| {
         let pick = |i: usize| {
             let high = code.mods.op_sel >> i & 1 != 0;
@@ -195,7 +197,8 @@ bodies! {
     }
 }
 
-/// Any lane of its row of 16 lanes, or of the other row of the pair. `op_sel` holds "fetch inactive" and "bound control".
+/// Reads any lane of the lane's row of 16, or of the other row of the pair. `op_sel` holds "fetch inactive"
+/// and "bound control".
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -209,7 +212,7 @@ unsafe fn permlane<const W: usize>(wave: &mut Wave, code: &Code, other_row: usiz
     }
 }
 
-/// The same where each lane names its source in the low bits of source 1.
+/// The same, but each lane selects its source by the low bits of source 1.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -222,7 +225,8 @@ unsafe fn permlane_var<const W: usize>(wave: &mut Wave, code: &Code, other_row: 
     }
 }
 
-/// Lane `l` takes what source 0 holds in the lane of a row of sixteen that the low four bits of `selector(l)` name.
+/// Lane `l` takes the value of source 0 in a lane of its row of sixteen; the low four bits of `selector(l)`
+/// select the lane.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -251,8 +255,8 @@ unsafe fn permute_rows<const W: usize>(
     }
 }
 
-/// Exchanges each second group of `rows` lanes of the destination with the group before it of source 0. `op_sel` holds "fetch
-/// inactive" and "bound control".
+/// Exchanges every second group of `rows` lanes of the destination with the preceding group of source 0.
+/// `op_sel` holds "fetch inactive" and "bound control".
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -277,7 +281,7 @@ unsafe fn swap_rows<const W: usize>(wave: &mut Wave, code: &Code, rows: usize) {
                 new_a[partner] = taken(a[partner], b[lane], lane);
             }
         }
-        // Of one register, what it receives as the destination stays.
+        // If both are the same register, it keeps what it receives as the destination.
         write(wave, other, &new_a, enabled);
         if other == code.dst {
             new_b = crate::rows::from_fn(|lane| if lane & rows != 0 { new_b[lane] } else { new_a[lane] });
@@ -286,7 +290,7 @@ unsafe fn swap_rows<const W: usize>(wave: &mut Wave, code: &Code, rows: usize) {
     }
 }
 
-/// The register `offset` after the one that begins at `first`, if it is in the file.
+/// The register `offset` after the one that starts at `first`, if it is in the file.
 fn register<const W: usize>(first: u32, offset: u32) -> Option<u32> {
     let number = (first / W as u32).checked_add(offset)?;
     (number < 256).then(|| number * W as u32)
@@ -294,10 +298,12 @@ fn register<const W: usize>(first: u32, offset: u32) -> Option<u32> {
 
 #[cold]
 fn no_register(wave: &mut Wave, offset: u32) -> Flow {
-    wave.fail(FaultKind::Unsupported { what: format!("vector register relative to {offset} is none") })
+    wave.fail(FaultKind::Unsupported {
+        what: format!("vector register at offset {offset}, which does not exist"),
+    })
 }
 
-/// A move between registers relative to the ones named.
+/// A move between registers relative to the named ones.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.

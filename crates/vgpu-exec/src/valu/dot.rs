@@ -42,20 +42,20 @@ fn unsigned_sum<S: Simd, const BITS: u32>(clamp: bool, a: U<S>, b: U<S>, c: U<S>
     })
 }
 
-/// Fused multiply-add; NaNs are settled after each, as the sum goes on with them.
+/// Fused multiply-add. NaNs are settled after each, because the sum continues with them.
 #[inline(always)]
 fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     Ret::settle(a.fma(b, c), (a, b, c), true)
 }
 
-/// f16 as f32 without subnormal numbers.
+/// f16 as f32, with subnormal numbers as zero.
 #[inline(always)]
 fn normal<S: Simd>(half: F<S>) -> F<S> {
     let bits = half.bits();
     (bits & 0x7fff_ffff).less(U::splat(0x3880_0000)).select(bits & 0x8000_0000, bits).as_f32()
 }
 
-/// The sum of products that RDNA 3 and 4 compute; all are f32.
+/// The sum of products as RDNA 3 and 4 compute it; all values are f32.
 #[inline(always)]
 fn on_grid<S: Simd>(
     cx: &Cx,
@@ -71,7 +71,7 @@ fn on_grid<S: Simd>(
     U::from_array(rules.sum::<2, 2, LANES>(a, b, c.array()))
 }
 
-/// An f32 of which MODE takes no subnormal numbers.
+/// An f32 for which MODE disables subnormal numbers.
 impl<S: Simd> Ret<S> for B<S> {
     #[inline(always)]
     unsafe fn store(self, target: &Target, cx: &Cx) -> u16 {
@@ -92,20 +92,20 @@ impl<S: Simd> Ret<S> for B<S> {
 
 ops! {
     F32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    // CDNA has no subnormal f32 here, whatever MODE says. Sums could only be subnormal if the addend were: products of f16 are
-    // multiples of 2^-48.
+    // CDNA never uses subnormal f32 here, whatever MODE is. Sums could only be subnormal if the addend were,
+    // because products of f16 are multiples of 2^-48.
     FlushedF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
         fma(a.1, b.1, fma(a.0, b.0, c))
     }
-    // gfx90a takes subnormal f16 for zero, too.
+    // gfx90a also treats subnormal f16 as zero.
     NormalF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
         fma(normal(a.1), normal(b.1), fma(normal(a.0), normal(b.0), c))
     }
-    // As of f16.
+    // As for f16.
     FlushedF32Bf16 [LONG, MODS, FLUSH = 1] (_cx; a: Brains, b: Brains, c: F) -> F<S> {
         fma(a.1, b.1, fma(a.0, b.0, c))
     }
-    // What RDNA 3 and 4 do with subnormal numbers is not for MODE to say.
+    // RDNA 3 and 4 handle subnormal numbers independently of MODE.
     GridF32F16 [LONG, MODS] (cx; a: Halves, b: Halves, c: B) -> B<S> {
         B(on_grid(cx, Factors::F16, Rounded::F32, (a.0, a.1), (b.0, b.1), c.0))
     }

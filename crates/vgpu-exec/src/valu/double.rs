@@ -104,7 +104,7 @@ fn division_fixup(a: u64, denominator: u64, numerator: u64, round: u32, flush_ou
     } else if a & !SIGN < EXPONENT {
         sign | a & !SIGN
     } else {
-        // Steps that overflowed leave no number, or infinity.
+        // Steps that overflowed leave a NaN or infinity.
         sign | if round == 0 || away { EXPONENT } else { EXPONENT - 1 }
     }
 }
@@ -125,7 +125,7 @@ fn exact_sums(flags: u16, sources: &[[u64; LANES]; 3], mode: u32) -> [u64; LANES
     })
 }
 
-/// The bits of 2/π after the point, the first 1201 of them.
+/// The first 1201 bits of 2/π after the point.
 const TWO_OVER_PI: [u64; 19] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -148,7 +148,7 @@ const TWO_OVER_PI: [u64; 19] = [
     0x5603_3046_fc7b_0000,
 ];
 
-/// 53 bits of 2/π, of the segment that the argument reduction of `x` needs, as a fraction.
+/// 53 bits of 2/π as a fraction, from the segment that the argument reduction of `x` needs.
 fn trig_preop(x: u64, segment: u32) -> u64 {
     let exponent = (x >> 52 & 0x7ff) as u32;
     let shift = (segment & 31) * 53 + exponent.saturating_sub(1077);

@@ -1,5 +1,5 @@
-//! 8-bit floats: conversions and dot products. gfx942 has the formats with one zero and one NaN (FNUZ), gfx950 and gfx12 those of
-//! the Open Compute Project.
+//! 8-bit floats: conversions and dot products. gfx942 uses the formats with one zero and one NaN (FNUZ),
+//! gfx950 and gfx12 those of the Open Compute Project.
 
 use super::lanewise::{Cx, Op, ops};
 use super::operand::{B, W16};
@@ -30,14 +30,14 @@ fn eight(cx: &Cx, wide: bool) -> Eight {
     }
 }
 
-/// The byte of `a` that `op_sel` names, as f32. Its two bits come in reverse order.
+/// The byte of `a` selected by `op_sel`, as f32. The two bits are in reverse order.
 #[inline(always)]
 fn unpack<S: Simd>(cx: &Cx, a: U<S>, format: Format) -> F<S> {
     let byte = u32::from((cx.op_sel & 1) << 1 | cx.op_sel >> 1 & 1);
     widen(format, a >> (8 * byte) & 0xff).as_f32()
 }
 
-/// Both bytes of the half of `a` that `op_sel` names.
+/// Both bytes of the half of `a` selected by `op_sel`.
 #[inline(always)]
 fn unpack_pair<S: Simd>(cx: &Cx, a: U<S>, format: Format) -> [F<S>; 2] {
     let half = a >> (16 * u32::from(cx.op_sel & 1));
@@ -53,7 +53,7 @@ fn pack<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, format: Eight) -> U<S> {
     })
 }
 
-/// A number rounded at random, as the bits of `noise` say.
+/// A number rounded stochastically, with the random bits in `noise`.
 #[inline(always)]
 fn pack_noisy<S: Simd>(cx: &Cx, a: F<S>, noise: U<S>, format: Eight) -> Byte<S> {
     let saturate = cx.saturates_halves();
@@ -62,7 +62,7 @@ fn pack_noisy<S: Simd>(cx: &Cx, a: F<S>, noise: U<S>, format: Eight) -> Byte<S> 
     Byte(value, U::splat(u32::from(cx.op_sel >> 2)))
 }
 
-/// A byte and its place in the destination, whose other bytes stay.
+/// A byte and its position in the destination, whose other bytes are kept.
 #[derive(Clone, Copy)]
 pub(super) struct Byte<S: Simd>(pub U<S>, pub U<S>);
 
@@ -83,7 +83,7 @@ impl<S: Simd> Ret<S> for Byte<S> {
     }
 }
 
-/// `c` plus the products of the bytes of `a` and `b`, which only gfx12 has.
+/// `c` plus the products of the bytes of `a` and `b`; only gfx12 has this.
 #[inline(always)]
 fn dot<S: Simd>(a: U<S>, b: U<S>, c: B<S>, factors: [Factors; 2]) -> B<S> {
     let rules = Rules { factors, rounded: Rounded::F32, fourth: true };

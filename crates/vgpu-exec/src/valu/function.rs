@@ -1,4 +1,5 @@
-//! Functions of floats that hardware approximates: computed in f64, so that they are right to the last place but for ties.
+//! Functions of floats that hardware approximates. They are computed in f64, so they are correct to the last
+//! place except for ties.
 
 use super::lanewise::Cx;
 use crate::simd::{D, F, G, Simd, U};
@@ -13,7 +14,7 @@ fn polynomial<S: Simd, const N: usize>(x: G<S>, coefficients: [f64; N]) -> G<S> 
     sum
 }
 
-/// A polynomial of degree 7, lowest power first, whose operations wait for few others.
+/// A polynomial of degree 7, lowest power first, with a short dependency chain.
 #[inline(always)]
 fn short_chain<S: Simd>(x: G<S>, coefficients: [f64; 8]) -> G<S> {
     let [a, b, c, d, e, f, g, h] = coefficients;
@@ -29,7 +30,7 @@ fn line<S: Simd>(x: G<S>, low: f64, high: f64) -> G<S> {
     G::splat(high).fma(x, G::splat(low))
 }
 
-/// `a - b`, exact where numbers are close.
+/// `a - b`, exact for numbers that are close.
 #[inline(always)]
 fn minus<S: Simd>(a: G<S>, b: G<S>) -> G<S> {
     b.fma(G::splat(-1.0), a)
@@ -44,7 +45,7 @@ fn power_of_two<S: Simd>(n: U<S>) -> G<S> {
 /// `x * 2^n`, rounded once.
 #[inline(always)]
 pub(super) fn ldexp<S: Simd>(x: F<S>, n: U<S>) -> F<S> {
-    // Beyond these powers nothing or everything is left of an f32; within, f64 holds the product exactly.
+    // Beyond these powers, an f32 becomes zero or infinite; within them, f64 holds the product exactly.
     let n = n.imax(U::splat(-700i32 as u32)).imin(U::splat(700));
     (x.to_f64() * power_of_two(n)).to_f32()
 }
@@ -56,7 +57,7 @@ pub(super) fn exp2<S: Simd>(x: F<S>) -> F<S> {
     let bounded = F::splat(200.0).less(bounded).select_f32(F::splat(200.0), bounded);
     let whole = bounded.rint();
     let rest = (bounded - whole).to_f64();
-    // The polynomial nearest to 2^rest, |rest| <= 1/2, by the largest relative error, which is 2^-34.5.
+    // The minimax polynomial of 2^rest for |rest| <= 1/2, by relative error, which is 2^-34.5.
     let power = short_chain(
         rest,
         [
@@ -104,7 +105,7 @@ pub(super) fn reciprocal_root<S: Simd>(x: F<S>) -> F<S> {
     x.is_nan().select_f32(x, result)
 }
 
-/// sin(2πx) after adding `quarter` turns to x. Beyond 256 turns, CDNA gives what zero turns give.
+/// sin(2πx) after adding `quarter` turns to x. Beyond 256 turns, CDNA returns the result for zero turns.
 #[inline(always)]
 pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     let x = if cx.is_cdna() {
@@ -116,7 +117,7 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
     let wide = x.to_f64();
     let turns = minus(wide, wide.rint()).fma(G::splat(1.0), G::splat(quarter));
     let turn = minus(turns, turns.rint());
-    // sin(π - a) = sin(a) brings the outer quarters to the inner ones.
+    // sin(π - a) = sin(a) maps the outer quarters to the inner ones.
     let (low, high) = turn.bits().split();
     let sign = high & 0x8000_0000;
     let size = low.join(high ^ sign).as_f64();
@@ -139,15 +140,15 @@ pub(super) fn sine<S: Simd>(cx: &Cx, x: F<S>, quarter: f64) -> F<S> {
         ],
     );
     let result = (series * a).to_f32();
-    // Infinities have no sine; beyond 2^24 every f32 is a whole number of turns.
+    // The sine of infinity is undefined; beyond 2^24 every f32 is a whole number of turns.
     let infinite = x.abs().equal(F::splat(f32::INFINITY));
     let result = infinite.select_f32(U::splat(0xffc0_0000).as_f32(), result);
-    // The sine of -0 is -0; that of other whole numbers of turns is +0.
+    // The sine of -0 is -0, and the sine of other whole numbers of turns is +0.
     let result = if quarter == 0.0 { x.equal(F::splat(0.0)).select_f32(x, result) } else { result };
     x.is_nan().select_f32(x, result)
 }
 
-/// What is left of a number after taking its floor; what rounding made 1 is the number below.
+/// A number minus its floor; if rounding made it 1, the number below 1.
 #[inline(always)]
 pub(super) fn below_one<S: Simd>(rest: F<S>, below: f32) -> F<S> {
     rest.equal(F::splat(1.0)).select_f32(F::splat(below), rest)

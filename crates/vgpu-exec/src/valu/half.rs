@@ -1,5 +1,6 @@
-//! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, whose digits suffice to round sums, products, quotients
-//! and roots of f16 right in a second rounding; fused multiply-add needs more care.
+//! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, which has enough digits that a
+//! second rounding to f16 gives correct sums, products, quotients and roots. Fused multiply-add needs more
+//! care.
 
 use super::function;
 use super::lanewise::{Cx, Op, ops};
@@ -14,11 +15,11 @@ use crate::float::soft::{Env, F16};
 use crate::lower::Context;
 use crate::simd::{F, Mask, Simd, U};
 
-/// `a * b + c` as f32, so that rounding it to f16 is rounding the exact result.
+/// `a * b + c` as f32, such that rounding it to f16 rounds the exact result.
 #[inline(always)]
 fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
-    // The product of f16 is exact. What the sum loses says in which direction the exact result lies; an odd last digit keeps
-    // that the result is none of the numbers or midpoints of f16.
+    // The product of f16 is exact. The rounding error of the sum shows on which side the exact result lies.
+    // With an odd last digit, the result cannot be an f16 or a midpoint between two.
     let product = a * b;
     let sum = product + c;
     let part = sum - product;
@@ -36,15 +37,16 @@ fn round<S: Simd>(a: F<S>) -> F<S> {
     a.to_half().half_to_f32()
 }
 
-/// 2^x as f32, so that rounding it to f16 is rounding the exact result.
+/// 2^x as f32, such that rounding it to f16 rounds the exact result.
 #[inline(always)]
 fn exp2<S: Simd>(a: F<S>) -> F<S> {
-    // Of all f16, only 0x11c5 has a power so near a midpoint of f16 that f32 takes it for that; it is greater.
+    // Among all f16, only 0x11c5 has a power so close to a midpoint of f16 that f32 cannot distinguish them;
+    // the power is greater.
     let near = a.bits().equal(U::splat(0x3a38_a000));
     near.select(U::splat(0x3f80_1001), function::exp2(a).bits()).as_f32()
 }
 
-/// The bits of an f16 that is given as f32.
+/// The bits of the f16 for a given f32.
 fn h(bits: u64) -> u64 {
     u64::from(convert::f32_to_f16(bits as u32))
 }
@@ -58,14 +60,14 @@ fn is_nan<S: Simd>(a: U<S>) -> Mask<S> {
     U::splat(0x7c00).less(a & 0x7fff)
 }
 
-/// A number that orders f16 as signed integers, -0 before +0.
+/// An integer that orders f16 by signed comparison, with -0 before +0.
 #[inline(always)]
 fn order<S: Simd>(a: U<S>) -> U<S> {
     let wide = a.sign16();
     wide ^ (wide.sar(U::splat(31)) & 0x7fff)
 }
 
-/// The lesser or greater one; see `minmax` about NaNs.
+/// The lesser or greater one; see `minmax` for NaNs.
 #[inline(always)]
 fn extreme<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     let (x, y) = (order(a), order(b));
@@ -94,7 +96,7 @@ fn extreme<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     signalling_a.select(a | quiet, signalling_b.select(b | quiet, result))
 }
 
-/// The lesser or the greater one, or the first NaN if there is one.
+/// The lesser or greater one, or the first NaN if there is one.
 #[inline(always)]
 fn ordered<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, greater: bool) -> U<S> {
     let result = extreme(cx, a, b, greater);
@@ -182,7 +184,7 @@ ops! {
     FrexpMant [LONG, MODS] (_cx; a: H) -> H<S> { H(a.0.bits().map(super::single::frexp_mantissa).as_f32()) }
     DivFixup [LONG, MODS, KEEPS] (cx; a: B16, b: H, c: H) -> H<S> {{
         let round = if cx.saturates_halves() { 3 } else { cx.round_double() };
-        // No exponents of f16 are that far apart.
+        // No two exponents of f16 are that far apart.
         let format = Quotients { far: 1000, least: 0, most: 65504.0, round };
         H(division_fixup(a.0.half_to_f32(), b.0, c.0, &format))
     }}
@@ -295,7 +297,7 @@ table! {
     VMed3I16 => Med3I16,
 }
 
-/// The handler of an operation on both halves of registers.
+/// The handler of an operation on both register halves.
 pub(super) fn packed(op: vgpu_isa::Op, context: &Context) -> Option<Handler> {
     use vgpu_isa::Op::*;
     Some(match op {

@@ -5,19 +5,19 @@ use super::operand::{B, Four, I16, W16, Wide};
 use super::select::table;
 use crate::simd::{D, Mask, Simd, U};
 
-/// `select(lane is in mask)` as all ones or zero.
+/// All ones in the lanes of the mask, zero elsewhere.
 #[inline(always)]
 fn ones<S: Simd>(mask: Mask<S>) -> U<S> {
     mask.select(U::splat(u32::MAX), U::splat(0))
 }
 
-/// One where the mask is set.
+/// One in the lanes of the mask, zero elsewhere.
 #[inline(always)]
 fn one<S: Simd>(mask: Mask<S>) -> U<S> {
     mask.select(U::splat(1), U::splat(0))
 }
 
-/// `a + b`, saturating if asked to.
+/// `a + b`, saturating on request.
 #[inline(always)]
 fn add_unsigned<S: Simd>(cx: &Cx, a: U<S>, b: U<S>) -> U<S> {
     let sum = a + b;
@@ -40,12 +40,12 @@ fn sub_signed<S: Simd>(cx: &Cx, a: U<S>, b: U<S>) -> U<S> {
     if cx.clamp { a.map2(b, |a, b| (a as i32).saturating_sub(b as i32) as u32) } else { a - b }
 }
 
-/// 64 bits by the last six bits of a count, in 32-bit lanes.
+/// Shifts 64 bits, in 32-bit lanes, by the last six bits of a count.
 #[inline(always)]
 fn shift_left<S: Simd>(count: U<S>, Wide(low, high): Wide<S>) -> Wide<S> {
     let by = count & 31;
     let up = low << by;
-    // By 32 - `by`, which may be 32.
+    // Shifts by 32 - `by`, which may be 32.
     let across = low >> 1 >> (by ^ 31);
     let far = (count & 32).equal(U::splat(32));
     Wide(far.select(U::splat(0), up), far.select(up, high << by | across))
@@ -72,7 +72,7 @@ fn sad(a: u32, b: u32) -> u32 {
     a[0].abs_diff(b[0]) + a[1].abs_diff(b[1]) + a[2].abs_diff(b[2]) + a[3].abs_diff(b[3])
 }
 
-/// The sum of absolute differences where the reference byte is not zero.
+/// The sum of absolute differences over bytes with a nonzero reference byte.
 fn masked_sad(a: u32, reference: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(reference));
     let mut sum = 0;
@@ -92,7 +92,7 @@ fn quad(clamp: bool, a: u64, b: u32, c: u64, sum: fn(u32, u32) -> u32) -> u64 {
     })
 }
 
-/// Bytes of `a` (4..=7) and `b` (0..=3), signs and constants, as the bytes of `selectors` name them.
+/// Bytes of `a` (4..=7) and `b` (0..=3), signs and constants, as selected by the bytes of `selectors`.
 #[inline(always)]
 fn permute_bytes(a: u32, b: u32, selectors: u32) -> u32 {
     let data = u64::from(a) << 32 | u64::from(b);
@@ -115,7 +115,7 @@ fn permute_bytes(a: u32, b: u32, selectors: u32) -> u32 {
     result
 }
 
-/// The mean of each pair of bytes, rounded up where the byte of `round` is odd.
+/// The mean of each pair of bytes, rounded up if the byte of `round` is odd.
 fn lerp(a: u32, b: u32, round: u32) -> u32 {
     let (a, b, round) = (bytes(a), bytes(b), bytes(round));
     (0..4).fold(0, |all, i| all | ((a[i] + b[i] + (round[i] & 1)) >> 1) << (8 * i))
@@ -125,7 +125,7 @@ fn clamp_to(value: i64, least: i64, most: i64) -> u32 {
     value.clamp(least, most) as u32
 }
 
-/// The number of set bits in `a` below each lane, of the lanes from `first` on.
+/// The number of set bits in `a` below each lane, counting lanes from `first` on.
 #[inline(always)]
 fn count_below<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, first: u32) -> U<S> {
     if cx.lane < first {
@@ -139,7 +139,7 @@ fn count_below<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, first: u32) -> U<S> {
     (a & below).count_ones() + b
 }
 
-/// What the truth table says of each bit: bit `4 a + 2 b + c` of it is the result.
+/// The truth table applied to each bit: the result is its bit `4 a + 2 b + c`.
 #[inline(always)]
 fn by_table<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>) -> U<S> {
     let mut result = U::splat(0);
@@ -265,7 +265,8 @@ ops! {
     MadI64I32 [MODS, MASK = MaskTo::Second] (cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
         let product = a.mul_wide_signed(b);
         let sum = product + c;
-        // The sign of the exact sum: it is that of the wrapped sum unless both addends have the other sign.
+        // The sign of the exact sum. It equals the sign of the wrapped sum unless both addends have the
+        // opposite sign.
         let zero = D::splat(0);
         let (p, q, r) = (product.less_signed(zero), c.less_signed(zero), sum.less_signed(zero));
         let negative = (p & q) | ((p | q) & r);
@@ -298,7 +299,7 @@ ops! {
     BfiB32 (_cx; a: U, b: U, c: U) -> U<S> { (a & b) | (!a & c) }
     AlignbitB32 [MODS] (_cx; a: U, b: U, c: W16) -> U<S> {{
         let count = c.0 & 31;
-        // The upper word moves left by 32 - count in two steps, as a shift by 32 is none.
+        // The upper word moves left by 32 - count in two steps, because a shift by 32 does not exist.
         (b >> count) | (a << 1) << (count ^ 31)
     }}
     AlignbyteB32 [MODS] (_cx; a: U, b: U, c: W16) -> U<S> {{
@@ -337,19 +338,19 @@ ops! {
     }}
 }
 
-/// To the range of a signed word.
+/// Clamps to the range of a signed word.
 #[inline(always)]
 fn signed_word<S: Simd>(a: U<S>) -> U<S> {
     a.imax(U::splat(-0x8000i32 as u32)).imin(U::splat(0x7fff)) & 0xffff
 }
 
-/// A signed word to the range of an unsigned byte.
+/// Clamps a signed word to the range of an unsigned byte.
 #[inline(always)]
 fn unsigned_byte<S: Simd>(a: U<S>) -> U<S> {
     a.sign16().imax(U::splat(0)).imin(U::splat(255))
 }
 
-/// Difference with borrow.
+/// Subtraction with borrow.
 #[inline(always)]
 fn borrow<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, m: Mask<S>) -> (U<S>, Mask<S>) {
     let first = a - b;

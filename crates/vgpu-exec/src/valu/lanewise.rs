@@ -1,5 +1,5 @@
-//! One body for all vector instructions that work lane by lane: fetch sixteen lanes of each source, apply the operation,
-//! write what EXEC enables.
+//! A single body for all vector instructions that work lane by lane: fetch sixteen lanes of each source,
+//! apply the operation, write the lanes that EXEC enables.
 
 use std::marker::PhantomData;
 
@@ -13,10 +13,10 @@ use crate::level::{SimdBody, at_lowest_level};
 use crate::simd::{Baseline, LANES, Simd, opaque};
 use crate::{Code, Flow, Wave};
 
-/// What an operation may want to know besides its sources.
+/// The context of an operation, besides its sources.
 #[derive(Clone, Copy)]
 pub(super) struct Cx {
-    /// The MODE register, with what gfx12 no longer has as if it were in there.
+    /// The MODE register. Bits that gfx12 no longer has are set to their fixed values.
     pub mode: u32,
     /// The number of the first of the sixteen lanes.
     pub lane: u32,
@@ -24,13 +24,15 @@ pub(super) struct Cx {
     pub clamp: bool,
     /// Output multiplier.
     pub omod: u8,
-    /// Which subnormal numbers count as zero: bit 0 f32 sources, 1 f32 results, 2 f64 and f16 sources, 3 such results.
+    /// Which subnormal numbers count as zero: bit 0 for f32 sources, 1 for f32 results, 2 for f64 and f16
+    /// sources, 3 for f64 and f16 results.
     pub flush: u8,
-    /// Which half of the destination is written: 0 the low one with zeros above, 1 the low one, 2 the high one.
+    /// The half of the destination that is written: 0 the low one with zeros above, 1 the low one, 2 the high
+    /// one.
     pub half: u8,
     /// Negation modifiers.
     neg: u8,
-    /// Which halves or bytes are chosen.
+    /// The selected halves or bytes.
     pub op_sel: u8,
     /// The truth table of `v_bitop3`.
     pub table: u8,
@@ -40,7 +42,7 @@ pub(super) struct Cx {
 impl Cx {
     #[inline(always)]
     pub(super) fn new(mode: u32, code: &Code, flush: u8, mods: bool) -> Cx {
-        // gfx12 has neither IEEE nor DX10_CLAMP, and does as if the one were off and the other on.
+        // gfx12 has neither IEEE nor DX10_CLAMP, and behaves as if IEEE were off and DX10_CLAMP on.
         let fixed = code.generation == Generation::Gfx12;
         Cx {
             mode: if fixed { mode & !0x300 | 0x100 } else { mode },
@@ -69,65 +71,66 @@ impl Cx {
         self.generation == Generation::Gfx12
     }
 
-    /// Whether sources 0 and 1 of a dot product are signed, which their negation modifiers say.
+    /// Whether sources 0 and 1 of a dot product are signed, as their negation modifiers specify.
     #[inline(always)]
     pub(super) fn signs(&self) -> [bool; 2] {
         [self.neg & 1 != 0, self.neg & 2 != 0]
     }
 
-    /// Whether f16 results that overflow become the largest number: MODE's FP16_OVFL.
+    /// Whether f16 results that overflow become the largest number: FP16_OVFL of MODE.
     #[inline(always)]
     pub(super) fn saturates_halves(&self) -> bool {
         self.mode >> 23 & 1 != 0
     }
 
-    /// Whether signalling NaNs are made quiet by minimum and maximum: MODE's IEEE.
+    /// Whether minimum and maximum make signalling NaNs quiet: IEEE of MODE.
     #[inline(always)]
     pub(super) fn ieee(&self) -> bool {
         self.mode & 0x200 != 0
     }
 
-    /// Whether signalling NaNs are made quiet where that depends on MODE.
+    /// Whether signalling NaNs are made quiet, for operations where MODE decides.
     #[inline(always)]
     pub(super) fn quiets(&self) -> bool {
         self.is_gfx12() || self.ieee()
     }
 
-    /// Whether saturation makes zero of NaN: MODE's DX10_CLAMP.
+    /// Whether saturation turns NaN into zero: DX10_CLAMP of MODE.
     #[inline(always)]
     pub(super) fn clears_nans(&self) -> bool {
         self.mode & 0x100 != 0
     }
 
-    /// Whether subnormal results become zero, in any format: by MODE, by the operation, or since gfx12 by the output multiplier.
+    /// Whether subnormal results of any format become zero: because of MODE, the operation, or, since gfx12,
+    /// the output multiplier.
     #[inline(always)]
     pub(super) fn flushes_results(&self) -> bool {
         self.flush & 10 != 0 || self.omod != 0 && self.is_gfx12()
     }
 
-    /// MODE with what the output multiplier changes about subnormal results.
+    /// MODE, adjusted for the output multiplier's effect on subnormal results.
     #[inline(always)]
     pub(super) fn mode_of_results(&self) -> u32 {
         if self.omod != 0 && self.is_gfx12() { self.mode & !0xa0 } else { self.mode }
     }
 
-    /// MODE's rounding mode of f32.
+    /// The f32 rounding mode of MODE.
     #[inline(always)]
     pub(super) fn round_single(&self) -> u32 {
         self.mode & 3
     }
 
-    /// MODE's rounding mode of f64 and f16.
+    /// The f64 and f16 rounding mode of MODE.
     #[inline(always)]
     pub(super) fn round_double(&self) -> u32 {
         self.mode >> 2 & 3
     }
 }
 
-/// Where a lane mask goes that an operation gives.
+/// The destination of an operation's lane mask.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MaskTo {
-    /// There is none.
+    /// No lane mask.
     Nowhere,
     /// To `dst`, and to `sdst` unless that is NULL (comparisons; `v_cmpx` of gfx9 has both).
     First,
@@ -135,7 +138,7 @@ pub(super) enum MaskTo {
     Second,
 }
 
-/// In `Code::imm`, whose low bits are the half of the destination: comparisons give the opposite.
+/// A bit of `Code::imm`, whose low bits are the half of the destination: comparisons return the opposite.
 pub(super) const INVERT: u8 = 0x80;
 
 /// An operation on sixteen lanes.
@@ -144,38 +147,41 @@ pub(super) trait Op: 'static {
     type Args<S: Simd>: Args<S>;
     /// Its result.
     type Ret<S: Simd>: Ret<S>;
-    /// Whether it takes modifiers.
+    /// Whether it accepts modifiers.
     const MODS: bool = false;
-    /// Whether NaN results are the first NaN source, made quiet, or the default NaN.
+    /// Whether a NaN result is the first NaN source, made quiet, or the default NaN.
     const NAN: bool = false;
-    /// Whether a signalling NaN stays one before gfx12, unless MODE asks for IEEE.
+    /// Whether signalling NaNs stay signalling before gfx12, unless MODE enables IEEE.
     const LOUD: bool = false;
-    /// Whether it rounds in the mode that MODE says; it has [`Op::rounded`] then.
+    /// Whether it rounds in the mode of MODE; then it has [`Op::rounded`].
     const ROUNDS: bool = false;
-    /// Subnormal numbers that always count as zero, as in [`Cx`].
+    /// Subnormal numbers that always count as zero, encoded as in [`Cx`].
     const FLUSH: u8 = 0;
-    /// Whether results stay as they are: subnormal ones are not flushed, infinite ones do not saturate.
+    /// Whether results are kept as they are: subnormal ones are not flushed, infinite ones do not saturate.
     const KEEPS: bool = false;
-    /// Whether the transcendental unit does it: what the output multiplier makes too large is infinite in every rounding mode.
+    /// Whether the transcendental unit executes it. Then a result that the output multiplier makes too large
+    /// is infinite in every rounding mode.
     const TRANS: bool = false;
-    /// Where the lane mask goes.
+    /// The destination of the lane mask.
     const MASK: MaskTo = MaskTo::Nowhere;
-    /// Whether it takes many of the host's instructions, so that a loop's own hardly count and are not worth more code.
+    /// Whether it takes many host instructions, so that the overhead of a loop hardly matters and a special
+    /// loop is not worth its code.
     const LONG: bool = false;
-    /// Whether kernels are full of it, with modifiers, too: it then has a loop of its own for [plain](Code::plain) sources.
+    /// Whether kernels use it often, also with modifiers; then it has a separate loop for
+    /// [plain](Code::plain) sources.
     const OFTEN: bool = false;
 
     /// Applies it; f32 arithmetic rounds to nearest even.
     fn apply<S: Simd>(cx: &Cx, args: Self::Args<S>) -> Self::Ret<S>;
 
-    /// The exact result for one lane, rounded as `single` and `double` say. Sources are as [`Arg::raw`] gives them, the result
-    /// is in the format of the result.
+    /// The exact result for one lane, rounded by `single` and `double`. Sources are as in [`Arg::raw`]; the
+    /// result is in the result's format.
     fn rounded(_sources: [u64; 3], _single: Env, _double: Env) -> u64 {
         0
     }
 }
 
-/// Applies an operation with everything around it: subnormals, rounding, NaNs, output modifiers.
+/// Applies an operation and everything around it: subnormals, rounding, NaNs, output modifiers.
 #[inline(always)]
 pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>) -> O::Ret<S> {
     let (args, mut result) = computed::<O, S>(cx, args);
@@ -185,7 +191,7 @@ pub(super) fn evaluate<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<
     finished::<O, S, MODS>(cx, args, result)
 }
 
-/// The sources of a chunk with signalling NaNs as they are.
+/// The sources of a chunk, with signalling NaNs unchanged.
 ///
 /// # Safety
 /// See [`Args::fetch_loud`].
@@ -198,7 +204,7 @@ pub(super) unsafe fn loud<O: Op, S: Simd, const MODS: bool>(
     unsafe { O::Args::<S>::fetch_loud::<MODS>(rows) }.flush(cx.flush)
 }
 
-/// [`evaluate`] for two chunks, the first of which begins at `lane`; nothing if there are NaNs to settle.
+/// [`evaluate`] for two chunks, the first of which starts at `lane`; none if there are NaNs to settle.
 #[inline(always)]
 pub(super) fn evaluate_both<O: Op, S: Simd, const MODS: bool>(
     cx: &mut Cx,
@@ -215,7 +221,7 @@ pub(super) fn evaluate_both<O: Op, S: Simd, const MODS: bool>(
     Some([finished::<O, S, MODS>(cx, first, a), finished::<O, S, MODS>(cx, second, b)])
 }
 
-/// The sources as they are computed with, and the result before NaNs are settled.
+/// The sources as used in the computation, and the result before NaNs are settled.
 #[inline(always)]
 fn computed<O: Op, S: Simd>(cx: &Cx, args: O::Args<S>) -> (O::Args<S>, O::Ret<S>) {
     let args = if cx.flush != 0 { args.flush(cx.flush) } else { args };
@@ -232,7 +238,7 @@ fn computed<O: Op, S: Simd>(cx: &Cx, args: O::Args<S>) -> (O::Args<S>, O::Ret<S>
     (args, result)
 }
 
-/// What happens to a result in the end.
+/// The final steps on a result.
 #[inline(always)]
 fn finished<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>, mut result: O::Ret<S>) -> O::Ret<S> {
     if cx.flush != 0 && !O::KEEPS {
@@ -247,13 +253,13 @@ fn finished<O: Op, S: Simd, const MODS: bool>(cx: &Cx, args: O::Args<S>, mut res
     result
 }
 
-/// Whether a wave wants an operation rounded as this level does not.
+/// Whether a wave requires a rounding mode that this level does not support.
 #[inline(always)]
 pub(super) fn inexact<O: Op, S: Simd>(wave: &Wave) -> bool {
     O::ROUNDS && !S::ROUNDS && wave.mode & 15 != 0
 }
 
-/// MODE's rounding and denormal fields as nearly all code has them: to nearest, with subnormal numbers.
+/// The rounding and denormal fields of MODE in nearly all code: to nearest, with subnormal numbers.
 const USUAL: u8 = 0xf0;
 
 /// A way to apply an operation to the lanes of a wave.
@@ -262,9 +268,9 @@ pub(super) trait Way {
     type Op: Op;
     /// Whether it takes modifiers.
     const MODS: bool;
-    /// Whether its handlers are long, so that they should not have a loop of their own for waves with all lanes.
+    /// Whether its handlers are long, so that they should not have a separate loop for fully enabled waves.
     const LONG: bool;
-    /// Whether the loop for waves with all lanes is there once more for [plain](Code::plain) sources.
+    /// Whether there is a second loop for fully enabled waves, for [plain](Code::plain) sources.
     const PLAIN_APART: bool = !Self::MODS || Self::Op::OFTEN;
 
     /// The sources, prepared.
@@ -276,36 +282,37 @@ pub(super) trait Way {
     /// The code must have been lowered for this wave, and be [`Code::plain`] if `PLAIN`.
     unsafe fn rows<S: Simd, const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows<S>;
 
-    /// Goes on by `chunks`.
+    /// Advances by `chunks`.
     fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize);
 
-    /// Computes and writes two chunks, the first of which begins at `lane`; all lanes are enabled. Returns the lane masks, or
-    /// nothing and writes nothing if there are NaNs to settle.
+    /// Computes and writes two chunks, the first of which starts at `lane`; all lanes are enabled. Returns
+    /// the lane masks, or none, writing nothing, if there are NaNs to settle.
     ///
     /// # Safety
     /// As for `rows`, and both must be chunks of the wave.
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32>;
 
-    /// Computes a chunk and writes the enabled lanes of it. If `LOUD`, signalling NaNs that fetching makes quiet are to stay.
+    /// Computes a chunk and writes its enabled lanes. With `LOUD`, signalling NaNs that fetching would make
+    /// quiet stay signalling.
     ///
     /// # Safety
     /// As for `both`.
     unsafe fn one<S: Simd, const LOUD: bool>(cx: &Cx, rows: &Self::Rows<S>, target: &Target) -> u16;
 
-    /// The handler for rounding modes that the level does not have.
+    /// The handler for rounding modes that the level does not support.
     ///
     /// # Safety
     /// As for [`crate::Handler`].
     unsafe fn exactly(wave: &mut Wave, code: &Code) -> Flow;
 }
 
-/// Where the code's result begins.
+/// The start of the code's result.
 ///
 /// # Safety
 /// The code must have been lowered for this wave.
 #[inline(always)]
 pub(super) unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
-    // Masks go to scalar slots; then `dst` is no vector register and is not written through this.
+    // Masks go to scalar slots; then `dst` is not a vector register, and this pointer is not written through.
     // SAFETY: the caller's promise.
     let low = unsafe { wave.vgpr.add(code.dst as usize) };
     Target { low, lanes: wave.lanes.into(), bits: u16::MAX, full }
@@ -317,7 +324,7 @@ pub(super) unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
 /// As for [`crate::Handler`].
 #[inline(always)]
 pub(super) unsafe fn execute<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-    // Where NaNs were met, the masks of lanes before them would be lost.
+    // If NaNs were found, the masks of earlier lanes would be lost.
     const { assert!(!Y::Op::NAN || matches!(Y::Op::MASK, MaskTo::Nowhere)) };
     // SAFETY: the caller's promise.
     unsafe {
@@ -346,8 +353,8 @@ impl<Y: Way> SimdBody for ByPairs<Y> {
     }
 }
 
-/// Executes a vector instruction, and those of the same kind that follow, in a wave all of whose lanes are enabled, with MODE as
-/// usual: two chunks at a time, without tests.
+/// Executes a vector instruction, and following ones of the same kind, in a wave with all lanes enabled and
+/// the usual MODE: two chunks at a time, without tests.
 ///
 /// # Safety
 /// As for [`execute`]; the code must be [`Code::plain`] if `PLAIN`.
@@ -355,13 +362,13 @@ impl<Y: Way> SimdBody for ByPairs<Y> {
 unsafe fn by_pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &Code) -> Flow {
     let more = code.more;
     let (mut code, mut left) = (code, more);
-    // SAFETY: the caller's promise; as many codes follow as it says, which are of this kind.
+    // SAFETY: the caller's promise; this many codes of the same kind follow.
     unsafe {
         loop {
             if !pairs::<Y, S, PLAIN>(wave, code) {
                 S::call::<ByChunks<Y>>(wave, code);
             }
-            // What writes a mask may write EXEC.
+            // An instruction that writes a mask may write EXEC.
             if Y::Op::MASK != MaskTo::Nowhere || more == 0 {
                 return Flow::Next;
             }
@@ -374,7 +381,8 @@ unsafe fn by_pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &C
     }
 }
 
-/// Executes one of them. If there are NaNs to settle, it is not done, but for [`Wave::done`] lanes.
+/// Executes one of them. Returns false if there are NaNs to settle; then only the first [`Wave::done`] lanes
+/// are done.
 ///
 /// # Safety
 /// As for [`by_pairs`].
@@ -403,7 +411,7 @@ unsafe fn pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &Code
     true
 }
 
-/// Executes a vector instruction one chunk at a time, where lanes are enabled that are not yet [`Wave::done`].
+/// Executes a vector instruction chunk by chunk, for enabled lanes that are not yet [`Wave::done`].
 struct ByChunks<Y>(PhantomData<Y>);
 
 impl<Y: Way> SimdBody for ByChunks<Y> {
@@ -414,7 +422,7 @@ impl<Y: Way> SimdBody for ByChunks<Y> {
     }
 }
 
-/// The same where signalling NaNs are to stay that fetching makes quiet.
+/// The same, but signalling NaNs that fetching would make quiet stay signalling.
 struct LoudChunks<Y>(PhantomData<Y>);
 
 impl<Y: Way> SimdBody for LoudChunks<Y> {
@@ -452,7 +460,7 @@ unsafe fn by_chunks<Y: Way, S: Simd, const LOUD: bool>(wave: &mut Wave, code: &C
             Y::advance::<S>(&mut rows, first / LANES);
         }
         loop {
-            // A loop for each combination of what the operation tests would be much code.
+            // A separate loop for each combination of these flags would be too much code.
             cx.flush = opaque(cx.flush.into()) as u8;
             target.bits = (exec >> first) as u16;
             if target.bits != 0 {
@@ -471,7 +479,7 @@ unsafe fn by_chunks<Y: Way, S: Simd, const LOUD: bool>(wave: &mut Wave, code: &C
     Flow::Next
 }
 
-/// Writes the lane mask that an operation gives.
+/// Writes an operation's lane mask.
 #[inline(always)]
 fn put_mask<O: Op>(wave: &mut Wave, code: &Code, mask: u64) {
     match O::MASK {
@@ -487,10 +495,10 @@ fn put_mask<O: Op>(wave: &mut Wave, code: &Code, mask: u64) {
     }
 }
 
-/// How an operation is applied: to each lane.
+/// A way to apply an operation: to each lane.
 pub(super) struct EachLane<const MODS: bool>;
 
-/// The body of an operation's handler. A tuple, because its code is then generated with the file of the operation.
+/// The body of an operation's handler. It is a tuple so that its code is generated with the operation's file.
 pub(super) type Lanes<O, const MODS: bool> = (O, EachLane<MODS>);
 
 impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
@@ -504,7 +512,7 @@ impl<O: Op, const MODS: bool> SimdBody for Lanes<O, MODS> {
 impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     type Op = O;
     const MODS: bool = MODS;
-    // The level does not matter for the length of a result.
+    // The length of a result's code does not depend on the level.
     const LONG: bool = O::LONG || O::Ret::<Baseline>::LONG;
     type Rows<S: Simd> = <O::Args<S> as Args<S>>::Rows;
 
@@ -556,7 +564,8 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     }
 }
 
-/// Defines operations. Flags are constants of [`Op`]: true, or what follows. `rounded` stands where MODE's rounding matters.
+/// Defines operations. Flags are constants of [`Op`]: true, or the given value. `rounded` is given if MODE's
+/// rounding matters.
 macro_rules! ops {
     ($(
         $name:ident $([$($flag:ident $(= $value:expr)?),*])? ($cx:ident; $($arg:ident: $type:ident),*) -> $ret:ty

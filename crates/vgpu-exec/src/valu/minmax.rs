@@ -1,12 +1,13 @@
-//! Minimum, maximum and median of floats: -0 is less than +0, and numbers win over NaNs but for those of gfx12 that IEEE calls
-//! minimum and maximum. These give the first NaN, as measured on gfx1201; the vendor's text prefers signalling ones.
+//! Minimum, maximum and median of floats. -0 is less than +0. Numbers win over NaNs, except in the operations
+//! of gfx12 that IEEE calls minimum and maximum. These return the first NaN, as measured on gfx1201; the
+//! vendor's text prefers signalling ones.
 
 use super::lanewise::Cx;
 use crate::float::soft::{F32, F64, Format};
 use crate::simd::{D, F, G, LANES, Simd, U};
 
-/// What minimum and maximum give when a source is a NaN. In IEEE mode a signalling NaN wins, made quiet. Of two other NaNs,
-/// CDNA gives the second, RDNA the first; gfx12 makes it quiet.
+/// The result of minimum and maximum if a source is a NaN. In IEEE mode, a signalling NaN wins and is made
+/// quiet. Of two other NaNs, CDNA returns the second and RDNA the first; gfx12 makes it quiet.
 fn with_nan(format: Format, quiet: u64, cx: &Cx, a: u64, b: u64) -> Option<u64> {
     let signalling = |bits: u64| format.is_nan(bits) && bits & quiet == 0;
     match (format.is_nan(a), format.is_nan(b)) {
@@ -111,7 +112,7 @@ fn settled<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, result: U<S>) -> F<S> {
 #[inline(always)]
 pub(super) fn min<S: Simd>(cx: &Cx, a: F<S>, b: F<S>) -> F<S> {
     let lesser = a.less(b).select(a.bits(), b.bits());
-    // Equal numbers have the same bits, or are zeros: then any sign bit counts.
+    // Equal numbers have the same bits or are zeros. For zeros, the OR of the sign bits is right.
     let result = a.equal(b).select(a.bits() | b.bits(), lesser);
     settled(cx, a, b, result)
 }
@@ -124,7 +125,7 @@ pub(super) fn max<S: Simd>(cx: &Cx, a: F<S>, b: F<S>) -> F<S> {
     settled(cx, a, b, result)
 }
 
-/// The one in the middle; the least of the numbers if there is a NaN.
+/// The median; if there is a NaN, the least of the numbers.
 #[inline(always)]
 pub(super) fn median<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     let nan = a.unordered(b) | c.is_nan();
@@ -143,7 +144,7 @@ fn settled_double<S: Simd>(cx: &Cx, a: G<S>, b: G<S>, result: G<S>) -> G<S> {
     result
 }
 
-/// Equal numbers have the same bits, or are zeros: `negative` says which zero to take.
+/// Equal numbers have the same bits or are zeros: `negative` selects the zero.
 #[inline(always)]
 fn equal_zeros<S: Simd>(a: G<S>, b: G<S>, negative: bool) -> G<S> {
     let (low, high) = a.bits().split();

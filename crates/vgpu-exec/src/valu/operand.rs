@@ -1,4 +1,4 @@
-//! Types of source operands: where their lanes are, how they become numbers, what modifiers do to them.
+//! Types of source operands: the location of their lanes, their conversion to numbers, and their modifiers.
 
 use vgpu_isa::Modifiers;
 
@@ -8,35 +8,35 @@ use crate::simd::{D, F, G, LANES, Mask, Simd, U, here};
 use crate::wave::Row;
 use crate::{Code, Src, Wave};
 
-/// A source operand, prepared: where its lanes are, and what is done to them.
+/// A prepared source operand: the location of its lanes and the operations on them.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     pub at: *const u8,
     pub high: usize,
-    /// From one chunk to the next; 0 where one chunk stands for all.
+    /// The distance between chunks; 0 if one chunk serves all lanes.
     stride: usize,
-    /// Whether one dword stands for all lanes.
+    /// Whether one dword serves all lanes.
     scalar: bool,
-    /// A lane mask from the first lane that is yet to come.
+    /// A lane mask, starting with the next lane to process.
     mask: u64,
     shift: u32,
-    /// The shift of the upper of two halves.
+    /// The shift for the upper of two halves.
     high_shift: u32,
     and: u32,
     xor: u32,
-    /// A source that may be f32 is f16.
+    /// Whether a source that may be f32 is f16.
     is_half: bool,
 }
 
 impl Source {
-    /// Finds a source.
+    /// Locates a source.
     ///
     /// # Safety
     /// The source must have been lowered for this wave, and be a vector register if `PLAIN`.
     #[inline(always)]
     unsafe fn find<const PLAIN: bool>(wave: &Wave, code: &Code, i: usize) -> Source {
         let row = code.rows[i % 3];
-        // SAFETY: rows are lowered with one of the bases, and lie in the memory that begins there.
+        // SAFETY: rows are lowered relative to one of the bases, and are in the memory that starts there.
         let at = unsafe {
             let base = if PLAIN {
                 wave.vgpr.cast_const().cast()
@@ -59,7 +59,7 @@ impl Source {
         }
     }
 
-    /// Goes on by `chunks`.
+    /// Advances by `chunks`.
     #[inline(always)]
     pub(super) fn advance(&mut self, chunks: usize) {
         self.at = self.at.wrapping_add(chunks * self.stride);
@@ -92,7 +92,7 @@ impl Source {
     }
 
     /// # Safety
-    /// See [`Source::low`]; `beyond` must lead to a register of the source.
+    /// See [`Source::low`]; `beyond` must be the offset of a register of the source.
     #[inline(always)]
     unsafe fn read<S: Simd>(&self, k: usize, beyond: usize) -> U<S> {
         // SAFETY: the caller's promise.
@@ -109,7 +109,7 @@ impl Source {
 
 /// A type of source operands.
 pub(super) trait Arg<S: Simd>: Copy {
-    /// Finds source `i`.
+    /// Locates source `i`.
     ///
     /// # Safety
     /// See [`Source::find`].
@@ -129,10 +129,10 @@ pub(super) trait Arg<S: Simd>: Copy {
     /// See [`Source::low`].
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self;
 
-    /// Whether [`Arg::fetch`] makes signalling NaNs quiet, as f16 become f32.
+    /// Whether [`Arg::fetch`] makes signalling NaNs quiet, because f16 is converted to f32.
     const QUIETS: bool = false;
 
-    /// Reads the chunk with signalling NaNs as they are.
+    /// Reads the chunk, with signalling NaNs unchanged.
     ///
     /// # Safety
     /// See [`Source::low`].
@@ -142,25 +142,26 @@ pub(super) trait Arg<S: Simd>: Copy {
         unsafe { Self::fetch::<MODS>(row, 0) }
     }
 
-    /// Subnormal numbers become zero, if `flush` says so.
+    /// Turns subnormal numbers into zero, if `flush` requests it.
     #[inline(always)]
     fn flush(self, _flush: u8) -> Self {
         self
     }
 
-    /// The bits as numbers of the format that is computed with, low and high halves: f32 for f16; 0 for what is no float.
+    /// The bits as numbers of the format used in the computation (f32 for f16), as low and high halves; 0 for
+    /// other than floats.
     #[inline(always)]
     fn raw(self) -> Raw {
         [[0; LANES]; 2]
     }
 
-    /// The number, if it is computed with in f32.
+    /// The number, if it is computed in f32.
     #[inline(always)]
     fn single(self) -> F<S> {
         F::splat(1.0)
     }
 
-    /// The number, if it is computed with in f64.
+    /// The number, if it is computed in f64.
     #[inline(always)]
     fn double(self) -> G<S> {
         G::splat(1.0)
@@ -175,7 +176,7 @@ impl<S: Simd> Arg<S> for U<S> {
     }
 }
 
-/// A 32-bit operand whose bits take sign modifiers, and whose subnormal numbers stay.
+/// A 32-bit operand with sign modifiers on its bits, whose subnormal numbers are kept.
 #[derive(Clone, Copy)]
 pub(super) struct B<S: Simd>(pub U<S>);
 
@@ -237,7 +238,7 @@ impl<S: Simd> Arg<S> for F<S> {
 #[derive(Clone, Copy)]
 pub(super) struct H<S: Simd>(pub F<S>);
 
-/// The low halves as f16 to f32, signalling NaNs as they are.
+/// Converts low halves from f16 to f32, with signalling NaNs unchanged.
 #[inline(always)]
 fn widened<S: Simd>(half: U<S>) -> F<S> {
     let (wide, zero) = (half.half_to_f32(), U::splat(0));
@@ -245,7 +246,7 @@ fn widened<S: Simd>(half: U<S>) -> F<S> {
     loud.select(wide.bits() & !0x40_0000, wide.bits()).as_f32()
 }
 
-/// f32 to f16, signalling NaNs as they are if any of their payload is left.
+/// f32 to f16; signalling NaNs stay signalling if any of their payload is left.
 #[inline(always)]
 pub(super) fn narrowed<S: Simd>(value: F<S>) -> U<S> {
     let (half, bits, zero) = (value.to_half(), value.bits(), U::splat(0));
@@ -253,7 +254,7 @@ pub(super) fn narrowed<S: Simd>(value: F<S>) -> U<S> {
     loud.select(half & !0x200, half)
 }
 
-/// f16 numbers below the smallest normal one become zero.
+/// Turns f16 numbers below the smallest normal one into zero.
 #[inline(always)]
 pub(super) fn flush_half<S: Simd>(a: F<S>) -> F<S> {
     let tiny = a.abs().less(F::splat(6.103_515_6e-5));
@@ -308,7 +309,7 @@ impl<S: Simd> Arg<S> for H<S> {
     }
 }
 
-/// Operands of 16 bits that are half of a register.
+/// Operands of 16 bits, half of a register.
 macro_rules! halves {
     ($($(#[$doc:meta])* $name:ident |$bits:ident| $extend:expr;)*) => {$(
         $(#[$doc])*
@@ -373,7 +374,7 @@ impl<S: Simd> Arg<S> for X16<S> {
     }
 }
 
-/// The same of 16 bits.
+/// The same for 16 bits.
 #[derive(Clone, Copy)]
 pub(super) struct B16<S: Simd>(pub U<S>);
 
@@ -390,7 +391,7 @@ impl<S: Simd> Arg<S> for B16<S> {
     }
 }
 
-/// The same of 64 bits.
+/// The same for 64 bits.
 #[derive(Clone, Copy)]
 pub(super) struct B64<S: Simd>(pub D<S>);
 
@@ -417,7 +418,7 @@ impl<S: Simd> Arg<S> for B64<S> {
     }
 }
 
-/// A source that is f32, or a half of its register as f16 (`v_fma_mix`), and whether it is f16.
+/// A source that is an f32, or a half of its register as f16 (`v_fma_mix`), and which of the two it is.
 #[derive(Clone, Copy)]
 pub(super) struct Mixed<S: Simd>(pub F<S>, bool);
 
@@ -426,7 +427,7 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     fn modify<const MODS: bool>(row: &mut Source, mods: &Modifiers, i: usize) {
         row.shift = u32::from(mods.op_sel >> i & 1) * 16;
         row.is_half = mods.op_sel_hi >> i & 1 != 0;
-        // In this encoding the negation of high halves means the absolute value.
+        // In this encoding, negation of high halves means the absolute value.
         row.signs(&Modifiers { abs: mods.neg_hi, ..*mods }, i);
     }
 
@@ -450,7 +451,7 @@ impl<S: Simd> Arg<S> for Mixed<S> {
 
     #[inline(always)]
     fn flush(self, flush: u8) -> Self {
-        // What MODE says about f32 holds for both formats.
+        // The f32 settings of MODE apply to both formats.
         match self {
             _ if flush & 1 == 0 => self,
             Mixed(value, true) => Mixed(flush_half(value), true),
@@ -469,7 +470,7 @@ impl<S: Simd> Arg<S> for Mixed<S> {
     }
 }
 
-/// A source of two halves, each as a number (`Pair<F>`) or as bits.
+/// A source with two halves, each as a number (`Pair<F>`) or as bits.
 macro_rules! pairs {
     ($($(#[$doc:meta])* $name:ident |$bits:ident| -> $value:ident $convert:expr, signed $signed:literal;)*) => {$(
         $(#[$doc])*
@@ -483,7 +484,7 @@ macro_rules! pairs {
                 row.high_shift = u32::from(mods.op_sel_hi >> i & 1) * 16;
                 if $signed {
                     row.and = if mods.abs >> i & 1 != 0 { 0x7fff_7fff } else { u32::MAX };
-                    // The signs of the low and of the high half.
+                    // The signs of the low and the high half.
                     row.xor = u32::from(mods.neg >> i & 1) << 15 | u32::from(mods.neg_hi >> i & 1) << 31;
                 }
             }
@@ -520,7 +521,7 @@ impl<S: Simd> Arg<S> for D<S> {
     }
 }
 
-/// The low and the high half of 64 bits, which stay in registers of their own.
+/// The low and the high half of 64 bits, each in a register.
 #[derive(Clone, Copy)]
 pub(super) struct Wide<S: Simd>(pub U<S>, pub U<S>);
 
@@ -541,7 +542,7 @@ impl<S: Simd> Arg<S> for Four<S> {
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         Four(crate::rows::from_fn(|i| {
             let part = Source { at: row.at.wrapping_add(i * row.high), ..*row };
-            // SAFETY: the caller's promise; only registers are lowered for such operands.
+            // SAFETY: the caller's promise; such operands are always registers.
             unsafe { part.low::<S>(k) }
         }))
     }
@@ -580,7 +581,7 @@ impl<S: Simd> Arg<S> for G<S> {
     }
 }
 
-/// Subnormal numbers become zeros of their sign.
+/// Turns subnormal numbers into zeros of the same sign.
 #[inline(always)]
 pub(super) fn flush_double<S: Simd>(a: G<S>) -> G<S> {
     a.bits().map(|bits| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }).as_f64()
@@ -615,7 +616,7 @@ impl<S: Simd> Arg<S> for Mask<S> {
     }
 }
 
-/// `a` where it is a NaN, made quiet if so wanted, else `other`.
+/// `a` if it is a NaN, made quiet on request, otherwise `other`.
 #[inline(always)]
 pub(super) fn nan_or<S: Simd>(a: F<S>, other: F<S>, quiet: bool) -> F<S> {
     let bit = if quiet { 0x40_0000 } else { 0 };
@@ -630,7 +631,8 @@ fn wide_nan_or<S: Simd>(a: G<S>, other: G<S>, quiet: bool) -> G<S> {
     a.is_nan().select_f64(low.join(high | U::splat(here(bit))).as_f64(), other)
 }
 
-/// Where the product of zero and infinity would be: that is the default NaN even if another source is a NaN.
+/// The lanes in which a product is zero times infinity. The result is then the default NaN, even if another
+/// source is a NaN.
 #[inline(always)]
 fn undefined<S: Simd>(a: F<S>, b: F<S>) -> Mask<S> {
     let (zero, infinity) = (F::splat(0.0), U::splat(here(0x7f80_0000)).as_f32());
@@ -655,7 +657,7 @@ pub(super) trait Args<S: Simd>: Copy {
     unsafe fn rows<const PLAIN: bool>(wave: &Wave, code: &Code) -> Self::Rows;
     /// See [`Arg::modify`].
     fn modify<const MODS: bool>(rows: &mut Self::Rows, mods: &Modifiers);
-    /// Goes on by `chunks`.
+    /// Advances by `chunks`.
     fn advance(rows: &mut Self::Rows, chunks: usize);
     /// # Safety
     /// See [`Arg::fetch`].
@@ -665,15 +667,15 @@ pub(super) trait Args<S: Simd>: Copy {
     /// # Safety
     /// See [`Arg::fetch_loud`].
     unsafe fn fetch_loud<const MODS: bool>(rows: &Self::Rows) -> Self;
-    /// Takes the second register of the sources in `high`.
+    /// Selects the second register of the sources in `high`.
     fn choose(rows: &mut Self::Rows, high: u8);
     /// See [`Arg::flush`].
     fn flush(self, flush: u8) -> Self;
     /// See [`Arg::raw`].
     fn raw(self) -> [Raw; 3];
-    /// The first NaN among f32 sources, made quiet if so wanted, or the default NaN.
+    /// The first NaN among f32 sources, made quiet on request, or the default NaN.
     fn nan(self, quiet: bool) -> F<S>;
-    /// The same of f64 sources.
+    /// The same for f64 sources.
     fn wide_nan(self, quiet: bool) -> G<S>;
 }
 
@@ -758,7 +760,7 @@ macro_rules! tuples {
     )*};
 }
 
-// The numbers of the sources that may be NaNs, the last first, come after the types.
+// After the types come the numbers of the sources that may be NaNs, last first.
 tuples! {
     1: A 0; [0];
     2: A 0, B 1; [1 0];

@@ -9,7 +9,7 @@ use crate::level::{SimdBody, at_lowest_level};
 use crate::simd::{F, Simd, U};
 use crate::{Code, Flow, Wave};
 
-/// How an operation is applied: to both halves of registers.
+/// A way to apply an operation: to both halves of registers.
 pub(super) struct BothHalves;
 
 /// An operation on both halves of registers.
@@ -44,7 +44,7 @@ fn advance_both<A: Args<S>, S: Simd>(rows: &mut [A::Rows; 2], chunks: usize) {
     }
 }
 
-/// Two chunks of what is computed from the sources for one half; nothing if there are NaNs to settle.
+/// Two chunks of intermediate results for one half; none if there are NaNs to settle.
 ///
 /// # Safety
 /// See [`Args::fetch`].
@@ -133,10 +133,10 @@ impl<O: HalfOp> Way for Packed<O> {
     }
 }
 
-/// How an operation is applied: to both registers of pairs.
+/// A way to apply an operation: to both registers of pairs.
 pub(super) struct BothRegisters<const MODS: bool>;
 
-/// An operation on f32, on both registers of pairs; without `MODS`, `op_sel` are the only modifiers.
+/// An operation on f32 on both registers of pairs. Without `MODS`, `op_sel` is the only modifier.
 pub(super) type PackedSingle<O, const MODS: bool> = (O, BothRegisters<MODS>);
 
 impl<O: SingleOp, const MODS: bool> SimdBody for PackedSingle<O, MODS> {
@@ -206,7 +206,7 @@ pub(super) trait HalfOp: Op {
     /// The result's bits.
     fn half<S: Simd>(result: Self::Ret<S>) -> U<S>;
 
-    /// The same with signalling NaNs as they are.
+    /// The same, with signalling NaNs unchanged.
     fn half_loud<S: Simd>(result: Self::Ret<S>) -> U<S>;
 }
 

@@ -1,5 +1,5 @@
-//! DPP and SDWA: the forms of other operations that take sources from other lanes or from parts of registers. They lower to
-//! codes that prepare rows, the plain operation on those rows, and codes that finish.
+//! DPP and SDWA: forms of other operations that take sources from other lanes or from parts of registers.
+//! They are lowered to codes that prepare rows, the plain operation on these rows, and codes that finish.
 
 use vgpu_isa::{Dpp, Generation, Sdwa, scalar};
 
@@ -9,14 +9,15 @@ use crate::lower::Context;
 use crate::simd::{LANES, Simd, U};
 use crate::{Body, Code, Flow, Handler, Src, TEMPS, Wave, handler};
 
-/// `Code::imm` of [`Shuffle`]: DPP's control in bits 0..=8 or the eight selectors in 0..=23, then these.
+/// `Code::imm` of [`Shuffle`]: the DPP control in bits 0..=8, or the eight selectors in bits 0..=23, followed
+/// by these flags.
 const EIGHT: i64 = 1 << 40;
 const FETCH_INACTIVE: i64 = 1 << 41;
 const BOUND_CONTROL: i64 = 1 << 42;
 const ROW_MASK: u32 = 44;
 const BANK_MASK: u32 = 48;
 
-/// A DPP control as [`Shuffle`] wants it.
+/// Encodes a DPP control for [`Shuffle`].
 pub(super) fn encode(dpp: Dpp) -> i64 {
     let flag = |set: bool, bit: i64| if set { bit } else { 0 };
     match dpp {
@@ -33,8 +34,8 @@ pub(super) fn encode(dpp: Dpp) -> i64 {
     }
 }
 
-/// Whether a generation has a DPP control. gfx90a's "row new broadcast" has the numbers of row_share. From gfx10 on nothing goes beyond
-/// a row.
+/// Whether a generation supports a DPP control. gfx90a's "row new broadcast" has the numbers of row_share.
+/// From gfx10 on, no control crosses a row.
 pub(super) fn supported(dpp: Dpp, generation: Generation) -> bool {
     match dpp {
         Dpp::Row { ctrl, .. } => match ctrl {
@@ -71,7 +72,8 @@ fn source_lane(ctrl: u32, lane: usize, lanes: usize) -> Option<usize> {
     }
 }
 
-/// Puts source 0 as seen through a lane pattern into rows 0 and 1, and disables the lanes that must not be written.
+/// Puts source 0, permuted by a lane pattern, into rows 0 and 1, and disables the lanes that must not be
+/// written.
 struct Shuffle<const WORDS: usize>;
 
 impl<const WORDS: usize> Body for Shuffle<WORDS> {
@@ -97,7 +99,7 @@ impl<const WORDS: usize> Body for Shuffle<WORDS> {
             }
             written |= u64::from(masked) << lane;
         }
-        // A source that is out of range or disabled disables the write, or reads zero.
+        // A source that is out of range or disabled either disables the write or reads zero.
         let zero = imm & (BOUND_CONTROL | EIGHT) != 0;
         for word in 0..WORDS {
             let src = match code.src[0] {
@@ -117,7 +119,7 @@ impl<const WORDS: usize> Body for Shuffle<WORDS> {
     }
 }
 
-/// Gives EXEC back what [`Shuffle`] took.
+/// Restores EXEC after [`Shuffle`].
 struct Restore;
 
 impl Body for Restore {
@@ -129,7 +131,7 @@ impl Body for Restore {
     }
 }
 
-/// `v_mov_b32` with a pattern that stays in rows of 16 lanes: one permutation each.
+/// `v_mov_b32` with a pattern that stays within rows of 16 lanes: one permutation per row.
 struct MoveRow;
 
 impl SimdBody for MoveRow {
@@ -176,7 +178,7 @@ impl SimdBody for MoveRow {
     }
 }
 
-/// The handler of `v_mov_b32` with DPP, if the pattern is one for [`MoveRow`].
+/// The handler of `v_mov_b32` with DPP, if [`MoveRow`] can execute the pattern.
 pub(super) fn move_row(dpp: Dpp, context: &Context) -> Option<Handler> {
     match dpp {
         Dpp::Row { ctrl: 0..=0x12f | 0x140 | 0x141 | 0x150..=0x16f, .. } => {
@@ -186,7 +188,8 @@ pub(super) fn move_row(dpp: Dpp, context: &Context) -> Option<Handler> {
     }
 }
 
-/// Extracts a part of a 32-bit source into a row. `imm`: the part, bit 8 for sign-extension. `dst`: the row.
+/// Extracts a part of a 32-bit source into a row. `imm`: the part, with bit 8 for sign-extension. `dst`: the
+/// row.
 struct Extract;
 
 impl Body for Extract {
@@ -205,7 +208,7 @@ impl Body for Extract {
     }
 }
 
-/// Shift and width of a selected part.
+/// The shift and the width of a selected part.
 fn part(select: u8) -> (u32, u32) {
     match select {
         0..=3 => (8 * u32::from(select), 8),
@@ -215,10 +218,10 @@ fn part(select: u8) -> (u32, u32) {
     }
 }
 
-/// Where the old value of the destination is kept.
+/// The row that holds the old value of the destination.
 const KEPT: usize = TEMPS - 1;
 
-/// Keeps the destination's old value in a row.
+/// Saves the destination's old value in a row.
 struct Keep;
 
 impl Body for Keep {
@@ -231,7 +234,8 @@ impl Body for Keep {
     }
 }
 
-/// Moves the result, that the destination holds, into its part. `imm`: the part, in bits 8.. what becomes of the rest.
+/// Moves the result from the destination register into its part. `imm`: the part; bits 8 and up say what
+/// happens to the rest.
 struct Insert;
 
 impl Body for Insert {
@@ -260,7 +264,7 @@ impl Body for Insert {
     }
 }
 
-/// The codes around an operation with DPP: before and after.
+/// The codes before and after an operation with DPP.
 pub(super) fn around_dpp(dpp: Dpp, words: usize, code: &Code, context: &Context) -> [Code; 2] {
     let (lanes, level) = (context.lanes, context.level);
     let run =

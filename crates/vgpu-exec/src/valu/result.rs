@@ -1,19 +1,19 @@
-//! Types of results: output modifiers, and how they are written.
+//! Types of results: output modifiers, and how results are written.
 
 use super::lanewise::Cx;
 use super::operand::{Args, H, W16, Wide, X16, flush_double, narrowed};
 use super::settle::{Raw, modify_double};
 use crate::simd::{D, F, G, LANES, Mask, Simd, U};
 
-/// Where a result goes.
+/// The destination of a result.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub low: *mut u32,
-    /// Lanes of the wave: from one register to the next.
+    /// Lanes of the wave: the distance between registers.
     pub lanes: usize,
-    /// The enabled ones of the sixteen lanes.
+    /// The enabled lanes among the sixteen.
     pub bits: u16,
-    /// Whether that is all.
+    /// Whether all sixteen are enabled.
     pub full: bool,
 }
 
@@ -45,13 +45,13 @@ pub(super) trait Ret<S: Simd>: Copy {
     /// See [`super::lanewise::Op::LONG`].
     const LONG: bool = false;
 
-    /// Writes chunk results to registers; a lane mask is returned.
+    /// Writes a chunk of results to registers, and returns a lane mask.
     ///
     /// # Safety
     /// The registers must be in the file.
     unsafe fn store(self, target: &Target, cx: &Cx) -> u16;
 
-    /// The same with signalling NaNs as they are.
+    /// The same, with signalling NaNs unchanged.
     ///
     /// # Safety
     /// See [`Ret::store`].
@@ -67,13 +67,14 @@ pub(super) trait Ret<S: Simd>: Copy {
         self
     }
 
-    /// Subnormal numbers become zero, if `flush` says so.
+    /// Turns subnormal numbers into zero, if `flush` requests it.
     #[inline(always)]
     fn flush(self, _flush: u8) -> Self {
         self
     }
 
-    /// Whether a lane is the least normal number, which rounding may have made of a number that is flushed.
+    /// Whether any lane is the least normal number, which may be the rounded form of a number that must be
+    /// flushed.
     #[inline(always)]
     fn is_least(self) -> bool {
         false
@@ -82,25 +83,26 @@ pub(super) trait Ret<S: Simd>: Copy {
     /// Whether [`Ret::saturate`] does anything.
     const SATURATES: bool = false;
 
-    /// Infinite results of finite sources become the largest number.
+    /// Turns infinite results of finite sources into the largest number.
     #[inline(always)]
     fn saturate(self, _sources: impl FnOnce() -> [Raw; 3]) -> Self {
         self
     }
 
-    /// Whether a lane of either is a NaN that [`Ret::settle`] would change.
+    /// Whether any lane of either is a NaN that [`Ret::settle`] would change.
     #[inline(always)]
     fn has_nan(_both: [Self; 2]) -> bool {
         false
     }
 
-    /// Gives lanes that are NaN the value that the sources determine; `quiet` if signalling ones become quiet.
+    /// Replaces NaN lanes by the value that the sources determine. With `quiet`, signalling NaNs become
+    /// quiet.
     #[inline(always)]
     fn settle(self, _sources: impl Args<S>, _quiet: bool) -> Self {
         self
     }
 
-    /// From the results of [`Op::rounded`].
+    /// Converts the results of [`Op::rounded`].
     fn from_raw(raw: Raw) -> Self;
 }
 
@@ -118,7 +120,7 @@ impl<S: Simd> Ret<S> for U<S> {
     }
 }
 
-/// The lower of zero and one that brackets `value`; NaN becomes zero where [`Cx::clears_nans`] says so.
+/// Clamps `value` to the range from zero to one. NaN becomes zero if [`Cx::clears_nans`] is set.
 #[inline(always)]
 fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
     let positive = F::splat(0.0).less(value);
@@ -127,8 +129,8 @@ fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
     if cx.clears_nans() { clamped } else { value.is_nan().select_f32(value, clamped) }
 }
 
-/// What the output multiplier stands for, with results of a format whose bit in [`Cx::flush`] is given: up to gfx11, nothing where
-/// subnormal results are kept or the rules of IEEE are on.
+/// The factor of the output multiplier, for results of the format with the given bit in [`Cx::flush`]. Up to
+/// gfx11, it has no effect if subnormal results are kept or IEEE is on.
 #[inline(always)]
 fn multiplier(cx: &Cx, flushes: u8) -> f32 {
     if !cx.is_gfx12() && (cx.ieee() || cx.flush & flushes == 0) {
@@ -141,7 +143,8 @@ fn multiplier(cx: &Cx, flushes: u8) -> f32 {
 const SINGLE: u8 = 2;
 const DOUBLE: u8 = 8;
 
-/// Where a rounding mode goes away from zero whatever the digits: up for positive numbers, down for negative ones.
+/// The lanes in which a rounding mode always rounds away from zero: up for positive numbers, down for
+/// negative ones.
 #[inline(always)]
 pub(super) fn away<S: Simd>(round: u32, sign: U<S>) -> Mask<S> {
     match round {
@@ -151,15 +154,15 @@ pub(super) fn away<S: Simd>(round: u32, sign: U<S>) -> Mask<S> {
     }
 }
 
-/// What numbers too large become, without their sign: infinite, or `most` where the rounding mode goes toward zero.
+/// What an overflow becomes, without its sign: infinity, or `most` if the rounding mode is toward zero.
 #[inline(always)]
 pub(super) fn overflow<S: Simd>(round: u32, sign: U<S>, most: f32) -> U<S> {
     let infinity = F::splat(f32::INFINITY).bits();
     if round == 0 { infinity } else { away(round, sign).select(infinity, F::splat(most).bits()) }
 }
 
-/// `value` times the output multiplier: zeros and subnormal numbers become +0, results below `least` zeros of their sign. What
-/// exceeds `most` becomes infinite or `most` as `round` says.
+/// `value` times the output multiplier. Zeros and subnormal numbers become +0, and results below `least`
+/// become zeros of their sign. Results above `most` become infinite or `most`, depending on `round`.
 #[inline(always)]
 fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32) -> F<S> {
     let scaled = value * factor;
@@ -167,7 +170,7 @@ fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32
     let infinity = F::splat(f32::INFINITY);
     let over = F::splat(most).less(scaled.abs()) & value.abs().less(infinity);
     let bits = over.select(overflow(round, sign, most) | sign, scaled.bits());
-    // What would be less than `least` is zero, whatever rounding it would make of it.
+    // A result less than `least` is zero, even if rounding would raise it to `least`.
     let bits = value.abs().less(F::splat(least / factor)).select(sign, bits);
     let bits = value.abs().less(F::splat(least)).select(U::splat(0), bits);
     value.is_nan().select(value.bits(), bits).as_f32()
@@ -218,15 +221,15 @@ impl<S: Simd> Ret<S> for F<S> {
     }
 }
 
-/// A value rounded to f16, or zero of its sign if with all digits it is too small for a normal number.
+/// A value rounded to f16, or zero of its sign if the unrounded value is too small for a normal number.
 #[inline(always)]
 fn normal_half<S: Simd>(value: F<S>) -> F<S> {
-    // Half a unit of the last place of the numbers below the least normal one; halfway is rounded up.
+    // Half a unit in the last place of the numbers below the least normal one; ties are rounded up.
     let tiny = value.abs().less(F::splat(6.103_515_6e-5 - 1.490_116_1e-8));
     tiny.select(value.bits() & 0x8000_0000, value.to_half().half_to_f32().bits()).as_f32()
 }
 
-/// Writes a 16-bit result, that is in the low half of `value`.
+/// Writes a 16-bit result from the low half of `value`.
 ///
 /// # Safety
 /// The registers must be in the file.
@@ -335,7 +338,7 @@ impl<S: Simd> Ret<S> for X16<S> {
     #[inline(always)]
     fn modify(self, cx: &Cx) -> Self {
         let value = H(self.0.half_to_f32()).modify(cx).0;
-        // The way to f32 and back makes NaNs quiet.
+        // Converting to f32 and back makes NaNs quiet.
         X16(value.is_nan().select(self.0, value.to_half()))
     }
 
@@ -350,7 +353,7 @@ pub(super) trait Half<S: Simd>: Ret<S> {
     /// The bits, with zeros above.
     fn half(self) -> U<S>;
 
-    /// The same with signalling NaNs as they are.
+    /// The same, with signalling NaNs unchanged.
     #[inline(always)]
     fn half_loud(self) -> U<S> {
         self.half()

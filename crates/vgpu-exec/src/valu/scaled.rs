@@ -1,4 +1,4 @@
-//! Conversions of gfx950 between floats of 4 to 32 bits, whose values a power of two multiplies on the way.
+//! Conversions of gfx950 between floats of 4 to 32 bits, with scaling by a power of two.
 
 use vgpu_isa::Op::{self, *};
 
@@ -14,13 +14,14 @@ struct Conversion {
     op: Op,
     from: Small,
     to: Small,
-    /// Numbers that are converted.
+    /// The number of converted values.
     count: usize,
-    /// Sources that hold them, the same number each.
+    /// The number of sources that hold them, evenly split.
     sources: usize,
-    /// The source whose bits say what is rounded up.
+    /// The source with the random bits for stochastic rounding.
     noise: Option<usize>,
-    /// The source whose exponent is the scale, by which small numbers are multiplied, and others divided to become small ones.
+    /// The source whose exponent is the scale. Small formats are multiplied by it; other numbers are divided
+    /// by it before they become small ones.
     scale: Option<usize>,
 }
 
@@ -28,7 +29,7 @@ const fn pair(op: Op, from: Small, to: Small, count: usize) -> Conversion {
     Conversion { op, from, to, count, sources: 1, noise: None, scale: Some(1) }
 }
 
-/// Numbers in two sources.
+/// Values in two sources.
 const fn two(op: Op, to: Small, count: usize) -> Conversion {
     Conversion { sources: 2, scale: Some(2), ..pair(op, F32, to, count) }
 }
@@ -105,7 +106,7 @@ const CONVERSIONS: &[Conversion] = &[
     pair(VCvtScalef32Pk32Bf16Bf6, BF6, BF16, 32),
 ];
 
-/// The place of `bits` bits in a register by `op_sel`: all of a register has only one.
+/// The position of `bits` bits in a register, selected by `op_sel`; a whole register has only one.
 fn place(bits: u32, op_sel: u8) -> u32 {
     if bits < 32 { u32::from(op_sel) % (32 / bits) * bits } else { 0 }
 }
@@ -118,14 +119,14 @@ impl Body for Convert {
         let mods = &code.mods;
         let (from, to) = (row.from.bits(), row.to.bits());
         let each = row.count / row.sources;
-        // Numbers that fill no register are in a part of one.
+        // Values that do not fill a register are in a part of one.
         let first = place(from * each as u32, mods.op_sel & 3);
         let result = to * row.count as u32;
         let kept = place(result, if result == 16 { mods.op_sel >> 3 } else { mods.op_sel >> 2 });
-        // MODE's FP16_OVFL.
+        // FP16_OVFL of MODE.
         let saturates = wave.mode >> 23 & 1 != 0;
         for lane in Bits(wave.exec::<W>()) {
-            // SAFETY: operands were lowered for this wave, with as many registers as their types say.
+            // SAFETY: operands were lowered for this wave, with as many registers as their types require.
             unsafe {
                 let read = |i: usize, register: u32| word::<W>(wave, code.src[i & 3], register, lane);
                 let noise = row.noise.map(|i| read(i, 0));
@@ -167,7 +168,7 @@ impl Body for Convert {
     }
 }
 
-/// The handler of a conversion, and which one it is.
+/// The handler of a conversion, and its number.
 pub(super) fn handler(op: Op, context: &Context) -> Option<(Handler, i64)> {
     let index = CONVERSIONS.iter().position(|row| row.op == op)?;
     Some((scalar_handler::<Convert>(context.lanes), index as i64))

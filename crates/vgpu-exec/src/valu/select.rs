@@ -5,7 +5,7 @@ use crate::Handler;
 use crate::level::{SimdBody, simd_handler};
 use crate::lower::Context;
 
-/// The handler of an operation. Those without modifiers ignore what an encoding says of them.
+/// The handler of an operation. Operations without modifiers ignore those in the encoding.
 pub(super) fn choose<O: Op>(context: &Context, modified: bool) -> Handler {
     match (O::MODS, modified) {
         (true, true) => simd_handler::<Lanes<O, true>, Lanes<O, true>>(context.level),
@@ -19,8 +19,8 @@ pub(super) fn choose_body<B: SimdBody>(context: &Context) -> Handler {
     simd_handler::<B, B>(context.level)
 }
 
-/// Defines the function that finds an operation's handler, or none if the operation is another file's. Where a generation has an
-/// operation of its own, it comes first.
+/// Defines the function that finds an operation's handler; none if the operation belongs to another file. If
+/// a generation has its own version of an operation, that is listed first.
 macro_rules! table {
     ($($($op:ident)|+ $(, $generation:path)? => $type:ty,)*) => {
         /// The handler of an operation of this file.

@@ -1,4 +1,4 @@
-//! What few instructions need: exact results, output modifiers of f64.
+//! What few instructions need: exact results, and output modifiers of f64.
 
 use crate::float::soft::{Env, F64};
 use crate::simd::LANES;
@@ -11,7 +11,8 @@ pub(super) fn joined(raw: &Raw, lane: usize) -> u64 {
     u64::from(raw[0][lane]) | u64::from(raw[1][lane]) << 32
 }
 
-/// The results where the host's instructions do not give them: in other rounding modes, and at the edge of what is flushed.
+/// The results where the host's instructions do not give them: in other rounding modes, and at the flushing
+/// threshold.
 #[cold]
 #[inline(never)]
 pub(super) fn rounded(
@@ -30,7 +31,7 @@ pub(super) fn rounded(
     result
 }
 
-/// Output modifiers of f64: the output multiplier in a rounding mode, saturation.
+/// Output modifiers of f64: the output multiplier with a rounding mode, and saturation.
 #[cold]
 #[inline(never)]
 pub(super) fn modify_double(mut value: Raw, factor: f32, round: u8, clamp: bool, clear_nan: bool) -> Raw {

@@ -16,29 +16,29 @@ use crate::level::simd_handler;
 use crate::lower::Context;
 use crate::simd::{F, LANES, Mask, Simd, U};
 
-/// Fused multiply-add where zero times anything is +0, which is added like any number.
+/// Fused multiply-add in which zero times anything is +0, which is then added as usual.
 #[inline(always)]
 fn fma_zero<S: Simd>(cx: &Cx, a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     let (none, zero) = (any_zero(a, b), F::splat(0.0));
     let (a, b) = (none.select_f32(zero, a), none.select_f32(zero, b));
     let sum = a.fma(b, c);
-    // A NaN is not to come from factors that zero wins over, so it is settled here.
+    // A NaN must not come from a factor that zero overrides, so it is settled here.
     if Ret::has_nan([sum; 2]) { sum.settle((a, b, c), cx.quiets()) } else { sum }
 }
 
-/// Fused multiply-add that gives `c` where a factor is zero.
+/// Fused multiply-add that returns `c` if a factor is zero.
 #[inline(always)]
 fn fma_or_addend<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     any_zero(a, b).select_f32(c, a.fma(b, c))
 }
 
-/// Product where zero times anything is zero.
+/// A product in which zero times anything is zero.
 #[inline(always)]
 fn mul_zero<S: Simd>(a: F<S>, b: F<S>) -> F<S> {
     any_zero(a, b).select_f32(F::splat(0.0), a * b)
 }
 
-/// A product that is no subnormal number: too small a one is zero.
+/// A product with subnormal results flushed to zero.
 #[inline(always)]
 fn normal_product<S: Simd>(a: F<S>, b: F<S>) -> F<S> {
     let product = a * b;
@@ -63,7 +63,7 @@ fn negated(bits: u64) -> u64 {
     bits ^ 0x8000_0000
 }
 
-/// The exponent of a number as fraction and power of two: 0 for what has none.
+/// The exponent of a number as fraction times a power of two; 0 if it has none.
 pub(super) fn frexp_exponent(bits: u32) -> u32 {
     let field = (bits >> 23 & 0xff) as i32;
     let fraction = bits & 0x7f_ffff;
@@ -77,7 +77,7 @@ pub(super) fn frexp_exponent(bits: u32) -> u32 {
     exponent as u32
 }
 
-/// The fraction of a number, between 1/2 and 1.
+/// The fraction of a number, from 1/2 to 1.
 pub(super) fn frexp_mantissa(bits: u32) -> u32 {
     let rest = bits & 0x7fff_ffff;
     if rest >= 0x7f80_0000 || rest == 0 {
@@ -87,7 +87,7 @@ pub(super) fn frexp_mantissa(bits: u32) -> u32 {
     bits & 0x8000_0000 | digits & 0x7f_ffff | 0x3f00_0000
 }
 
-/// A part of what [`cube`] gives.
+/// One of the results of [`cube`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cube {
     Face,
@@ -96,8 +96,8 @@ enum Cube {
     Major,
 }
 
-/// Which face of a cube a direction meets, the coordinates there, and twice the coordinate along the axis that the face is on.
-/// Subnormal numbers count as zero, but are coordinates that are moved as they are.
+/// The face of a cube that a direction hits, the coordinates on it, and twice the coordinate along the face's
+/// axis. Subnormal numbers count as zero in comparisons, but are moved unchanged as coordinates.
 fn cube(x: u32, y: u32, z: u32, part: Cube, round: u8) -> u32 {
     const SIGN: u32 = 1 << 31;
     let number = |bits: u32| if bits & 0x7f80_0000 == 0 { 0.0 } else { f32::from_bits(bits) };
@@ -141,16 +141,16 @@ fn exponent<S: Simd>(a: F<S>) -> U<S> {
     a.bits() >> 23 & 255
 }
 
-/// The operand `a`, scaled where dividing `numerator` by `denominator` would leave the normal numbers, and whether the
-/// quotient must be scaled back. The rules are those of the hardware (measured on gfx1100 and gfx1201), which looks at exponents;
-/// the vendor's text would have overflows.
+/// The operand `a`, scaled if dividing `numerator` by `denominator` would leave the range of normal numbers,
+/// and whether the quotient must be scaled back. The rules are those of the hardware (measured on gfx1100 and
+/// gfx1201), which looks at exponents; the vendor's text would overflow.
 #[inline(always)]
 fn division_scale<S: Simd>(cx: &Cx, a: F<S>, denominator: F<S>, numerator: F<S>) -> (F<S>, Mask<S>) {
     let (en, ed) = (exponent(numerator), exponent(denominator));
     let distance = en - ed;
     let is_denominator = a.bits().equal(denominator.bits());
     let (far, near) = (!distance.less_signed(U::splat(96)), distance.less_signed(U::splat(-95i32 as u32)));
-    // Each case only where none before it holds.
+    // Each case applies only if no earlier one does.
     let tiny = !far & ed.equal(U::splat(0));
     let zero = F::splat(0.0);
     let huge = !far & !ed.less(U::splat(253));
@@ -168,7 +168,8 @@ fn division_scale<S: Simd>(cx: &Cx, a: F<S>, denominator: F<S>, numerator: F<S>)
     (scaled, far | (!tiny & near))
 }
 
-/// The fused sum, scaled back where `v_div_scale` said so: up if the quotient is large, down if it is small.
+/// The fused sum, scaled back if `v_div_scale` requested it: up if the quotient is large, down if it is
+/// small.
 #[inline(always)]
 fn division_sum<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>, scale: Mask<S>) -> F<S> {
     let flags = scale.bits();
@@ -182,7 +183,7 @@ fn division_sum<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>, scale: Mask<S>) -> 
     U::from_array(exact_sums(flags, &[a.array(), b.array(), c.array()], mode)).as_f32()
 }
 
-/// The sums, scaled in lanes of `flags` before they are rounded.
+/// The sums, scaled before rounding in the lanes of `flags`.
 #[cold]
 #[inline(never)]
 fn exact_sums(flags: u16, sources: &[[u32; LANES]; 3], mode: u32) -> [u32; LANES] {
@@ -198,9 +199,9 @@ fn exact_sums(flags: u16, sources: &[[u32; LANES]; 3], mode: u32) -> [u32; LANES
     })
 }
 
-/// What [`division_fixup`] knows of a format.
+/// The properties of a format that [`division_fixup`] needs.
 pub(super) struct Quotients {
-    /// Exponents this far apart leave less than the smallest number.
+    /// If the exponents are this far apart, the quotient underflows.
     pub far: u32,
     /// The smallest number, or 0 if MODE flushes it.
     pub least: u32,
@@ -210,7 +211,7 @@ pub(super) struct Quotients {
     pub round: u32,
 }
 
-/// The quotient `a` of `numerator` by `denominator` with the special cases put right.
+/// The quotient `a` of `numerator` by `denominator`, with special cases corrected.
 #[inline(always)]
 pub(super) fn division_fixup<S: Simd>(
     a: F<S>,
@@ -225,7 +226,7 @@ pub(super) fn division_fixup<S: Simd>(
     let (infinite_d, infinite_n) = (denominator.abs().equal(infinity), numerator.abs().equal(infinity));
     let (zero_d, zero_n) = (denominator.equal(zero), numerator.equal(zero));
     let tiny = (exponent(numerator) - exponent(denominator)).less_signed(U::splat(0u32.wrapping_sub(far)));
-    // Steps that overflowed leave no number, or infinity.
+    // Steps that overflowed leave a NaN or infinity.
     let size = a.abs().less(infinity).select(a.abs().bits(), overflow(round, sign, most));
     let size = tiny.select(away(round, sign).select(U::splat(least), zero.bits()), size);
     let size = (infinite_d | zero_n).select(zero.bits(), size);

@@ -1,4 +1,4 @@
-//! Operations of gfx12 on floats in scalar registers: the vector operations, on one lane.
+//! Operations of gfx12 on floats in scalar registers: the vector operations applied to one lane.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use crate::lower::Context;
 use crate::simd::{LANES, Simd};
 use crate::{Code, Flow, Handler, TEMPS, Wave};
 
-/// The row that the result is written to first; no broadcast source uses it.
+/// The row that first receives the result; no broadcast source uses it.
 const RESULT: usize = TEMPS - 1;
 
 /// An operation on scalars, whatever EXEC is. A mask becomes SCC.
@@ -28,8 +28,8 @@ impl<O: Op> SimdBody for Uniform<O> {
         let cx = Cx::new(wave.mode, code, O::FLUSH, O::MODS);
         let result = wave.temp[RESULT].as_mut_ptr();
         let target = Target { low: result, lanes: LANES, bits: 1, full: false };
-        // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp` holds
-        // more lanes than the two registers of sixteen that a result has at most.
+        // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp`
+        // is larger than a result, which has at most two registers of sixteen lanes.
         let (mask, value) = unsafe {
             let mut rows = O::Args::<S>::rows::<false>(wave, code);
             O::Args::<S>::modify::<true>(&mut rows, &code.mods);
@@ -46,7 +46,7 @@ impl<O: Op> SimdBody for Uniform<O> {
     }
 }
 
-/// Defines the operations; those after `not` give the opposite.
+/// Defines the operations; those after `not` return the opposite.
 macro_rules! operations {
     ($($($op:ident)|+ => $type:ty $(, not $($not:ident)|+)?;)*) => {
         /// Whether an operation is one of these.

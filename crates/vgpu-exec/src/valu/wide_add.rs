@@ -1,5 +1,5 @@
-//! 64-bit additions: `v_add_co_u32` and the `v_add_co_ci_u32` behind it that takes its carries, in one call. Most addresses are
-//! computed so, and what loads from them waits for the carries.
+//! 64-bit additions: `v_add_co_u32` and a following `v_add_co_ci_u32` that uses its carries, in one call.
+//! Most addresses are computed this way, and the loads that use them wait for the carries.
 
 use vgpu_isa::scalar;
 
@@ -12,14 +12,14 @@ use crate::lower::Context;
 use crate::simd::{LANES, Simd, U};
 use crate::{Code, Flow, Handler, Src, Wave};
 
-/// The handler of two codes that are the halves of an addition, which returns [`Flow::Run`] if it executed both; none if they are
-/// not.
+/// The handler of two codes that form an addition; none if they do not. It returns [`Flow::Run`] if it
+/// executed both.
 pub(crate) fn handler(low: &Code, high: &Code, context: &Context) -> Option<Handler> {
     let halves = std::ptr::fn_addr_eq(low.run, select::choose::<AddCoU32>(context, false))
         && std::ptr::fn_addr_eq(high.run, select::choose::<AddCoCiU32>(context, false));
     let carries = low.sdst;
     let passed = carries < scalar::EXEC && carries != scalar::NULL && high.src[2] == Src::Scalar(carries);
-    // The carries are registers when the second half begins.
+    // The carries are in registers when the second half begins.
     let reads = |source: &Src| matches!(source, Src::Scalar(slot) if (carries..=carries + 1).contains(slot));
     (halves && passed && !high.src[..2].iter().any(reads))
         .then(|| simd_handler::<WideAdd, WideAdd>(context.level))
@@ -31,17 +31,16 @@ impl SimdBody for WideAdd {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         if !wave.is_full() {
-            // The other half is executed by itself then.
-            // SAFETY: the caller's promise.
+            // The other half is then executed separately. SAFETY: the caller's promise.
             return unsafe { S::call::<Lanes<AddCoU32, false>>(wave, code) };
         }
         let lanes = usize::from(wave.lanes);
-        // SAFETY: the caller's promise. The code was lowered with its other half behind it; each chunk's first result is in its
-        // register before the other half's sources are read.
+        // SAFETY: the caller's promise. The code was lowered with its other half after it. Each chunk's first
+        // result is in its register before the sources of the other half are read.
         unsafe {
             let high = &*std::ptr::from_ref(code).add(1);
             let cx = Cx::new(wave.mode, code, 0, false);
-            // One by one: arrays of these would be in memory.
+            // Separate variables: arrays of these would be in memory.
             let mut low_rows = <(U<S>, U<S>)>::rows::<false>(wave, code);
             let mut high_rows = <(U<S>, U<S>)>::rows::<false>(wave, high);
             let (mut low, mut rest) = (target(wave, code, true), target(wave, high, true));

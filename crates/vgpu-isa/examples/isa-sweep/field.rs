@@ -15,8 +15,8 @@ pub(crate) enum Kind {
     Wide,
     /// Few bits, each value with a meaning.
     Bits,
-    /// A field of which only smaller values have a meaning; llvm-mc crashes on others, or prints what happens to be in its
-    /// memory.
+    /// A field of which only smaller values have a meaning; llvm-mc crashes on others, or prints what happens
+    /// to be in its memory.
     Below(u32),
     /// Bits without a meaning.
     Reserved,

@@ -188,8 +188,8 @@ impl Family {
         Encoding { bytes, size: self.words * 4, swept: None }
     }
 
-    /// Field contents that an instruction may be expected to have: the typical ones, and those with zeros in fields of
-    /// registers that it may lack. Those with the fewest zeros come first.
+    /// Field contents that an instruction may be expected to have: the typical ones, and those with zeros in
+    /// fields of registers that it may lack. Those with the fewest zeros come first.
     pub(crate) fn candidates(&self) -> Vec<Vec<u32>> {
         let may_lack =
             |field: &&Field| matches!(field.kind, Kind::Vector | Kind::Scalar | Kind::Source | Kind::Inline);

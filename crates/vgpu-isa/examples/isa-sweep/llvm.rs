@@ -22,7 +22,8 @@ pub(crate) enum Answer {
 /// Between cases stands an instruction that no case is, so that each text finds its case.
 const SEPARATOR: (&str, [u8; 4]) = ("s_nop 0x5aa5", [0xa5, 0x5a, 0x80, 0xbf]);
 
-/// The answers for `cases`, in order. Where llvm-mc crashes, the rest is asked again without the case at fault.
+/// The answers for `cases`, in order. Where llvm-mc crashes, the rest is asked again without the case at
+/// fault.
 pub(crate) fn ask(tool: &str, isa: Isa, wave64: bool, cases: &[&[u8]]) -> Vec<Answer> {
     let mut answers = Vec::with_capacity(cases.len());
     let mut batch = cases.len();

@@ -1,8 +1,8 @@
 //! Compares the decoder and the disassembler with LLVM's on generated encodings of every instruction.
 //!
-//! It needs `llvm-mc-22` on `PATH`. For each encoding family and opcode, every field is swept over its values while the
-//! others are typical, then several or all fields are random. Texts, sizes and what is illegal are compared; differences are
-//! printed in groups, with one encoding of each.
+//! It needs `llvm-mc-22` on `PATH`. For each encoding family and opcode, every field is swept over its values
+//! while the others are typical, then several or all fields are random. Texts, sizes and what is illegal are
+//! compared; differences are printed in groups, with one encoding of each.
 //!
 //! ```text
 //! cargo run --release -p ferrocm-vgpu-isa --example isa-sweep -- [OPTION]...
@@ -18,8 +18,8 @@
 //!     --filetests FOLDER     add lines to FOLDER/<target>.txt for forms that those there do not show
 //! ```
 //!
-//! Some differences are LLVM's: what `is_marked` tells counts as illegal, and what `misread` knows is counted apart. Where
-//! llvm-mc crashes, there is no text.
+//! Some differences are LLVM's: what `is_marked` tells counts as illegal, and what `misread` knows is counted
+//! apart. Where llvm-mc crashes, there is no text.
 
 mod families;
 mod field;
@@ -114,7 +114,8 @@ fn typical(isa: Isa, wave64: bool, family: &families::Family, random: &mut Rando
     typical.into_iter().map(|e| e.map(|(_, set)| set)).collect()
 }
 
-/// Cuts an encoding to the size of its instruction; what cannot be decoded is followed by instructions that do nothing.
+/// Cuts an encoding to the size of its instruction; what cannot be decoded is followed by instructions that
+/// do nothing.
 fn trim(isa: Isa, wave64: bool, encoding: &mut Encoding) -> Option<Inst> {
     let decode = if wave64 { decode_wave64 } else { decode };
     if decode(isa, &encoding.bytes).is_err() {
@@ -149,7 +150,8 @@ fn may_crash(inst: Option<&Inst>, bytes: &[u8]) -> bool {
     control == LITERAL || inst.is_none() && long_vector && u32::from(bytes[0]) == LITERAL
 }
 
-/// Whether LLVM itself says that its text is no instruction, or the target lacks what it names; such encodings are illegal here.
+/// Whether LLVM itself says that its text is no instruction, or the target lacks what it names; such
+/// encodings are illegal here.
 fn is_marked(isa: Isa, bytes: &[u8], text: &str) -> bool {
     let first = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
     // The packed mix of gfx9 at its old place.
@@ -325,7 +327,8 @@ struct Group {
     how: String,
 }
 
-/// An encoding on which LLVM and the decoder do not agree. A text is empty where the encoding is no instruction.
+/// An encoding on which LLVM and the decoder do not agree. A text is empty where the encoding is no
+/// instruction.
 struct Difference {
     bytes: Vec<u8>,
     theirs: String,

@@ -1,13 +1,15 @@
 //! What LLVM prints where its disassembler takes the fields of DPP instructions for one another.
 //!
-//! It reads codes of constants by the position of an operand, and some forms with DPP lack an operand that it counts.
+//! It reads codes of constants by the position of an operand, and some forms with DPP lack an operand that it
+//! counts.
 
 use vgpu_isa::{Dpp, Fact, Inst, Operand};
 
 /// Stands for an operand in a text. No encoding of the sweep has it for a literal.
 const PLACEHOLDER: (i32, &str) = (0x7e57_7e57, "0x7e577e57");
 
-/// The texts that LLVM prints instead of `inst`'s if it misreads it; `print` is how an instruction is printed.
+/// The texts that LLVM prints instead of `inst`'s if it misreads it; `print` is how an instruction is
+/// printed.
 pub(crate) fn texts(inst: &Inst, print: impl Fn(&Inst) -> String) -> Vec<String> {
     let Some(dpp) = inst.dpp else { return Vec::new() };
     let plain = print(inst);
@@ -18,7 +20,8 @@ pub(crate) fn texts(inst: &Inst, print: impl Fn(&Inst) -> String) -> Vec<String>
         other.src[1] = Operand::Imm(code);
         texts.push(print(&other));
     } else if let Some(index) = inst.src.iter().position(|source| matches!(source, Operand::Literal(_))) {
-        // Others: a literal has the type of the operand before, which decides whether it is marked, and its length.
+        // Others: a literal has the type of the operand before, which decides whether it is marked, and its
+        // length.
         let Operand::Literal(value) = inst.src[index] else { return Vec::new() };
         let mut other = *inst;
         for source in other.src.iter_mut().filter(|source| matches!(source, Operand::Literal(_))) {

@@ -354,7 +354,8 @@ impl Decoder<'_> {
         unused(word, 22, if self.generation == Generation::Gfx12 { 1 } else { 2 })?;
         let mut inst = self.start(Format::LdsDir, row.op);
         inst.dst = vgpr(bits(word, 0, 8));
-        // The attribute and its channel, how many VALU instructions may be in flight, and (gfx12) memory instructions.
+        // The attribute and its channel, how many VALU instructions may be in flight, and (gfx12) memory
+        // instructions.
         inst.mem.offset = bits(word, 8, 8) as i32;
         let memory = if self.generation == Generation::Gfx12 { bits(word, 23, 1) as u8 } else { 0 };
         inst.mem.format = bits(word, 16, 4) as u8 | memory << 7;

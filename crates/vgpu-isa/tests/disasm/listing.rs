@@ -1,4 +1,5 @@
-//! Whole code objects are listed as `llvm-objdump -d` lists them: this workspace's kernels and what the compiler emits besides.
+//! Whole code objects are listed as `llvm-objdump -d` lists them: this workspace's kernels and what the
+//! compiler emits besides.
 
 use std::path::{Path, PathBuf};
 

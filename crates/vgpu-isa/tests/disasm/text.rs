@@ -1,7 +1,9 @@
 //! The disassembler prints what LLVM prints.
 //!
-//! `filetests/<target>.txt` and `filetests/gfx1201-true16.txt` have lines `bytes ; text`, at least one per mnemonic, with the texts of LLVM's disassembler, and
-//! `bytes ; illegal` for what it does not take for an instruction. Where llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes them anew.
+//! `filetests/<target>.txt` and `filetests/gfx1201-true16.txt` have lines `bytes ; text`, at least one per
+//! mnemonic, with the texts of LLVM's disassembler, and `bytes ; illegal` for what it does not take for an
+//! instruction. Where llvm-mc is installed, the texts are checked against it, and `FERROCM_BLESS=1` writes
+//! them anew.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -189,7 +191,8 @@ fn any_bytes_are_an_error_or_an_instruction_within_them() {
 
 #[test]
 fn what_is_accessed_ends_with_the_last_register_status_too() {
-    // Loads and stores with `tfe`, the place of the byte that says where their data begin, and the last one that has room.
+    // Loads and stores with `tfe`, the place of the byte that says where their data begin, and the last one
+    // that has room.
     let cases: &[(Isa, &[u8], usize, u8)] = &[
         // buffer_load_dword v[254:255], off, s[0:3], s0 tfe
         (Isa::Gfx1030, &[0, 0, 0x30, 0xe0, 0, 0, 0x80, 0], 5, 254),
@@ -403,8 +406,9 @@ fn assemble(llvm_mc: &Path, isa: Isa, wave64: bool, halves: bool, texts: &[&str]
     encodings
 }
 
-/// What LLVM assembles to the instruction that it prints as `text`: it takes `v_pk_fmac_f16 v0, 1.0, v1` from gfx11 on for a literal
-/// with a half of zeros, and makes the inline constant, which it prints as `1.0`, of the literal with 1.0 in both halves.
+/// What LLVM assembles to the instruction that it prints as `text`: it takes `v_pk_fmac_f16 v0, 1.0, v1` from
+/// gfx11 on for a literal with a half of zeros, and makes the inline constant, which it prints as `1.0`, of
+/// the literal with 1.0 in both halves.
 fn source(isa: Isa, text: &str) -> String {
     const HALVES: [(&str, &str); 9] = [
         (" 0.5,", " 0x38003800,"),

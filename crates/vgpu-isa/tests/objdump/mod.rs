@@ -24,8 +24,8 @@ pub(crate) fn llvm_tool(name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.is_file())
 }
 
-/// Lists a code object of a target that can be decoded, and compares the listing with llvm-objdump's. `place` is where to write
-/// the object for it.
+/// Lists a code object of a target that can be decoded, and compares the listing with llvm-objdump's. `place`
+/// is where to write the object for it.
 ///
 /// # Errors
 /// It is not a code object, or a line differs; names the first such line.

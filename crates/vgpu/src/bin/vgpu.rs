@@ -1,7 +1,8 @@
-//! Command line tool of the virtual GPU.
+//! Command-line tool of the virtual GPU.
 //!
-//! `vgpu disasm FILE` prints the machine code of a code object, `vgpu decode TARGET` that of hexadecimal text on standard
-//! input, `vgpu occupancy FILE` how many waves of each kernel a device holds at once.
+//! `vgpu disasm FILE` prints the machine code of a code object. `vgpu decode TARGET` prints the machine code
+//! given as hexadecimal text on standard input. `vgpu occupancy FILE` prints how many waves of each kernel
+//! fit on a device at once.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(text) => {
-            // A reader that stops early (`| head`) is no error.
+            // It is not an error if the reader stops early (`| head`).
             let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
@@ -63,7 +64,7 @@ fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
     let bytes = std::fs::read(file).map_err(|e| format!("{file}: {e}"))?;
     let object = CodeObject::parse(&bytes).map_err(|e| format!("{file}: {e}"))?;
     let processor = &object.target().processor;
-    let target = Target::by_name(processor).ok_or_else(|| format!("nothing is known of {processor}"))?;
+    let target = Target::by_name(processor).ok_or_else(|| format!("unknown processor {processor}"))?;
     let asked = match size {
         None => None,
         Some(size) => match size.parse::<u32>() {
@@ -101,7 +102,7 @@ fn decode_input(target: &str) -> Result<String, String> {
             .map(|byte| char::from(byte).to_digit(16).map(|digit| digit as u8))
             .collect::<Option<_>>()
             .filter(|digits: &Vec<u8>| digits.len().is_multiple_of(2))
-            .ok_or_else(|| format!("line {}: no pairs of hexadecimal digits", index + 1))?;
+            .ok_or_else(|| format!("line {}: expected pairs of hexadecimal digits", index + 1))?;
         let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
         let mut rest = &bytes[..];
         while !rest.is_empty() {

@@ -9,13 +9,13 @@ use super::{S, call, image, machine, read_text, system, write, write_text};
 use crate::identity;
 use crate::machine::{Device, TARGETS, Target};
 
-/// Handles of agents: the host's, then those of devices.
+/// Handles of agents: the host first, then the devices.
 const FIRST_AGENT: u64 = 0xA6E0_0000;
-/// Handles of instruction sets: one per target.
+/// Handles of instruction sets, one per target.
 const FIRST_ISA: u64 = 0x15A0_0000;
-/// Packets a queue can have.
+/// The maximum number of packets of a queue.
 pub(super) const QUEUE_MAX_SIZE: u32 = 1 << 17;
-/// Packets a queue must have.
+/// The minimum number of packets of a queue.
 pub(super) const QUEUE_MIN_SIZE: u32 = 64;
 
 /// An agent.
@@ -54,7 +54,7 @@ impl Agent {
         }
     }
 
-    /// The device, of an agent that must be a GPU.
+    /// The device of an agent, which must be a GPU.
     pub(super) fn gpu(self) -> Result<Arc<Device>, S> {
         match self {
             Agent::Gpu(device) => Ok(device),
@@ -87,7 +87,7 @@ fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }
 
-/// `GPU-` and 16 hexadecimal digits that tell the device from others and stay the same from run to run.
+/// `GPU-` and 16 hexadecimal digits that identify the device and stay the same from run to run.
 fn uuid(device: &Device) -> String {
     let target = device.target_id().to_string();
     format!("GPU-{:016x}", identity::unique(&target, device.memory_size(), device.index()))
@@ -114,7 +114,7 @@ unsafe extern "C" fn get_info(agent: hsa_agent_t, attribute: hsa_agent_info_t, v
 unsafe fn host_info(attribute: hsa_agent_info_t, value: *mut c_void) -> Result<(), S> {
     use hsa_agent_info_t as I;
     use hsa_amd_agent_info_t as A;
-    // SAFETY: as this function's contract; the types are those the headers give.
+    // SAFETY: this function's contract; the types are those in the headers.
     unsafe {
         match attribute {
             I::HSA_AGENT_INFO_NAME => write_text::<64>(value, "CPU"),
@@ -465,8 +465,8 @@ unsafe extern "C" fn coherency_set_type(agent: hsa_agent_t, kind: hsa_amd_cohere
 unsafe extern "C" fn convert_tick(agent: hsa_agent_t, tick: u64, system: *mut u64) -> S {
     call(|| {
         Agent::from_handle(agent)?.gpu()?;
-        // Completion signals carry system time already.
-        // SAFETY: the caller's pointer is null or valid for a write.
+        // The times in completion signals are system times already. SAFETY: the caller's pointer is null or
+        // valid for a write.
         unsafe { write(system, tick) }
     })
 }

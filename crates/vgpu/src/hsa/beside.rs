@@ -1,4 +1,4 @@
-//! Kernels of one queue that run beside each other.
+//! Kernels of one queue that run concurrently.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +8,7 @@ use super::event::lock;
 use super::packet::{Packet, complete};
 use super::queue::{BESIDE, Queue};
 
-/// A kernel, and what else its thread has to know.
+/// A kernel and the context that its thread needs.
 struct Job {
     queue: Arc<Queue>,
     id: u64,
@@ -23,7 +23,7 @@ struct Busy {
     changed: Condvar,
 }
 
-/// The threads for kernels of one queue that others may run beside. They are started when needed, and end with the queue.
+/// The threads for a queue's concurrent kernels. They are started on demand and end with the queue.
 #[derive(Default)]
 pub(super) struct Beside {
     threads: Vec<Sender<Job>>,
@@ -31,7 +31,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Starts a kernel, when a thread is free; gives it back if no thread can be had.
+    /// Starts a kernel on a free thread. Returns the kernel if no thread is available.
     pub(super) fn start(
         &mut self,
         queue: &Arc<Queue>,
@@ -46,7 +46,8 @@ impl Beside {
                 None => busy = self.busy.changed.wait(busy).unwrap_or_else(PoisonError::into_inner),
             }
         };
-        // Free threads are taken in order, so that this is the next one if it has not been started.
+        // Free threads are used in order, so an index equal to the number of threads means that the thread is
+        // not started yet.
         if index == self.threads.len() {
             let (sender, jobs) = channel();
             let busy = Arc::clone(&self.busy);
@@ -90,7 +91,7 @@ impl Drop for Beside {
     }
 }
 
-/// Says that a thread is free again, whatever became of its kernel.
+/// Marks a thread as free again when dropped, whatever happened to its kernel.
 struct Done<'a> {
     busy: &'a Busy,
     index: usize,
@@ -111,7 +112,7 @@ fn work(jobs: &Receiver<Job>, index: usize, busy: &Busy) {
         let place = queue.current_packet(1 + index);
         let failed = complete(&queue, id, header, &packet, place).err();
         let failed = failed.and_then(|failure| queue.end(failure));
-        // The queue has ended by now if it has to, so that nothing else begins; whoever is told may destroy it.
+        // If the queue must end, it has ended by now, so nothing else starts. Its callback may destroy it.
         drop(done);
         if let Some(status) = failed {
             queue.tell(status);

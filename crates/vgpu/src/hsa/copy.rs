@@ -1,4 +1,4 @@
-//! Copies and fills of memory: at once, or in the background when other work is done.
+//! Copies and fills of memory: immediately, or in the background once other work is done.
 
 use std::cell::OnceCell;
 use std::ffi::c_void;
@@ -15,17 +15,18 @@ use super::timeline::{self, Enqueued};
 use super::{S, call, call_always, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
-/// Copies are checked against the machine's memory this many bytes at a time, so that freeing memory never waits long.
+/// Copies check this many bytes at a time against the machine's memory, so that freeing memory never waits
+/// long.
 const CHUNK: u64 = 1 << 20;
-/// The copy engines that a device says it has.
+/// The copy engines that a device reports.
 const ENGINES: u32 = 0b11;
 
 thread_local! {
-    /// Lets the machine's memory wait, before it takes pages away, for the thread that copies.
+    /// Makes the machine wait for the copying thread before it unmaps pages.
     static READER: OnceCell<Arc<Reader>> = const { OnceCell::new() };
 }
 
-/// Runs `access` while no memory of the machine that it checks is taken away.
+/// Runs `access` while the machine does not unmap any memory that `access` checks.
 fn guarded<T>(access: impl FnOnce() -> T) -> T {
     READER.with(|reader| {
         let reader = reader.get_or_init(|| machine().memory().reader());
@@ -36,17 +37,17 @@ fn guarded<T>(access: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Whether all of the range is memory of the machine, in one allocation or in mappings that follow each other.
+/// Whether the whole range is memory of the machine, in one allocation or in adjacent mappings.
 fn is_known(address: u64, size: u64) -> bool {
     let memory = machine().memory();
     memory.find(address, size).is_some() || memory.spans(address, size)
 }
 
-/// Whether the host may access the range: it lies in one allocation or in mappings that follow each other, or outside all of them
-/// and is the program's own.
+/// Checks that the host may access the range: it must be in one allocation or in adjacent mappings, or
+/// outside all of them, as the program's own memory.
 fn check(address: u64, size: u64) -> Result<(), S> {
     let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    // Nothing is ever mapped in the first page.
+    // The first page is never mapped.
     if address < PAGE as u64 || address.checked_add(size).is_none() {
         return Err(invalid);
     }
@@ -58,7 +59,8 @@ fn check(address: u64, size: u64) -> Result<(), S> {
         return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
     }
     match memory.explain(AccessKind::Read, address, size) {
-        // The machine keeps the addresses of what it allocated itself; those of other memory may be the program's by now.
+        // The machine reserves the addresses of its own freed allocations. Those of other memory may belong
+        // to the program by now.
         FaultKind::UseAfterFree { freed, .. }
             if matches!(
                 freed.kind,
@@ -86,9 +88,9 @@ pub(super) unsafe extern "C" fn host_can_access(pointer: *const c_void, size: us
     known == S::HSA_STATUS_SUCCESS
 }
 
-/// Notes what the host has written by itself; see [`Extensions::host_wrote`].
+/// Records a write by the host; see [`Extensions::host_wrote`].
 pub(super) unsafe extern "C" fn host_wrote(pointer: *const c_void, size: usize) {
-    // Nothing of this fails.
+    // Nothing here can fail.
     let _ = call_always(|| {
         machine().memory().wrote(pointer as u64, size as u64);
         Ok(())
@@ -98,7 +100,8 @@ pub(super) unsafe extern "C" fn host_wrote(pointer: *const c_void, size: usize) 
 /// Copies bytes; the ranges may overlap.
 ///
 /// # Safety
-/// What is not memory of the machine is the program's own, mapped and free for this copy.
+/// Memory outside the machine belongs to the program. It must be mapped, and nothing else may use it during
+/// this copy.
 unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
     if size == 0 {
         return Ok(());
@@ -107,7 +110,7 @@ unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
         check(to, size)?;
         check(from, size)
     })?;
-    // Overlapping ranges are copied from the end that is not overwritten first.
+    // Overlapping ranges are copied starting at the end that is not overwritten first.
     let backward = to > from && to - from < size;
     let chunks = size.div_ceil(CHUNK);
     for step in 0..chunks {
@@ -118,8 +121,9 @@ unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
         guarded(|| {
             check(to, length)?;
             check(from, length)?;
-            // SAFETY: both ranges were just found in live memory, which stays while this thread is a reader, or are the
-            // program's own as the caller promises. Kernels may access them at the same time, as on hardware.
+            // SAFETY: both ranges were just found in live memory, which stays mapped while this thread is a
+            // reader, or belong to the program, as the caller promises. Kernels may access them at the same
+            // time, as on hardware.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
             machine().memory().wrote(to, length);
             Ok(())
@@ -161,8 +165,8 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
                 }
                 let start = (address + offset) as *mut u32;
                 for index in 0..(length / 4) as usize {
-                    // SAFETY: the range was just found in live memory, which stays while this thread is a reader, and is
-                    // aligned.
+                    // SAFETY: the range is aligned and was just found in live memory, which stays mapped
+                    // while this thread is a reader.
                     unsafe { start.add(index).write(value) };
                 }
                 machine().memory().wrote(address + offset, length);
@@ -173,14 +177,14 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
     })
 }
 
-/// What a copy in the background does.
+/// The operation of a background copy.
 #[derive(Clone, Copy)]
 enum Work {
     Linear { to: u64, from: u64, size: u64 },
     Rectangle { to: Place, from: Place, range: [u64; 3] },
 }
 
-/// Where the first byte of a rectangle is, and the distances of its rows and slices.
+/// The address of a rectangle's first byte, and the pitches of its rows and slices.
 #[derive(Clone, Copy)]
 struct Place {
     address: u64,
@@ -221,13 +225,13 @@ struct Job {
     work: Work,
     after: Vec<Signal>,
     completion: Signal,
-    /// What destination and source belong to.
+    /// The owners of destination and source.
     ends: [Agent; 2],
     enqueued: Option<Enqueued>,
 }
 
 impl Job {
-    /// Writes the copy into the timeline, if there is one. Whoever waits for it finds it there.
+    /// Writes the copy to the timeline, if there is one, before anyone who waits for it continues.
     fn show(&self, start: u64, end: u64, status: Option<S>) {
         if let Some(enqueued) = self.enqueued {
             let ends = self.ends.each_ref().map(|agent| match agent {
@@ -255,7 +259,7 @@ fn submit(job: Job) -> Result<(), S> {
     Ok(())
 }
 
-/// Takes out the first copy that waits for nothing any more.
+/// Removes the first copy whose dependencies are met.
 fn take_ready() -> Option<Job> {
     let mut jobs = lock(&JOBS);
     let ready = jobs.iter().position(|job| job.after.iter().all(|signal| signal.load() == 0))?;
@@ -266,7 +270,8 @@ fn serve() {
     loop {
         let mut ready = None;
         let poll = if lock(&JOBS).is_empty() { POLL * 1000 } else { POLL };
-        // Ends now and then even if nothing is ready, so that the time between looks fits what there is to look at.
+        // Ends from time to time even if nothing is ready, to adapt the polling interval to the number of
+        // entries.
         let mut looks = 0;
         wait_any_slowly(poll, || {
             ready = take_ready();
@@ -275,7 +280,8 @@ fn serve() {
         });
         let Some(job) = ready else { continue };
         let start = now();
-        // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal changes.
+        // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal
+        // changes.
         match unsafe { job.work.run() } {
             Ok(()) => {
                 let end = now();
@@ -371,7 +377,7 @@ unsafe extern "C" fn async_copy_rect(
         if to.is_null() || from.is_null() || to_offset.is_null() || from_offset.is_null() || range.is_null() {
             return Err(invalid);
         }
-        // Devices make the copy, so that one end of it is theirs.
+        // Devices make the copy, so one end must belong to them.
         if direction.name().is_none() || direction == hsa_amd_copy_direction_t::hsaHostToHost {
             return Err(invalid);
         }
@@ -408,7 +414,7 @@ unsafe extern "C" fn async_copy_rect(
     })
 }
 
-/// Where a rectangle begins, if all of it has addresses.
+/// The address of a rectangle, if all of it is addressable.
 fn place(base: &hsa_pitched_ptr_t, offset: &hsa_dim3_t, range: [u64; 3]) -> Option<Place> {
     let (pitch, slice) = (base.pitch as u64, base.slice as u64);
     if base.base.is_null() || range[0] > pitch.max(range[0] * u64::from(range[1] <= 1)) {
@@ -436,7 +442,7 @@ unsafe extern "C" fn copy_engine_status(to: hsa_agent_t, from: hsa_agent_t, engi
 }
 
 unsafe extern "C" fn profiling_async_copy_enable(_enable: bool) -> S {
-    // Copies always carry their times.
+    // Copies always record their times.
     call(|| Ok(()))
 }
 

@@ -1,7 +1,8 @@
-//! Memory behind a file descriptor: for other APIs, other processes, and back.
+//! Memory as a file descriptor: exported to other APIs and processes, and imported from them.
 //!
-//! Memory is a file of the host's memory here, not a dma-buf of a driver; whoever has the descriptor can map it. The same holds of what
-//! Mesa's CPU drivers export ([`mesa`]), which is how buffers are shared with Vulkan where there is no GPU.
+//! Here, memory is a file in host memory, not a driver's dma-buf; whoever holds the descriptor can map it.
+//! The same is true of what Mesa's CPU drivers export ([`mesa`]). This is how buffers are shared with Vulkan
+//! where there is no GPU.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -59,16 +60,16 @@ unsafe extern "C" fn export_flags(
     })
 }
 
-/// How the names of this library's own files begin.
+/// Prefix of the names of this library's own files.
 const OWN: &str = "/memfd:vgpu-";
 
-/// What the system calls the file of a descriptor.
+/// The system's name for the file of a descriptor.
 fn name_of(descriptor: c_int) -> Option<String> {
     let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
     Some(name.to_string_lossy().into_owned())
 }
 
-/// Whether a descriptor is one of this library's memory: it closes no others.
+/// Whether a descriptor is memory of this library. It closes no others.
 fn is_own_memory(descriptor: c_int) -> bool {
     descriptor >= 0 && name_of(descriptor).is_some_and(|name| name.starts_with(OWN))
 }
@@ -78,13 +79,13 @@ unsafe extern "C" fn close(descriptor: c_int) -> S {
         if !is_own_memory(descriptor) {
             return Err(S::HSA_STATUS_ERROR_RESOURCE_FREE);
         }
-        // SAFETY: the descriptor is open, and its owner gives it away.
+        // SAFETY: the descriptor is open, and its owner transfers it.
         drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
         Ok(())
     })
 }
 
-/// Memory that a descriptor stands for: a file, and where in it the memory is.
+/// The memory behind a descriptor: a file and the range within it.
 struct Behind {
     file: File,
     offset: u64,
@@ -92,14 +93,15 @@ struct Behind {
 }
 
 impl Behind {
-    /// Of this library's own files all is memory; of Mesa's, what their header says. Nothing else is known to be memory.
+    /// This library's own files are memory as a whole. For Mesa's files, the header gives the range. Other
+    /// files are not accepted.
     fn of(descriptor: c_int) -> Result<Behind, S> {
         let name = name_of(descriptor).ok_or(INVALID)?;
         let (own, mesa) = (name.starts_with(OWN), name.starts_with(mesa::NAME));
         if !own && !mesa {
             return Err(INVALID);
         }
-        // SAFETY: the descriptor is open, and the caller keeps it so during the call.
+        // SAFETY: the descriptor is open, and the caller keeps it open during the call.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
         let file = File::from(file.map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?);
         if !keeps_its_size(&file) {
@@ -110,7 +112,7 @@ impl Behind {
         Ok(Behind { file, offset, size })
     }
 
-    /// Gives the first bytes of it an address for kernels and for the host.
+    /// Maps its first bytes for kernels and the host.
     fn map(self, owner: Arc<Device>, size: u64) -> Result<u64, S> {
         if size == 0 || size > self.size {
             return Err(INVALID);
@@ -163,7 +165,8 @@ unsafe extern "C" fn import(
     })
 }
 
-/// The extension of the same name: as [`import`], but of the first bytes only, so that kernels reach these and no more.
+/// The extension of the same name. It is like [`import`], but maps only the first bytes, so that kernels can
+/// access no more.
 pub(super) unsafe extern "C" fn map_descriptor(
     agent: hsa_agent_t,
     descriptor: c_int,
@@ -189,7 +192,7 @@ unsafe extern "C" fn unmap(pointer: *mut c_void) -> S {
         if !detached(pointer as u64) {
             return Err(INVALID);
         }
-        // SAFETY: it was mapped for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was mapped for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(pointer as u64) }.map_err(|error| status_of(&error))
     })
 }

@@ -1,18 +1,18 @@
-//! How threads wait for memory that others change.
+//! How threads wait for memory that other threads change.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Kernels change signals without telling anyone, so waiters look for themselves this often.
+/// Kernels change signals without a notification, so waiters poll this often.
 pub(super) const POLL: Duration = Duration::from_millis(1);
 
-/// Locks a mutex whose contents are sound whenever it is unlocked, also by a panic.
+/// Locks a mutex whose contents are valid whenever it is unlocked, even after a panic.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Something that threads can wait for; notifying it costs one load while nobody waits.
+/// A condition that threads can wait for. A notification costs one load while nobody waits.
 #[derive(Default)]
 pub(super) struct Event {
     waiters: AtomicU32,
@@ -25,7 +25,7 @@ impl Event {
         Event { waiters: AtomicU32::new(0), lock: Mutex::new(()), condition: Condvar::new() }
     }
 
-    /// Wakes everyone who waits. What they wait for must have been stored before.
+    /// Wakes all waiters. The change that they wait for must already be stored.
     pub(super) fn notify(&self) {
         // Pairs with the fence in `wait_until`: either the waiter sees the change or we see the waiter.
         fence(Ordering::SeqCst);
@@ -35,7 +35,8 @@ impl Event {
         }
     }
 
-    /// Waits until `ready` says so (true) or the deadline has passed (false). Looks at least every `poll`.
+    /// Waits until `ready` returns true (the result is true) or the deadline passes (false). Calls it at
+    /// least every `poll`.
     pub(super) fn wait_until(
         &self,
         deadline: Option<Instant>,

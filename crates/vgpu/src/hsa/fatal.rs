@@ -1,4 +1,5 @@
-//! Faults that no queue's creator is told of: handlers of system events, and the end of the process.
+//! Faults that cannot be reported through a queue's callback. They go to handlers of system events, or end
+//! the process.
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -12,10 +13,11 @@ use crate::machine::{Fault, FaultKind};
 
 type Callback = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> S;
 
-/// Who hears of events, with what they want back: as a number, because only the handler knows what it points to.
+/// Handlers of events, with their data. The data is stored as a number, because only the handler knows what
+/// it points to.
 static HANDLERS: Mutex<Vec<(Callback, usize)>> = Mutex::new(Vec::new());
 
-/// What handlers are told of a fault: an access to memory as such, anything else as an exception.
+/// The event for a fault: a memory access becomes a memory fault, and anything else an exception.
 pub(super) fn event_of(agent: hsa_agent_t, fault: &Fault) -> hsa_amd_event_t {
     use hsa_amd_memory_fault_reason_t as R;
     let access = match fault.kind {
@@ -44,22 +46,23 @@ pub(super) fn event_of(agent: hsa_agent_t, fault: &Fault) -> hsa_amd_event_t {
     event
 }
 
-/// Tells all handlers of an event; whether one of them says that it has dealt with it.
+/// Calls all handlers of an event. Returns whether one of them handled it.
 pub(super) fn is_handled(event: &hsa_amd_event_t) -> bool {
-    // No lock is held while they run: they call HSA functions.
+    // The lock is not held while handlers run, because they call HSA functions.
     let handlers = lock(&HANDLERS).clone();
     let mut handled = false;
     for (callback, data) in handlers {
-        // SAFETY: whoever registered the handler said that it can be called so, from another thread.
+        // SAFETY: whoever registered the handler allowed this call from another thread.
         handled |= unsafe { callback(event, data as *mut c_void) } == S::HSA_STATUS_SUCCESS;
     }
     handled
 }
 
-/// Ends the process as AMD's runtime does: whoever waits for the kernel would wait for ever.
+/// Ends the process, as AMD's runtime does: whoever waits for the kernel would wait for ever.
 pub(super) fn abort(report: &str) -> ! {
-    let text = format!("{report}\n  the process ends: the queue was created without an error callback\n");
-    // Nothing is left to do where standard error is closed.
+    let text =
+        format!("{report}\n  the process ends, because the queue was created without an error callback\n");
+    // If standard error is closed, there is nothing left to do.
     let _ = std::io::stderr().write_all(text.as_bytes());
     std::process::abort()
 }

@@ -1,4 +1,4 @@
-//! The thread that calls back: handlers of signals, and functions to be called soon.
+//! The callback thread: signal handlers, and functions to be called soon.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use super::signal::{Condition, Signal, notify_any, wait_any, wait_any_slowly};
 use super::{S, call};
 
 enum Task {
-    /// Called when the signal's value meets the condition, again each time it returns true.
+    /// Called when the signal's value meets the condition, and again each time it returns true.
     Handler {
         signal: Signal,
         condition: Condition,
@@ -25,19 +25,19 @@ enum Task {
 
 struct Entry {
     task: Task,
-    /// What the caller wants back; as a number, because only the callback knows what it points to.
+    /// The callback's data, as a number, because only the callback knows what it points to.
     argument: usize,
 }
 
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 static THREAD: Once = Once::new();
-/// A callback runs. Set before its entry is taken out, so that whoever finds nothing due sees it.
+/// A callback is running. It is set before its entry is removed, so that whoever finds no entry due sees it.
 static RUNNING: AtomicBool = AtomicBool::new(false);
-/// How long the end of the process waits for callbacks at most.
+/// How long the end of the process waits for callbacks.
 const LAST_CALLS: Duration = Duration::from_secs(1);
 
 thread_local! {
-    /// Whether this is the thread that calls back.
+    /// Whether this is the callback thread.
     static CALLS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -46,8 +46,8 @@ fn add(entry: Entry) -> Result<(), S> {
     let mut started = true;
     THREAD.call_once(|| {
         started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
-        // SAFETY: the function may be called at any time. What a program's library registered before it made its first handler,
-        // the destructors of its statics among them, runs after it.
+        // SAFETY: the function may be called at any time. Functions that were registered before the first
+        // handler, such as destructors of a library's statics, run after it.
         if unsafe { libc::atexit(finish) } != 0 {
             tracing::debug!("callbacks that are due when the process ends may run late");
         }
@@ -56,12 +56,12 @@ fn add(entry: Entry) -> Result<(), S> {
     if started { Ok(()) } else { Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES) }
 }
 
-/// Forgets the handlers of a signal that goes away.
+/// Removes the handlers of a signal that is being destroyed.
 pub(super) fn forget(gone: Signal) {
     lock(&ENTRIES).retain(|entry| !matches!(&entry.task, Task::Handler { signal, .. } if *signal == gone));
 }
 
-/// The index of the first entry that is due, and the value of its signal.
+/// The index of the first entry that is due, and its signal's value.
 fn find_due(entries: &[Entry]) -> Option<(usize, i64)> {
     entries.iter().enumerate().find_map(|(index, entry)| match &entry.task {
         Task::Handler { signal, condition, .. } => {
@@ -72,7 +72,7 @@ fn find_due(entries: &[Entry]) -> Option<(usize, i64)> {
     })
 }
 
-/// Takes out the first entry that is due.
+/// Removes the first entry that is due.
 fn take_due() -> Option<(Entry, i64)> {
     let mut entries = lock(&ENTRIES);
     let (index, value) = find_due(&entries)?;
@@ -80,12 +80,12 @@ fn take_due() -> Option<(Entry, i64)> {
     Some((entries.remove(index), value))
 }
 
-/// Lets callbacks that are due run before the process ends and destructors take away what they use.
+/// Runs callbacks that are due before the process exits and destructors invalidate what they use.
 extern "C" fn finish() {
     if CALLS.try_with(Cell::get).unwrap_or(true) {
         return;
     }
-    // Nobody calls back in a child that was forked, and there the lock may be held for ever.
+    // A forked child has no callback thread, and the lock may be held for ever.
     let is_idle = || {
         ENTRIES
             .try_lock()
@@ -99,7 +99,8 @@ fn serve() {
     loop {
         let mut due = None;
         let poll = if lock(&ENTRIES).is_empty() { POLL * 1000 } else { POLL };
-        // Ends now and then even if nothing is due, so that the time between looks fits what there is to look at.
+        // Ends from time to time even if nothing is due, to adapt the polling interval to the number of
+        // entries.
         let mut looks = 0;
         wait_any_slowly(poll, || {
             due = take_due();
@@ -108,17 +109,17 @@ fn serve() {
         });
         let Some((entry, value)) = due else { continue };
         let argument = entry.argument as *mut c_void;
-        // No lock is held here: callbacks call HSA functions, these among them.
+        // The lock is not held here, because callbacks call HSA functions, including these.
         match entry.task {
             Task::Handler { signal, function, .. } => {
-                // SAFETY: whoever registered the handler said it can be called so, from another thread.
+                // SAFETY: whoever registered the handler allowed this call from another thread.
                 let again = unsafe { function(value, argument) };
                 // The callback may have destroyed the signal.
                 if again && Signal::from_handle(signal.handle()).is_some() {
                     lock(&ENTRIES).push(entry);
                 }
             }
-            // SAFETY: whoever gave the function said it can be called so, from another thread.
+            // SAFETY: whoever passed the function allowed this call from another thread.
             Task::Function(function) => unsafe { function(argument) },
         }
         RUNNING.store(false, Ordering::SeqCst);

@@ -1,9 +1,11 @@
-//! Images that are buffers: HSA's image extension for the geometry 1DB, whose elements kernels load with the buffer instructions
-//! (`tex1Dfetch` of HIP). The instructions of all others (`image_load`, `image_sample` …) are not executed, so there are no other images.
+//! Images backed by buffers: HSA's image extension for the geometry 1DB. Kernels load their elements with
+//! buffer instructions (`tex1Dfetch` of HIP). Other geometries do not exist here, because their instructions
+//! (`image_load`, `image_sample` …) are not executed.
 //!
-//! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs copy to where their kernels
-//! find it: of an image four words for the buffer instructions, and type, order and width in words 8 to 10; of a sampler eight words,
-//! which buffer instructions have no use for.
+//! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs
+//! copy to where their kernels find it. An image descriptor has four words for the buffer instructions, and
+//! type, order and width in words 8 to 10. A sampler descriptor has eight words, which buffer instructions do
+//! not use.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -21,27 +23,27 @@ const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const FORMAT_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
 const SIZE_UNSUPPORTED: S = S::HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
 
-/// The most elements of an image: as many as a descriptor can count.
+/// The maximum number of elements of an image: the largest count in a descriptor.
 const MAX_ELEMENTS: u32 = u32::MAX;
-/// Bytes that image data are aligned to.
+/// The alignment of image data in bytes.
 const ALIGNMENT: usize = 256;
-/// Bytes that rows of linear images are aligned to.
+/// The alignment of rows of linear images in bytes.
 const PITCH_ALIGNMENT: u32 = 256;
-/// How many handles there may be at the same time, as far as the program is told.
+/// The maximum number of simultaneous handles that is reported to the program.
 const MAX_HANDLES: u32 = 4096;
 
-/// A descriptor, at the address that is its handle.
+/// A descriptor, stored at the address that is its handle.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Descriptor(#[expect(dead_code, reason = "programs read it by its address")] [u32; 16]);
 
-/// The descriptors of a kind of object.
+/// All descriptors of one kind of object.
 type Descriptors = LazyLock<Mutex<HashMap<u64, Box<Descriptor>>>>;
 
 static IMAGES: Descriptors = LazyLock::new(Mutex::default);
 static SAMPLERS: Descriptors = LazyLock::new(Mutex::default);
 
-/// Keeps a descriptor; returns its handle.
+/// Stores a descriptor and returns its handle.
 fn keep(all: &Descriptors, words: [u32; 16]) -> u64 {
     let descriptor = Box::new(Descriptor(words));
     let handle = &raw const *descriptor as u64;
@@ -53,24 +55,28 @@ fn forget(all: &Descriptors, handle: u64) -> Result<(), S> {
     lock(all).remove(&handle).map(drop).ok_or(INVALID)
 }
 
-/// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime none of their functions there.
+/// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime has no image
+/// functions there.
 fn has_images(device: &Device) -> bool {
     device.target().generation() != Generation::Gfx940
 }
 
-/// Whether a device says that it has images. To OpenCL none does: there, images are all kinds of images or none, while HIP asks for each kind.
-/// The functions are there all the same, because some versions of OpenCL do not ask and make samplers.
+/// Whether a device reports images. For OpenCL, a device has all kinds of images or none, so none is reported
+/// there; HIP asks for each kind. The functions exist in either case, because some versions of OpenCL make
+/// samplers without asking.
 pub(super) fn tells_of_images(device: &Device) -> bool {
     has_images(device) && !is_opencl()
 }
 
-/// What the names of all versions of AMD's OpenCL begin with. It asks the same questions as AMD's HIP, of which it is a sibling.
+/// The name of AMD's OpenCL starts with this in all versions. OpenCL asks the same questions as its sibling,
+/// AMD's HIP.
 const OPENCL: &[u8] = b"libamdocl64.so";
 
 /// Whether AMD's OpenCL is loaded in this process.
 fn is_opencl() -> bool {
     unsafe extern "C" fn look(library: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> libc::c_int {
-        // SAFETY: the loader passes a description that lives as long as the call, with a name that ends with 0 or is null.
+        // SAFETY: the loader passes a description that lives as long as the call, with a name that ends with
+        // 0 or is null.
         let name = unsafe { (*library).dlpi_name };
         if name.is_null() {
             return 0;
@@ -79,13 +85,13 @@ fn is_opencl() -> bool {
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         let is_it = name.rsplit(|byte| *byte == b'/').next().is_some_and(|file| file.starts_with(OPENCL));
         if is_it {
-            // SAFETY: the place is the one passed below.
+            // SAFETY: the data is what is passed below.
             unsafe { *found.cast::<bool>() = true };
         }
         libc::c_int::from(is_it)
     }
     let mut found = false;
-    // SAFETY: the function gets the place that it expects, and does not call the loader.
+    // SAFETY: the function gets the data that it expects, and does not call the loader.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
     found
 }
@@ -97,7 +103,7 @@ fn device_of(agent: hsa_agent_t) -> Result<std::sync::Arc<Device>, S> {
     }
 }
 
-/// Bits and meaning of a channel.
+/// The bits and the meaning of a channel.
 fn channel(kind: hsa_ext_image_channel_type32_t) -> Option<(u8, NumberFormat)> {
     use NumberFormat::{Float, Sint, Snorm, Uint, Unorm};
     use hsa_ext_image_channel_type_t as T;
@@ -118,7 +124,8 @@ fn channel(kind: hsa_ext_image_channel_type32_t) -> Option<(u8, NumberFormat)> {
     })
 }
 
-/// How many channels an order has in memory, and what x, y, z and w of a result are: 0, 1, or 4 and up for a channel.
+/// The number of channels of an order in memory, and the sources of x, y, z and w of a result: 0, 1, or 4 and
+/// up for a channel.
 fn order(order: hsa_ext_image_channel_order32_t) -> Option<(u8, [u32; 4])> {
     use hsa_ext_image_channel_order_t as O;
     const X: u32 = 4;
@@ -140,24 +147,24 @@ fn order(order: hsa_ext_image_channel_order32_t) -> Option<(u8, [u32; 4])> {
     })
 }
 
-/// The element of a format in memory, and what of it a result is.
+/// The memory format of an element, and how it maps to a result.
 fn element(format: &hsa_ext_image_format_t) -> Option<(BufferFormat, [u32; 4])> {
     let (channels, selection) = order(format.channel_order)?;
     let (bits, number) = channel(format.channel_type)?;
     Some((BufferFormat::uniform(channels, bits, number)?, selection))
 }
 
-/// What is checked of every image: its format, or why there is none of it.
+/// The checks that all images share. Returns the format or the reason for the refusal.
 fn checked(
     descriptor: *const hsa_ext_image_descriptor_t,
 ) -> Result<(hsa_ext_image_descriptor_t, BufferFormat, [u32; 4]), S> {
     if descriptor.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's descriptor is there.
+    // SAFETY: the caller's descriptor is valid for reads.
     let descriptor = unsafe { descriptor.read_unaligned() };
     if descriptor.geometry != hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB {
-        tracing::warn!("of images the virtual GPU has those of the geometry 1DB only, buffers of texels");
+        tracing::warn!("the virtual GPU only has images of the geometry 1DB, which are buffers of texels");
         return Err(FORMAT_UNSUPPORTED);
     }
     let (format, selection) = element(&descriptor.format).ok_or(FORMAT_UNSUPPORTED)?;
@@ -182,9 +189,10 @@ fn words(
     let generation = device.target().generation();
     let code = u32::from(format.code(generation)?);
     let code = match generation {
-        // Codes of instructions have the format of the data below that of the numbers, descriptors the other way round.
+        // In instruction codes, the data format is below the number format; in descriptors, it is the other
+        // way round.
         Generation::Gfx9 | Generation::Gfx940 => (code >> 4 & 7) << 12 | (code & 15) << 15,
-        // With the resource level that all descriptors of gfx10 have.
+        // With the resource level bit, which all gfx10 descriptors have.
         Generation::Gfx10 => code << 12 | 1 << 24,
         Generation::Gfx11 | Generation::Gfx12 => code << 12,
     };
@@ -252,7 +260,7 @@ unsafe extern "C" fn data_info(
     })
 }
 
-/// Refuses layouts that no image has here: the rows of a linear one follow each other.
+/// Refuses layouts that do not exist here: the rows of a linear image must be contiguous.
 fn check_layout(
     layout: hsa_ext_image_data_layout_t,
     image: &hsa_ext_image_descriptor_t,
@@ -306,7 +314,7 @@ fn make(
         return Err(INVALID);
     }
     let words = words(&device, data as u64, &described, &format, selection).ok_or(FORMAT_UNSUPPORTED)?;
-    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    // SAFETY: the caller's place is not null, as checked above, and valid for a write.
     unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words) }) }
 }
 
@@ -340,7 +348,7 @@ unsafe extern "C" fn destroy(agent: hsa_agent_t, image: hsa_ext_image_t) -> S {
     })
 }
 
-/// Whether modes are of those that the headers name; undefined addressing is the first of them.
+/// Whether the modes are among those in the headers; undefined addressing is the first of them.
 fn is_sampler(coordinates: u32, filter: u32, addressing: &[u32]) -> bool {
     let last = hsa_ext_sampler_addressing_mode_t::HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT.0;
     coordinates <= hsa_ext_sampler_coordinate_mode_t::HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED.0
@@ -348,13 +356,13 @@ fn is_sampler(coordinates: u32, filter: u32, addressing: &[u32]) -> bool {
         && addressing.iter().all(|mode| *mode <= last)
 }
 
-/// A sampler of modes that there are. Nothing samples, so its words are zeros.
+/// Makes a sampler with valid modes. Nothing samples, so its words are zeros.
 fn make_sampler(agent: hsa_agent_t, known: bool, sampler: *mut hsa_ext_sampler_t) -> Result<(), S> {
     device_of(agent)?;
     if !known || sampler.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    // SAFETY: the caller's place is not null, as checked above, and valid for a write.
     unsafe { write(sampler, hsa_ext_sampler_t { handle: keep(&SAMPLERS, [0; 16]) }) }
 }
 
@@ -364,7 +372,7 @@ unsafe extern "C" fn sampler_create(
     sampler: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
-        // SAFETY: the caller's descriptor is null or there.
+        // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
         let known =
             described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &[d.address_mode]));
@@ -378,7 +386,7 @@ unsafe extern "C" fn sampler_create_v2(
     sampler: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
-        // SAFETY: the caller's descriptor is null or there.
+        // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
         let known = described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &d.address_modes));
         make_sampler(agent, known, sampler)
@@ -392,7 +400,7 @@ unsafe extern "C" fn sampler_destroy(agent: hsa_agent_t, sampler: hsa_ext_sample
     })
 }
 
-/// What an agent says of images. None if the attribute is about something else.
+/// An agent's image attributes; none if the attribute is not about images.
 ///
 /// # Safety
 /// `value` is valid for a write of the attribute's type.
@@ -403,7 +411,7 @@ pub(super) unsafe fn info(
 ) -> Option<Result<(), S>> {
     use hsa_agent_info_t as I;
     let has = |size: u32| if has_images(device) { size } else { 0 };
-    // The header says `size_t`; AMD's runtime writes words of 32 bits, and AMD's HIP has room for no more.
+    // The header says `size_t`, but AMD's runtime writes 32-bit words, and AMD's HIP provides no more room.
     // SAFETY: as this function's contract.
     Some(unsafe {
         match attribute {
@@ -438,12 +446,12 @@ unsafe extern "C" fn max_dimension(agent: hsa_agent_t, attribute: hsa_agent_info
         if value.is_null() || !(first..=last).contains(&attribute.0) {
             return Err(INVALID);
         }
-        // SAFETY: as the header says of the attribute.
+        // SAFETY: as the header specifies for the attribute.
         unsafe { info(&device, attribute, value) }.unwrap_or(Err(INVALID))
     })
 }
 
-/// The extension's functions. Those of images that are no buffers report that they are not supported.
+/// The extension's functions. Those for images that are not buffers report that they are not supported.
 pub(super) fn extension_table() -> hsa_ext_images_1_pfn_t {
     let table = super::table();
     hsa_ext_images_1_pfn_t {

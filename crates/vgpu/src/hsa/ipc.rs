@@ -1,6 +1,6 @@
-//! Memory and signals that several processes share.
+//! Memory and signals shared by several processes.
 //!
-//! The handle says which file of which process it is; whoever may look into that process can open it.
+//! A handle names a file of a process. Any process that may inspect that process can open it.
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -16,35 +16,35 @@ use super::{S, call, machine, write};
 use crate::machine::keeps_its_size;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
-/// What handles of signals have instead of a pool's number.
+/// Stored in handles of signals in place of a pool number.
 const SIGNAL: u8 = 0xff;
-/// Begins every handle.
+/// The first word of every handle.
 const MAGIC: u32 = 0x7670_0000;
-/// No memory has more, which also leaves room to round up.
+/// The maximum size of memory, which leaves room for rounding up.
 const MOST_BYTES: u64 = isize::MAX as u64;
 
-/// A handle's words.
+/// The contents of a handle.
 struct Shared {
     pool: u8,
     process: u32,
     descriptor: u32,
-    /// Tells the file from a later one of the same number.
+    /// Distinguishes the file from a later one with the same number.
     inode: u64,
     size: u64,
 }
 
 impl Shared {
-    /// What stands for an open file of this process.
+    /// The handle of an open file of this process.
     fn of(pool: u8, file: &File, size: u64) -> Result<Shared, S> {
         let inode = file.metadata().map_err(|_| S::HSA_STATUS_ERROR)?.ino();
         let descriptor = u32::try_from(file.as_raw_fd()).map_err(|_| S::HSA_STATUS_ERROR)?;
         Ok(Shared { pool, process: std::process::id(), descriptor, inode, size })
     }
 
-    /// The file, if it is still that file, of that many bytes.
+    /// Opens the file, if it is still the same file with this many bytes.
     fn open(&self, bytes: u64) -> Result<File, S> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
-        // To open a file that is something else may do something.
+        // Opening a different kind of file may have side effects.
         let named = std::fs::metadata(&path).map_err(|_| INVALID)?;
         if named.ino() != self.inode || !named.is_file() {
             return Err(INVALID);
@@ -77,7 +77,8 @@ impl Shared {
     }
 }
 
-/// Whether a size that a caller gives is the one that was asked for, or that in whole pages, which older programs give.
+/// Whether the size that a caller passes is the requested one, or that rounded up to pages, which older
+/// programs pass.
 fn is_size(given: u64, asked: u64) -> bool {
     given == asked || given == asked.next_multiple_of(PAGE as u64)
 }
@@ -138,7 +139,7 @@ unsafe extern "C" fn signal_create(signal: hsa_signal_t, handle: *mut hsa_amd_ip
         if handle.is_null() {
             return Err(INVALID);
         }
-        // Only signals that were created for it can be shared.
+        // A signal can be shared only if it was created for that.
         let file = Signal::required(signal)?.file().ok_or(INVALID)?;
         let shared = Shared::of(SIGNAL, &file, PAGE as u64)?;
         // SAFETY: checked for null above; the caller's pointer is valid for a write.
@@ -168,7 +169,7 @@ unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
         if !detached(address) {
             return Err(INVALID);
         }
-        // SAFETY: it was attached for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was attached for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }

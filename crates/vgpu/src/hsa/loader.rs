@@ -13,23 +13,23 @@ use super::event::lock;
 use super::{S, call, read_text, write};
 use crate::machine::{LoadError, LoadedCode};
 
-/// The least that an address of kernel arguments is a multiple of.
+/// The minimum alignment of kernel arguments.
 const KERNARG_ALIGN: u32 = 16;
 
-/// A code object as bytes that have not been loaded yet.
+/// The bytes of a code object that is not loaded yet.
 enum Source {
-    /// Bytes of the program, which it keeps until the reader is destroyed.
+    /// Bytes in the program's memory, which it keeps until the reader is destroyed.
     Memory { address: usize, size: usize },
     /// The contents of a file.
     File(Vec<u8>),
 }
 
-/// Code that was loaded into an executable.
+/// A code object that was loaded into an executable.
 pub(super) struct Loaded {
     pub(super) handle: u64,
     pub(super) device: usize,
     pub(super) code: Arc<LoadedCode>,
-    /// Where the program's own copy of the bytes is, if it gave them from memory.
+    /// The program's own copy of the bytes, if it passed them in memory.
     pub(super) storage: Option<(usize, usize)>,
 }
 
@@ -43,12 +43,12 @@ pub(super) struct Executable {
     symbols: HashMap<(usize, String), u64>,
 }
 
-/// What the handle of a symbol stands for.
+/// The symbol behind a handle.
 #[derive(Clone)]
 struct Symbol {
     device: usize,
     code: Arc<LoadedCode>,
-    /// Position among the code object's symbols.
+    /// The index among the code object's symbols.
     index: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct State {
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
-/// Handles are numbers, never used again, so that a stale one is an error.
+/// Handles are numbers that are never reused, so a stale handle is an error.
 static NEXT_HANDLE: AtomicU64 = AtomicU64::new(0x10AD_0001);
 
 pub(super) fn state() -> MutexGuard<'static, State> {
@@ -76,13 +76,13 @@ impl State {
         self.executables.get_mut(&handle.handle).ok_or(S::HSA_STATUS_ERROR_INVALID_EXECUTABLE)
     }
 
-    /// An executable that is not frozen yet.
+    /// An executable that is not frozen.
     fn open_executable(&mut self, handle: hsa_executable_t) -> Result<&mut Executable, S> {
         let executable = self.executable(handle)?;
         if executable.frozen { Err(S::HSA_STATUS_ERROR_FROZEN_EXECUTABLE) } else { Ok(executable) }
     }
 
-    /// The handle of a symbol, the same each time.
+    /// The handle of a symbol; the same on every call.
     fn symbol_handle(&mut self, executable: u64, symbol: Symbol) -> Result<hsa_executable_symbol_t, S> {
         let owner = self.executables.get_mut(&executable).ok_or(S::HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
         let name = symbol.code.object().symbols().get(symbol.index).map(|found| found.name.clone());
@@ -110,12 +110,12 @@ unsafe extern "C" fn reader_from_memory(
     })
 }
 
-/// Reads `size` bytes of a file from `offset`, or all that follows; the file's position stays as it is.
+/// Reads `size` bytes of a file from `offset`, or the rest of the file. The file's position does not change.
 fn read_file(file: i32, offset: u64, size: Option<u64>) -> Result<Vec<u8>, S> {
     use std::os::fd::FromRawFd;
     use std::os::unix::fs::FileExt;
-    // SAFETY: the file is only borrowed: `ManuallyDrop` leaves closing it to the caller. A number that is no open file makes
-    // every call fail.
+    // SAFETY: the file is only borrowed: `ManuallyDrop` leaves closing it to the caller. If the number is not
+    // an open file, every call fails.
     let file = std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(file) });
     let invalid = S::HSA_STATUS_ERROR_INVALID_FILE;
     let end = file.metadata().map_err(|_| invalid)?.len();
@@ -212,7 +212,7 @@ unsafe extern "C" fn executable_destroy(executable: hsa_executable_t) -> S {
         for handle in removed.symbols.values() {
             symbols.extend(state.symbols.remove(handle));
         }
-        // Taking the code's memory away may wait for kernels; nobody else should have to wait for that.
+        // Unmapping the code may wait for kernels, so the lock is released first.
         drop(state);
         drop(symbols);
         drop(removed);
@@ -281,8 +281,7 @@ unsafe extern "C" fn freeze(executable: hsa_executable_t, _options: *const c_cha
 /// `result` is null or valid for a write.
 unsafe fn validated(executable: hsa_executable_t, result: *mut u32) -> Result<(), S> {
     state().executable(executable)?;
-    // Everything was checked when it was loaded.
-    // SAFETY: the caller's promise.
+    // Loading has already checked everything. SAFETY: the caller's promise.
     unsafe { write(result, 0) }
 }
 
@@ -368,8 +367,8 @@ unsafe extern "C" fn agent_variable_define(
     })
 }
 
-/// Whether programs may use a symbol: kernels, by their descriptors, and variables. The code of a kernel, whose name some try first,
-/// is none.
+/// Whether programs may use a symbol: kernels (through their descriptors) and variables. The code symbol of a
+/// kernel, which some programs try first, is hidden.
 fn is_visible(symbol: &code_object::Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::KernelDescriptor | SymbolKind::Object) && !symbol.undefined
 }
@@ -429,7 +428,7 @@ unsafe extern "C" fn symbol_by_module(
     unsafe { symbol_by_name(executable, name, &raw const agent, symbol) }
 }
 
-/// The handles of all symbols of an executable that a program may use, of one device or of all.
+/// The handles of all visible symbols of an executable, for one device or for all.
 fn all_symbols(
     executable: hsa_executable_t,
     device: Option<usize>,
@@ -496,7 +495,7 @@ unsafe extern "C" fn iterate_program_symbols(
     _data: *mut c_void,
 ) -> S {
     call(|| {
-        // All symbols belong to an agent.
+        // Every symbol belongs to an agent.
         state().executable(executable)?;
         callback.map(|_| ()).ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
     })
@@ -577,7 +576,7 @@ unsafe extern "C" fn symbol_info(
                     write(value.cast(), kernel.ok_or(not_this_kind)?.kernarg_size)
                 }
                 I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT => {
-                    // A compiler may note less; HSA has arguments at multiples of 16 all the same.
+                    // A compiler may record less, but HSA aligns arguments to 16 in any case.
                     write(value.cast(), kernel.ok_or(not_this_kind)?.kernarg_align.max(KERNARG_ALIGN))
                 }
                 I::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE => {

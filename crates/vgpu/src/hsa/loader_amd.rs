@@ -1,4 +1,4 @@
-//! The AMD loader extension: where code objects are in memory, and where they came from.
+//! The AMD loader extension: the memory addresses and the origins of code objects.
 
 use std::ffi::c_void;
 
@@ -75,7 +75,8 @@ unsafe extern "C" fn query_segment_descriptors(
             }
         }
         drop(state);
-        // SAFETY: the caller's counter is valid; a list that is not null has as many entries as the counter says.
+        // SAFETY: the caller's counter is valid; a list that is not null has as many entries as the counter
+        // says.
         unsafe {
             if descriptors.is_null() {
                 return write(count, list.len());

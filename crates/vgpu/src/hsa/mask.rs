@@ -1,8 +1,9 @@
-//! The compute units that a queue's kernels run on: those of the device that `HSA_CU_MASK` leaves, and of these the ones that the
-//! program chooses.
+//! The compute units that a queue's kernels run on: those that `HSA_CU_MASK` allows, narrowed down to the
+//! program's own selection.
 //!
-//! `HSA_CU_MASK` is a list of sets, `GPUs:units`, with `;` between them: both sides are lists of numbers and ranges, as in
-//! `0-1:0-3,6`, and the units can be a mask in hexadecimal digits, `2:0xf0`. GPUs that it does not name have all of their units.
+//! `HSA_CU_MASK` is a list of sets `GPUs:units`, separated by `;`. Both sides are lists of numbers and
+//! ranges, as in `0-1:0-3,6`; the units can also be a hexadecimal mask, as in `2:0xf0`. GPUs that it does not
+//! name have all of their units.
 
 use std::ops::RangeInclusive;
 
@@ -20,13 +21,13 @@ const VARIABLE: &str = "HSA_CU_MASK";
 /// The compute units of a queue.
 #[derive(Debug)]
 pub(super) struct Units {
-    /// Those that the environment leaves to it.
+    /// The units that the environment allows.
     possible: UnitMask,
     pub(super) chosen: UnitMask,
 }
 
 impl Units {
-    /// All that the environment leaves of the device's.
+    /// All units of the device that the environment allows.
     pub(super) fn of(device: &Device) -> Result<Units, S> {
         let present = UnitMask::first(device.compute_units());
         let text = std::env::var(VARIABLE).unwrap_or_default();
@@ -42,9 +43,9 @@ impl Units {
     }
 }
 
-/// Refuses masks that no queue can have.
+/// Refuses masks that a queue cannot have.
 fn check(device: &Device, units: &UnitMask) -> Result<(), S> {
-    // From gfx10 on, two units are one workgroup processor. The last one of a device may have a single unit.
+    // From gfx10 on, two units form a workgroup processor. The last one of a device may have a single unit.
     let alone = matches!(device.target().generation(), Generation::Gfx9 | Generation::Gfx940);
     let present = UnitMask::first(device.compute_units());
     let paired = alone
@@ -55,7 +56,7 @@ fn check(device: &Device, units: &UnitMask) -> Result<(), S> {
     if paired && !units.is_empty() { Ok(()) } else { Err(INVALID) }
 }
 
-/// The words of the mask that a text has for a GPU, if it has one. An error is the part that cannot be read.
+/// The words of a GPU's mask in a text, if there is one. The error is the part that cannot be parsed.
 fn words_for(gpu: u64, text: &str) -> Result<Option<Vec<u32>>, String> {
     let mut found: Option<Vec<u32>> = None;
     for set in text.split(';').map(str::trim).filter(|set| !set.is_empty()) {
@@ -78,7 +79,7 @@ fn words_for(gpu: u64, text: &str) -> Result<Option<Vec<u32>>, String> {
     Ok(found)
 }
 
-/// `0-3, 6`.
+/// Parses ranges such as `0-3, 6`.
 fn ranges(text: &str) -> Option<Vec<RangeInclusive<u64>>> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let range = |text: &str| match text.split_once('-') {
@@ -90,7 +91,7 @@ fn ranges(text: &str) -> Option<Vec<RangeInclusive<u64>>> {
 
 const WORDS: usize = MAX_COMPUTE_UNITS as usize / 32;
 
-/// The mask of some units. Numbers that no unit has count for nothing.
+/// The mask of some units. Numbers of nonexistent units are ignored.
 fn of_ranges(ranges: &[RangeInclusive<u64>]) -> Vec<u32> {
     let chosen = |unit: usize| ranges.iter().any(|range| range.contains(&(unit as u64)));
     (0..WORDS)
@@ -98,7 +99,7 @@ fn of_ranges(ranges: &[RangeInclusive<u64>]) -> Vec<u32> {
         .collect()
 }
 
-/// The mask that hexadecimal digits write, the highest first.
+/// Parses a hexadecimal mask, highest digit first.
 fn of_digits(digits: &str) -> Option<Vec<u32>> {
     let digits: Option<Vec<u32>> = digits.chars().rev().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| !digits.is_empty())?;

@@ -1,21 +1,22 @@
-//! Files of memory that Mesa's CPU drivers export: Vulkan's lavapipe, and llvmpipe below it.
+//! Memory files that Mesa's CPU drivers export: Vulkan's lavapipe, and llvmpipe below it.
 //!
-//! Such a file (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) begins with a header: its length, where in it the memory begins, and which
-//! build of Mesa made it. The memory goes to the end, some bytes beyond what the program asked for. Mesa seals the length. The layout is
-//! Mesa's own and is written down nowhere; 22.3 and 25.0 have it, and what does not look like it is refused.
+//! Such a file (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) begins with a header: its length, the offset
+//! of the memory, and an id of the Mesa build. The memory extends to the end of the file, some bytes beyond
+//! what the program asked for. Mesa seals the file's length. The layout is internal to Mesa and undocumented.
+//! Versions 22.3 and 25.0 use it; files that do not match it are refused.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use super::pool::PAGE;
 
-/// How the names of such files begin.
+/// Prefix of the names of such files.
 pub(super) const NAME: &str = "/memfd:llvmpipe memory fd";
 
-/// Length, offset and the identity of the driver's build.
+/// The length, the offset, and the id of the driver's build.
 const HEADER: usize = 32;
 
-/// Where in a file of so many bytes the memory begins and how many bytes it has, if the file begins as Mesa's do.
+/// The offset and the size of the memory in a file of this length, if the file begins like one of Mesa's.
 pub(super) fn memory_in(file: &File, length: u64) -> Option<(u64, u64)> {
     let mut header = [0; HEADER];
     file.read_exact_at(&mut header, 0).ok()?;
@@ -25,7 +26,7 @@ pub(super) fn memory_in(file: &File, length: u64) -> Option<(u64, u64)> {
 fn part(header: &[u8; HEADER], length: u64) -> Option<(u64, u64)> {
     let word = |at: usize| header[at..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let (written, offset) = (word(0)?, word(8)?);
-    // Vulkan's memory begins at a page, so that it can be mapped there.
+    // Vulkan's memory starts at a page boundary, so that it can be mapped.
     let fits = offset >= HEADER as u64 && offset.is_multiple_of(PAGE as u64) && offset < length;
     (written == length && fits).then(|| (offset, length - offset))
 }
@@ -43,7 +44,8 @@ mod tests {
 
     #[test]
     fn memory_is_behind_a_header_that_fits_its_file() {
-        // What Mesa makes of 10,000 bytes: a page for the header, which has 32 bytes and 8 more before the memory.
+        // Mesa's file for 10,000 bytes: one page for the header, which has 32 bytes, and 8 more bytes before
+        // the memory.
         assert_eq!(part(&header(14_136, 4096), 14_136), Some((4096, 10_040)));
         for (written, offset, length) in [
             (14_136, 4096, 14_137),
@@ -60,7 +62,7 @@ mod tests {
         }
     }
 
-    /// Headers of any bytes, and of numbers near those that fit.
+    /// Headers of random bytes, and of numbers near valid ones.
     #[test]
     fn what_is_found_lies_in_the_file() {
         let mut state = 1_u64;

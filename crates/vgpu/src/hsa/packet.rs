@@ -1,8 +1,8 @@
 //! The packet processor of a queue.
 //!
-//! Packets are processed one after the other, each to its end. Only kernels run beside each other: a kernel that is followed by one
-//! without the barrier bit runs on a thread of its own. A packet is copied before its slot is given back: producers never wait
-//! for a kernel to end.
+//! Packets are processed in order, one at a time. Only kernels can run concurrently: a kernel followed by one
+//! without the barrier bit runs on its own thread. A packet is copied before its slot is released, so
+//! producers never wait for a kernel to end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,20 +26,21 @@ fn packet_type(header: u16) -> hsa_packet_type_t {
     hsa_packet_type_t(u32::from(header & 0xff))
 }
 
-/// Whether a header says that its packet can be processed.
+/// Whether a header marks its packet as ready to be processed.
 pub(super) fn is_written(header: u16) -> bool {
     packet_type(header) != hsa_packet_type_t::HSA_PACKET_TYPE_INVALID
 }
 
-/// Whether a packet waits until all before it have completed.
+/// Whether a packet waits until all earlier packets have completed.
 fn is_ordered(header: u16) -> bool {
     header >> hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0 & 1 != 0
 }
 
-/// How long a packet that was reserved but not written yet is waited for, to see whether it lets the one before it go on.
+/// How long to wait for a packet that is reserved but not written, to see whether it may run concurrently
+/// with the one before it.
 const RESERVED: Duration = Duration::from_millis(20);
 
-/// Whether the packet behind this one is a kernel that may run beside it.
+/// Whether the next packet is a kernel that may run concurrently with this one.
 fn is_joined(queue: &Queue, id: u64) -> bool {
     if !queue.has_reserved(id + 1) {
         return false;
@@ -93,10 +94,11 @@ impl Packet {
         Ok(signals)
     }
 
-    /// The kernel of a dispatch packet that has dimensions; `place` is where kernels can read the packet.
+    /// The kernel of a dispatch packet with a nonzero number of dimensions; `place` is where kernels can read
+    /// the packet.
     fn dispatch(&self, queue: &Queue, id: u64, place: u64) -> Dispatch {
         let dimensions = self.u16(2) & 3;
-        // Sizes in dimensions that the dispatch does not have are 1, whatever the packet says.
+        // Sizes in dimensions that the dispatch does not have count as 1, whatever the packet says.
         let size = |dimension: u16, value: u32| if dimension < dimensions { value } else { 1 };
         Dispatch {
             kernel_object: self.u64(32),
@@ -120,10 +122,11 @@ impl Packet {
     }
 }
 
-/// Where the completion signal is in every type of packet.
+/// The offset of the completion signal in every type of packet.
 const COMPLETION: usize = 56;
 
-/// Processes packets until the queue stops or fails. A defect in here fails it too: nothing waits for packets for ever.
+/// Processes packets until the queue stops or fails. A panic in this code also fails the queue, so nobody
+/// waits for packets for ever.
 pub(super) fn run_processor(queue: &Arc<Queue>) {
     if catch_unwind(AssertUnwindSafe(|| serve(queue))).is_err() {
         let report = "the packet processor of the queue panicked".to_owned();
@@ -137,7 +140,8 @@ fn serve(queue: &Arc<Queue>) {
     while queue.wait_for_packet(id) {
         let header = queue.header(id).load(Ordering::Acquire);
         let mut packet = Packet([0; PACKET as usize]);
-        // SAFETY: the slot is in the ring, which the queue keeps; its producer is done with it, as the header says.
+        // SAFETY: the slot is in the ring, which the queue keeps; the header shows that its producer is done
+        // with it.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 queue.slot(id) as *const u8,
@@ -167,7 +171,7 @@ fn serve(queue: &Arc<Queue>) {
     }
 }
 
-/// Processes a packet on the processor's own thread; false if the queue has ended.
+/// Processes a packet on the processor's own thread. Returns false if the queue has ended.
 fn run(queue: &Queue, id: u64, header: u16, packet: &Packet) -> bool {
     match complete(queue, id, header, packet, queue.current_packet(0)) {
         Ok(completed) => completed,
@@ -178,8 +182,8 @@ fn run(queue: &Queue, id: u64, header: u16, packet: &Packet) -> bool {
     }
 }
 
-/// Processes a packet and completes its signal; false if the queue was stopped first. What is wrong with it is for the caller to
-/// report: whoever is told then finds nothing of this packet under way.
+/// Processes a packet and completes its signal. Returns false if the queue was stopped first. The caller
+/// reports errors, so that the packet is no longer in progress when the callback runs.
 pub(super) fn complete(
     queue: &Queue,
     id: u64,
@@ -206,7 +210,7 @@ pub(super) fn complete(
     Ok(true)
 }
 
-/// Writes a packet into the timeline. Whoever waits for it finds it there.
+/// Writes a packet to the timeline, before anyone who waits for it continues.
 fn show(
     queue: &Queue,
     id: u64,
@@ -234,15 +238,15 @@ fn show(
 }
 
 enum Processed {
-    /// A packet that ran no kernel.
+    /// The packet ran no kernel.
     Done,
-    /// A kernel, with its times.
+    /// The packet ran a kernel at these times.
     Ran { start: u64, end: u64 },
     /// The queue was stopped before the packet was done.
     Stopped,
 }
 
-/// `place` is where kernels can read their packet.
+/// `place` is where kernels can read the packet.
 fn process(queue: &Queue, id: u64, header: u16, packet: &Packet, place: u64) -> Result<Processed, Failure> {
     use hsa_packet_type_t as T;
     match packet_type(header) {
@@ -300,7 +304,8 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         return Err(Failure { status: S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, report, fault: None });
     }
     let dispatch = packet.dispatch(queue, id, place);
-    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
+    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that
+    // reads it runs.
     unsafe {
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }
@@ -324,7 +329,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
     }
 }
 
-/// What the queue's callback is told about a kernel that could not run or did not end well.
+/// The status that the queue's callback gets for a kernel that could not run or failed.
 fn status_of(error: &DispatchError) -> S {
     match error {
         DispatchError::NoKernel(_) | DispatchError::BadDescriptor { .. } => {
@@ -341,7 +346,7 @@ fn status_of(error: &DispatchError) -> S {
             S::HSA_STATUS_ERROR_INVALID_ALLOCATION
         }
         DispatchError::NoMemory(_) => S::HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-        // Nobody is told: whoever stops a queue knows.
+        // Nothing is reported: whoever stops a queue knows it.
         DispatchError::Stopped => S::HSA_STATUS_ERROR,
         DispatchError::Fault(fault) => match fault.kind {
             FaultKind::OutOfBounds { .. }

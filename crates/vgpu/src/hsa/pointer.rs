@@ -1,4 +1,4 @@
-//! What the runtime knows of an address, and callbacks for the time that its memory is freed.
+//! What the runtime knows about an address, and callbacks when its memory is freed.
 
 use std::ffi::c_void;
 
@@ -11,19 +11,20 @@ use crate::machine::{Allocation, MemoryKind};
 
 type Released = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// Somebody who hears of the end of an allocation.
+/// A callback for the end of an allocation.
 pub(super) struct Notifier {
     callback: Released,
-    /// The address that it was registered with, and what it wants back: as numbers, because only the program knows what they
-    /// point to.
+    /// The address that it was registered with, and its data. Both are numbers, because only the program
+    /// knows what they point to.
     pointer: usize,
     user_data: usize,
 }
 
 impl Notifier {
-    /// Says that the memory is about to go. No lock may be held: callbacks call HSA functions.
+    /// Announces that the memory is about to be freed. No lock may be held, because callbacks call HSA
+    /// functions.
     pub(super) fn tell(self) {
-        // SAFETY: whoever registered the callback said that it can be called so.
+        // SAFETY: whoever registered the callback allowed this call.
         unsafe { (self.callback)(self.pointer as *mut c_void, self.user_data as *mut c_void) };
     }
 }
@@ -95,7 +96,7 @@ unsafe extern "C" fn pointer_info(
             if list.is_null() {
                 return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
             }
-            // SAFETY: the list was allocated with that size.
+            // SAFETY: the list was allocated with this size.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     agents.as_ptr().cast::<u8>(),
@@ -112,7 +113,7 @@ unsafe extern "C" fn pointer_info(
     })
 }
 
-/// What is known of an address, and the agents that may access it.
+/// Information about an address, and the agents that may access it.
 fn describe(address: u64) -> (hsa_amd_pointer_info_t, Vec<hsa_agent_t>) {
     use hsa_amd_pointer_type_t as T;
     if let Some(reserved) = vmem::describe(address) {

@@ -1,4 +1,4 @@
-//! Memory pools, their allocations, and host memory that is locked for devices.
+//! Memory pools, their allocations, and host memory locked for devices.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -13,9 +13,9 @@ use super::{S, call, machine, write};
 use crate::machine::{Device, MemoryError, MemoryKind};
 
 pub(super) const PAGE: usize = 4096;
-/// The size that the runtime recommends allocations to be multiples of.
+/// The recommended granularity of allocations.
 const LARGE_PAGE: usize = 2 << 20;
-/// Handles of pools: this, and the agent's number times 16, and the pool's number at the agent.
+/// A pool's handle: this, plus the agent's number times 16, plus the pool's number at the agent.
 const FIRST_POOL: u64 = 0xB001_0000_0000;
 
 /// A memory pool.
@@ -26,7 +26,7 @@ pub(super) enum Pool {
     HostCoarse,
     DeviceCoarse(Arc<Device>),
     DeviceFine(Arc<Device>),
-    /// LDS, which nobody can allocate.
+    /// LDS, which cannot be allocated.
     Group(Arc<Device>),
 }
 
@@ -51,7 +51,8 @@ impl Pool {
         pools.get((number % 16) as usize).cloned().ok_or(invalid)
     }
 
-    /// What tells the pool from the others of the process, and from those of one with the same devices.
+    /// A number that distinguishes the pool from the process's other pools. It also identifies the pool in
+    /// another process with the same devices.
     pub(super) fn number(&self) -> Option<u8> {
         u8::try_from(self.handle().handle - FIRST_POOL).ok()
     }
@@ -60,7 +61,7 @@ impl Pool {
         Pool::from_handle(hsa_amd_memory_pool_t { handle: FIRST_POOL + u64::from(number) }).ok()
     }
 
-    /// The name of files whose memory is the pool's.
+    /// The name of files that hold the pool's memory.
     pub(super) fn name(&self) -> String {
         format!("vgpu-pool-{}", self.handle().handle - FIRST_POOL)
     }
@@ -118,8 +119,9 @@ impl Pool {
         }
     }
 
-    /// Bytes that kernels can reach of an allocation. Host memory that kernels get their arguments in has whole pages, as on
-    /// hardware: compilers read arguments in blocks that end beyond the last one. Other memory is exact to the byte.
+    /// The number of bytes of an allocation that kernels can access. Host memory for kernel arguments is
+    /// rounded up to pages, as on hardware, because compilers read arguments in blocks that end beyond the
+    /// last one. Other memory is exact to the byte.
     pub(super) fn reach(&self, size: u64) -> u64 {
         match self {
             Pool::HostFine | Pool::HostKernarg => size.next_multiple_of(PAGE as u64),
@@ -143,16 +145,16 @@ pub(super) fn host_memory() -> u64 {
     u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(page).unwrap_or(0)).max(1 << 30)
 }
 
-/// What is known of memory that a pool gave out or that was locked, beyond its range.
+/// Additional information about memory that came from a pool or was locked.
 pub(super) struct Known {
     pub(super) pool: Pool,
-    /// Bytes that were asked for.
+    /// Bytes requested.
     pub(super) size: u64,
-    /// The program's own value, as a number because only the program knows what it points to.
+    /// The program's own value, as a number, because only the program knows what it points to.
     pub(super) user_data: usize,
     /// Whether another process allocated it.
     pub(super) attached: bool,
-    /// Who hears of its end.
+    /// Callbacks for its end.
     pub(super) notifiers: Vec<Notifier>,
 }
 
@@ -167,7 +169,7 @@ pub(super) struct State {
 pub(super) struct Locked {
     size: u64,
     count: u32,
-    /// Whether the machine was told; not if the memory was known to it already.
+    /// Whether it was registered with the machine; not if the machine already knew the memory.
     registered: bool,
     pub(super) user_data: usize,
 }
@@ -184,17 +186,17 @@ impl Known {
     }
 }
 
-/// The pool that gave out the allocation at an address, and the bytes that were asked for.
+/// The pool of the allocation at an address, and the requested size.
 pub(super) fn of(address: u64) -> Option<(Pool, u64)> {
     state().allocated.get(&address).map(|known| (known.pool.clone(), known.size))
 }
 
-/// Notes memory of another process.
+/// Records memory of another process.
 pub(super) fn attached(address: u64, pool: Pool, size: u64) {
     state().allocated.insert(address, Known::new(pool, size, true));
 }
 
-/// Forgets memory of another process; false if there is none at the address.
+/// Forgets memory of another process. Returns false if there is none at the address.
 pub(super) fn detached(address: u64) -> bool {
     forget(address, true).is_some()
 }
@@ -293,8 +295,8 @@ unsafe extern "C" fn agent_pool_info(
         let pool = Pool::from_handle(handle)?;
         let own = agent.handle() == pool.owner().handle();
         let reachable = own || pool.kind().is_some();
-        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; of links there is room for as
-        // many as there are hops.
+        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; for links, there
+        // is room for one per hop.
         unsafe {
             match attribute {
                 I::HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS => {
@@ -380,7 +382,7 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
         let address = pointer as u64;
         let known = forget(address, false).ok_or(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
         known.notifiers.into_iter().for_each(Notifier::tell);
-        // SAFETY: it was allocated for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was allocated for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }
@@ -392,13 +394,13 @@ unsafe extern "C" fn allow_access(
     pointer: *const c_void,
 ) -> S {
     call(|| {
-        // There are no flags yet.
+        // No flags exist yet.
         if !flags.is_null() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller's list has `count` agents.
         unsafe { check_agents(count as usize, agents) }?;
-        // Every agent can reach all memory; a pointer to none is a mistake all the same.
+        // Every agent can access all memory. Still, a pointer outside all memory is an error.
         match machine().memory().lookup(pointer as u64) {
             Some(_) => Ok(()),
             None => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),
@@ -432,10 +434,11 @@ unsafe extern "C" fn can_migrate(
     })
 }
 
-/// Makes host memory known to kernels; several times is fine, each ends with its own [`unlock_range`].
+/// Makes host memory known to kernels. It can be locked several times; each lock is released by its own
+/// [`unlock_range`].
 ///
 /// # Safety
-/// The memory stays mapped until it is unlocked.
+/// The memory must stay mapped until it is unlocked.
 unsafe fn lock_range(address: u64, size: u64) -> Result<(), S> {
     if address == 0 || size == 0 || address.checked_add(size).is_none() {
         return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -490,7 +493,8 @@ unsafe extern "C" fn lock_memory(
             // SAFETY: the caller's list has `count` agents.
             unsafe { check_agents(count as usize, agents) }?;
         }
-        // SAFETY: the caller keeps the memory mapped until `hsa_amd_memory_unlock`; the pointer is valid for a write.
+        // SAFETY: the caller keeps the memory mapped until `hsa_amd_memory_unlock`; the pointer is valid for
+        // a write.
         unsafe {
             lock_range(host as u64, size as u64)?;
             write(agent_pointer, host)
@@ -534,7 +538,7 @@ unsafe extern "C" fn register(pointer: *mut c_void, size: usize) -> S {
 
 unsafe extern "C" fn deregister(pointer: *mut c_void, _size: usize) -> S {
     call(|| match unlock_range(pointer as u64) {
-        // HSA has no error for what was not registered.
+        // HSA has no error for memory that was not registered.
         Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT) => Ok(()),
         result => result,
     })

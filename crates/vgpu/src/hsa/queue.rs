@@ -1,4 +1,5 @@
-//! AQL queues: real `amd_queue_t` and packets in memory that kernels can reach, each served by a thread of its own.
+//! AQL queues: real `amd_queue_t` structs and packets in memory that kernels can access. Each queue is served
+//! by its own thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
@@ -20,61 +21,64 @@ use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHAR
 
 /// Bytes of a packet.
 pub(super) const PACKET: u64 = 64;
-/// Kernels that run beside another one of the same queue, at most.
+/// The maximum number of kernels that run concurrently with another one of the same queue.
 pub(super) const BESIDE: usize = 15;
-/// The queue's structure, then the packets that are being processed, for kernels that read them.
+/// The offset of the packets that are being processed, for kernels that read them. They follow the queue's
+/// struct.
 const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
 const BLOCK: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
-/// How long a queue that has just been used looks often for packets that no doorbell announced.
+/// How long a recently used queue polls frequently for packets that no doorbell announced.
 const ATTENTIVE: Duration = Duration::from_millis(100);
 const OFTEN: Duration = Duration::from_millis(1);
 const SELDOM: Duration = Duration::from_millis(20);
 
 type Callback = unsafe extern "C" fn(S, *mut hsa_queue_t, *mut c_void);
 
-/// A queue, as its packet processor and the functions of this module see it.
+/// A queue, as its packet processor and the functions of this module use it.
 pub(super) struct Queue {
     pub(super) device: Arc<Device>,
     id: u64,
-    /// Address of the `amd_queue_v2_t`, which is also the handle.
+    /// The address of the `amd_queue_v2_t`, which is also the handle.
     pub(super) address: u64,
     ring: u64,
     size: u64,
     doorbell: &'static Doorbell,
     doorbell_signal: Signal,
     callback: Option<Callback>,
-    /// What the callback wants back; as a number, because only the callback knows what it points to.
+    /// The callback's data, as a number, because only the callback knows what it points to.
     data: usize,
-    /// No packet begins any more, and kernels end where they are.
+    /// No more packets start, and running kernels are stopped.
     pub(super) stop: Arc<AtomicBool>,
-    /// Packets that are being processed.
+    /// The number of packets that are being processed.
     entered: Mutex<usize>,
-    /// A packet is no longer being processed.
+    /// Notified when a packet is no longer being processed.
     left: Condvar,
-    /// The next packet to be processed: what the structure's field says too, where kernels may write it.
+    /// The next packet to process. Kernels may write the struct's field for it, so this copy is
+    /// authoritative.
     read: AtomicU64,
-    /// The packet that the processor waits for, all before it processed or beside it; [`BUSY`] while there is none.
+    /// The packet that the processor waits for, when all earlier ones are processed or run concurrently;
+    /// [`BUSY`] if there is none.
     awaited: AtomicU64,
-    /// Kernels that run beside the packet processor.
+    /// The number of kernels that run concurrently with the packet processor.
     pub(super) beside: AtomicUsize,
     failure: Mutex<Option<Failure>>,
-    /// Whoever created the queue has asked for the report, and tells of it.
+    /// The queue's creator has fetched the report and will show it.
     report_taken: AtomicBool,
-    /// Whether kernels count what they do.
+    /// Whether kernels collect counters.
     counting: AtomicBool,
-    /// What those counted that have ended, the oldest first.
+    /// The counters of kernels that have ended, oldest first.
     counted: Mutex<VecDeque<Arc<Counters>>>,
-    /// The compute units that its kernels run on.
+    /// The compute units of its kernels.
     pub(super) units: Mutex<Units>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The packet processor waits for no packet.
+/// The packet processor is not waiting for a packet.
 const BUSY: u64 = u64::MAX;
 
 static QUEUES: LazyLock<RwLock<HashMap<u64, Arc<Queue>>>> = LazyLock::new(RwLock::default);
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-/// Doorbells of queues that are gone: signals point to them for ever, so they are used again instead of freed.
+/// Doorbells of destroyed queues. Signals point to them for ever, so they are reused instead of freed.
 static SPARE_DOORBELLS: Mutex<Vec<&'static Doorbell>> = Mutex::new(Vec::new());
 
 /// One of the two indices of a queue.
@@ -85,22 +89,22 @@ enum Index {
 }
 
 /// # Safety
-/// `queue` is the address of an `amd_queue_v2_t` that stays for `'a`.
+/// `queue` is the address of an `amd_queue_v2_t` that lives for `'a`.
 unsafe fn index<'a>(queue: u64, which: Index) -> &'a AtomicU64 {
     let offset = match which {
         Index::Read => offset_of!(amd_queue_v2_t, read_dispatch_id),
         Index::Write => offset_of!(amd_queue_v2_t, write_dispatch_id),
     };
-    // SAFETY: the field is 8 aligned bytes of the structure, and every access to it is atomic.
+    // SAFETY: the field is 8 aligned bytes of the struct, and every access to it is atomic.
     unsafe { AtomicU64::from_ptr((queue + offset as u64) as *mut u64) }
 }
 
-/// A queue that does not work, and the one who is told; see [`Queue::fail`].
+/// A queue's failure and its report; see [`Queue::fail`].
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) status: S,
     pub(super) report: String,
-    /// The kernel's fault, if that is what happened.
+    /// The kernel's fault, if there was one.
     pub(super) fault: Option<Box<Fault>>,
 }
 
@@ -111,7 +115,7 @@ impl Failure {
 }
 
 impl Queue {
-    /// Its number, which no other queue has.
+    /// Its unique number.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -121,12 +125,12 @@ impl Queue {
         &self.doorbell.arrows
     }
 
-    /// Whether a kernel that begins counts what it does.
+    /// Whether a kernel that starts now collects counters.
     pub(super) fn counts(&self) -> bool {
         self.counting.load(Ordering::Relaxed)
     }
 
-    /// Keeps what a kernel counted.
+    /// Stores a kernel's counters.
     pub(super) fn keep(&self, counters: Arc<Counters>) {
         let mut counted = lock(&self.counted);
         if counted.len() == COUNTED_DISPATCHES {
@@ -150,7 +154,7 @@ impl Queue {
         let ring = match memory.allocate(ring_size, 4096, MemoryKind::Host, None) {
             Ok(ring) => ring,
             Err(error) => {
-                // SAFETY: nobody else has learnt the address.
+                // SAFETY: nobody else knows the address.
                 let freed = unsafe { memory.free(address) };
                 debug_assert!(freed.is_ok());
                 return Err(no_memory(error));
@@ -189,7 +193,7 @@ impl Queue {
             Err(status) => {
                 lock(&SPARE_DOORBELLS).push(doorbell);
                 for block in [address, ring] {
-                    // SAFETY: nobody else has learnt the addresses.
+                    // SAFETY: nobody else knows the addresses.
                     let freed = unsafe { memory.free(block) };
                     debug_assert!(freed.is_ok());
                 }
@@ -200,7 +204,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Fills in the structure and marks every packet as not yet written.
+    /// Fills in the struct and marks every packet as not yet written.
     fn initialise(&self, kind: hsa_queue_type32_t) {
         let target = self.device.target();
         let slots = self.device.compute_units();
@@ -222,7 +226,8 @@ impl Queue {
             queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
             ..Default::default()
         };
-        // SAFETY: the block was just allocated, is aligned to pages, larger than the structure and known to nobody else.
+        // SAFETY: the block was just allocated, is page-aligned and larger than the struct, and nobody else
+        // knows it.
         unsafe { (self.address as *mut amd_queue_v2_t).write(structure) };
         for slot in 0..self.size {
             self.header(slot).store(packet::INVALID, Ordering::Relaxed);
@@ -242,17 +247,17 @@ impl Queue {
 
     /// The header of a packet.
     pub(super) fn header(&self, id: u64) -> &AtomicU16 {
-        // SAFETY: the address is that of a packet in the ring, which is freed when the queue is dropped. Producers publish
-        // the header with an atomic store.
+        // SAFETY: the address is that of a packet in the ring, which is freed when the queue is dropped.
+        // Producers publish the header with an atomic store.
         unsafe { AtomicU16::from_ptr(self.slot(id) as *mut u16) }
     }
 
-    /// Where packets that are being processed can be read by kernels: one place for each thread that does.
+    /// Where kernels can read packets that are being processed: one place for each processing thread.
     pub(super) fn current_packet(&self, thread: usize) -> u64 {
         self.address + CURRENT_PACKET + thread as u64 * PACKET
     }
 
-    /// Whether a producer has asked for the slot of a packet, and it is not that of an earlier one.
+    /// Whether a producer has reserved the slot of this packet, not of an earlier one.
     pub(super) fn has_reserved(&self, id: u64) -> bool {
         // SAFETY: the block is freed when the queue is dropped.
         let write = unsafe { index(self.address, Index::Write) };
@@ -260,7 +265,7 @@ impl Queue {
         write.load(Ordering::Acquire) > id && id.wrapping_sub(read) < self.size
     }
 
-    /// Gives a packet's slot back to the producers.
+    /// Releases a packet's slot to the producers.
     pub(super) fn release(&self, id: u64) {
         self.header(id).store(packet::INVALID, Ordering::Release);
         self.read.store(id + 1, Ordering::Release);
@@ -271,24 +276,25 @@ impl Queue {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits for a packet; false when the queue stops.
+    /// Waits for a packet. Returns false when the queue stops.
     pub(super) fn wait_for_packet(&self, id: u64) -> bool {
-        // What the packets before did, their signals above all, is visible to whoever sees this.
+        // Whoever sees this also sees the effects of all earlier packets, above all their signals.
         self.awaited.store(id, Ordering::Release);
         let written = self.wait_until_written(id);
         self.awaited.store(BUSY, Ordering::Release);
         written
     }
 
-    /// The packet that is missing: all before it have been processed to their ends, and it is not there. None while the queue
-    /// works, or has ended.
+    /// The missing packet: all earlier ones are complete, and it has not been written. None while the queue
+    /// works or after it has ended.
     fn missing(&self) -> Option<u64> {
         let awaited = self.awaited.load(Ordering::Acquire);
         let missing = awaited != BUSY
             && !self.is_stopped()
             && self.beside.load(Ordering::Acquire) == 0
             && !packet::is_written(self.header(awaited).load(Ordering::Acquire));
-        // The processor never waits for the same packet twice: it had not taken the packet when the header was read.
+        // The processor waits for each packet only once, so it had not taken the packet when the header was
+        // read.
         (missing && self.awaited.load(Ordering::Acquire) == awaited).then_some(awaited)
     }
 
@@ -307,10 +313,11 @@ impl Queue {
         !self.is_stopped()
     }
 
-    /// Says that a packet is processed while the result lives; none where the queue has stopped.
+    /// Registers that a packet is being processed, until the result is dropped; none if the queue has
+    /// stopped.
     pub(super) fn enter(&self) -> Option<Entered<'_>> {
         let mut entered = lock(&self.entered);
-        // Whoever stops the queue looks at the count afterwards.
+        // Whoever stops the queue checks the count afterwards.
         if self.is_stopped() {
             return None;
         }
@@ -318,18 +325,19 @@ impl Queue {
         Some(Entered(self))
     }
 
-    /// Ends the queue: no further packet is processed, and whoever created the queue is told why.
+    /// Ends the queue: no further packet is processed, and the queue's creator is told the reason.
     pub(super) fn fail(&self, failure: Failure) {
         if let Some(status) = self.end(failure) {
             self.tell(status);
         }
     }
 
-    /// Ends the queue: no further packet is processed. Returns what its creator is to be [told](Self::tell), if this was the
-    /// first failure.
+    /// Ends the queue: no further packet is processed. Returns the status to [report](Self::tell), if this
+    /// was the first failure.
     pub(super) fn end(&self, failure: Failure) -> Option<S> {
         let mut known = lock(&self.failure);
-        // The last words of a process are written where they are said, and what a callback is told of, after that.
+        // If the report is what ends the process, it is written there. If a callback gets it, it is written
+        // after the callback.
         if known.is_some() || (failure.fault.is_none() && self.callback.is_none()) {
             failure.log(self.id);
         }
@@ -341,13 +349,13 @@ impl Queue {
         is_first.then_some(status)
     }
 
-    /// Tells whoever created the queue that it has failed, once nothing of it runs: what its kernels use may be gone afterwards.
-    /// The caller's own packet has been processed.
+    /// Reports the queue's failure to its creator, once none of its packets is being processed. Afterwards,
+    /// memory that its kernels use may be freed. The caller's own packet must have been processed.
     pub(super) fn tell(&self, status: S) {
         self.settle();
         if let Some(callback) = self.callback {
-            // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
-            // held here: callbacks call HSA functions.
+            // SAFETY: whoever created the queue allowed this call of the callback from another thread. No
+            // lock is held here, because callbacks call HSA functions.
             unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
             let failure = lock(&self.failure);
             if let Some(failure) = failure.as_ref().filter(|_| !self.report_taken.load(Ordering::Acquire)) {
@@ -357,7 +365,7 @@ impl Queue {
         }
         let failure = lock(&self.failure);
         let fault = failure.as_ref().and_then(|failure| Some((failure.fault.as_ref()?, &failure.report)));
-        // As with AMD's runtime, a packet that is none only ends the queue.
+        // As in AMD's runtime, a malformed packet only ends the queue.
         let Some((fault, report)) = fault else { return };
         let event = fatal::event_of(Agent::device_handle(self.device.index()), fault);
         let report = report.clone();
@@ -369,14 +377,15 @@ impl Queue {
         }
     }
 
-    /// Has nothing begin any more, and what is under way end where it is.
+    /// Prevents new packets from starting, and stops those in progress.
     fn halt(&self) {
         self.stop.store(true, Ordering::Release);
         self.doorbell.event.notify();
         notify_any();
     }
 
-    /// Waits until no packet of the stopped queue is being processed. Kernels notice within a time slice, whatever they do.
+    /// Waits until no packet of the stopped queue is being processed. Kernels react within a time slice,
+    /// whatever they do.
     fn settle(&self) {
         let mut entered = lock(&self.entered);
         while *entered != 0 {
@@ -400,7 +409,7 @@ impl Drop for Queue {
         self.doorbell_signal.destroy();
         lock(&SPARE_DOORBELLS).push(self.doorbell);
         for block in [self.ring, self.address] {
-            // SAFETY: the blocks are the queue's own, and its users have destroyed it.
+            // SAFETY: the blocks belong to the queue, and its users have destroyed it.
             if let Err(error) = unsafe { self.device.memory().free(block) } {
                 tracing::error!(%error, "a queue's memory could not be freed");
             }
@@ -412,7 +421,7 @@ fn find(queue: *const hsa_queue_t) -> Result<Arc<Queue>, S> {
     find_or(queue, S::HSA_STATUS_ERROR_INVALID_ARGUMENT)
 }
 
-/// The queue behind a pointer; an error names what is no queue, and is `null` for the null pointer.
+/// The queue behind a pointer. The error names an invalid queue; for the null pointer it is `null`.
 pub(super) fn find_or(queue: *const hsa_queue_t, null: S) -> Result<Arc<Queue>, S> {
     if queue.is_null() {
         return Err(null);
@@ -463,7 +472,7 @@ unsafe extern "C" fn destroy(queue: *mut hsa_queue_t) -> S {
         }
         found.halt();
         let thread = lock(&found.thread).take();
-        // The callback of a queue may destroy it; its thread then ends on its own.
+        // A queue's callback may destroy it; its thread then ends by itself.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id())
             && thread.join().is_err()
         {
@@ -473,7 +482,7 @@ unsafe extern "C" fn destroy(queue: *mut hsa_queue_t) -> S {
     })
 }
 
-/// Running kernels are aborted, as HSA says: none runs on return.
+/// Running kernels are aborted, as HSA specifies: none is running on return.
 unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
     call(|| {
         let found = find(queue)?;
@@ -483,8 +492,8 @@ unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
     })
 }
 
-/// Copies a queue's text to the caller's buffer, NUL-terminated and cut to its size. Returns its whole length, 0 if there is
-/// none.
+/// Copies a queue's text to the caller's buffer, NUL-terminated and truncated to its size. Returns the full
+/// length, or 0 if there is no text.
 ///
 /// # Safety
 /// `buffer` is null or has `size` bytes.
@@ -586,9 +595,9 @@ unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) 
         let found = find_or(queue, S::HSA_STATUS_ERROR_INVALID_QUEUE)?;
         let bit = amd_queue_properties_t::AMD_QUEUE_PROPERTIES_ENABLE_PROFILING.0 as u32;
         let field = found.address + offset_of!(amd_queue_v2_t, queue_properties) as u64;
-        // SAFETY: the field is 4 aligned bytes of the queue's structure, which `found` keeps.
+        // SAFETY: the field is 4 aligned bytes of the queue's struct, which `found` keeps alive.
         let properties = unsafe { std::sync::atomic::AtomicU32::from_ptr(field as *mut u32) };
-        // Packets always carry their times; the bit is for those who look.
+        // Packets always record their times. The bit is set for programs that read it.
         if enable != 0 {
             properties.fetch_or(bit, Ordering::Relaxed);
         } else {
@@ -626,12 +635,12 @@ unsafe extern "C" fn get_info(
     })
 }
 
-/// The functions on indices have no way to report an error; what is no queue has indices of 0.
+/// The index functions cannot report an error, so an invalid queue has indices of 0.
 macro_rules! index_function {
     ($name:ident($($argument:ident),*) -> u64, $which:expr, $index:ident => $body:expr) => {
         unsafe extern "C" fn $name(queue: *const hsa_queue_t, $($argument: u64),*) -> u64 {
             let Ok(found) = find(queue) else { return 0 };
-            // SAFETY: the queue's block stays while `found` does.
+            // SAFETY: `found` keeps the queue's block alive.
             let $index = unsafe { index(found.address, $which) };
             $body
         }
@@ -642,24 +651,24 @@ index_function!(add_write_index(value) -> u64, Index::Write, index => index.fetc
 index_function!(cas_write_index(expected, value) -> u64, Index::Write, index => index
 .compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire)
 .unwrap_or_else(|seen| {
-    // Who it is the turn of may need this thread's core.
+    // The thread whose turn it is may need this thread's core.
     std::thread::yield_now();
     seen
 }));
 
-/// The processor's own count: the structure's field is for kernels, which can write it.
+/// The processor's own count. The struct's field is for kernels, and they can overwrite it.
 unsafe extern "C" fn load_read_index(queue: *const hsa_queue_t) -> u64 {
     find(queue).map_or(0, |found| found.read.load(Ordering::Acquire))
 }
 
 unsafe extern "C" fn store_write_index(queue: *const hsa_queue_t, value: u64) {
     if let Ok(found) = find(queue) {
-        // SAFETY: the queue's block stays while `found` does.
+        // SAFETY: `found` keeps the queue's block alive.
         unsafe { index(found.address, Index::Write) }.store(value, Ordering::Release);
     }
 }
 
-/// Gives one function to all names of an operation, which differ in the memory order they ask for.
+/// Uses one function for all names of an operation, which differ in the requested memory order.
 macro_rules! orders {
     ($builder:ident, $function:expr, $($name:ident)*) => {
         $($builder.$name($function);)*

@@ -1,4 +1,4 @@
-//! Signals: real `amd_signal_t` in memory that kernels can reach, their operations and the waits for them.
+//! Signals: real `amd_signal_t` structs in memory that kernels can access, with their operations and waits.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -14,30 +14,31 @@ use super::timeline::Arrows;
 use super::{S, Status, call, handler, machine, write};
 use crate::machine::{MemoryKind, map_fixed, memory_file, on_interrupt};
 
-/// The most signals of each sort that can exist at once. Their address space is reserved when the first is made.
+/// The maximum number of signals of each sort. Their address space is reserved when the first one is made.
 const CAPACITY: u64 = 1 << 20;
 const SIZE: u64 = size_of::<amd_signal_t>() as u64;
 const BUCKETS: usize = 64;
 
-/// The most signals that can be shared with other processes: each has a page.
+/// The maximum number of signals that are shared with other processes. Each occupies a page.
 const SHARED_CAPACITY: u64 = 1 << 14;
 const PAGE: u64 = 4096;
 
-/// Signals that kernels change, as HSA has them.
+/// Ordinary HSA signals, which kernels can change.
 static OPEN: Slab = Slab::new(MemoryKind::Host, SIZE, &OPEN_KINDS);
 static OPEN_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; CAPACITY as usize];
 /// Signals that kernels can only read.
 static GUARDED: Slab = Slab::new(MemoryKind::Guarded, SIZE, &GUARDED_KINDS);
 static GUARDED_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; CAPACITY as usize];
-/// Signals that other processes have too. Those tell nobody here when they change one: waiters look.
+/// Signals shared with other processes. A change in another process sends no notification here, so waiters
+/// poll.
 static SHARED: Slab = Slab::new(MemoryKind::Host, PAGE, &SHARED_KINDS);
 static SHARED_KINDS: [AtomicU8; SHARED_CAPACITY as usize] =
     [const { AtomicU8::new(0) }; SHARED_CAPACITY as usize];
 /// The memory of shared signals, by address.
 static FILES: LazyLock<Mutex<HashMap<u64, Arc<File>>>> = LazyLock::new(Mutex::default);
-/// For threads that wait for one signal, by address.
+/// Events for threads that wait for one signal, by address.
 static WAITING: [Event; BUCKETS] = [const { Event::new() }; BUCKETS];
-/// For threads that wait for any of several signals.
+/// The event for threads that wait for any of several signals.
 static ANY: Event = Event::new();
 
 struct Slots {
@@ -48,20 +49,20 @@ struct Slots {
 /// The memory of all signals of a sort.
 struct Slab {
     memory: MemoryKind,
-    /// The distance of its slots.
+    /// The distance between slots.
     stride: u64,
-    /// Its start; 0 before there is a signal.
+    /// Its start address; 0 before the first signal.
     base: AtomicU64,
     slots: Mutex<Slots>,
-    /// What each slot holds, as [`Kind`]: kernels can write the field in memory that says so, too.
+    /// The [`Kind`] of each slot. Kernels can overwrite the kind field in memory.
     kinds: &'static [AtomicU8],
 }
 
-/// What a slot holds.
+/// The contents of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Kind {
-    /// What slots hold at first.
+    /// The initial state of slots.
     Nothing = 0,
     User,
     Doorbell,
@@ -92,7 +93,7 @@ impl Slab {
                 .allocate(self.capacity() * self.stride, PAGE, self.memory, None)
                 .map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
             self.base.store(base, Ordering::Release);
-            // The first slot is no signal but the mailbox.
+            // The first slot is the mailbox, not a signal.
             slots.used = 1;
             on_interrupt(interrupted);
         }
@@ -110,7 +111,7 @@ impl Slab {
         Ok(signal)
     }
 
-    /// The place of what kind a signal of this slab is; none where the address is no slot's.
+    /// Where the kind of a signal of this slab is stored; none if the address is not a slot.
     fn kind(&self, address: u64) -> Option<&AtomicU8> {
         let base = self.base.load(Ordering::Acquire);
         let offset = address.checked_sub(base)?;
@@ -121,10 +122,11 @@ impl Slab {
     }
 }
 
-/// The doorbells behind doorbell signals. Kernels can write the signals' memory, so the pointer in there is not followed.
+/// The doorbells of doorbell signals. Kernels can overwrite the signals' memory, so the pointer in it is not
+/// used.
 static DOORBELLS: LazyLock<RwLock<HashMap<u64, &'static Doorbell>>> = LazyLock::new(RwLock::default);
 
-/// What the doorbell signal of a queue points to: the index that was rung last, and who to wake.
+/// The target of a queue's doorbell signal: the last index that was rung, and the event to notify.
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct Doorbell {
@@ -133,7 +135,7 @@ pub(super) struct Doorbell {
     pub(super) arrows: Arrows,
 }
 
-/// A signal that exists, or existed: its memory is never given back.
+/// A signal that exists or existed: its memory is never released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Signal(u64);
 
@@ -164,11 +166,11 @@ impl Signal {
         Ok(signal)
     }
 
-    /// Makes another process's signal one of this process: the file is its memory, a page.
+    /// Makes a signal from another process's file, whose single page is the signal's memory.
     pub(super) fn attach(file: File) -> Result<Signal, S> {
         let signal = SHARED.take()?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the page is the slot's, which was free, and stays mapped all the time.
+        // SAFETY: the page belongs to the slot, which was free, and it stays mapped throughout.
         let mapped = unsafe { map_fixed(signal.0, PAGE, protection, Some((&file, 0))) };
         if let Err(error) = mapped {
             lock(&SHARED.slots).free.push(signal.0);
@@ -186,8 +188,8 @@ impl Signal {
         lock(&FILES).get(&self.0).cloned()
     }
 
-    /// Has kernels send an interrupt when they have changed the value, so that those who wait need not look for it: they
-    /// store the event's number in the mailbox, where nobody reads it, and send it.
+    /// Makes kernels send an interrupt when they change the value, so that waiters need not poll. They store
+    /// the event's number in the mailbox, which nobody reads, and send it.
     fn set_mailbox(self) {
         // SAFETY: only the fields' addresses are formed.
         let (mailbox, event) =
@@ -206,13 +208,13 @@ impl Signal {
         Ok(signal)
     }
 
-    /// The signal behind a handle, if there is one.
+    /// The signal with this handle, if it exists.
     pub(super) fn from_handle(handle: hsa_signal_t) -> Option<Signal> {
         let signal = Signal(handle.handle);
         (signal.kind() != Kind::Nothing).then_some(signal)
     }
 
-    /// The signal behind a handle; an error names a handle that is none.
+    /// The signal with this handle; the error names an invalid handle.
     pub(super) fn required(handle: hsa_signal_t) -> Result<Signal, S> {
         Signal::from_handle(handle).ok_or(S::HSA_STATUS_ERROR_INVALID_SIGNAL)
     }
@@ -226,7 +228,7 @@ impl Signal {
         hsa_signal_t { handle: self.0 }
     }
 
-    /// Takes the signal away; its memory will be another one's.
+    /// Destroys the signal; its memory will be reused.
     pub(super) fn destroy(self) {
         if self.as_doorbell().is_some() {
             DOORBELLS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
@@ -235,17 +237,17 @@ impl Signal {
         let Some((slab, place)) = self.place() else { return };
         let mut unmapped = Ok(());
         if lock(&FILES).remove(&self.0).is_some() {
-            // Other processes have it still: only the page here becomes one of nobody's.
+            // Other processes still have it, so only this process's page is replaced, by a private one.
             place.store(Kind::Nothing as u8, Ordering::Release);
             let protection = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: the page is the slot's, and stays mapped for whoever looks at it late.
+            // SAFETY: the page belongs to the slot, and stays mapped for late readers.
             unmapped = unsafe { map_fixed(self.0, PAGE, protection, None) };
         } else {
             self.set_kind(Kind::Nothing);
         }
         match unmapped {
             Ok(()) => lock(&slab.slots).free.push(self.0),
-            Err(error) => tracing::error!(%error, "the page of a shared signal could not be taken back"),
+            Err(error) => tracing::error!(%error, "cannot replace the page of a shared signal"),
         }
         self.changed();
     }
@@ -256,12 +258,12 @@ impl Signal {
 
     fn word<T>(self, field: *mut T) -> &'static AtomicI64 {
         const { assert!(size_of::<T>() == 8) };
-        // SAFETY: the field is 8 aligned bytes of the signals' memory, which is never unmapped, and every access by the host
-        // is atomic.
+        // SAFETY: the field is 8 aligned bytes of the signals' memory, which is never unmapped, and every
+        // access by the host is atomic.
         unsafe { AtomicI64::from_ptr(field.cast()) }
     }
 
-    /// The slab that holds it, and the place of its kind there.
+    /// The slab that contains it, and where its kind is stored.
     fn place(self) -> Option<(&'static Slab, &'static AtomicU8)> {
         [&OPEN, &GUARDED, &SHARED].into_iter().find_map(|slab| Some((slab, slab.kind(self.0)?)))
     }
@@ -274,7 +276,7 @@ impl Signal {
         }
     }
 
-    /// Notes what it is, for the host and, in memory, for device libraries.
+    /// Sets its kind: for the host, and in memory for device libraries.
     fn set_kind(self, kind: Kind) {
         let in_memory = match kind {
             Kind::Nothing => amd_signal_kind_t::AMD_SIGNAL_KIND_INVALID,
@@ -289,7 +291,7 @@ impl Signal {
         }
     }
 
-    /// The word that holds the value, or for a doorbell the pointer to it.
+    /// The word with the value, or for a doorbell, the word with the pointer to it.
     fn value(self) -> &'static AtomicI64 {
         // SAFETY: only the field's address is formed.
         let field = unsafe { &raw mut (*self.raw()).__bindgen_anon_1 };
@@ -323,7 +325,7 @@ impl Signal {
         }
     }
 
-    /// Changes the value; doorbells only take stores.
+    /// Changes the value; doorbells only accept stores.
     fn update(self, change: impl FnOnce(&AtomicI64) -> i64) -> i64 {
         if self.as_doorbell().is_some() {
             return 0;
@@ -333,7 +335,7 @@ impl Signal {
         old
     }
 
-    /// What the end of a packet or copy does to its completion signal.
+    /// Updates the completion signal of a packet or copy that has ended.
     pub(super) fn complete(self, start: u64, end: u64) {
         // SAFETY: only the fields' addresses are formed.
         let (first, last) = unsafe { (&raw mut (*self.raw()).start_ts, &raw mut (*self.raw()).end_ts) };
@@ -342,12 +344,12 @@ impl Signal {
         self.update(|value| value.fetch_sub(1, Ordering::SeqCst));
     }
 
-    /// Marks a copy that could not be made.
+    /// Marks a copy as failed.
     pub(super) fn fail(self) {
         self.update(|value| value.swap(-1, Ordering::SeqCst));
     }
 
-    /// Start and end of what completed last with this signal.
+    /// The start and end times of the last operation that completed with this signal.
     pub(super) fn times(self) -> (u64, u64) {
         // SAFETY: only the fields' addresses are formed.
         let (first, last) = unsafe { (&raw mut (*self.raw()).start_ts, &raw mut (*self.raw()).end_ts) };
@@ -366,13 +368,13 @@ impl Signal {
         interrupted(self.bucket() as u32);
     }
 
-    /// Waits until the value meets the condition or the time is over; returns the value seen last.
+    /// Waits until the value meets the condition or the deadline passes; returns the last value seen.
     pub(super) fn wait(self, condition: Condition, deadline: Option<Instant>) -> i64 {
         let mut seen = self.load();
         if condition.holds(seen) {
             return seen;
         }
-        // Most waits are for work that is nearly done; sleeping and being woken costs more than that.
+        // Most waits are for work that is nearly done, and going to sleep would cost more.
         for _ in 0..200 {
             std::hint::spin_loop();
             seen = self.load();
@@ -389,29 +391,30 @@ impl Signal {
     }
 }
 
-/// A signal of a bucket has changed, by a kernel or by the host.
+/// A kernel or the host has changed a signal of this bucket.
 fn interrupted(event: u32) {
-    // Handlers first: what programs do once a wait has returned tends to end what handlers use.
+    // Handlers first: after a wait, programs tend to destroy what handlers use.
     ANY.notify();
     WAITING[event as usize % BUCKETS].notify();
 }
 
-/// Wakes those who wait for any of several things, though no signal changed.
+/// Wakes threads that wait for any of several things, even if no signal changed.
 pub(super) fn notify_any() {
     ANY.notify();
 }
 
-/// Waits until `ready` says so, which is asked again whenever any signal may have changed.
+/// Waits until `ready` returns true. It is called again whenever any signal may have changed.
 pub(super) fn wait_any(deadline: Option<Instant>, ready: impl FnMut() -> bool) -> bool {
     ANY.wait_until(deadline, POLL, ready)
 }
 
-/// As [`wait_any`] for a service thread that may have nothing to wait for: `poll` is how often it looks all the same.
+/// Like [`wait_any`], for a service thread that may have nothing to wait for. `poll` is the longest interval
+/// between calls of `ready`.
 pub(super) fn wait_any_slowly(poll: Duration, ready: impl FnMut() -> bool) -> bool {
     ANY.wait_until(None, poll, ready)
 }
 
-/// A comparison with a value.
+/// A comparison with a fixed value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Condition {
     comparison: Comparison,
@@ -448,7 +451,7 @@ impl Condition {
     }
 }
 
-/// The instant that a timeout in ticks (nanoseconds) ends; `None` if that is never.
+/// When a timeout in ticks (nanoseconds) ends; `None` if never.
 fn deadline(timeout: u64) -> Option<Instant> {
     if timeout == u64::MAX { None } else { Instant::now().checked_add(Duration::from_nanos(timeout)) }
 }
@@ -508,7 +511,7 @@ unsafe extern "C" fn destroy(signal: hsa_signal_t) -> S {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let signal = Signal::required(signal)?;
-        // A doorbell goes with its queue.
+        // A doorbell is destroyed with its queue.
         if signal.as_doorbell().is_some() {
             return Err(S::HSA_STATUS_ERROR_INVALID_SIGNAL);
         }
@@ -578,7 +581,7 @@ unsafe extern "C" fn wait(
     }
 }
 
-/// Signals with their conditions, as three parallel lists of the C interface give them.
+/// Signals and their conditions, from three parallel lists of the C interface.
 ///
 /// # Safety
 /// Each list that is not null has `count` entries.
@@ -588,7 +591,7 @@ unsafe fn read_lists(
     conditions: *const hsa_signal_condition_t,
     values: *const i64,
 ) -> Option<Vec<(Option<Signal>, Condition)>> {
-    // Nobody waits for more than there can be.
+    // Nobody waits for more signals than can exist.
     let too_many = u64::from(count) > 2 * CAPACITY;
     if count == 0 || too_many || signals.is_null() || conditions.is_null() || values.is_null() {
         return None;
@@ -679,7 +682,7 @@ unsafe extern "C" fn value_pointer(signal: hsa_signal_t, pointer: *mut *mut i64)
     })
 }
 
-/// Start and end times that a completion signal carries.
+/// The start and end times in a completion signal.
 fn times(signal: hsa_signal_t) -> Result<(u64, u64), S> {
     let times = Signal::required(signal)?.times();
     if times.1 == 0 { Err(S::HSA_STATUS_ERROR) } else { Ok(times) }
@@ -706,7 +709,8 @@ unsafe extern "C" fn copy_time(signal: hsa_signal_t, time: *mut hsa_amd_profilin
     })
 }
 
-/// Gives one function to all names of an operation, which differ in the memory order they ask for: ours is the strongest.
+/// Uses one function for all names of an operation, which differ in the requested memory order. It has the
+/// strongest order.
 macro_rules! orders {
     ($builder:ident, $function:expr, $($name:ident)*) => {
         $($builder.$name($function);)*

@@ -1,4 +1,4 @@
-//! The runtime as a whole: start and end, system attributes, status texts, extension tables.
+//! The runtime as a whole: initialisation and shutdown, system attributes, status texts, extension tables.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,14 +7,14 @@ use hsa_sys::*;
 
 use super::{S, call, call_always, image, loader_amd, now, write};
 
-/// How many times `hsa_init` was called without `hsa_shut_down`.
+/// The number of `hsa_init` calls without a matching `hsa_shut_down`.
 static USERS: AtomicU32 = AtomicU32::new(0);
 
 const HSA_VERSION: (u16, u16) = (1, 1);
-/// Version of the AMD extensions whose functions are here.
+/// The version of the AMD extensions that are implemented.
 const AMD_VERSION: (u16, u16) = (1, 7);
 
-/// How the build version begins.
+/// Prefix of the build version.
 pub(super) const BUILD: &str = "ferrocm virtual GPU";
 
 pub(super) fn is_initialised() -> bool {
@@ -31,8 +31,8 @@ unsafe extern "C" fn init() -> S {
 }
 
 unsafe extern "C" fn shut_down() -> S {
-    // What was created stays until the process ends: the next user of the runtime may be a library that knows nothing of
-    // the one that left.
+    // All objects stay until the process ends. The next user of the runtime may be a library that does not
+    // know about the previous one.
     call_always(|| {
         let counted = USERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| users.checked_sub(1));
         counted.map(|_| ()).map_err(|_| S::HSA_STATUS_ERROR_NOT_INITIALIZED)
@@ -77,7 +77,7 @@ unsafe extern "C" fn get_info(attribute: hsa_system_info_t, value: *mut c_void) 
 
 macro_rules! texts {
     ($($name:ident => $text:literal,)*) => {
-        /// What a status means. The strings are static because callers keep them.
+        /// The text of a status. The strings are static because callers keep them.
         fn text(status: S) -> Option<&'static CStr> {
             Some(match status {
                 $(S::$name => match CStr::from_bytes_with_nul(
@@ -146,12 +146,12 @@ unsafe extern "C" fn status_string(status: S, string: *mut *const c_char) -> S {
     })
 }
 
-/// An extension that is here.
+/// An extension that is implemented.
 struct Extension {
     kind: hsa_extension_t,
     name: &'static CStr,
     major: u16,
-    /// Bytes of its table of functions in each minor version.
+    /// The size of its function table in bytes, for each minor version.
     sizes: &'static [usize],
 }
 
@@ -258,7 +258,7 @@ unsafe extern "C" fn major_extension_table(number: u16, major: u16, length: usiz
 unsafe extern "C" fn extension_table(number: u16, major: u16, minor: u16, table: *mut c_void) -> S {
     let sizes = Extension::with_number(number).map_or(&[][..], |found| found.sizes);
     let length = sizes.get(usize::from(minor)).or(sizes.last()).copied().unwrap_or(0);
-    // SAFETY: as this function's contract: the caller's table is that of the version it names.
+    // SAFETY: this function's contract: the caller's table has the version that it names.
     unsafe { major_extension_table(number, major, length, table) }
 }
 

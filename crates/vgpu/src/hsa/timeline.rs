@@ -1,4 +1,4 @@
-//! What queues, copies and waits write into the [timeline], where one is written.
+//! What queues, copies and waits write to the [timeline], if there is one.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -13,20 +13,20 @@ use super::machine;
 use super::queue::{BESIDE, Queue};
 use crate::machine::{Device, Dispatch};
 
-/// Calls of HSA are slices of their own.
+/// Whether each HSA call is a slice of its own.
 static CALLS: AtomicBool = AtomicBool::new(false);
 
-/// Has each call of a function of HSA be a slice. Whoever calls HSA through an API of its own has slices of that API.
+/// Makes each HSA call a slice. Libraries that implement another API on HSA write slices of that API instead.
 pub(super) fn show_calls() {
     CALLS.store(true, Ordering::Relaxed);
 }
 
-/// A call of a function, whose body is of the type `F`.
+/// A call of a function whose body has the type `F`.
 pub(super) fn call<F>() -> Option<Span> {
     (is_on() && CALLS.load(Ordering::Relaxed)).then(|| Span::enter("hsa", function_around::<F>()))
 }
 
-/// The number of a queue's track. Kernels that run beside others of their queue are on tracks of their own.
+/// The number of a queue's track. Concurrent kernels of the queue are on separate tracks.
 fn number(queue: &Queue, beside: u64) -> u32 {
     (queue.id() * (1 + BESIDE as u64) + beside) as u32 % COPIES
 }
@@ -39,17 +39,17 @@ fn on_device(device: &Device, number: u32, name: impl FnOnce() -> String) -> Tra
     Track::of_device(Layer::VirtualGpu, device.index() as u32, device_name, number, name)
 }
 
-/// A packet that was processed, in a place of the queue for packets.
+/// A processed packet, and its place in the queue.
 #[derive(Clone, Copy)]
 pub(super) struct Processed<'a> {
     pub(super) queue: &'a Queue,
     pub(super) id: u64,
     pub(super) kind: hsa_packet_type_t,
-    /// Which of the threads of the queue has processed it.
+    /// The thread of the queue that processed it.
     pub(super) beside: u64,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// How it ended, if not well.
+    /// The error, if it failed.
     pub(super) problem: Option<S>,
 }
 
@@ -98,12 +98,12 @@ impl Processed<'_> {
     }
 }
 
-/// The number of the arrow to a packet; those to copies are above.
+/// The number of the arrow to a packet; arrows to copies have higher numbers.
 fn arrow(queue: &Queue, id: u64) -> u64 {
     (queue.id() & 0xf_ffff) << 32 | id & 0xffff_ffff
 }
 
-/// A slice, as far as an arrow needs it.
+/// The parts of a slice that an arrow needs.
 #[derive(Clone, Copy)]
 struct Place {
     track: Track,
@@ -112,37 +112,37 @@ struct Place {
 }
 
 impl Place {
-    /// A time that is in this slice and in no earlier one.
+    /// A time that is in this slice and not in an earlier one.
     fn inside(self) -> u64 {
         self.start + (self.end.saturating_sub(self.start) / 2).min(1000)
     }
 }
 
-/// Where packets of a queue were announced by its doorbell, and which have been processed before that: who looks for packets does
-/// not wait for the doorbell.
+/// The doorbell rings of a queue and the packets that were processed before their ring. The packet processor
+/// polls, so it does not wait for the doorbell.
 #[derive(Default)]
 pub(super) struct Arrows(Mutex<Ends>);
 
 #[derive(Default)]
 struct Ends {
-    /// The packets that have been announced are those before.
+    /// All packets below this number have been announced.
     announced: u64,
-    /// From, to, and where that was.
+    /// First packet, end, and place of the ring.
     rung: VecDeque<(u64, u64, Place)>,
-    /// Kernels, with the numbers of their arrows.
+    /// Kernels that have started, by the number of their arrow.
     begun: HashMap<u64, (u64, Place)>,
 }
 
-/// As much is remembered of either end.
+/// How many entries are kept of each.
 const REMEMBERED: usize = 1 << 12;
 
 impl Arrows {
-    /// Forgets everything: the doorbell becomes another queue's.
+    /// Forgets everything, because the doorbell is reused for another queue.
     pub(super) fn clear(&self) {
         *lock(&self.0) = Ends::default();
     }
 
-    /// Writes a slice for a ring that announces everything up to a packet, done by `ring`.
+    /// Writes a slice for a doorbell ring that announces all packets up to `last`. `ring` does the ringing.
     pub(super) fn ring(&self, last: u64, ring: impl FnOnce()) {
         if !is_on() {
             return ring();
@@ -152,7 +152,7 @@ impl Arrows {
         let from = Place { track, start, end: now() };
         let mut ends = lock(&self.0);
         let first = ends.announced;
-        // A value can be anything.
+        // The value can be arbitrary.
         let count = last.wrapping_add(1).wrapping_sub(first);
         if count == 0 || count > u64::from(u32::MAX) {
             return;
@@ -174,7 +174,7 @@ impl Arrows {
 
     fn begun(&self, arrow: u64, id: u64, to: Place) {
         let mut ends = lock(&self.0);
-        // Others beside it may be behind by no more than there are threads.
+        // Concurrent packets can lag behind by at most the number of threads.
         while ends.rung.front().is_some_and(|(_, end, _)| end + 2 * BESIDE as u64 <= id) {
             ends.rung.pop_front();
         }
@@ -188,13 +188,14 @@ impl Arrows {
     }
 }
 
-/// An arrow does not go back in time: a kernel that began before its doorbell was rung was enqueued at the latest when it began.
+/// An arrow cannot go back in time. A kernel that started before its doorbell was rung was enqueued, at the
+/// latest, when it started.
 fn connect(arrow: u64, from: Place, to: Place) {
     let enqueued = from.inside().min(to.start);
     timeline::flow(arrow, (from.track, enqueued), (to.track, to.inside()));
 }
 
-/// A copy that the engine is to make.
+/// A copy for the copy engine.
 #[derive(Clone, Copy)]
 pub(super) struct Enqueued {
     arrow: u64,
@@ -203,7 +204,7 @@ pub(super) struct Enqueued {
 }
 
 impl Enqueued {
-    /// By the calling thread, now; none where no timeline is written.
+    /// Requested by the calling thread, now; none if no timeline is written.
     pub(super) fn now() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         is_on().then(|| {
@@ -212,7 +213,7 @@ impl Enqueued {
         })
     }
 
-    /// Writes what became of it. `ends` are the devices of destination and source; none is the host.
+    /// Writes the finished copy. `ends` are the devices of destination and source; none is the host.
     pub(super) fn done(
         self,
         ends: [Option<&Device>; 2],
@@ -236,14 +237,14 @@ impl Enqueued {
     }
 }
 
-/// What is said of a copy.
+/// The values of a copy's slice.
 fn copied(bytes: u64, start: u64, end: u64) -> Vec<(&'static str, Value<'static>)> {
-    // Bytes in a nanosecond are GB in a second.
+    // Bytes per nanosecond are GB per second.
     let speed = bytes as f64 / end.saturating_sub(start) as f64;
     vec![("bytes", Value::Number(bytes)), ("GB/s", Value::Real(speed))]
 }
 
-/// A copy or fill that the calling thread makes.
+/// A copy or fill that the calling thread performs.
 pub(super) fn by_host(name: &'static str, bytes: u64) -> Span {
     let mut span = Span::enter("copy", name);
     span.number("bytes", bytes);

@@ -1,7 +1,8 @@
-//! Virtual memory: reserved addresses, memory without an address, and mappings of one onto the other.
+//! Virtual memory: reserved addresses, memory without an address, and mappings between them.
 //!
-//! Memory is a file that has no name, so that it can be mapped at several addresses and handed to other processes. Kernels
-//! reach a mapping while some device has access to it, by exact bounds; reserved addresses without that are a fault.
+//! Memory is an unnamed file, so it can be mapped at several addresses and passed to other processes. Kernels
+//! can access a mapping, with exact bounds, while some device has access rights to it. Accessing other
+//! reserved addresses is a fault.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_int, c_void};
@@ -21,22 +22,23 @@ use crate::machine::{Memory, MemoryKind, keeps_its_size, map_fixed, memory_file}
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const INVALID_ALLOCATION: S = S::HSA_STATUS_ERROR_INVALID_ALLOCATION;
 
-/// Memory without an address.
+/// Memory that is not mapped to an address.
 struct Physical {
     handle: u64,
     file: File,
     size: u64,
     pool: Pool,
-    /// What the program called it when it was created.
+    /// The memory type that the program passed when creating it.
     sort: hsa_amd_memory_type_t,
-    /// What it takes of a device; imported memory counts where it was created.
+    /// What it counts against a device. Imported memory is counted where it was created.
     _charge: Option<Charge>,
 }
 
-/// Memory that counts against a device.
+/// An amount of memory counted against a device.
 struct Charge {
-    /// Kept rather than asked for when it ends: what the end of a `static` can reach is compiled into every program, and a way to
-    /// [`machine`] from there would bring the executor into the library's unit tests, which then take minutes to build.
+    /// This is stored, not looked up when dropped. Code that the drop of a `static` can reach is compiled
+    /// into every program. A path from there to [`machine`] would pull the executor into the library's unit
+    /// tests, which would then take minutes to build.
     memory: &'static Memory,
     size: u64,
     device: Option<usize>,
@@ -56,37 +58,38 @@ impl Drop for Charge {
     }
 }
 
-/// Memory, or a part of it, at an address.
+/// Memory, or a part of it, mapped at an address.
 struct Mapped {
     physical: Arc<Physical>,
     size: u64,
-    /// What each agent may do, by handle.
+    /// The access rights of each agent, by handle.
     access: HashMap<u64, hsa_access_permission_t>,
-    /// How the machine knows it: for kernels to write, to read, or not at all.
+    /// How the machine knows it: writable or readable for kernels, or not at all.
     known: Option<MemoryKind>,
 }
 
 #[derive(Default)]
 struct State {
     mapped: BTreeMap<u64, Mapped>,
-    /// Memory that the program holds, and how often.
+    /// The program's memory handles and their reference counts.
     handles: HashMap<u64, (Arc<Physical>, u64)>,
 }
 
-/// Held while the machine waits for copies to leave a mapping.
+/// This lock is held while the machine waits for copies to leave a mapping.
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
-/// Sizes of reserved ranges. Copies ask, so that nobody waits for them with this lock held.
+/// The sizes of reserved ranges. They have their own lock, because copies need them and others wait for
+/// copies while holding `STATE`.
 static RESERVED: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 static NEXT_HANDLE: AtomicU64 = AtomicU64::new(0x3E30_0000_0001);
 
 impl State {
-    /// Whether something is mapped within the range.
+    /// Whether anything is mapped within the range.
     fn maps(&self, address: u64, size: u64) -> bool {
         let below = self.mapped.range(..address.saturating_add(size)).next_back();
         below.is_some_and(|(&start, mapped)| start + mapped.size > address)
     }
 
-    /// The mapping that holds an address, and where it begins.
+    /// The mapping that contains an address, and its start.
     fn mapping_of(&self, address: u64) -> Option<(u64, &Mapped)> {
         let (&start, mapped) = self.mapped.range(..=address).next_back()?;
         (address - start < mapped.size).then_some((start, mapped))
@@ -103,7 +106,7 @@ impl State {
     }
 }
 
-/// Whether reserved addresses hold the whole range.
+/// Whether the whole range is reserved.
 fn reserves(address: u64, size: u64) -> bool {
     let reserved = lock(&RESERVED);
     let below = reserved.range(..=address).next_back();
@@ -117,7 +120,7 @@ pub(super) fn is_reserved(address: u64, size: u64) -> bool {
     below.is_some_and(|(&start, &length)| start + length > address)
 }
 
-/// What is known of an address in a reserved range, and who may access it; `None` elsewhere.
+/// Information about an address in a reserved range, and who may access it; `None` for other addresses.
 pub(super) fn describe(address: u64) -> Option<(hsa_amd_pointer_info_t, Vec<hsa_agent_t>)> {
     use hsa_amd_pointer_type_t as T;
     let state = lock(&STATE);
@@ -167,8 +170,8 @@ unsafe extern "C" fn reserve_align(
         }
         let length = size.checked_add(alignment).ok_or(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         let hint = if address.is_multiple_of(alignment) { address } else { 0 };
-        // SAFETY: new mappings at addresses of the system's choice touch nothing that exists, and what lies outside of the
-        // aligned part is given back.
+        // SAFETY: new mappings at addresses chosen by the system do not affect existing ones, and the parts
+        // outside the aligned range are unmapped.
         let start = unsafe {
             let base = libc::mmap(
                 hint as *mut c_void,
@@ -212,7 +215,7 @@ unsafe extern "C" fn address_free(address: *mut c_void, size: usize) -> S {
         }
         lock(&RESERVED).remove(&address);
         machine().memory().forget(address, size);
-        // SAFETY: the range was reserved here, nothing is mapped in it, and it is known no more.
+        // SAFETY: the range was reserved here, nothing is mapped in it, and its record was just removed.
         unsafe { libc::munmap(address as *mut c_void, size as usize) };
         Ok(())
     })
@@ -252,7 +255,7 @@ unsafe extern "C" fn handle_release(handle: hsa_amd_vmem_alloc_handle_t) -> S {
         let mut state = lock(&STATE);
         let held = state.handles.get_mut(&handle.handle).ok_or(INVALID_ALLOCATION)?;
         held.1 -= 1;
-        // Mappings keep the memory.
+        // Mappings keep the memory alive.
         let last = if held.1 == 0 { state.handles.remove(&handle.handle) } else { None };
         drop(state);
         drop(last);
@@ -293,7 +296,7 @@ unsafe extern "C" fn unmap(address: *mut c_void, size: usize) -> S {
             machine().memory().unregister(address).map_err(|error| status_of(&error))?;
         }
         let removed = state.mapped.remove(&address);
-        // SAFETY: the range is this mapping's, and kernels use it no more.
+        // SAFETY: the range belongs to this mapping, and kernels no longer use it.
         unsafe { map_fixed(address, size as u64, libc::PROT_NONE, None) }
             .map_err(|error| status_of(&error))?;
         drop(state);
@@ -302,7 +305,7 @@ unsafe extern "C" fn unmap(address: *mut c_void, size: usize) -> S {
     })
 }
 
-/// What the host and kernels may do with a mapping.
+/// Applies what the host and kernels may do with a mapping.
 fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
     let may = |agent: &u64, bit: hsa_access_permission_t| {
         mapped.access.get(agent).is_some_and(|access| access.0 & bit.0 != 0)
@@ -332,7 +335,8 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
     if mapped.known != wanted && mapped.known.take().is_some() {
         memory.unregister(address).map_err(|error| status_of(&error))?;
     }
-    // SAFETY: the range is this mapping's; what kernels may still do with it is allowed before and after.
+    // SAFETY: the range belongs to this mapping; accesses that kernels may still make are allowed before and
+    // after.
     if unsafe { libc::mprotect(address as *mut c_void, size as usize, protection) } != 0 {
         return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     }
@@ -342,7 +346,7 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
         // SAFETY: the pages stay mapped with that protection until the memory is unregistered.
         unsafe { memory.register_as(address, size, kind, mapped.physical.pool.device()) }
             .map_err(|error| status_of(&error))?;
-        // What the memory holds was written under another address, or by another process.
+        // The memory was written through another address or by another process.
         memory.wrote(address, size);
         mapped.known = Some(kind);
     }
@@ -356,14 +360,14 @@ unsafe extern "C" fn set_access(
     count: usize,
 ) -> S {
     call(|| {
-        // One entry for each agent at most.
+        // At most one entry for each agent.
         if list.is_null() || count == 0 || count > 1 + machine().devices().len() {
             return Err(INVALID);
         }
         let (address, size) = (address as u64, size as u64);
         let mut state = lock(&STATE);
         let end = address.checked_add(size).ok_or(INVALID)?;
-        // Whole mappings that follow each other.
+        // Only whole, adjacent mappings.
         let mut next = address;
         while next < end {
             next += state.mapped.get(&next).ok_or(INVALID_ALLOCATION)?.size;
@@ -423,11 +427,12 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
         if out.is_null() || descriptor < 0 {
             return Err(INVALID);
         }
-        // SAFETY: the caller keeps the descriptor open during the call; one that is not is an error below.
+        // SAFETY: the caller keeps the descriptor open during the call; if it is not open, there is an error
+        // below.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| INVALID)?;
         let file = File::from(file);
         let size = file.metadata().map_err(|_| INVALID)?.len();
-        // The file's name says what memory it is.
+        // The file's name identifies the kind of memory.
         let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).map_err(|_| INVALID)?;
         let name = name.to_string_lossy();
         let name = name.strip_prefix("/memfd:").and_then(|name| name.strip_suffix(" (deleted)"));

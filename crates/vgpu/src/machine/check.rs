@@ -1,21 +1,21 @@
-//! Checks that take time and are off unless somebody asks for them: values that nobody wrote, data races in LDS, and barriers that not
-//! all waves come to.
+//! Checks that take time and are off by default: for uninitialised values, for data races in LDS, and for
+//! barriers that not all waves reach.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `values` | which bits of registers were written, and what may not depend on others |
-//! | `memory` | the same for what is loaded and stored: LDS, scratch and device memory |
+//! | `values` | which bits of registers were written, and what must not depend on unwritten ones |
+//! | `memory` | the same for loads and stores: LDS, scratch and device memory |
 //! | `vector` | the same for vector instructions |
 //! | `exchange` | permutes, DPP and matrices |
-//! | `transfer` | what known bits of sources decide of a result |
-//! | `depend` | which bits of a result depend on which bits of its sources |
-//! | `twin` | single instructions, run apart |
+//! | `transfer` | which bits of a result are determined by known bits of its sources |
+//! | `depend` | which bits of a result depend on which bits of the sources |
+//! | `twin` | single instructions, run in isolation |
 //! | `shadow` | which bits of device memory were written, for all workgroups |
-//! | `races` | who accessed which byte of LDS, and what orders accesses |
-//! | `barriers` | which waves come to which barriers |
+//! | `races` | which wave accessed which byte of LDS, and what orders accesses |
+//! | `barriers` | which waves reach which barriers |
 //!
-//! All are observers of dispatches: a dispatch that is not checked does not know of them. One more check, of accesses beyond the
-//! end of LDS, is made where LDS is accessed.
+//! All of these are observers of dispatches, and an unchecked dispatch has no observers. One more check, for
+//! accesses beyond the end of LDS, is made in the LDS access itself.
 
 mod barriers;
 pub mod depend;
@@ -46,15 +46,15 @@ use crate::exec::Wave;
 /// Checks a machine's dispatches.
 #[derive(Default, Debug)]
 pub(super) struct Checker {
-    /// For dispatches that do not say.
+    /// The checks of dispatches that do not choose their own.
     checks: RwLock<Checks>,
-    /// Whether there are devices that always look for values that nobody wrote.
+    /// Whether some device always tracks uninitialised values.
     by_devices: AtomicBool,
     shadows: Arc<Shadows>,
 }
 
 impl Checker {
-    /// Takes the checks that `FERROCM_VGPU_CHECK` names.
+    /// Reads the checks from `FERROCM_VGPU_CHECK`.
     pub(super) fn read_environment(&self) -> Result<(), ConfigError> {
         let variable = variables::VGPU_CHECK;
         if let Some(text) = variable.text()? {
@@ -68,7 +68,7 @@ impl Checker {
         self.shadows.switch(checks.tracks_values() || self.by_devices.load(Ordering::Relaxed));
     }
 
-    /// A device comes whose dispatches run with checks of its own.
+    /// Adds a device whose dispatches run with its own checks.
     pub(super) fn add(&self, checks: Option<Checks>) {
         if checks.is_some_and(Checks::tracks_values) {
             self.by_devices.store(true, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Instrument for Checker {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
         let checks = launch.checks;
         if !checks.tracks_values() {
-            // Nobody sees what it writes.
+            // What it writes is not tracked, so all memory counts as written from here on.
             self.shadows.forget();
         }
         let shadows = Arc::clone(&self.shadows);

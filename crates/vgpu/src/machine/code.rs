@@ -16,60 +16,60 @@ use gpu_report::SourceLines;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The bytes are no sound code object.
+    /// The bytes are not a valid code object.
     #[error(transparent)]
     Object(#[from] code_object::Error),
     /// The code is for another target.
     #[error("code for {code} does not run on {device}")]
     WrongTarget {
-        /// What the code was built for.
+        /// The target that the code was built for.
         code: String,
-        /// What the device is.
+        /// The target of the device.
         device: String,
     },
-    /// A symbol that the code needs is defined nowhere.
+    /// A symbol that the code needs is not defined anywhere.
     #[error("undefined symbol `{0}`")]
     UndefinedSymbol(String),
-    /// A relocation that a loader need not know, or one that is out of range.
+    /// A relocation that loaders need not support, or one that is out of range.
     #[error("relocation {kind} at {offset:#x} cannot be applied")]
     Relocation {
         /// Its kind.
         kind: String,
-        /// Where it is, relative to the load base.
+        /// Its position, relative to the load base.
         offset: u64,
     },
-    /// The load image is larger than any code object.
+    /// The load image is too large for a code object.
     #[error("the code object asks for {0} bytes of memory")]
     TooLarge(u64),
     /// Segments overlap.
     #[error("segment at {0:#x} overlaps another")]
     SegmentOverlap(u64),
-    /// No memory for the code.
+    /// There is no memory for the code.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
 
-/// The most that one code object may occupy.
+/// The maximum size of a load image.
 const MAX_IMAGE: u64 = 4 << 30;
 
-/// A code object loaded for a device. Its memory is taken back when the last reference goes.
+/// A code object loaded for a device. Its memory is freed with the last reference.
 #[derive(Debug)]
 pub struct LoadedCode {
     object: CodeObject,
     target: &'static Target,
     memory: Arc<Memory>,
-    /// Unmapped after `drop` took the segments away from kernels.
+    /// Unmapped after `drop` has taken the segments away from kernels.
     mapping: Option<Mapping>,
     base: u64,
     registered: Vec<u64>,
     program: OnceLock<Program>,
-    /// The file, if it has debug information to read source lines from.
+    /// The file, kept only if it has debug information for source lines.
     debug: Option<Box<[u8]>>,
 }
 
 impl LoadedCode {
-    /// Loads a code object for a device that is `device`. `resolve` gives the addresses of symbols that the code object
-    /// does not define.
+    /// Loads a code object for a device. `resolve` returns the addresses of symbols that the code object does
+    /// not define.
     pub(crate) fn load(
         memory: &Arc<Memory>,
         target: &'static Target,
@@ -102,7 +102,7 @@ impl LoadedCode {
         if size == 0 {
             return Ok(code);
         }
-        // Segments keep their offsets, so the image needs the largest alignment of any of them.
+        // Segments keep their offsets, so the image needs the largest alignment of all segments.
         let align = code
             .object
             .segments()
@@ -128,7 +128,8 @@ impl LoadedCode {
             if !fits {
                 return Err(LoadError::TooLarge(segment.end()));
             }
-            // SAFETY: the image's `size` bytes are mapped, ours alone until they are published, and the copy ends in them.
+            // SAFETY: the image's `size` bytes are mapped and unshared until they are published, and the copy
+            // ends within them.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     data.as_ptr(),
@@ -186,7 +187,8 @@ impl LoadedCode {
                 return Err(bad());
             }
             let data = value.to_le_bytes();
-            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` lie in the image, which is mapped and still ours.
+            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` are in the image, which is mapped
+            // and not yet shared.
             unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), place as *mut u8, width as usize) };
         }
         Ok(())
@@ -214,7 +216,7 @@ impl LoadedCode {
         Ok(())
     }
 
-    /// Where in memory the exported variables are that lie in a segment.
+    /// The addresses of exported variables within a segment.
     fn variables(&self, segment: Range<u64>) -> Vec<Range<u64>> {
         let symbols = self.object.symbols().iter().filter(|symbol| {
             symbol.kind == SymbolKind::Object
@@ -227,17 +229,18 @@ impl LoadedCode {
         symbols.map(|symbol| start(symbol)..start(symbol) + symbol.size).collect()
     }
 
-    /// The lowered instructions, as far as they were reached.
+    /// The lowered instructions, as far as execution has reached them.
     pub(crate) fn program(&self) -> &Program {
         self.program.get_or_init(|| {
             let text = self.object.segments().iter().filter(|segment| segment.executable);
             let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
-            // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write its code.
+            // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write
+            // its code.
             unsafe { Program::in_memory(self.target.isa, text) }
         })
     }
 
-    /// What the file says.
+    /// The parsed code object.
     pub fn object(&self) -> &CodeObject {
         &self.object
     }
@@ -252,7 +255,7 @@ impl LoadedCode {
         &self.memory
     }
 
-    /// Where offset 0 of the code object is in memory.
+    /// The address of the code object's offset 0.
     pub fn base(&self) -> u64 {
         self.base
     }
@@ -262,14 +265,15 @@ impl LoadedCode {
         self.base + self.object.load_size()
     }
 
-    /// The address of a kernel's descriptor, the "kernel object" of a dispatch packet. Both `name` and `name.kd` are right.
+    /// The address of a kernel's descriptor, the "kernel object" of a dispatch packet. Both `name` and
+    /// `name.kd` are accepted.
     pub fn kernel_object(&self, name: &str) -> Option<u64> {
         let kernel =
             self.object.kernels().iter().find(|kernel| kernel.name == name || kernel.symbol == name)?;
         Some(self.base + kernel.descriptor_vaddr)
     }
 
-    /// The name of the kernel with this descriptor, as it is in the code object.
+    /// The name of the kernel with this descriptor, as in the code object.
     pub fn kernel_name(&self, kernel_object: u64) -> Option<&str> {
         let offset = kernel_object.checked_sub(self.base)?;
         let kernels = self.object.kernels();
@@ -287,8 +291,8 @@ impl LoadedCode {
         Some(if symbol.absolute { symbol.value } else { self.base + symbol.value })
     }
 
-    /// The function that holds an offset, by its symbol, and the offset in it. Functions that are not exported are known if
-    /// the code object has debug information.
+    /// The function that contains an offset: its symbol, and the offset in it. Functions that are not
+    /// exported are known only if the code object has debug information.
     pub fn function_at(&self, offset: u64) -> Option<(String, u64)> {
         let exported = self
             .object
@@ -303,7 +307,7 @@ impl LoadedCode {
         exported.or_else(|| source::function_at(self.debug.as_deref()?, offset))
     }
 
-    /// The lines of source that the instruction at an offset comes from. Reads the debug information anew each time.
+    /// The source lines of the instruction at an offset. Each call reads the debug information again.
     pub fn source_at(&self, offset: u64) -> SourceLines {
         match &self.debug {
             Some(file) => {
@@ -314,7 +318,7 @@ impl LoadedCode {
         }
     }
 
-    /// The executable segment that holds `address`, as `[start, end)`.
+    /// The executable segment that contains `address`, as `[start, end)`.
     pub(crate) fn text_at(&self, address: u64) -> Option<(u64, u64)> {
         let offset = address.checked_sub(self.base)?;
         let segment = self

@@ -1,4 +1,4 @@
-//! How many instructions dispatches execute, when somebody wants to know.
+//! Counts the instructions that dispatches execute, on request.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,13 +9,13 @@ use super::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict}
 use crate::exec::Wave;
 use crate::isa::Class;
 
-/// Instructions that waves executed. Each counts once when a wave executed it, whatever EXEC says, and both that a VOPD pair holds;
-/// waits and hints, which have nothing to do here, count not at all.
+/// Instructions that waves executed. Each counts once per wave, whatever EXEC is. Both instructions of a VOPD
+/// pair count. Waits and hints do not count, because they do nothing here.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Executed {
     /// Instructions, each once per wave.
     pub instructions: u64,
-    /// Each as often as its wave has lanes, active or not.
+    /// Each instruction, counted once per lane of its wave, active or not.
     pub lane_instructions: u64,
 }
 

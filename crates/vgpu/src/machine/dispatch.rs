@@ -1,4 +1,4 @@
-//! The request to run a kernel, and the checks before anything runs.
+//! The request to run a kernel, and the checks before it starts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,17 +15,17 @@ use gpu_report::Checks;
 use gpu_report::Counters;
 use gpu_report::Fault;
 
-/// Scratch memory that one work-item can have, in bytes.
+/// The maximum scratch memory of a work-item, in bytes.
 const MAX_SCRATCH: u32 = 256 << 10;
 
-/// A kernel to run, as an AQL kernel dispatch packet says it.
+/// A kernel to run, described as in an AQL kernel dispatch packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Dispatch {
     /// Address of the kernel's descriptor.
     pub kernel_object: u64,
-    /// Work-items per dimension. The last workgroup of a dimension may be a partial one.
+    /// Work-items per dimension. The last workgroup of a dimension may be partial.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup per dimension.
+    /// Work-items per dimension of a workgroup.
     pub workgroup: [u32; 3],
     /// Address of the kernel's arguments.
     pub kernarg: u64,
@@ -39,41 +39,43 @@ pub struct Dispatch {
     pub queue: u64,
     /// Number of the packet in its queue.
     pub id: u64,
-    /// Ends the dispatch when it runs longer; none stands for [`Machine::timeout`](super::Machine::timeout).
+    /// The time limit of the dispatch; none stands for [`Machine::timeout`](super::Machine::timeout).
     pub timeout: Option<Duration>,
-    /// Counts what it does, even if [`Machine::set_counters`](super::Machine::set_counters) does not say so.
+    /// Whether to count what it does, even if [`Machine::set_counters`](super::Machine::set_counters) is off.
     pub counters: bool,
-    /// Which checks it runs with; none stands for [`Machine::checks`](super::Machine::checks).
+    /// The checks that it runs with; none stands for [`Machine::checks`](super::Machine::checks).
     pub checks: Option<Checks>,
-    /// The compute units that it may run on, if not all of the device. Units that the device does not have count for nothing.
+    /// The compute units that it may run on, if not all of the device. Units that the device lacks are
+    /// ignored.
     pub units: Option<UnitMask>,
 }
 
-/// What running a kernel took.
+/// Statistics of a dispatch.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DispatchStats {
     /// When the first workgroup began, on the clock of [`now_ns`].
     pub start_ns: u64,
-    /// When the last one was done.
+    /// When the last workgroup ended.
     pub end_ns: u64,
     /// How many workgroups ran.
     pub workgroups: u64,
-    /// What its waves executed, if [`Machine::count_instructions`](super::Machine::count_instructions) was on when it began.
+    /// The instructions that its waves executed, if
+    /// [`Machine::count_instructions`](super::Machine::count_instructions) was on when it began.
     pub executed: Option<Executed>,
-    /// What it did, if [`Dispatch::counters`] or [`Machine::set_counters`](super::Machine::set_counters) asked for it when it
-    /// began.
+    /// Its counters, if [`Dispatch::counters`] or [`Machine::set_counters`](super::Machine::set_counters)
+    /// asked for them when it began.
     pub counters: Option<Arc<Counters>>,
 }
 
-/// Why a kernel could not be started, or did not end well.
+/// Why a kernel could not be started, or failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {
-    /// The address is no kernel descriptor in a loaded code object.
-    #[error("no kernel object at {0:#x}")]
+    /// The address is not a kernel descriptor in a loaded code object.
+    #[error("there is no kernel object at {0:#x}")]
     NoKernel(u64),
     /// The kernel's code was loaded for another kind of device.
-    #[error("kernel {kernel} was loaded for {code}, the device is {device}")]
+    #[error("kernel {kernel} was loaded for {code}, but the device is {device}")]
     WrongDevice {
         /// The kernel's name.
         kernel: String,
@@ -82,7 +84,7 @@ pub enum DispatchError {
         /// The device's target.
         device: &'static str,
     },
-    /// The descriptor contradicts itself or the target.
+    /// The descriptor is inconsistent, or does not match the target.
     #[error("kernel {kernel}: bad descriptor: {what}")]
     BadDescriptor {
         /// The kernel's name.
@@ -91,7 +93,7 @@ pub enum DispatchError {
         what: String,
     },
     /// More workgroups than a workgroup's id has bits for.
-    #[error("kernel {kernel}: {groups:?} workgroups are more than the device numbers; y and z have 16 bits")]
+    #[error("kernel {kernel}: {groups:?} workgroups are too many; the device has 16 bits for y and z")]
     TooManyWorkgroups {
         /// The kernel's name.
         kernel: String,
@@ -108,7 +110,7 @@ pub enum DispatchError {
         /// The sizes.
         sizes: [u32; 3],
     },
-    /// More work-items in a workgroup than the device allows, or than it has registers for.
+    /// A workgroup has more work-items than the device, or the registers of the kernel, allow.
     #[error("kernel {kernel}: workgroup {sizes:?} is larger than the {limit} work-items {of} allows")]
     WorkgroupTooLarge {
         /// The kernel's name.
@@ -117,10 +119,10 @@ pub enum DispatchError {
         sizes: [u32; 3],
         /// The most that is allowed.
         limit: u32,
-        /// What limits: the device or the kernel's registers.
+        /// What sets the limit: the device or the kernel's registers.
         of: &'static str,
     },
-    /// The kernel was compiled for one workgroup size only.
+    /// The kernel was compiled for a different workgroup size.
     #[error("kernel {kernel} was compiled for workgroup {required:?}, not for {sizes:?}")]
     WorkgroupMismatch {
         /// The kernel's name.
@@ -130,38 +132,38 @@ pub enum DispatchError {
         /// What the kernel requires.
         required: [u32; 3],
     },
-    /// More LDS than a workgroup can have.
-    #[error("kernel {kernel}: {size} bytes of LDS asked for, a workgroup has {limit}")]
+    /// The launch asks for more LDS than a workgroup can have.
+    #[error("kernel {kernel}: {size} bytes of LDS were requested, but a workgroup has {limit}")]
     LdsTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u32,
-        /// Bytes there are.
+        /// Bytes available.
         limit: u32,
     },
-    /// More scratch memory than a work-item can have.
-    #[error("kernel {kernel}: {size} bytes of scratch memory asked for, a work-item has {limit}")]
+    /// The launch asks for more scratch memory than a work-item can have.
+    #[error("kernel {kernel}: {size} bytes of scratch memory were requested, but a work-item has {limit}")]
     ScratchTooLarge {
         /// The kernel's name.
         kernel: String,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u32,
-        /// Bytes there are.
+        /// Bytes available.
         limit: u32,
     },
     /// The host has no memory for the registers, LDS and scratch memory of the workgroups.
     #[error("no memory to run workgroups: {0}")]
     NoMemory(#[from] super::MemoryError),
-    /// The kernel did something wrong while it ran.
+    /// The kernel faulted.
     #[error(transparent)]
     Fault(Box<Fault>),
-    /// The kernel was stopped from outside; see [`Device::dispatch_until`](super::Device::dispatch_until).
-    #[error("the kernel was stopped before its end")]
+    /// The kernel was stopped by its caller; see [`Device::dispatch_until`](super::Device::dispatch_until).
+    #[error("the kernel was stopped before it ended")]
     Stopped,
 }
 
-/// Nanoseconds of the monotonic clock, which also gives dispatches their time stamps.
+/// The current time in nanoseconds, on the monotonic clock that also gives dispatches their timestamps.
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live `timespec`.
@@ -169,7 +171,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Checks a dispatch and works out everything that its workgroups share.
+/// Checks a dispatch and computes everything that its workgroups share.
 fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError> {
     let missing = || DispatchError::NoKernel(dispatch.kernel_object);
     let code: Arc<LoadedCode> = device.machine.codes.find(dispatch.kernel_object).ok_or_else(missing)?;
@@ -183,7 +185,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(missing());
     }
     let metadata = code.object().kernels().iter().find(|kernel| kernel.descriptor_vaddr == offset);
-    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an array of bytes.
+    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an
+    // array of bytes.
     let bytes =
         unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
     let descriptor = KernelDescriptor::from_bytes(&bytes);
@@ -209,8 +212,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::TooManyWorkgroups { kernel, groups });
     }
     if let Some(metadata) = metadata {
-        // What a kernel was compiled for is for runtimes to keep to, and AMD's does not where it starts its own kernels. The
-        // device needs no more than registers for all waves.
+        // Runtimes enforce the workgroup size that a kernel was compiled for, and AMD's does not do so for
+        // the kernels that it starts itself. The device only needs enough registers for all waves.
         if metadata.max_flat_workgroup_size != 0 && items > metadata.max_flat_workgroup_size {
             let occupancy = Occupancy::new(&target.limits.unit, target.resources(&descriptor, items, 0));
             let simds = target.limits.unit.simds * occupancy.compute_units_per_unit();
@@ -237,15 +240,16 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     }
     let bad = |kernel: String, what: String| Err(DispatchError::BadDescriptor { kernel, what });
     if target.generation().is_cdna() && descriptor.enable_wavefront_size32() {
-        return bad(kernel, format!("{} has no waves of 32", target.name));
+        return bad(kernel, format!("{} does not support waves of 32 lanes", target.name));
     }
     let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
     if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
-        return bad(kernel, format!("its code at offset {:#x} is no code", entry.wrapping_sub(code.base())));
+        return bad(kernel, format!("bad entry point at offset {:#x}", entry.wrapping_sub(code.base())));
     }
     let preload = target.generation().is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
     if preload {
-        // Code for hardware that preloads arguments begins after 256 bytes that load them on hardware that does not.
+        // For hardware without argument preloading, the code starts with 256 bytes that load the arguments.
+        // This hardware preloads them and skips these bytes.
         entry += 256;
     }
     Launch::new(device, code, kernel, descriptor, *dispatch, entry, lds, scratch)
@@ -260,7 +264,7 @@ pub(super) fn run(
     launch.watch();
     let workgroups = launch.workgroups();
     let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
-    // A time that no clock reaches is no limit.
+    // A deadline that overflows the clock is no limit.
     let deadline = timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline, stop.cloned()));

@@ -1,4 +1,4 @@
-//! One workgroup in progress: its waves, LDS and scratch memory.
+//! One workgroup being executed: its waves, LDS and scratch memory.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use super::observe::Observers;
 use crate::exec::{self, Access, Barrier, Elsewhere, Flow, Wave, WaveFault};
 use gpu_report::{Fault, FaultKind, Site};
 
-/// How often each wave of a workgroup may yield before another workgroup gets a turn, times [`SETTLED`].
+/// The number of times that a wave may yield before another workgroup gets a turn, times [`SETTLED`].
 const TURN: u32 = 16 * SETTLED;
-/// How many stops for other waves to come as far, which are short, count as much as a time slice.
+/// A stop that waits for other waves to reach the same point is short: this many count as one time slice.
 const SETTLED: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,17 +23,17 @@ enum State {
     Ended,
 }
 
-/// What became of a workgroup's turn.
+/// The outcome of a workgroup's turn.
 pub(super) enum Turn {
     /// All waves ended.
     Done,
-    /// Its waves only yielded; others should run.
+    /// Its waves only yielded; other workgroups should run.
     Parked,
     /// A wave faulted.
     Fault(Box<Fault>),
 }
 
-/// Memory that grows, page by page as it is touched.
+/// A buffer that grows. Its pages are allocated when they are first touched.
 #[derive(Default)]
 struct Buffer {
     mapping: Option<Mapping>,
@@ -42,7 +42,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// At least `size` bytes, aligned to a page; what they held is lost when they have to grow.
+    /// Ensures a size of at least `size` bytes, aligned to a page. Growing loses the contents.
     fn reserve(&mut self, size: usize) -> Result<*mut u8, MemoryError> {
         if size > self.size {
             self.mapping = None;
@@ -59,16 +59,16 @@ pub(super) struct Group {
     memory: Arc<Memory>,
     waves: Vec<Wave>,
     states: Vec<State>,
-    /// For each wave, the code object that it is in, unless that is the kernel's own.
+    /// The code object that each wave is in, if it is not the kernel's own.
     away: Vec<Option<Arc<LoadedCode>>>,
-    /// In a place of its own: waves point to it.
+    /// Boxed, because waves point to it.
     barrier: Box<Barrier>,
     registers: Buffer,
     lds: Buffer,
     scratch: Buffer,
     id: [u32; 3],
     size: [u32; 3],
-    /// Who watches its waves.
+    /// The observers of its waves.
     observers: Observers,
 }
 
@@ -89,7 +89,7 @@ impl Group {
         }
     }
 
-    /// Sets everything to the beginning of workgroup `number`.
+    /// Resets everything for the start of workgroup `number`.
     pub(super) fn begin(&mut self, launch: &Launch, number: u64) -> Result<(), MemoryError> {
         self.id = launch.group_at(number);
         self.size = launch.group_size(self.id);
@@ -100,11 +100,12 @@ impl Group {
         let wave_scratch = launch.wave_scratch();
         let scratch = self.scratch.reserve(launch.waves() * wave_scratch)?;
         if launch.lds_limit != 0 {
-            // SAFETY: the buffer holds at least so many bytes.
+            // SAFETY: the buffer holds at least this many bytes.
             unsafe { lds.write_bytes(0, launch.lds_limit as usize) };
         }
         while self.waves.len() < waves {
-            // SAFETY: the group points each wave at its own buffers before it runs, and keeps them as long.
+            // SAFETY: the group makes each wave point to the group's own buffers before it runs, and keeps
+            // them as long.
             self.waves.push(unsafe { Wave::new(Access::new(Arc::clone(&self.memory))) });
         }
         self.states.clear();
@@ -126,7 +127,7 @@ impl Group {
             wave_scratch,
         };
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
-            // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
+            // SAFETY: the buffer holds the files of all waves of a full workgroup in sequence.
             wave.vgpr = unsafe { registers.add(index * dwords) };
             wave.lanes = launch.lanes as u8;
             wave.access.lds = lds;
@@ -146,7 +147,7 @@ impl Group {
             position.index = index;
             position.item = launch.start(wave, &position);
             wave.watched = watched;
-            // Counting references would have all threads write to one cache line.
+            // Counting references would make all threads write to one cache line.
             if !wave.unit.as_ref().is_some_and(|current| Arc::ptr_eq(current, unit)) {
                 wave.unit = Some(Arc::clone(unit));
             }
@@ -155,8 +156,8 @@ impl Group {
         Ok(())
     }
 
-    /// Runs the waves one after the other until all have ended, one has faulted, all only yield, or `stop` says so, which is
-    /// asked before each time slice.
+    /// Runs the waves in turn until all have ended, one has faulted, all only yield, or `stop` returns true.
+    /// `stop` is called before each time slice.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let turn = self.run(launch, reader, stop);
         if !matches!(turn, Turn::Parked) {
@@ -165,7 +166,7 @@ impl Group {
         turn
     }
 
-    /// Its observers are done.
+    /// Its observers are finished.
     pub(super) fn unwatch(&mut self) {
         self.observers.end();
     }
@@ -186,8 +187,8 @@ impl Group {
                 let program = away.as_ref().unwrap_or(&launch.code).program();
                 let wave = &mut self.waves[index];
                 wave.access.begin_slice(self.memory.enter(reader));
-                // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
-                // the kernel, and the program was lowered for the wave's size.
+                // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are
+                // allocated for the kernel, and the program was lowered for the wave's size.
                 let flow = unsafe {
                     if self.observers.is_empty() {
                         exec::run_unwatched(wave, program)
@@ -210,7 +211,8 @@ impl Group {
                     }
                     _ => {
                         ready = true;
-                        // SAFETY: `begin` set the file up for this launch, and the wave does not run meanwhile.
+                        // SAFETY: `begin` set the file up for this launch, and the wave does not run
+                        // meanwhile.
                         still &= wave.stands_still(unsafe { launch.vectors(wave.vgpr) });
                         continue;
                     }
@@ -220,12 +222,12 @@ impl Group {
             let released = self.release();
             if !released && !ready {
                 if self.states.contains(&State::Waiting) {
-                    // All wait for arrivals that cannot come.
+                    // All wait for arrivals that cannot happen.
                     return Turn::Fault(self.timed_out(launch, 0));
                 }
                 return Turn::Done;
             }
-            // Whoever all of them wait for is in another workgroup, or the host.
+            // All of them wait for a wave of another workgroup, or for the host.
             if still && !released {
                 break;
             }
@@ -234,8 +236,9 @@ impl Group {
         Turn::Parked
     }
 
-    /// Puts a wave that left its code object where it jumped to, if there is code of another one: a function that the program passed
-    /// by its address, or the way back from it. The object stays loaded while the wave is in it.
+    /// Moves a wave that left its code object to its jump target, if that is in another code object: for
+    /// example, when calling a function whose address the program passed, or returning from it. The code
+    /// object stays loaded while the wave is in it.
     fn cross(&mut self, launch: &Launch, index: usize) -> bool {
         let wave = &mut self.waves[index];
         let Some(FaultKind::BadJump { target }) = wave.fault.as_ref().map(|fault| &fault.kind) else {
@@ -250,7 +253,7 @@ impl Group {
         true
     }
 
-    /// Lets waves go on that wait at the barrier if it is complete. Says whether there were any.
+    /// Releases the waves at the barrier if it is complete. Returns whether there were any.
     fn release(&mut self) -> bool {
         let mut released = false;
         for (index, (state, wave)) in self.states.iter_mut().zip(&mut self.waves).enumerate() {
@@ -263,11 +266,11 @@ impl Group {
         released
     }
 
-    /// The report for the wave that faulted.
+    /// The report for a faulting wave.
     fn fault(&mut self, launch: &Launch, index: usize) -> Box<Fault> {
         let fault = self.waves[index].fault.take().map(|fault| *fault);
         let WaveFault { kind, lane, other } = fault.unwrap_or_else(|| {
-            FaultKind::Internal { what: "a wave stopped without saying why".to_owned() }.into()
+            FaultKind::Internal { what: "a wave stopped without a fault".to_owned() }.into()
         });
         Box::new(Fault {
             kind,
@@ -281,17 +284,17 @@ impl Group {
         })
     }
 
-    /// Where a wave is.
+    /// The position of a wave.
     fn site(&self, launch: &Launch, index: usize, lane: Option<u8>) -> Site {
         let wave = &self.waves[index];
         let address = exec::location(wave, self.states[index] == State::Waiting);
-        // What the whole wave did, one lane did if only that is enabled.
+        // If only one lane is enabled, that lane did what the wave did.
         let active = wave.active();
         let lane = lane.or_else(|| active.is_power_of_two().then(|| active.trailing_zeros() as u8));
         self.site_of(launch, index, address, lane)
     }
 
-    /// What is known of an instruction of a wave, and which work-item the lane is.
+    /// Describes an instruction of a wave, and the work-item of the lane.
     fn site_of(&self, launch: &Launch, index: usize, address: u64, lane: Option<u8>) -> Site {
         let code = launch.code_with(address).unwrap_or_else(|| Arc::clone(&launch.code));
         let pc = address.wrapping_sub(code.base());
@@ -311,8 +314,8 @@ impl Group {
         }
     }
 
-    /// The report for a workgroup that is stopped because time is up: a wave that waits at a barrier others never reach
-    /// makes it an endless barrier.
+    /// The report for a workgroup that exceeds the time limit. If a wave waits at a barrier that others never
+    /// reach, it is an endless barrier.
     pub(super) fn timed_out(&mut self, launch: &Launch, limit_ms: u64) -> Box<Fault> {
         let waiting = self.states.iter().filter(|state| **state == State::Waiting).count();
         let waves = self.states.len();

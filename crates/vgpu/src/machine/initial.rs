@@ -1,4 +1,4 @@
-//! The registers that a wave begins with, as the kernel's descriptor asks for them.
+//! The initial registers of a wave, as the kernel's descriptor requests them.
 
 use code_object::KernelDescriptor;
 
@@ -8,42 +8,43 @@ use super::{Generation, Target};
 use crate::exec::Wave;
 use crate::isa::scalar;
 
-/// The first SGPR slot that is not a general register on any generation.
+/// The first SGPR slot that is not a general-purpose register on any generation.
 const GENERAL_SGPRS: usize = 102;
-/// Where gfx12 has the workgroup's id: `ttmp9` holds x, `ttmp7` y and, in its high half, z if the kernel wants that.
+/// The workgroup's id on gfx12: `ttmp9` holds x, and `ttmp7` holds y and, if the kernel wants z, z in its
+/// high half.
 const GROUP_X: usize = scalar::TTMP0 as usize + 9;
 const GROUP_YZ: usize = scalar::TTMP0 as usize + 7;
-/// Where gfx12 has the wave's number in its workgroup, in bits 25..=29: `ttmp8`.
+/// The wave's number in its workgroup on gfx12: bits 25..=29 of `ttmp8`.
 const WAVE_IN_GROUP: usize = scalar::TTMP0 as usize + 8;
-/// Vector registers of the file before the first ACC register.
+/// The number of vector registers in the file before the first ACC register.
 pub(super) const ACC_BASE: usize = 256;
 
-/// What all waves of a dispatch begin with, and where the rest goes.
+/// The initial values that all waves of a dispatch share, and the positions of the others.
 #[derive(Debug)]
 pub(super) struct Initial {
     generation: Generation,
     lanes: usize,
-    /// The scalar registers that are the same for all waves.
+    /// The scalar registers whose values are the same for all waves.
     sgpr: [u32; scalar::COUNT],
-    /// Where the workgroup's id goes, per dimension.
+    /// The register of the workgroup's id, per dimension.
     group_id: [Option<usize>; 3],
-    /// gfx12: whether the kernel wants the workgroup's id in z.
+    /// gfx12: whether the kernel wants z of the workgroup's id.
     wants_group_z: bool,
     group_info: Option<usize>,
-    /// Where the offset of the wave's scratch memory goes, and where the buffer descriptor of scratch memory is.
+    /// The registers of the offset of the wave's scratch memory and of the scratch buffer descriptor.
     scratch_offset: Option<usize>,
     scratch_buffer: Option<usize>,
     scratch_init: Option<usize>,
-    /// Scalar registers that a wave begins with, padding of the user's included.
+    /// The number of scalar registers that are set initially, including the padding of user registers.
     sgprs: usize,
-    /// How many dimensions of work-item ids the kernel wants, minus one.
+    /// The number of dimensions of work-item ids that the kernel wants, minus one.
     id_dimensions: u32,
     mode: u32,
-    /// Vector registers before and after [`ACC_BASE`] that the kernel uses.
+    /// The number of vector registers that the kernel uses below [`ACC_BASE`] and from there on.
     vgprs: [usize; 2],
 }
 
-/// Hands out consecutive SGPRs.
+/// Allocates consecutive SGPRs.
 struct Sgprs<'a> {
     values: &'a mut [u32; scalar::COUNT],
     next: usize,
@@ -67,22 +68,22 @@ impl Sgprs<'_> {
     }
 }
 
-/// Where a wave is in a dispatch.
+/// The position of a wave in a dispatch.
 pub(super) struct Position {
     /// The workgroup's id, and its size in work-items.
     pub(super) group: [u32; 3],
     pub(super) size: [u32; 3],
-    /// How many waves the workgroup has, the wave's number among them, and the id of its first work-item.
+    /// The number of waves in the workgroup, the wave's number among them, and the id of its first work-item.
     pub(super) waves: u32,
     pub(super) index: usize,
     pub(super) item: [u32; 3],
-    /// Where the scratch memory of the workgroup's waves begins, and how much of it each wave has.
+    /// The start of the scratch memory of the workgroup's waves, and the size per wave.
     pub(super) scratch: *mut u8,
     pub(super) wave_scratch: usize,
 }
 
 impl Initial {
-    /// For a kernel whose work-items have `scratch` bytes of scratch memory.
+    /// The initial values for a kernel whose work-items have `scratch` bytes of scratch memory.
     pub(super) fn new(
         target: &Target,
         d: &KernelDescriptor,
@@ -106,9 +107,10 @@ impl Initial {
         if generation.is_cdna() {
             preload(memory, d, dispatch, &mut next);
         }
-        // Compilers pad the user registers: the rest of them is undefined, the workgroup's follow.
+        // Compilers pad the user registers. The padding is undefined, and the workgroup's registers follow
+        // it.
         next.next = (d.user_sgpr_count() as usize).max(next.next);
-        // gfx12 has them in trap registers whatever the descriptor says.
+        // gfx12 passes them in trap registers, whatever the descriptor says.
         let in_sgprs = generation != Generation::Gfx12;
         let group_id = [
             next.reserve(in_sgprs && d.enable_sgpr_workgroup_id_x(), 1),
@@ -118,12 +120,13 @@ impl Initial {
         let group_info = next.reserve(d.enable_sgpr_workgroup_info(), 1);
         let scratch_offset = match generation {
             Generation::Gfx9 | Generation::Gfx10 => next.reserve(d.enable_private_segment(), 1),
-            // Flat scratch is architected: scratch instructions know where it is.
+            // Flat scratch is architected: scratch instructions get its address from the hardware.
             Generation::Gfx940 | Generation::Gfx11 | Generation::Gfx12 => None,
         };
         let sgprs = next.next;
         if let Some(slot) = scratch_buffer {
-            // Bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32, swizzled by lane.
+            // The bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32,
+            // swizzled by lane.
             let stride = if lanes == 64 { 3 } else { 2 };
             next.values[slot + 1] = 1 << 31;
             next.values[slot + 2] = u32::MAX;
@@ -138,7 +141,8 @@ impl Initial {
             }
             Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => total.min(ACC_BASE),
         };
-        // gfx12 always clamps NaN to zero and never is in IEEE mode; the descriptor's bits mean other things there.
+        // gfx12 always clamps NaN to zero and never uses IEEE mode; these bits of the descriptor mean other
+        // things there.
         let is_gfx12 = generation == Generation::Gfx12;
         let mode = (d.compute_pgm_rsrc1 >> 12 & 0xff)
             | u32::from(is_gfx12 || d.enable_dx10_clamp()) << 8
@@ -161,25 +165,26 @@ impl Initial {
         }
     }
 
-    /// How many scalar registers, from the first, are set when a wave begins.
+    /// The number of leading scalar registers that are set when a wave starts.
     pub(super) fn sgprs(&self) -> usize {
         self.sgprs
     }
 
-    /// How many vector registers, from the first, are set when a wave begins: up to gfx10, each id has its own.
+    /// The number of leading vector registers that are set when a wave starts. Up to gfx10, each dimension of
+    /// the id has its own.
     pub(super) fn vgprs_set(&self) -> usize {
         if self.generation == Generation::Gfx10 { 1 + (self.id_dimensions as usize).min(2) } else { 1 }
     }
 
-    /// Vector registers that the kernel uses: before [`ACC_BASE`], and from there on.
+    /// The number of vector registers that the kernel uses, below [`ACC_BASE`] and from there on.
     pub(super) fn vgprs(&self) -> [usize; 2] {
         self.vgprs
     }
 
-    /// Sets the registers that a wave begins with. Returns the id of the work-item after its last one.
+    /// Sets the initial registers of a wave. Returns the id of the work-item after its last one.
     ///
     /// # Safety
-    /// The wave's file must have all vector registers of the generation.
+    /// The wave's register file must hold all vector registers of the generation.
     pub(super) unsafe fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
         let &Position { group: id, size, waves, index, mut item, scratch, wave_scratch } = position;
         wave.sgpr = self.sgpr;
@@ -190,7 +195,7 @@ impl Initial {
         }
         if self.generation == Generation::Gfx12 {
             wave.sgpr[GROUP_X] = id[0];
-            // Where the kernel does not want z, y has all bits.
+            // If the kernel does not want z, y gets all bits.
             wave.sgpr[GROUP_YZ] = if self.wants_group_z { id[1] & 0xffff | id[2] << 16 } else { id[1] };
             wave.sgpr[WAVE_IN_GROUP] = (index as u32) << 25;
         }
@@ -198,7 +203,8 @@ impl Initial {
         let first = index * self.lanes;
         if let Some(slot) = self.group_info {
             let number = index as u32;
-            // Up to gfx10.1 waves go by the ordered append term; later ones have a field of their own as well.
+            // Up to gfx10.1, waves use the ordered append term; later generations have a separate field as
+            // well.
             let field = if self.generation.is_cdna() { 0 } else { number << 20 };
             wave.sgpr[slot] = u32::from(index == 0) << 31 | field | number << 6 | waves;
         }
@@ -222,7 +228,7 @@ impl Initial {
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
         unsafe {
             wave.vgpr.write_bytes(0, self.vgprs[0] * self.lanes);
-            // Not even zero bytes of pages that nothing touched: a masked store to them is slow.
+            // Do not write zeros to untouched pages either: a masked store to them is slow.
             if self.vgprs[1] != 0 {
                 wave.vgpr.add(ACC_BASE * self.lanes).write_bytes(0, self.vgprs[1] * self.lanes);
             }
@@ -230,7 +236,7 @@ impl Initial {
         // SAFETY: as above; a wave's file has at least three registers.
         let ids = unsafe { std::slice::from_raw_parts_mut(wave.vgpr, 3 * self.lanes) };
         let mut lane = 0;
-        // Runs of work-items that differ in x only.
+        // Consecutive work-items that differ only in x.
         while lane < active {
             let [x, y, z] = item;
             let row = (size[0] - x) as usize;
@@ -262,12 +268,12 @@ impl Initial {
     }
 }
 
-/// The work-item id with that number in a workgroup.
+/// The id of the work-item with that number in a workgroup.
 pub(super) fn work_item(size: [u32; 3], number: u32) -> [u32; 3] {
     [number % size[0], number / size[0] % size[1], number / size[0] / size[1]]
 }
 
-/// Copies the kernel's first arguments into SGPRs, as newer firmware does.
+/// Copies the kernel's first arguments to SGPRs, as newer firmware does.
 fn preload(memory: &Memory, descriptor: &KernelDescriptor, dispatch: &Dispatch, next: &mut Sgprs<'_>) {
     let length = descriptor.kernarg_preload_spec_length() as usize;
     let offset = 4 * u64::from(descriptor.kernarg_preload_spec_offset());
@@ -277,7 +283,8 @@ fn preload(memory: &Memory, descriptor: &KernelDescriptor, dispatch: &Dispatch, 
         if !memory.contains(address, 4) {
             return;
         }
-        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is done.
+        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is
+        // done.
         next.values[first + i] = unsafe { std::ptr::read_unaligned(address as *const u32) };
     }
 }
@@ -289,7 +296,7 @@ mod tests {
     use super::*;
     use crate::machine::{Access, MemoryKind};
 
-    /// Registers of a wave of 64 with ACC registers.
+    /// The registers of a wave of 64 lanes with ACC registers.
     const FILE: usize = 64 * 512 + 64;
 
     struct Bench {
@@ -308,7 +315,7 @@ mod tests {
             Bench { memory, wave, registers }
         }
 
-        /// The registers of a wave of the workgroup 5,6,7, which has 40 by 3 by 1 work-items.
+        /// The registers of a wave of workgroup 5,6,7, which has 40 by 3 by 1 work-items.
         fn start(
             &mut self,
             target: &str,
@@ -365,12 +372,12 @@ mod tests {
         assert_eq!(s[..4], [0x1000, 0x8000_7000, u32::MAX, s[3]]);
         assert_eq!(s[3] >> 21 & 7, 7, "index stride 64, lanes added");
         assert_eq!(s[4..15], user);
-        // Two waves, this one is the second; then its scratch offset.
+        // Two waves, of which this is the second; then its scratch offset.
         assert_eq!(s[15..20], [5, 6, 7, 1 << 6 | 2, 0x4000]);
         let s = bench.start("gfx1030", &descriptor(1 | 15 << 1 | EVERY_ID, 0x7f | WAVE32), &dispatch(), 1);
         assert_eq!((&s[4..15], s[3] >> 21 & 7), (&user[..], 6));
         assert_eq!(s[15..20], [5, 6, 7, 1 << 20 | 1 << 6 | 4, 0x4000]);
-        // Flat scratch is architected: no offset, and nothing else in its place.
+        // Flat scratch is architected: there is no offset, and nothing else takes its place.
         for target in ["gfx942", "gfx1100"] {
             let s = bench.start(target, &descriptor(1 | 4 << 1 | 0b11 << 7, 1 << 3), &dispatch(), 0);
             assert_eq!(s[..8], [0x66, 0x55, 0, 0, 5, 6, 0, 0], "{target}");
@@ -389,7 +396,7 @@ mod tests {
         let kernel = descriptor(2 << 1 | EVERY_ID, 1 << 3 | WAVE32);
         let s = bench.start("gfx1201", &kernel, &dispatch(), 3);
         assert_eq!(ttmp(&s), [7 << 16 | 6, 3 << 25, 5]);
-        // The workgroup's info is the only system register.
+        // The only system register is the workgroup's info.
         assert_eq!(s[..4], [0x66, 0x55, 3 << 20 | 3 << 6 | 4, 0]);
         // A kernel that does not want z has all bits of y.
         let initial = Initial::new(
@@ -423,7 +430,7 @@ mod tests {
                 unsafe { ((kernarg + 4 * i) as *mut u32).write(100 + i as u32) };
             }
             let mut kernel = descriptor(8 << 1 | 1 << 7, 1 << 3);
-            // Five dwords from the third on.
+            // Five dwords, starting at the third.
             kernel.kernarg_preload = 5 | 2 << 7;
             let s = bench.start(target, &kernel, &Dispatch { kernarg, ..dispatch() }, 0);
             assert_eq!((s[0], s[1]), (kernarg as u32, (kernarg >> 32) as u32));
@@ -437,18 +444,18 @@ mod tests {
     fn work_item_ids_are_packed_but_on_gfx10() {
         let mut bench = Bench::new();
         let all_ids = descriptor(2 << 11, WAVE32);
-        // Lane 10 of wave 1 is work-item 42: 2, 1, 0.
+        // Lane 10 of wave 1 is work-item 42, which is 2, 1, 0.
         bench.start("gfx1100", &all_ids, &dispatch(), 1);
         assert_eq!(bench.registers[10], 2 | 1 << 10);
         bench.start("gfx1030", &all_ids, &dispatch(), 1);
         assert_eq!([0, 1, 2].map(|register| bench.registers[register * 32 + 10]), [2, 1, 0]);
-        // The last wave of 120 work-items has 24 lanes of 32, or 56 of 64.
+        // The last wave of 120 work-items has 24 of 32 lanes, or 56 of 64.
         let exec = usize::from(scalar::EXEC);
         let s = bench.start("gfx1030", &all_ids, &dispatch(), 3);
         assert_eq!((s[exec], s[exec + 1]), (0xff_ffff, 0));
         let s = bench.start("gfx90a", &descriptor(0, 0), &dispatch(), 1);
         assert_eq!((s[exec], s[exec + 1]), (u32::MAX, 0xff_ffff));
-        // y was not asked for: 24 is 24, 0.
+        // y was not requested: 24 is 24, 0.
         assert_eq!(bench.registers[0], 24);
     }
 

@@ -1,4 +1,4 @@
-//! What all workgroups of a dispatch share.
+//! State shared by all workgroups of a dispatch.
 
 use std::sync::Arc;
 
@@ -14,52 +14,53 @@ use crate::isa::Isa;
 use gpu_report::Checks;
 use gpu_report::CounterFormat;
 
-/// Registers after the last one, so that a tuple that begins at the last one stays inside the file.
+/// Registers after the last one, so that a tuple starting at the last register stays inside the file.
 const SLACK: usize = 32;
 
-/// Dwords between two waves' files, so that their registers do not compete for the same lines of the host's cache.
+/// Dwords between the files of two waves, so that their registers do not compete for the same cache lines of
+/// the host.
 const PADDING: usize = 16 * 5;
 
-/// Everything that the workgroups of a dispatch share.
+/// State shared by the workgroups of a dispatch.
 #[derive(Debug)]
 pub(crate) struct Launch {
     machine: Arc<Shared>,
     pub(super) code: Arc<LoadedCode>,
     pub(super) kernel: String,
     pub(super) dispatch: Dispatch,
-    /// Who watches.
+    /// The observers.
     pub(super) observers: Vec<Box<dyn DispatchObserver>>,
     /// Address of the first instruction.
     start: u64,
-    /// The first instruction, in plain code.
+    /// The first instruction in plain code.
     entry: Place,
-    /// The same in code for observers.
+    /// The first instruction in code for observers.
     watched_entry: Option<Place>,
     /// 32 or 64.
     pub(super) lanes: usize,
-    /// Bytes of LDS that a workgroup asked for.
+    /// Bytes of LDS that a workgroup requested.
     pub(super) lds: u32,
-    /// Bytes of LDS that it was given: whole pieces, unless it has to keep to what it asked for.
+    /// Bytes of LDS that it was given: whole granules, or the exact size if the bounds are checked.
     pub(super) lds_limit: u32,
-    /// The arguments, if the kernel has to keep to them.
+    /// The arguments, if their bounds are checked.
     pub(super) arguments: Option<Arguments>,
-    /// Bytes of scratch memory of a lane, a multiple of 4.
+    /// Bytes of scratch memory per lane, a multiple of 4.
     pub(super) scratch: u32,
     /// Workgroups per dimension.
     groups: [u32; 3],
     pub(super) sync: WaveSync,
     /// The compute units that it runs on.
     units: Box<[u32]>,
-    /// Workgroups that may be in progress at the same time.
+    /// The number of workgroups that may run at the same time.
     pub(super) resident: u32,
-    /// The registers that waves begin with.
+    /// The initial registers of waves.
     initial: Initial,
     pub(super) isa: Isa,
-    /// What limits how many waves there are at once.
+    /// What limits the number of waves in flight.
     pub(super) resources: Resources,
-    /// How the device's counters are written.
+    /// The format in which the device's counters are written.
     pub(super) counters: Option<CounterFormat>,
-    /// The checks that it runs with.
+    /// Its checks.
     pub(super) checks: Checks,
 }
 
@@ -131,14 +132,14 @@ impl Launch {
         }
     }
 
-    /// Where waves begin, in code for observers or in plain code.
+    /// The first instruction of waves, in code for observers or in plain code.
     pub(super) fn entry(&self, watched: bool) -> &Place {
         self.watched_entry.as_ref().filter(|_| watched).unwrap_or(&self.entry)
     }
 
-    /// How many workgroups there are.
+    /// The number of workgroups.
     pub(super) fn workgroups(&self) -> u64 {
-        // The product of three 32-bit numbers may not fit; such a grid could never end anyway.
+        // The product of three 32-bit numbers may overflow; such a grid could never finish.
         self.groups.iter().fold(1u64, |product, &count| product.saturating_mul(u64::from(count)))
     }
 
@@ -148,7 +149,7 @@ impl Launch {
         [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
     }
 
-    /// Work-items per dimension of a workgroup: fewer in the last one of a dimension.
+    /// Work-items per dimension of a workgroup: the last one of a dimension may have fewer.
     pub(super) fn group_size(&self, id: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|i| {
             let before = u64::from(id[i]) * u64::from(self.dispatch.workgroup[i]);
@@ -156,14 +157,14 @@ impl Launch {
         })
     }
 
-    /// The compute unit of a workgroup: one after the other gets one.
+    /// The compute unit of a workgroup. Workgroups are assigned round-robin.
     fn unit_of(&self, id: [u32; 3]) -> u32 {
         let [x, y, _] = self.groups.map(u64::from);
         let number = u64::from(id[0]) + x.wrapping_mul(u64::from(id[1]) + y * u64::from(id[2]));
         self.units[(number % self.units.len() as u64) as usize]
     }
 
-    /// Waves of a full workgroup.
+    /// The number of waves in a full workgroup.
     pub(super) fn waves(&self) -> usize {
         (self.dispatch.workgroup.iter().product::<u32>() as usize).div_ceil(self.lanes)
     }
@@ -179,18 +180,18 @@ impl Launch {
         (self.scratch as usize * self.lanes).next_multiple_of(64)
     }
 
-    /// How many scalar registers, from the first, are set when a wave begins.
+    /// The number of leading scalar registers that are set when a wave starts.
     pub(super) fn initial_sgprs(&self) -> usize {
         self.initial.sgprs()
     }
 
-    /// How many vector registers, from the first, are set when a wave begins.
+    /// The number of leading vector registers that are set when a wave starts.
     pub(super) fn initial_vgprs(&self) -> usize {
         self.initial.vgprs_set()
     }
 
-    /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's own, or another one that
-    /// a kernel came to by the address of a function.
+    /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's
+    /// own, or another one that the kernel reached through a function's address.
     pub(super) fn code_with(&self, address: u64) -> Option<Arc<LoadedCode>> {
         let found = match (self.code.base()..self.code.end()).contains(&address) {
             true => Arc::clone(&self.code),
@@ -204,7 +205,7 @@ impl Launch {
         self.code.program()
     }
 
-    /// Sets the registers that a wave begins with. Returns the id of the work-item after its last one.
+    /// Sets the initial registers of a wave. Returns the id of the work-item after its last one.
     pub(super) fn start(&self, wave: &mut Wave, position: &Position) -> [u32; 3] {
         let &Position { waves, index, scratch, wave_scratch, .. } = position;
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers.
@@ -231,7 +232,8 @@ impl Launch {
     /// The vector registers that a wave of the launch uses.
     ///
     /// # Safety
-    /// `file` is the register file of such a wave, which stays and does not run for `'a`.
+    /// `file` is the register file of such a wave. The file must stay alive, and the wave must not run, for
+    /// `'a`.
     pub(super) unsafe fn vectors<'a>(&self, file: *const u32) -> [&'a [u32]; 2] {
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
         unsafe {
@@ -245,7 +247,7 @@ impl Launch {
         }
     }
 
-    /// The work-item id with that number in a workgroup.
+    /// The id of the work-item with that number in a workgroup.
     pub(super) fn work_item(&self, size: [u32; 3], number: u32) -> [u32; 3] {
         work_item(size, number)
     }

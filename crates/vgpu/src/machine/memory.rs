@@ -1,15 +1,18 @@
-//! Memory of the virtual machine: every allocation that kernels may touch, by exact bounds.
+//! Memory of the virtual machine: every allocation that kernels may access, with exact bounds.
 //!
-//! A device address *is* the host address. Kernels reach an allocation only through this registry, so that an access that
-//! is out of bounds, or to memory that was freed, is a [`FaultKind`](super::FaultKind) and never touches the host process.
+//! A device address *is* the host address. Kernels reach an allocation only through this registry. So an
+//! out-of-bounds access, or an access to freed memory, is a [`FaultKind`](super::FaultKind) and never touches
+//! the host process.
 //!
-//! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no references to
-//! this memory; the executor reads and writes it through raw pointers, at most 64 bytes at a time and naturally aligned
-//! elements of up to 8 bytes never in parts. Atomic instructions are atomic operations of the host.
+//! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no
+//! references to this memory. The executor accesses it through raw pointers, at most 64 bytes at a time, and
+//! never splits naturally aligned elements of up to 8 bytes. Atomic instructions are atomic operations of the
+//! host.
 //!
-//! Freeing while dispatches run is safe. A worker checks addresses against ranges it remembers from an earlier lookup, and
-//! forgets them when the registry's epoch changed, which it looks at whenever a wave's time slice ends. [`Memory::free`]
-//! removes the allocation, starts a new epoch and waits until every worker has seen it before the memory is unmapped.
+//! Memory can be freed safely while dispatches run. A worker checks addresses against ranges that it
+//! remembers from earlier lookups. It compares epochs at the end of each time slice of a wave, and forgets
+//! the ranges when the registry's epoch has changed. [`Memory::free`] removes the allocation, starts a new
+//! epoch, waits until every worker has seen it, and then unmaps the memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -24,12 +27,12 @@ use vgpu_exec::GlobalMemory;
 use super::observe::Instruments;
 use super::shared::{map_fixed, memory_file};
 
-/// How many freed allocations are remembered, and their addresses kept from being used again.
+/// How many freed allocations are remembered. Their addresses are not reused.
 const QUARANTINE_ENTRIES: usize = 4096;
-/// How much address space they may hold. Address space, not memory: their pages are given back at once.
+/// The maximum address space that they may occupy. Their pages are released at once, so they use no memory.
 const QUARANTINE_BYTES: u64 = 1 << 40;
 const PAGE: u64 = 4096;
-/// Addresses after each allocation that no other gets, so that what goes beyond it does not fall into the next one.
+/// Unused addresses after each allocation, so that an access beyond its end does not hit the next allocation.
 const RED_ZONE: u64 = PAGE;
 const HUGE_PAGE: u64 = 2 << 20;
 
@@ -43,20 +46,20 @@ pub enum MemoryError {
     /// The alignment is not a power of two.
     #[error("alignment {0} is not a power of two")]
     BadAlignment(u64),
-    /// The device's memory does not hold that much more.
-    #[error("device {device} has {available} bytes of memory left, {size} were asked for")]
+    /// The device does not have that much memory left.
+    #[error("device {device} has {available} bytes of memory left, but {size} were requested")]
     OutOfMemory {
         /// Index of the device.
         device: usize,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// Bytes left.
         available: u64,
     },
-    /// The host's system did not give the memory.
-    #[error("the host did not give {size} bytes of memory (error {errno})")]
+    /// The host's operating system did not provide the memory.
+    #[error("the host could not provide {size} bytes of memory (error {errno})")]
     Host {
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64,
         /// The system's error number.
         errno: i32,
@@ -64,8 +67,8 @@ pub enum MemoryError {
     /// No allocation starts at the address.
     #[error("no allocation starts at {0:#x}")]
     NotAllocated(u64),
-    /// The allocation was freed before.
-    #[error("the allocation at {0:#x} was freed before")]
+    /// The allocation was already freed.
+    #[error("the allocation at {0:#x} was already freed")]
     FreedTwice(u64),
     /// The range overlaps memory that is allocated or registered.
     #[error("{size} bytes at {address:#x} overlap memory that is allocated or registered")]
@@ -76,32 +79,32 @@ pub enum MemoryError {
         size: u64,
     },
     /// Kernels do not stop using the memory.
-    #[error("kernels do not stop using the memory at {0:#x}")]
+    #[error("kernels keep using the memory at {0:#x}")]
     InUse(u64),
     /// No device has that index.
     #[error("no device {0}")]
     NoDevice(usize),
 }
 
-/// Pages of memory, given back on drop.
+/// Pages of memory, released on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: u64,
     length: u64,
-    /// The file that the pages are of, if other processes can map them.
+    /// The file behind the pages, if other processes can map them.
     file: Option<Arc<File>>,
-    /// Whether the pages are a part of other code's file, which is not handed on.
+    /// Whether the pages are part of other code's file, which is not passed on.
     part: bool,
 }
 
 struct Entry {
     allocation: Allocation,
-    /// Not there for registered memory and for parts of a code object.
+    /// None for registered memory and for parts of a code object.
     mapping: Option<Mapping>,
-    /// Whether it counts against its device; memory of another process counts there.
+    /// Whether it is counted against its device. Memory of another process is counted in that process.
     charged: bool,
-    /// Within constants, the variables among them, by address: what `__constant__` declares. Copies that a runtime makes by
-    /// kernels of its own may write them.
+    /// The variables among constants (declared with `__constant__`), sorted by address. A runtime's own copy
+    /// kernels may write them.
     variables: Box<[Range<u64>]>,
 }
 
@@ -114,7 +117,7 @@ struct Account {
 #[derive(Default)]
 struct State {
     live: BTreeMap<u64, Entry>,
-    /// What is being freed: nobody finds it any more, but some may still use it.
+    /// Allocations that are being freed: lookups no longer find them, but they may still be in use.
     leaving: Vec<Allocation>,
     freed: VecDeque<Entry>,
     freed_bytes: u64,
@@ -132,7 +135,7 @@ impl State {
         self.live.range(..end).next_back().is_some_and(|(_, entry)| entry.allocation.end() > address)
     }
 
-    /// What is being freed or was freed, the last first.
+    /// Allocations that are being freed or were freed, most recent first.
     fn gone(&self) -> impl Iterator<Item = &Allocation> {
         self.leaving.iter().rev().chain(self.freed.iter().rev().map(|entry| &entry.allocation))
     }
@@ -148,25 +151,25 @@ impl State {
     }
 }
 
-/// A worker's view of the epoch: 0 while it runs nothing, else the epoch whose ranges it may still use.
+/// A worker's view of the epoch: 0 while it runs nothing, otherwise the epoch whose ranges it may still use.
 #[derive(Default, Debug)]
 pub struct Reader {
     seen: AtomicU64,
 }
 
 impl Reader {
-    /// Says that the worker uses no range it remembered.
+    /// Declares that the worker uses no remembered range.
     pub fn leave(&self) {
         self.seen.store(0, Ordering::Release);
     }
 }
 
-/// All memory of the machine, for every device and the host.
+/// All memory of the machine, of every device and the host.
 pub struct Memory {
     state: RwLock<State>,
     epoch: AtomicU64,
     readers: Mutex<Vec<Arc<Reader>>>,
-    /// Who hears of allocations, frees and writes.
+    /// The observers of allocations, frees and writes.
     instruments: Instruments,
 }
 
@@ -188,13 +191,13 @@ impl Memory {
         }
     }
 
-    /// Who watches this memory, and the dispatches that use it.
+    /// The observers of this memory, and of the dispatches that use it.
     pub(super) fn instruments(&self) -> &Instruments {
         &self.instruments
     }
 
-    /// Says that the host wrote memory, for checks that look for reads of what nobody wrote. Functions of the HSA API that write
-    /// memory say so themselves.
+    /// Reports that the host wrote memory, for checks of uninitialised values. Functions of the HSA API that
+    /// write memory report it themselves.
     pub fn wrote(&self, address: u64, size: u64) {
         self.instruments.written(address, size);
     }
@@ -211,7 +214,7 @@ impl Memory {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a device's account and returns its index.
+    /// Adds an account for a device and returns its index.
     #[doc(hidden)]
     pub fn add_device(&self, limit: u64) -> usize {
         let mut state = self.write();
@@ -219,11 +222,12 @@ impl Memory {
         state.accounts.len() - 1
     }
 
-    /// Allocates `size` bytes of zeroed memory aligned to `align` (a power of two; pages are the least), counted against
-    /// `device` where one is given. Returns the address, the same for kernels and for the host.
+    /// Allocates `size` bytes of zeroed memory, aligned to `align` (a power of two; at least a page), and
+    /// counts them against `device` if given. Returns the address, which is the same for kernels and the
+    /// host.
     ///
     /// # Errors
-    /// A size of zero, a bad alignment, a device with too little memory left, or a host without memory.
+    /// The size is zero, the alignment is invalid, or the device or the host has too little memory left.
     pub fn allocate(
         &self,
         size: u64,
@@ -255,8 +259,8 @@ impl Memory {
         Ok(start)
     }
 
-    /// Makes pages of a file from an offset, which may be another process's memory too, an allocation of exactly `size` bytes. The file
-    /// has them, and keeps its size.
+    /// Turns pages of a file, from an offset on, into an allocation of exactly `size` bytes. The memory may
+    /// belong to another process too. The file must be large enough and keep its size.
     pub(crate) fn adopt(
         &self,
         file: File,
@@ -269,7 +273,7 @@ impl Memory {
             return Err(MemoryError::ZeroSize);
         }
         let (mut mapping, start) = Mapping::new(size.saturating_add(RED_ZONE), PAGE)?;
-        // SAFETY: the addresses are those of the mapping just made, which nobody knows yet.
+        // SAFETY: the addresses belong to the mapping just made, which nobody else knows yet.
         unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, offset))) }?;
         mapping.part = offset != 0;
         mapping.file = Some(Arc::new(file));
@@ -282,8 +286,9 @@ impl Memory {
         Ok(start)
     }
 
-    /// Makes the pages of what [`Memory::allocate`] returned those of a file, for other processes to map. Their contents stay.
-    /// Waits until no kernel runs; the host must not write them meanwhile.
+    /// Replaces the pages of an allocation from [`Memory::allocate`] by those of a file, so that other
+    /// processes can map them. The contents stay the same. Waits until no kernel runs; the host must not
+    /// write the memory meanwhile.
     pub(crate) fn share(&self, address: u64) -> Result<(Arc<File>, Allocation), MemoryError> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let start = Instant::now();
@@ -299,7 +304,8 @@ impl Memory {
             if let Some(file) = &mapping.file {
                 return Ok((Arc::clone(file), allocation.clone()));
             }
-            // Whoever enters the new epoch has forgotten all ranges, and finds none while the lock is held.
+            // Whoever enters the new epoch has forgotten all ranges, and cannot look any up while the lock is
+            // held.
             let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
             fence(Ordering::SeqCst);
             let idle = self.readers().iter().all(|reader| {
@@ -330,7 +336,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes bytes off a device's count.
+    /// Subtracts bytes from a device's account.
     pub(crate) fn refund(&self, size: u64, device: Option<usize>) {
         if let Some(device) = device
             && let Some(account) = self.write().accounts.get_mut(device)
@@ -339,14 +345,15 @@ impl Memory {
         }
     }
 
-    /// Frees what [`Memory::allocate`] returned. Waits until no running wave can still use it.
+    /// Frees memory from [`Memory::allocate`]. Waits until no running wave can still use it.
     ///
     /// # Errors
-    /// The address is no allocation's start, or was freed before.
+    /// The address is not the start of an allocation, or the allocation was already freed.
     ///
     /// # Safety
-    /// The caller owns the allocation: no other code of the process takes the memory for its own, and nothing on the host
-    /// reads or writes it any more. All users of a machine share its memory, those of the HSA API too.
+    /// The caller owns the allocation: no other code of the process considers the memory its own, and the
+    /// host no longer reads or writes it. All users of a machine share its memory, including those of the HSA
+    /// API.
     pub unsafe fn free(&self, address: u64) -> Result<(), MemoryError> {
         let entry = self.remove(address, true)?;
         if entry.charged {
@@ -358,15 +365,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes `size` bytes of the host program's memory at `address` known to kernels. Overlapping registrations of the very
-    /// same range are refused; the caller counts references.
+    /// Makes `size` bytes of the host program's memory at `address` known to kernels. Registering the very
+    /// same range twice is refused; callers count references.
     ///
     /// # Errors
-    /// A size of zero, or an overlap with memory that is known already.
+    /// The size is zero, or the range overlaps memory that is already known.
     ///
     /// # Safety
-    /// The memory must stay mapped and be used by the host only as memory shared with other threads until
-    /// [`Memory::unregister`] returned.
+    /// Until [`Memory::unregister`] returns, the memory must stay mapped, and the host may use it only as
+    /// memory shared with other threads.
     pub unsafe fn register(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         // SAFETY: the caller's promise.
         unsafe { self.register_as(address, size, MemoryKind::Registered, None) }
@@ -375,7 +382,7 @@ impl Memory {
     /// [`Memory::register`] with a kind of memory.
     ///
     /// # Safety
-    /// As for [`Memory::register`]; kinds that are not writable need only be readable.
+    /// As for [`Memory::register`]; memory of a kind that is not writable only needs to be readable.
     pub(crate) unsafe fn register_as(
         &self,
         address: u64,
@@ -398,7 +405,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes memory that was registered at `address` away from kernels. Waits until no running wave can still use it.
+    /// Takes memory registered at `address` away from kernels. Waits until no running wave can still use it.
     ///
     /// # Errors
     /// Nothing is registered at the address.
@@ -410,7 +417,8 @@ impl Memory {
         Ok(())
     }
 
-    /// [`Memory::unregister`] for the parts of one image, with one wait; their addresses are not remembered.
+    /// [`Memory::unregister`] for the parts of one image, with a single wait. Their addresses are not
+    /// remembered.
     pub(crate) fn unregister_all(&self, addresses: &[u64]) {
         if addresses.is_empty() {
             return;
@@ -423,7 +431,8 @@ impl Memory {
         removed.iter().for_each(|entry| self.instruments.freed(&entry.allocation));
     }
 
-    /// Takes an allocation away from all who look for it. It counts as freed from then on; [`Memory::quarantine`] comes next.
+    /// Removes an allocation from all lookups. From then on it counts as freed; [`Memory::quarantine`] is the
+    /// next step.
     fn remove(&self, address: u64, mapped: bool) -> Result<Entry, MemoryError> {
         let mut state = self.write();
         match state.live.get(&address) {
@@ -439,7 +448,7 @@ impl Memory {
         Ok(entry)
     }
 
-    /// Gives the pages back but keeps the addresses for a while, so that late accesses are recognised.
+    /// Releases the pages but reserves the addresses for a while, so that late accesses are recognised.
     fn quarantine(&self, mut entry: Entry) {
         let length = |entry: &Entry| entry.mapping.as_ref().map_or(0, |mapping| mapping.length);
         if let Some(mapping) = &mut entry.mapping {
@@ -455,7 +464,7 @@ impl Memory {
         }
     }
 
-    /// Lets kernels only read an allocation from their next time slices on.
+    /// Makes an allocation read-only for kernels, from their next time slices on.
     ///
     /// # Errors
     /// No allocation starts at the address.
@@ -464,12 +473,12 @@ impl Memory {
         let entry = state.live.get_mut(&address).ok_or(MemoryError::NotAllocated(address))?;
         entry.allocation.kind = MemoryKind::Guarded;
         drop(state);
-        // Nobody waits: what a wave remembers of it allows no more than it did when the slice began.
+        // No wait is needed: until its slice ends, a wave can do no more than it could when the slice began.
         self.epoch.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
-    /// The live allocation that holds the address.
+    /// The live allocation that contains the address.
     pub fn lookup(&self, address: u64) -> Option<Allocation> {
         self.read()
             .at(address)
@@ -478,12 +487,12 @@ impl Memory {
             .cloned()
     }
 
-    /// Whether one live allocation holds all `size` bytes at `address`.
+    /// Whether a single live allocation contains all `size` bytes at `address`.
     pub fn contains(&self, address: u64, size: u64) -> bool {
         self.read().at(address).is_some_and(|entry| entry.allocation.covers(address, size))
     }
 
-    /// Whether live allocations that follow each other without gaps hold all `size` bytes at `address`.
+    /// Whether adjacent live allocations without gaps contain all `size` bytes at `address`.
     pub(crate) fn spans(&self, mut address: u64, size: u64) -> bool {
         let Some(end) = address.checked_add(size) else { return false };
         let state = self.read();
@@ -496,7 +505,7 @@ impl Memory {
         false
     }
 
-    /// Forgets what was freed within a range, whose addresses may become anyone's.
+    /// Forgets freed allocations within a range, because its addresses may be reused.
     pub(crate) fn forget(&self, address: u64, size: u64) {
         let within = |entry: &Entry| {
             entry.mapping.is_none()
@@ -506,7 +515,7 @@ impl Memory {
         self.write().freed.retain(|entry| !within(entry));
     }
 
-    /// Bytes of the device's memory that are not allocated.
+    /// Bytes of the device's memory that are free.
     pub fn available(&self, device: usize) -> u64 {
         self.read().accounts.get(device).map_or(0, |account| account.limit - account.used)
     }
@@ -516,7 +525,7 @@ impl Memory {
         self.read().accounts.get(device).map_or(0, |account| account.limit)
     }
 
-    /// Says which variables there are within constants that are registered at an address.
+    /// Sets the variables within constants that are registered at an address.
     pub(crate) fn set_variables(&self, address: u64, mut variables: Vec<Range<u64>>) {
         variables.sort_by_key(|range| range.start);
         if let Some(entry) = self.write().live.get_mut(&address) {
@@ -532,7 +541,8 @@ impl Memory {
         reader
     }
 
-    /// The current epoch, which the reader has then seen. Ranges remembered in another epoch must be forgotten.
+    /// Returns the current epoch and marks it as seen by the reader. Ranges remembered in another epoch must
+    /// be forgotten.
     #[doc(hidden)]
     #[inline]
     pub fn enter(&self, reader: &Reader) -> u64 {
@@ -544,7 +554,8 @@ impl Memory {
     fn announce(&self, reader: &Reader, mut epoch: u64) -> u64 {
         loop {
             reader.seen.store(epoch, Ordering::Release);
-            // Either `synchronize` finds the reader in this epoch and waits, or the reader finds the new epoch here.
+            // Either `synchronize` sees the reader in this epoch and waits, or the reader sees the new epoch
+            // here.
             fence(Ordering::SeqCst);
             let now = self.epoch.load(Ordering::Acquire);
             if now == epoch {
@@ -554,7 +565,7 @@ impl Memory {
         }
     }
 
-    /// Starts a new epoch and waits until every worker is in it or idle.
+    /// Starts a new epoch and waits until every worker has entered it or is idle.
     fn synchronize(&self) {
         let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
         fence(Ordering::SeqCst);
@@ -581,8 +592,8 @@ impl Memory {
     }
 }
 
-// SAFETY: what was found stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until the wave's worker has
-// entered the next one.
+// SAFETY: a found range stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until
+// the wave's worker has entered the next one.
 unsafe impl GlobalMemory for Memory {
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
         let state = self.read();
@@ -631,14 +642,15 @@ unsafe impl GlobalMemory for Memory {
 }
 
 impl Mapping {
-    /// Maps zeroed pages for `size` bytes and returns them with the first address that is a multiple of `align`.
+    /// Maps zeroed pages for `size` bytes. Returns them and their first address that is a multiple of
+    /// `align`.
     pub(crate) fn new(size: u64, align: u64) -> Result<(Mapping, u64), MemoryError> {
         let no_room = || MemoryError::Host { size, errno: libc::ENOMEM };
         let slack = if align > PAGE { align } else { 0 };
         let pages = size.checked_next_multiple_of(PAGE).ok_or_else(no_room)?;
         let length = pages.checked_add(slack).ok_or_else(no_room)?;
         let bytes = usize::try_from(length).map_err(|_| no_room())?;
-        // SAFETY: a new private mapping at an address of the system's choice touches nothing that exists.
+        // SAFETY: a new private mapping at an address chosen by the system does not affect existing ones.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -654,7 +666,7 @@ impl Mapping {
             return Err(MemoryError::Host { size, errno });
         }
         if size >= HUGE_PAGE {
-            // SAFETY: advice about the mapping just made; failing to take it changes nothing.
+            // SAFETY: advice about the mapping just made; ignoring it is harmless.
             unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         }
         let base = base as u64;
@@ -668,11 +680,11 @@ impl Mapping {
         let mut page = [0u8; PAGE as usize];
         for offset in (0..size).step_by(PAGE as usize) {
             let length = PAGE.min(size - offset) as usize;
-            // SAFETY: the page is one of a live allocation, which the caller keeps.
+            // SAFETY: the page belongs to a live allocation, which the caller keeps.
             unsafe {
                 std::ptr::copy_nonoverlapping((start + offset) as *const u8, page.as_mut_ptr(), length)
             };
-            // Pages of zeros are what the file has already.
+            // The file already holds zeros.
             if page[..length].iter().any(|&byte| byte != 0) {
                 std::os::unix::fs::FileExt::write_all_at(&file, &page[..length], offset)
                     .map_err(|error| MemoryError::Host { size, errno: error.raw_os_error().unwrap_or(0) })?;
@@ -685,7 +697,7 @@ impl Mapping {
         Ok(file)
     }
 
-    /// Replaces the pages by ones that cannot be accessed.
+    /// Makes the pages inaccessible.
     fn seal(&mut self) {
         self.file = None;
         // SAFETY: the mapping belongs to an entry that is no longer live and that no worker uses.
@@ -704,7 +716,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner lets go of it only when unused.
+        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner drops it only when it
+        // is unused.
         unsafe {
             libc::munmap(self.base as *mut libc::c_void, self.length as usize);
         }

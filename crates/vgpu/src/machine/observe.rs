@@ -1,14 +1,14 @@
-//! Watching what dispatches do, instruction by instruction: traces, counters and checks stand on this.
+//! Observers of dispatches, instruction by instruction. Traces, counters and checks are built on them.
 //!
-//! | trait | lives as long as | hears of |
+//! | trait | lives as long as | observes |
 //! |---|---|---|
 //! | `Instrument` | the machine | allocations, frees, writes by the host, dispatches |
 //! | `DispatchObserver` | a dispatch | its workgroups, its end |
 //! | `GroupObserver` | a workgroup | every instruction of its waves, before and after, with the memory it accesses; barriers |
 //!
-//! A workgroup with observers runs in the watched run loop, on code in which every instruction has a place; all others run in the
-//! plain one, which does not know that observers exist. A workgroup stays on one thread, so its observer needs no locks; those
-//! of a dispatch do.
+//! A workgroup with observers runs in the watched run loop, on code that records the position of every
+//! instruction. All others run in the plain loop, which has no knowledge of observers. A workgroup stays on
+//! one thread, so its observer needs no locks; the observer of a dispatch does.
 
 pub mod accesses;
 
@@ -24,50 +24,52 @@ use crate::isa::{Format, Inst, Register, Registers, Span, scalar};
 use gpu_report::Allocation;
 use gpu_report::FaultKind;
 
-/// Watches a machine.
+/// Observes a machine.
 pub(crate) trait Instrument: Send + Sync + std::fmt::Debug {
-    /// A dispatch that was checked begins; none if this one is of no interest.
+    /// A dispatch has passed its checks and begins. Returns none if it is of no interest.
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>>;
 
-    /// Memory became known to kernels: allocated, or registered.
+    /// Memory becomes known to kernels: it was allocated or registered.
     fn allocated(&self, _allocation: &Allocation) {}
 
     /// Memory is no longer known to kernels.
     fn freed(&self, _allocation: &Allocation) {}
 
-    /// The host wrote memory by a function of the API. Its plain stores are not heard of.
+    /// The host wrote memory through a function of the API. Plain stores are not observed.
     fn written(&self, _address: u64, _size: u64) {}
 }
 
-/// Watches one dispatch, from all threads that run its workgroups.
+/// Observes one dispatch, from all threads that run its workgroups.
 pub(crate) trait DispatchObserver: Send + Sync + std::fmt::Debug {
-    /// A workgroup begins; none if it is of no interest.
+    /// A workgroup begins. Returns none if it is of no interest.
     fn group(&self, launch: &Launch, id: [u32; 3], size: [u32; 3]) -> Option<Box<dyn GroupObserver>>;
 
-    /// All workgroups are done, or one faulted: then there are no statistics.
+    /// All workgroups are done, or one faulted; after a fault there are no statistics.
     fn end(&self, _launch: &Launch, _stats: Option<&mut DispatchStats>) {}
 }
 
-/// What an observer says of an instruction; a fault ends the dispatch.
+/// An observer's verdict on an instruction; a fault ends the dispatch.
 pub(crate) type Verdict = Result<(), Box<WaveFault>>;
 
-/// Watches one workgroup.
+/// Observes one workgroup.
 pub(crate) trait GroupObserver: Send {
-    /// A wave comes to an instruction. Registers and memory are as they are before it.
+    /// A wave reaches an instruction. Registers and memory are as they are before it.
     fn before(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
         Ok(())
     }
 
-    /// The wave executed it, if it did not fault. `step` is as it was before: addresses are those that were accessed. What
-    /// `s_get_barrier_state` and `s_barrier_signal_isfirst` find out is written after this.
+    /// The wave has executed the instruction without a fault. `step` is unchanged, so its addresses are those
+    /// that were accessed. The results of `s_get_barrier_state` and `s_barrier_signal_isfirst` are written
+    /// after this call.
     fn after(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
         Ok(())
     }
 
-    /// The wave goes on after a barrier at which all waves had arrived. Those that one arrival frees follow each other.
+    /// The wave continues after a barrier at which all waves had arrived. The calls for the waves that one
+    /// arrival releases follow each other.
     fn released(&mut self, _wave: u32) {}
 
-    /// The workgroup is done, or stopped by a fault.
+    /// The workgroup is done, or was stopped by a fault.
     fn end(&mut self) {}
 }
 
@@ -78,7 +80,7 @@ pub(crate) struct Step<'a> {
     /// Address of the instruction, in memory.
     pub address: u64,
     pub inst: &'a Inst,
-    /// The same, or what it is on the registers that M0 chooses for it.
+    /// The same instruction, or the one with the registers that M0 selects.
     pub resolved: &'a Inst,
     /// The registers that it reads and writes.
     pub registers: &'a Registers,
@@ -125,12 +127,12 @@ impl Instruments {
 pub(super) struct Observers {
     each: Vec<Box<dyn GroupObserver>>,
     accesses: Accesses,
-    /// The instruction on the registers that M0 chose for it, where it does.
+    /// The instruction with the registers that M0 selected, if it uses M0.
     resolved: Option<(Inst, Registers)>,
 }
 
 impl Observers {
-    /// Asks who wants to watch the workgroup that begins.
+    /// Collects the observers of the workgroup that begins.
     pub(super) fn begin(&mut self, launch: &Launch, id: [u32; 3], size: [u32; 3]) {
         self.each.clear();
         self.each.extend(launch.observers.iter().filter_map(|observer| observer.group(launch, id, size)));
@@ -148,7 +150,7 @@ impl Observers {
         self.each.drain(..).for_each(|mut observer| observer.end());
     }
 
-    /// As the run loop sees them while a wave runs.
+    /// The observers as the run loop sees them while a wave runs.
     pub(super) fn of_wave<'a>(&'a mut self, launch: &'a Launch, wave: u32) -> Watched<'a> {
         Watched { observers: self, launch, wave }
     }
@@ -211,7 +213,7 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// Whether instructions of an encoding access memory.
+/// Whether instructions of this encoding access memory.
 pub fn is_memory(format: Format) -> bool {
     matches!(
         format,

@@ -1,7 +1,7 @@
 //! The threads that run workgroups.
 //!
-//! The thread that dispatches a kernel runs workgroups itself; helpers join in when what is left to do is worth waking them.
-//! So a small kernel costs no thread switch.
+//! The thread that dispatches a kernel runs workgroups itself. Helpers join only if the remaining work is
+//! worth waking them, so a small kernel costs no thread switch.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,27 +14,27 @@ use super::launch::Launch;
 use super::memory::{Memory, MemoryError, Reader};
 use gpu_report::Fault;
 
-/// Work that is worth waking helpers for.
+/// The amount of remaining work that justifies waking helpers.
 const WORTH_WAKING: Duration = Duration::from_micros(20);
-/// A thread whose workgroups have all waited for that long may start more of them than its share.
+/// After all workgroups of a thread have waited this long, it may start more than its share.
 const STUCK: Duration = Duration::from_micros(500);
-/// The most threads that run workgroups.
+/// The maximum number of threads that run workgroups.
 pub(super) const MAX_THREADS: usize = 1024;
-/// Workgroups between two looks at the clock while helpers sleep.
+/// How many workgroups run between two looks at the clock while helpers sleep.
 const LOOK_EVERY: u64 = 4;
 
 /// A dispatch in progress.
 pub(super) struct Job {
     launch: Launch,
-    /// How many threads may work on it, the dispatching one included.
+    /// The number of threads that may work on it, including the dispatching one.
     threads: usize,
     total: u64,
     chunk: u64,
     next: AtomicU64,
-    /// How many workgroups more may be in progress at once than those that threads have claimed for themselves.
+    /// The number of further workgroups that may run at once, beyond those that threads have claimed.
     unclaimed: AtomicU64,
     stop: AtomicBool,
-    /// Set by whoever wants the dispatch to end before its time.
+    /// Set by the caller to end the dispatch early.
     abort: Option<Arc<AtomicBool>>,
     deadline: Option<(Instant, Duration)>,
     outcome: Mutex<Outcome>,
@@ -56,9 +56,9 @@ impl Job {
         abort: Option<Arc<AtomicBool>>,
     ) -> Self {
         let total = launch.workgroups();
-        // Each thread has a workgroup in progress.
+        // Each thread runs one workgroup at a time.
         let threads = threads.min(launch.resident as usize).max(1);
-        // Small enough that threads end together, large enough that they rarely meet at the counter.
+        // Small enough that threads finish together, large enough that they rarely contend for the counter.
         let chunk = (total / (threads as u64 * 16)).clamp(1, 64);
         Job {
             threads,
@@ -75,7 +75,7 @@ impl Job {
         }
     }
 
-    /// Claims up to `wanted` of the workgroups that may be in progress; returns how many.
+    /// Claims up to `wanted` of the workgroups that may run; returns the number claimed.
     fn claim(&self, wanted: u64) -> u64 {
         let mut claimed = 0;
         let _ = self.unclaimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -106,37 +106,37 @@ impl Job {
         &self.launch
     }
 
-    /// Whether the dispatch ends where it is, because of a fault or by somebody's wish.
+    /// Whether the dispatch stops now, because of a fault or a request.
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
             || self.abort.as_ref().is_some_and(|abort| abort.load(Ordering::Acquire))
     }
 
-    /// Whether there are workgroups that no thread has taken.
+    /// Whether some workgroups have not been taken by any thread.
     fn has_more(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.total
     }
 
-    /// Whether there is work to start and a thread more may do it.
+    /// Whether there is work to start and another thread may do it.
     fn wants_help(&self) -> bool {
         self.has_more()
             && self.unclaimed.load(Ordering::Relaxed) != 0
             && self.outcome().helpers + 1 < self.threads
     }
 
-    /// Whether time is up. It is asked once for each time slice of a wave.
+    /// Whether the time limit has passed. Called once per time slice of a wave.
     fn overdue(&self) -> bool {
         self.deadline.is_some_and(|(deadline, _)| Instant::now() >= deadline)
     }
 
-    /// Ends the dispatch because time is up.
+    /// Ends the dispatch because of its time limit.
     fn time_out(&self, group: &mut Group) {
         let limit = self.deadline.map_or(0, |(_, limit)| limit.as_millis() as u64);
         self.fail(group.timed_out(&self.launch, limit));
     }
 }
 
-/// How many threads run workgroups at first: as many as the host has cores for this process.
+/// The initial number of threads that run workgroups: the number of cores that this process may use.
 fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
@@ -178,12 +178,12 @@ impl Pool {
         Pool { shared: Arc::default(), threads: AtomicUsize::new(default_threads()) }
     }
 
-    /// How many threads run the workgroups of a dispatch.
+    /// The number of threads that run the workgroups of a dispatch.
     pub(super) fn threads(&self) -> usize {
         self.threads.load(Ordering::Relaxed)
     }
 
-    /// Dispatches that begin from now on have that many threads, within what is sensible.
+    /// Sets the number of threads for dispatches that begin from now on, within sensible limits.
     pub(super) fn set_threads(&self, count: usize) {
         self.threads.store(count.clamp(1, MAX_THREADS), Ordering::Relaxed);
     }
@@ -217,7 +217,7 @@ impl Pool {
     }
 }
 
-/// Whether the rest of a job, going by what the first workgroups took, is worth waking helpers for.
+/// Whether the rest of a job is worth waking helpers for, judging by the time of the first workgroups.
 fn worth_waking(spent: Duration, done: u64, total: u64) -> bool {
     let rest = total.saturating_sub(done);
     rest > 0 && spent.as_nanos() * u128::from(rest) > WORTH_WAKING.as_nanos() * u128::from(done.max(1))
@@ -232,7 +232,7 @@ impl Shared {
             let shared = Arc::clone(self);
             let memory = Arc::clone(memory);
             let name = format!("vgpu-{}", state.helpers);
-            // Without threads the dispatching thread does all the work.
+            // If no thread can be started, the dispatching thread does all the work.
             let Ok(_) = std::thread::Builder::new().name(name).spawn(move || shared.help(&memory)) else {
                 break;
             };
@@ -243,7 +243,7 @@ impl Shared {
         }
     }
 
-    /// Helps with one job after the other.
+    /// Helps with one job after another.
     fn help(&self, memory: &Arc<Memory>) {
         let mut worker = Worker::new(memory);
         loop {
@@ -265,10 +265,11 @@ impl Shared {
     }
 }
 
-/// Counts a helper of a job for as long as it lives, so that the job is never left waiting for one.
+/// Counts a helper of a job while it exists, so that the job never waits for a helper that is gone.
 ///
-/// It may be the last one to have the job, and with that the code: it must not be dropped while the pool is locked. Unloading code
-/// waits for all workgroups that run, and those may wait for the pool, to call helpers.
+/// It may hold the last reference to the job, and so to its code, which must not be dropped while the pool is
+/// locked. Unloading code waits for all running workgroups, and these may wait for the pool in order to call
+/// helpers.
 struct Helping(Arc<Job>);
 
 impl Helping {
@@ -288,14 +289,15 @@ impl Drop for Helping {
     }
 }
 
-/// Workgroups of a thread that others get a turn before. Turns go from the first to the last and back, so that a row of
-/// workgroups of which each waits for its neighbour ends in few rounds, whichever end it begins at.
+/// The parked workgroups of a thread, which take turns. Turns alternate between front to back and back to
+/// front. So a chain of workgroups, each waiting for its neighbour, ends in few rounds, from whichever end it
+/// starts.
 #[derive(Default)]
 struct Parked {
-    /// A round takes from one end; those that had their turn are at the other.
+    /// A round takes from one end; those that have had their turn are put at the other.
     groups: VecDeque<Box<Group>>,
     backward: bool,
-    /// Turns left of this round.
+    /// Remaining turns of this round.
     left: usize,
 }
 
@@ -304,7 +306,7 @@ impl Parked {
         self.groups.len()
     }
 
-    /// Whose turn it is.
+    /// The workgroup whose turn it is.
     fn next(&mut self) -> Option<Box<Group>> {
         if self.left == 0 {
             self.backward = !self.backward;
@@ -314,13 +316,13 @@ impl Parked {
         if self.backward { self.groups.pop_back() } else { self.groups.pop_front() }
     }
 
-    /// Its next turn is in the next round.
+    /// Puts a workgroup back; its next turn is in the next round.
     fn put(&mut self, group: Box<Group>) {
         if self.backward { self.groups.push_front(group) } else { self.groups.push_back(group) }
     }
 }
 
-/// What a thread needs to run workgroups: registers, LDS and scratch memory that are used again and again.
+/// The registers, LDS and scratch memory that a thread uses to run workgroups, again and again.
 struct Worker {
     memory: Arc<Memory>,
     reader: Arc<Reader>,
@@ -328,7 +330,8 @@ struct Worker {
     spare: Vec<Box<Group>>,
 }
 
-// SAFETY: the pointers in a worker's groups are to buffers that the groups own, and only one thread has the worker.
+// SAFETY: the pointers in a worker's groups point to buffers that the groups own, and only one thread has the
+// worker.
 unsafe impl Send for Worker {}
 
 impl Worker {
@@ -336,19 +339,20 @@ impl Worker {
         Worker { memory: Arc::clone(memory), reader: memory.reader(), spare: Vec::new() }
     }
 
-    /// Runs workgroups of the job until none is left to start. `progress` hears how long how many took.
+    /// Runs workgroups of the job until there are none left to start. `progress` receives numbers of
+    /// workgroups and the time that they took.
     fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64)) {
         let began = Instant::now();
         let mut done = 0u64;
         let mut chunk = 0..0;
         let mut parked = Parked::default();
         let mut claimed = job.claim((u64::from(job.launch.resident) / job.threads as u64).max(1));
-        // When a workgroup began or ended last, and how many turns since then were for nothing.
+        // When a workgroup last began or ended, and the number of useless turns since then.
         let mut changed = began;
         let mut in_vain = 0;
         while claimed != 0 && !job.is_stopped() {
             if in_vain > parked.len() && changed.elapsed() > STUCK {
-                // They may wait for workgroups that no other thread will start.
+                // Its workgroups may wait for others that no other thread will start.
                 if !chunk.is_empty() || job.has_more() {
                     claimed += job.claim(1);
                 }
@@ -358,7 +362,7 @@ impl Worker {
             if chunk.is_empty() && room {
                 chunk = job.take();
                 if chunk.is_empty() {
-                    // Another thread may have workgroups left that it cannot start.
+                    // Another thread may have workgroups left that it is not allowed to start.
                     job.unclaimed.fetch_add(claimed - parked.len() as u64, Ordering::Relaxed);
                     claimed = parked.len() as u64;
                 }
@@ -380,7 +384,8 @@ impl Worker {
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
             match turn {
                 Ok(Turn::Done) => {
-                    // Short workgroups never park: the last one that ended in time is where a grid of them is cut off.
+                    // Short workgroups never park, so a grid of them is cut off here, after the last
+                    // workgroup that ended in time.
                     if (!chunk.is_empty() || job.has_more()) && job.overdue() {
                         job.time_out(&mut group);
                     }
@@ -402,7 +407,7 @@ impl Worker {
                     }
                     in_vain += 1;
                     if in_vain % parked.len() == 0 {
-                        // Whoever all of them wait for may need this thread's core.
+                        // The wave that all of them wait for may need this thread's core.
                         std::thread::yield_now();
                     }
                 }
@@ -418,11 +423,12 @@ impl Worker {
             }
         }
         self.reader.leave();
-        // Of a dispatch that was stopped.
+        // Workgroups of a dispatch that was stopped.
         parked.groups.iter_mut().for_each(|group| group.unwatch());
         job.unclaimed.fetch_add(claimed, Ordering::Relaxed);
         self.spare.extend(parked.groups);
-        // A dispatch that parked workgroups may have left many; a few are enough to start the next one quickly.
+        // A dispatch that parked workgroups may leave many. A few are enough to start the next dispatch
+        // quickly.
         self.spare.truncate(2);
     }
 }

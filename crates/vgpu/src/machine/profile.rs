@@ -1,4 +1,4 @@
-//! What a kernel did and how: counters, occupancy and instruction traces, as observers of dispatches.
+//! What a kernel did: counters, occupancy and instruction traces, implemented as observers of dispatches.
 //!
 //! | module | holds |
 //! |---|---|
@@ -21,24 +21,24 @@ pub(super) use count::Profiler;
 pub(super) use settings::Settings;
 pub(super) use trace::Tracer;
 
-/// Where text goes: stderr, or a file.
+/// The destination of text: stderr or a file.
 #[derive(Debug, Default)]
 struct Sink(Option<Mutex<File>>);
 
 impl Sink {
-    /// A new file; what it held is lost.
+    /// Creates a file; an existing one is truncated.
     fn create(path: &Path) -> std::io::Result<Sink> {
         Ok(Sink(Some(Mutex::new(File::create(path)?))))
     }
 
-    /// Writes all of it, not mixed with what other threads write.
+    /// Writes all of it, without mixing it with other threads' output.
     fn write(&self, text: &str) {
         let result = match &self.0 {
             Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes()),
             None => std::io::stderr().lock().write_all(text.as_bytes()),
         };
         if let Err(error) = result {
-            tracing::warn!("counters or a trace could not be written: {error}");
+            tracing::warn!("cannot write counters or a trace: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Memory in files, which can be mapped at several addresses and by several processes.
+//! Memory in files, which several processes can map, at several addresses.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,10 +11,10 @@ fn last_error(size: u64) -> MemoryError {
     MemoryError::Host { size, errno }
 }
 
-/// A file of `size` zero bytes that is memory and is gone when nobody has it open or mapped. Its size stays, whoever else has it
-/// open: a mapping beyond the end of a file that shrank would crash whoever touches it.
+/// An anonymous memory file of `size` zero bytes. It vanishes when nothing has it open or mapped. Its size is
+/// sealed, because a process that accesses a mapping beyond the end of a shrunk file would crash.
 pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
-    // SAFETY: the name is a text; the file descriptor that is returned belongs to nobody else.
+    // SAFETY: the name is NUL-terminated; the returned file descriptor has no other owner.
     let file = unsafe {
         let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if descriptor < 0 {
@@ -34,20 +34,20 @@ pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
     Ok(file)
 }
 
-/// Nobody changes the size of a file any more, nor these seals.
+/// Seals that prevent changes of the file's size and of these seals.
 const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
-/// Whether nobody can make a file of another process smaller.
+/// Whether nobody can shrink a file that another process provided.
 pub(crate) fn keeps_its_size(file: &File) -> bool {
     // SAFETY: an operation on an open file, without pointers.
     let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
     seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
 }
 
-/// Replaces what is mapped at `address` by pages of a file from an offset, or else by empty ones.
+/// Replaces the mapping at `address` by pages of a file, from an offset on, or by empty pages.
 ///
 /// # Safety
-/// The range, up to the end of its last page, belongs to the caller, and nothing uses it now.
+/// The range, up to the end of its last page, belongs to the caller and is not in use.
 pub(crate) unsafe fn map_fixed(
     address: u64,
     size: u64,

@@ -1,7 +1,7 @@
-//! Source lines: what a code object's debug information says about an instruction.
+//! Source lines: what the debug information of a code object says about an instruction.
 //!
-//! It is read when a fault is reported, and never before. It comes from outside like the code: whatever is wrong with it makes
-//! the lines [`Unreadable`](SourceLines::Unreadable), and nothing else.
+//! It is read only when a fault is reported. Like the code, it comes from outside. Any error in it only makes
+//! the lines [`Unreadable`](SourceLines::Unreadable).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,17 +11,17 @@ use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use gpu_report::{SourceFrame, SourceLines, demangle};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
-/// No section of debug information that is larger once it is unpacked is read.
+/// The maximum unpacked size of a section of debug information.
 const LARGEST: u64 = 1 << 30;
-/// No more inlined calls around an instruction are told.
+/// The maximum number of inlined calls that are reported for an instruction.
 const DEEPEST: usize = 64;
 
-/// What the debug information in `file`, a code object, says about the instruction at `offset`. Where only `symbol` says
-/// which function that is in, it does.
+/// What the debug information in the code object `file` says about the instruction at `offset`. `symbol`
+/// names the function if the debug information does not.
 pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLines {
     match look_up(file, offset) {
         Ok(mut frames) if frames.len() == 1 && frames[0].function.is_none() => {
-            // Line tables leave out functions into which nothing was inlined.
+            // Line tables omit functions into which nothing was inlined.
             frames[0].function = symbol.map(demangle);
             SourceLines::Found(frames)
         }
@@ -31,7 +31,8 @@ pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLine
     }
 }
 
-/// The function that the symbol table of `file`, not only the dynamic one, says holds an offset, and the offset in it.
+/// The function that contains an offset, and the offset in it, according to the full symbol table of `file`,
+/// not only the dynamic one.
 pub(super) fn function_at(file: &[u8], offset: u64) -> Option<(String, u64)> {
     let elf = object::File::parse(file).ok()?;
     let functions =

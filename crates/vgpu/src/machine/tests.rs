@@ -1,4 +1,5 @@
-//! Memory and the environment. What makes a machine is in `tests/`: all of the executor would be compiled a second time here.
+//! Tests of memory and the environment. Tests that need a whole machine are in `tests/`: here they would
+//! compile the entire executor a second time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -128,12 +129,13 @@ fn freeing_waits_for_waves_that_may_still_look() {
     });
     std::thread::sleep(Duration::from_millis(20));
     assert!(!done.load(Ordering::SeqCst), "freed under a running wave");
-    // SAFETY: the range was verified in this slice, so the memory is still there.
+    // SAFETY: the range was verified in this slice, so the memory is still mapped.
     unsafe { (address as *mut u32).write_volatile(1) };
     while memory.lookup(address).is_some() {
         std::thread::yield_now();
     }
-    // What is being freed counts as freed already: who asks now must not take the addresses for the program's own.
+    // Memory that is being freed counts as freed, so a lookup must not mistake its addresses for the
+    // program's own memory.
     let kind = memory.explain(AccessKind::Read, address, 4);
     assert!(matches!(kind, FaultKind::UseAfterFree { .. }), "{kind:?}");
     assert_eq!(free(&memory, address), Err(MemoryError::FreedTwice(address)));
@@ -162,7 +164,7 @@ fn variables_are_of_this_machine() {
     for name in Level::names().split(", ") {
         assert_eq!(variables::VGPU_VECTORS.word_of(Some(name)), Ok(Some(name)));
     }
-    // The longest limit can be added to the time of any dispatch.
+    // The longest limit can be added to the start time of any dispatch.
     let variables::Values::Time { most, .. } = variables::VGPU_TIMEOUT.values else { panic!() };
     assert!(std::time::Instant::now().checked_add(most).is_some());
 }

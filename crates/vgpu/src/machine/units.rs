@@ -1,7 +1,7 @@
-//! Which compute units a dispatch may run on.
+//! The compute units that a dispatch may run on.
 //!
-//! The host's threads do the work, whatever units it is for. What kernels can see of it is right: the number of a unit that a wave
-//! reads from its hardware registers, and how many workgroups are in progress at the same time.
+//! Host threads do the work, whichever units are selected. Kernels see the correct effects: the unit number
+//! in a wave's hardware registers, and the number of workgroups that run at the same time.
 
 use crate::MAX_COMPUTE_UNITS;
 
@@ -20,24 +20,24 @@ impl UnitMask {
         }))
     }
 
-    /// The units that are both here and in the words of a mask, of which the lowest bit of the first one is unit 0. Words that are
-    /// not there have no unit.
+    /// The units that are both in this set and in a mask given as words. The lowest bit of the first word is
+    /// unit 0; missing words contain no units.
     #[must_use]
     pub fn and(&self, words: &[u32]) -> UnitMask {
         UnitMask(std::array::from_fn(|word| self.0[word] & words.get(word).copied().unwrap_or(0)))
     }
 
-    /// The words of the mask.
+    /// The mask as words.
     pub fn words(&self) -> &[u32] {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// The numbers of the units, the lowest first.
+    /// The numbers of the units in ascending order.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         let words = (0..).zip(self.0).filter(|(_, bits)| *bits != 0);
         words.flat_map(|(word, bits)| {

@@ -196,7 +196,7 @@ extern "C" __global__ void globals(int *out) {
 
 extern "C" __global__ void nothing() {}
 
-// Workgroups take tiles one after the other and count the work-items that come to each. There is a barrier missing: the first wave
+// Workgroups take tiles one after another and count the work-items that reach each tile. A barrier is missing: the first wave
 // overwrites the number of the tile after a load from memory.
 extern "C" __global__ void overwritten_tiles(const unsigned *other, unsigned *next, unsigned *counts, unsigned tiles) {
     __shared__ unsigned shared;
@@ -220,7 +220,7 @@ extern "C" __global__ void overwritten_tiles(const unsigned *other, unsigned *ne
 extern "C" __global__ void sum_of_y(unsigned *sum) { atomicAdd(sum, blockIdx.y * blockIdx.y); }
 
 #ifdef __gfx1201__
-// The first wave arrives at the barrier, and waits there only when the second one has passed it.
+// The first wave arrives at the barrier, and waits there only after the second one has passed it.
 extern "C" __global__ void split_barrier(int *out) {
     __shared__ volatile int passed;
     if (threadIdx.x == 0)
@@ -236,7 +236,7 @@ extern "C" __global__ void split_barrier(int *out) {
     out[threadIdx.x] = passed;
 }
 
-// The first of the workgroup's waves to arrive at each of two barriers, and what was known of the barrier before.
+// The first of the workgroup's waves to arrive at each of two barriers, and the state of the barrier before.
 extern "C" __global__ void first_at_barrier(int *first, int *state) {
     for (int round = 0; round < 2; ++round) {
         int before = __builtin_amdgcn_s_get_barrier_state(-1);
@@ -252,12 +252,12 @@ extern "C" __global__ void first_at_barrier(int *first, int *state) {
 extern "C" __global__ void unsignalled_barrier() { __builtin_amdgcn_s_barrier_wait(-1); }
 #endif
 
-// Labels of assembly are symbols of the code object, which branches are listed with.
+// Assembly labels are symbols of the code object, and disassemblies of branches show them.
 extern "C" __global__ void labels() {
     asm volatile("s_branch over_%=\nbefore_%=:\ns_nop 0\nover_%=:\ns_cbranch_scc0 after_%=\nafter_%=:" ::);
 }
 
-// Functions that other modules call by their addresses.
+// Functions that other modules call through their addresses.
 static __device__ unsigned thrice(unsigned x) { return x > 1000 ? 7 : 3 * x; }
 static __device__ unsigned read_nothing(unsigned x) { return *(volatile unsigned *)(size_t)(16 + 4 * x); }
 __device__ unsigned (*address_of_thrice)(unsigned) = thrice;

@@ -1,4 +1,4 @@
-// Values that nobody wrote, and data races in LDS: each kernel right and wrong. The tests find the lines by the words after
+// Uninitialised values and data races in LDS: each kernel in a correct and a faulty version. The tests find the lines by the words after
 // "HERE".
 #include <hip/hip_runtime.h>
 
@@ -8,7 +8,7 @@ extern "C" __global__ void branch_on_memory(const int *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
-// Both halves of a register that nobody wrote before, one after the other; and one of them.
+// Both halves of an uninitialised register, one after the other; and only one of them.
 extern "C" __global__ void mixed_halves(const int *p, int *out) {
     int pair;
     asm volatile("v_fma_mixlo_f16 v78, %1, %1, 0\n\tv_fma_mixhi_f16 v78, %1, %1, 0\n\tv_mov_b32 %0, v78"
@@ -43,7 +43,7 @@ extern "C" __global__ void uniform_branch(const int *__restrict p, int *__restri
         out[threadIdx.x] = 1;
 }
 
-// Only moves what it reads.
+// Only moves the value that it reads.
 extern "C" __global__ void copy(const int *from, int *to) { to[threadIdx.x] = from[threadIdx.x]; }
 
 struct Padded {
@@ -53,7 +53,7 @@ struct Padded {
 
 extern "C" __global__ void copy_padded(const Padded *from, Padded *to) { to[threadIdx.x] = from[threadIdx.x]; }
 
-// Reads a word of which only a byte was written, and uses only that.
+// Reads a word of which only a byte was written, and uses only that byte.
 extern "C" __global__ void masked(const unsigned *p, int *out) {
     if ((p[threadIdx.x] & 0xff) > 3)
         out[threadIdx.x] = 1;
@@ -64,7 +64,7 @@ extern "C" __global__ void shifted(const unsigned *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
-// A kernel wrote it before.
+// Another kernel wrote it before.
 extern "C" __global__ void fill(int *p, int value) { p[threadIdx.x] = value; }
 
 extern "C" __global__ void lds_unwritten(int *out, int written) {
@@ -99,7 +99,7 @@ extern "C" __global__ void register_unwritten(int *out) {
         out[threadIdx.x] = 1;
 }
 
-// Each wave reads what another wrote.
+// Each wave reads what another one wrote.
 extern "C" __global__ void neighbours(int *out, int with_barrier) {
     __shared__ int words[256];
     words[threadIdx.x] = threadIdx.x; // HERE write
@@ -108,7 +108,7 @@ extern "C" __global__ void neighbours(int *out, int with_barrier) {
     out[threadIdx.x] = words[(threadIdx.x + 64) & 255]; // HERE read
 }
 
-// The next round writes what others may still read.
+// The next round overwrites what others may still be reading.
 extern "C" __global__ void rounds(int *out, int with_barrier) {
     __shared__ int words[256];
     int sum = 0;
@@ -142,7 +142,7 @@ extern "C" __global__ void counted_in_lds(int *out, int atomic) {
     out[threadIdx.x] = count;
 }
 
-// A lock orders what it guards.
+// A lock orders accesses to the data that it guards.
 extern "C" __global__ void locked(int *out, int lock_it) {
     __shared__ int lock, guarded;
     if (threadIdx.x == 0)
@@ -162,7 +162,7 @@ extern "C" __global__ void locked(int *out, int lock_it) {
     out[threadIdx.x] = guarded;
 }
 
-// Three waves read what a fourth writes when it knows that two or all of them have.
+// Three waves read a word that a fourth writes once it knows that two of them, or all, have read it.
 extern "C" __global__ void read_by_many(int *out, int all) {
     __shared__ int word, count;
     int wave = threadIdx.x / warpSize;
@@ -197,7 +197,7 @@ extern "C" __global__ void met_by_wave_sync(int *out, int rounds) {
 #endif
 
 #ifdef __gfx1201__
-// A wave comes late to the second half of a barrier, when another one has written after it and ended.
+// A wave is late at the second half of a barrier, after another one has written and ended.
 extern "C" __global__ void late_at_barrier(int *out, int late) {
     __shared__ int word;
     if (threadIdx.x == 0)
@@ -214,7 +214,7 @@ extern "C" __global__ void late_at_barrier(int *out, int late) {
         out[threadIdx.x] = *(volatile int *)&word; // HERE late
 }
 
-// A signal to another barrier than the workgroup's orders nothing, and is no arrival at that.
+// A signal to a barrier other than the workgroup's orders nothing, and is not an arrival at the workgroup's.
 extern "C" __global__ void other_barrier(int *out, int) {
     __shared__ int words[256];
     if (threadIdx.x < 32)
@@ -225,7 +225,7 @@ extern "C" __global__ void other_barrier(int *out, int) {
 }
 #endif
 
-// A tree of sums, as textbooks have it.
+// A tree of sums, as in textbooks.
 extern "C" __global__ void reduce(const int *p, int *out) {
     __shared__ int words[256];
     words[threadIdx.x] = p[threadIdx.x];
@@ -239,7 +239,7 @@ extern "C" __global__ void reduce(const int *p, int *out) {
         out[0] = words[0];
 }
 
-// What nobody wrote comes from another lane: by a permute of LDS, by DPP, by a lane's broadcast.
+// Uninitialised values from another lane: by a permute of LDS, by DPP, by a lane's broadcast.
 extern "C" __global__ void through_permute(const int *p, int *out) {
     int value = __shfl(p[threadIdx.x], (threadIdx.x + 5) & 31, 32); // HERE permuted load
     if (value > 3)                                                   // HERE permute
@@ -252,7 +252,7 @@ extern "C" __global__ void through_dpp(const int *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
-// Lanes 0 and 1 of each four take part; nobody wrote what 2 and 3 hold.
+// Lanes 0 and 1 of each four take part; the values of 2 and 3 are uninitialised.
 extern "C" __global__ void dpp_of_known(const int *p, int *out) {
     int known = threadIdx.x;
     int value = (threadIdx.x & 2) ? p[threadIdx.x] : known;
@@ -261,7 +261,7 @@ extern "C" __global__ void dpp_of_known(const int *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
-// A byte of a register whose other bytes nobody wrote.
+// A byte of a register whose other bytes are uninitialised.
 extern "C" __global__ void byte_to_float(const unsigned *p, int *out) {
     float value;
     asm volatile("v_cvt_f32_ubyte0 %0, %1" : "=v"(value) : "v"(p[threadIdx.x]));
@@ -296,7 +296,7 @@ extern "C" __global__ void through_matrix(const float *p, int *out) {
         out[threadIdx.x] = 1;
 }
 
-// All waves load before any of them uses what it loaded.
+// All waves load before any of them uses its value.
 extern "C" __global__ void used_after_barrier(const int *p, int *out) {
     int value = p[255 - threadIdx.x]; // HERE many load
     asm volatile("" : "+v"(value));
@@ -316,7 +316,7 @@ extern "C" __global__ void lds_used_after_barrier(int *out, int written) {
         out[threadIdx.x] = 1;
 }
 
-// Waves of the last 64 work-items end without coming to the barrier.
+// Waves of the last 64 work-items end without reaching the barrier.
 extern "C" __global__ void early_end(int *out, int early) {
     __shared__ int words[256];
     words[threadIdx.x] = threadIdx.x;
@@ -363,7 +363,7 @@ extern "C" __global__ void through_lds(const int *from, int *to) {
     to[threadIdx.x] = value;              // HERE passed store
 }
 
-// What is not stored does not matter.
+// Values that are not stored do not matter.
 extern "C" __global__ void selected(const int *from, int *to) {
     int value = from[threadIdx.x];
     to[threadIdx.x] = threadIdx.x < 100 ? value : 7;

@@ -1,9 +1,9 @@
-// Calls that only run time knows, stacks, and waves and workgroups that wait for each other.
+// Calls that are only known at run time, stacks, and waves and workgroups that wait for each other.
 #include <hip/hip_runtime.h>
 
 __device__ __noinline__ unsigned fibonacci(unsigned n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 
-// Recursion of another depth in each lane.
+// Recursion to a different depth in each lane.
 extern "C" __global__ void recursion(unsigned *out) { out[threadIdx.x] = fibonacci(threadIdx.x % 11); }
 
 __device__ __noinline__ unsigned depth(unsigned n) {
@@ -14,7 +14,7 @@ __device__ __noinline__ unsigned depth(unsigned n) {
 
 extern "C" __global__ void deep(unsigned n, unsigned *out) { out[threadIdx.x] = depth(n); }
 
-// As much of the stack as each lane asks for.
+// Uses as much stack as each lane requests.
 extern "C" __global__ void allocas(const unsigned *sizes, unsigned *out) {
     const unsigned size = sizes[threadIdx.x];
     unsigned *words = static_cast<unsigned *>(__builtin_alloca(size * sizeof(unsigned)));
@@ -30,7 +30,7 @@ __device__ __noinline__ unsigned squared(unsigned x) { return x * x; }
 __device__ __noinline__ unsigned summed(unsigned x) { return fibonacci(x % 8) + x; }
 __device__ Step steps[3] = {doubled, squared, summed};
 
-// A function by its address, another one in each lane.
+// A function called by its address, a different one in each lane.
 extern "C" __global__ void indirect(const unsigned *which, unsigned *out) {
     out[threadIdx.x] = steps[which[threadIdx.x]](threadIdx.x);
 }
@@ -56,7 +56,7 @@ extern "C" __global__ void virtual_calls(unsigned *out) {
     out[threadIdx.x] = choice[threadIdx.x % 3]->area();
 }
 
-// All of a workgroup's LDS.
+// Uses all of a workgroup's LDS.
 extern "C" __global__ void fill_lds(unsigned words, unsigned *out) {
     extern __shared__ unsigned dynamic[];
     for (unsigned i = threadIdx.x; i < words; i += blockDim.x) dynamic[i] = i * 7 + blockIdx.x;
@@ -97,7 +97,7 @@ extern "C" __global__ void ticket_lock(unsigned *ticket, unsigned *serving, vola
     }
 }
 
-// Each workgroup waits for the one before it (1) or after it (-1), and says how many it has waited for.
+// Each workgroup waits for the one before it (1) or after it (-1), and stores how many it has waited for.
 extern "C" __global__ void relay(int direction, unsigned *flags, unsigned *out) {
     if (threadIdx.x != 0) return;
     const unsigned first = direction > 0 ? 0 : gridDim.x - 1;
@@ -110,7 +110,7 @@ extern "C" __global__ void relay(int direction, unsigned *flags, unsigned *out) 
     __atomic_store_n(&flags[blockIdx.x], value + 1, __ATOMIC_RELEASE);
 }
 
-// Every workgroup works on a part, and the first one of four adds up what the others have left for it.
+// Every workgroup works on a part, and the first of each four adds up the results of the others.
 extern "C" __global__ void fix_up(const unsigned *in, unsigned *partial, unsigned *ready, unsigned *out) {
     __shared__ unsigned sum;
     if (threadIdx.x == 0) sum = 0;
@@ -133,7 +133,7 @@ extern "C" __global__ void fix_up(const unsigned *in, unsigned *partial, unsigne
     out[blockIdx.x / 4] = all;
 }
 
-// Workgroups meet by global wave sync, where the target has it.
+// Workgroups synchronise by global wave sync, if the target has it.
 extern "C" __global__ void wave_sync(unsigned rounds, unsigned *values, unsigned *failures) {
 #if defined(__gfx90a__) || defined(__gfx1030__)
     for (unsigned round = 1; round <= rounds; round++) {
@@ -149,12 +149,12 @@ extern "C" __global__ void wave_sync(unsigned rounds, unsigned *values, unsigned
 #endif
 }
 
-// One interrupt of each workgroup, with a number of its own.
+// Each workgroup sends one interrupt, with its own number.
 extern "C" __global__ void interrupts(unsigned first) {
     if (threadIdx.x == 0) __builtin_amdgcn_s_sendmsg(1, first + blockIdx.x);
 }
 
-// Calls a function of who knows what module for some lanes, twice each.
+// Calls a function of an unknown module for some lanes, twice each.
 extern "C" __global__ void call_by_address(unsigned (*function)(unsigned), unsigned *values) {
     unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at % 3 == 1) return;
@@ -162,10 +162,10 @@ extern "C" __global__ void call_by_address(unsigned (*function)(unsigned), unsig
     values[at] = function(value) + 1;
 }
 
-// The waves of a workgroup come about equally far on hardware, which kernels rely on by accident. The three that follow have data races.
+// On hardware, the waves of a workgroup stay roughly in step, and some kernels accidentally rely on that. The next three have data races.
 
-// Cholesky's factorisation of a matrix in LDS, column by column. One work-item replaces the number on the diagonal that all have just
-// read, after a barrier at the end of the round before.
+// Cholesky factorisation of a matrix in LDS, column by column. One work-item replaces the number on the diagonal that all have just
+// read, after a barrier at the end of the previous round.
 extern "C" __global__ void cholesky(int n, float *matrix) {
     extern __shared__ float a[];
     for (int at = threadIdx.x; at < n * n; at += blockDim.x) a[at] = matrix[at];
@@ -187,7 +187,7 @@ extern "C" __global__ void cholesky(int n, float *matrix) {
     for (int at = threadIdx.x; at < n * n; at += blockDim.x) matrix[at] = a[at];
 }
 
-// All sum up a row of LDS, which takes many loads and waits; the next round begins with writes to it.
+// All waves add up a row of LDS, which takes many loads and waits; the next round starts by writing to it.
 extern "C" __global__ void sums_of_rows(int rounds, const unsigned *factors, unsigned *out) {
     __shared__ unsigned row[256];
     unsigned value = threadIdx.x;
@@ -202,8 +202,8 @@ extern "C" __global__ void sums_of_rows(int rounds, const unsigned *factors, uns
     out[threadIdx.x] = value;
 }
 
-// A program: two words for each step. 0: a barrier. 1 and 2: reads and writes the word of LDS that the second word says, counted from the
-// work-item's own in a region of 256. 3: some waves are busy for a while.
+// A program with two words per step. 0: a barrier. 1 and 2: reads and writes the word of LDS given by the second word, counted from
+// the work-item's own, in a region of 256. 3: some waves are busy for a while.
 extern "C" __global__ void in_step(int steps, const unsigned *program, unsigned *out) {
     __shared__ unsigned words[4 * 256];
     unsigned value = threadIdx.x * 2654435761u;

@@ -1,4 +1,4 @@
-// What must not be done, and what must end all the same.
+// Faulty kernels, and kernels that must be stopped.
 #include <hip/hip_runtime.h>
 
 extern "C" __global__ void write_at(int *p, long at) {
@@ -22,7 +22,7 @@ extern "C" __global__ void trap_at(int group) {
 
 extern "C" __global__ void illegal() { asm volatile(".long 0xffffffff\n.long 0xffffffff"); }
 
-// One wave waits in LDS for what another would write after a barrier that the first never reaches.
+// One wave waits in LDS for a value that another would write after a barrier that the first never reaches.
 extern "C" __global__ void endless(int *out) {
     __shared__ volatile int flag;
     if (threadIdx.x == 0)
@@ -66,7 +66,7 @@ extern "C" __global__ void grid_barrier(unsigned *arrived, unsigned *out) {
         out[blockIdx.x] = __atomic_load_n(arrived, __ATOMIC_RELAXED);
 }
 
-// Runs until the host says stop.
+// Runs until the host stops it.
 extern "C" __global__ void wait_for_host(const volatile int *stop, int *out) {
     int rounds = 0;
     while (*stop == 0)
@@ -74,7 +74,7 @@ extern "C" __global__ void wait_for_host(const volatile int *stop, int *out) {
     out[threadIdx.x] = rounds >= 0;
 }
 
-// A wave that ended counts as arrived at a barrier.
+// An ended wave counts as arrived at a barrier.
 extern "C" __global__ void early_exit(int *out) {
     __shared__ int value;
     if (threadIdx.x >= warpSize)
@@ -86,14 +86,14 @@ extern "C" __global__ void early_exit(int *out) {
 
 extern "C" __global__ __launch_bounds__(128) void bounded(int *out) { out[threadIdx.x] = threadIdx.x; }
 
-// Takes so many registers that a compute unit has none for the largest workgroup.
+// Uses so many registers that a compute unit has too few for the largest workgroup.
 extern "C" __global__ __launch_bounds__(128) void greedy(int *out)
 {
     asm volatile("v_mov_b32 v255, 0" ::: "v255");
     out[threadIdx.x] = threadIdx.x;
 }
 
-// Loads behind the arguments, by its vector and its scalar unit.
+// Loads beyond the arguments, by the vector and by the scalar unit.
 extern "C" __global__ void load_arguments(unsigned *out, unsigned at, unsigned vector) {
     const unsigned *arguments = (const unsigned *)__builtin_amdgcn_kernarg_segment_ptr();
     unsigned index = vector ? at + threadIdx.x / 64 : at;

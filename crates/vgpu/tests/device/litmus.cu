@@ -1,4 +1,4 @@
-// What one workgroup sees of what another one writes at the same time: values that are published whole, messages behind flags,
+// What one workgroup sees of another one's concurrent writes: values that must not be torn, messages behind flags,
 // stores that later loads must not overtake.
 #include <hip/hip_runtime.h>
 
@@ -34,8 +34,8 @@ struct Buffer {
         : resource(__builtin_amdgcn_make_buffer_rsrc(memory, 0, bytes, RAW)) {}
 };
 
-// The places that lanes use: each its own, one after the other; all the same; each its own, apart; one after the other without every
-// third lane.
+// The places that lanes use: consecutive ones; the same one for all; separate ones, far apart; consecutive ones without every third
+// lane.
 enum Places { Consecutive, Same, Apart, Some };
 
 template <int PLACES> __device__ unsigned place() {
@@ -50,14 +50,14 @@ struct ToGlobal {
     template <class T> static __device__ T load(T *memory, unsigned at) { return ((Global<T> *)memory)[at]; }
 };
 
-// With addresses that only run time knows the space of.
+// With addresses whose memory is only known at run time.
 struct ToFlat {
     template <class T> static __device__ void store(T *memory, unsigned at, T value) { *const_cast<volatile T *>(memory + at) = value; }
     template <class T> static __device__ T load(T *memory, unsigned at) { return *const_cast<volatile T *>(memory + at); }
 };
 
-// The first workgroup writes one number to all words of a value, the next number, and so on; the others look whether the words of a
-// value ever differ.
+// The first workgroup writes a number to all words of a value, then the next number, and so on; the others check whether the words of
+// a value ever differ.
 template <class T, int PLACES, class Access> __device__ void publish(T *memory, unsigned rounds, unsigned *state, unsigned *torn) {
     const unsigned at = place<PLACES>();
     const bool off = PLACES == Some && threadIdx.x % 3 == 2;
@@ -127,7 +127,7 @@ extern "C" __global__ void publish_16_lds(unsigned rounds, unsigned *torn) {
     add(torn, bad);
 }
 
-// One lane writes data and then a flag, one of another workgroup waits for the flag and reads the data.
+// One lane writes data and then a flag; a lane of another workgroup waits for the flag and reads the data.
 template <int SCOPE> __device__ void pass(unsigned *data, unsigned *flags, unsigned rounds, unsigned *found) {
     if (threadIdx.x != 0) return;
     for (unsigned i = 0; i < rounds; i++) {
@@ -173,16 +173,16 @@ __device__ void meet(unsigned *at) {
     while (look(at) < 2) {}
 }
 
-// Stores to as many lines of memory as there are lanes, which the host's caches do not have: what is stored next waits behind them.
+// Stores to as many cache lines as there are lanes, none of them in the host's caches; the next store waits behind them.
 __device__ void keep_busy(unsigned *cold, unsigned round) {
     ((Global<unsigned> *)cold)[((round * 2 + blockIdx.x) * 64 + threadIdx.x) * 16 % COLD] = round;
 }
 
-// Two workgroups write one word each and read the other's: at least one must see what the other wrote.
+// Two workgroups write one word each and read the other's: at least one must see the other's write.
 template <class Write, class Read>
 __device__ void cross(unsigned *words, unsigned *meetings, unsigned *cold, unsigned rounds, unsigned *found, Write write, Read read) {
     for (unsigned i = 0; i < rounds; i++) {
-        // Each in a line of its own.
+        // Each in its own cache line.
         unsigned *const mine = &words[64 * (i * 2 + blockIdx.x)];
         unsigned *const other = &words[64 * (i * 2 + 1 - blockIdx.x)];
         if (threadIdx.x == 0) meet(&meetings[i]);

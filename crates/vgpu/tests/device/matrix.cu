@@ -1,5 +1,5 @@
 // One wave computes D = A * B + C with matrix instructions. A, B, C and D are row-major; B has as many columns as A has rows.
-// Where elements lie is written out here from AMD's instruction set documents.
+// The positions of elements are written out here, following AMD's instruction set documents.
 #include <hip/hip_runtime.h>
 #include <stdint.h>
 
@@ -131,7 +131,7 @@ extern "C" __global__ void mfma_bf16_16(const short *a, const short *b, const fl
 }
 
 #ifdef __gfx90a__
-// The instruction of the generation before.
+// The instruction of the previous generation.
 extern "C" __global__ void mfma_bf16_32(const short *a, const short *b, const float *c, float *d, int k) {
     int lane = threadIdx.x;
     float_16 sum;
@@ -170,7 +170,7 @@ extern "C" __global__ void mfma_xf32_16(const float *a, const float *b, const fl
 }
 #endif
 
-// Each instruction of gfx942 and gfx950 takes twice as many columns of A as those of gfx90a.
+// Each instruction of gfx942 and gfx950 uses twice as many columns of A as those of gfx90a.
 #ifdef __gfx90a__
 #define BYTES 4
 #define MFMA_I8_32(x, y, sum)                                                                                        \

@@ -1,7 +1,7 @@
-// Kernels whose counters can be worked out by hand.
+// Kernels whose counters can be computed by hand.
 #include <hip/hip_runtime.h>
 
-// Every thread writes and reads one float of LDS, `stride` floats after that of the thread before it.
+// Every thread writes and reads one float of LDS, `stride` floats after that of the previous thread.
 extern "C" __global__ void __launch_bounds__(64) lds_stride(float *out, unsigned stride) {
     __shared__ float values[64 * 32];
     unsigned i = threadIdx.x;
@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(64) lds_stride(float *out, unsigned
     out[i] = values[(63 - i) * stride];
 }
 
-// Every thread loads a float, `stride` floats after that of the thread before it.
+// Every thread loads a float, `stride` floats after that of the previous thread.
 extern "C" __global__ void __launch_bounds__(64) load_stride(const float *x, float *out, unsigned stride) {
     unsigned i = threadIdx.x;
     out[i] = x[i * stride];

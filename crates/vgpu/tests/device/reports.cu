@@ -1,7 +1,7 @@
-// Everything that a kernel can do wrong, one line each. The tests find the lines by the words after "HERE".
+// Every kernel error, one line each. The tests find the lines by the words after "HERE".
 #include <hip/hip_runtime.h>
 
-// Only the work-item that the test names goes wrong.
+// Only the work-item selected by the test is faulty.
 #define ONLY(n) if (blockIdx.x == 2 && threadIdx.x == (n))
 
 extern "C" __global__ void store_byte(char *p, long at) {
@@ -28,7 +28,7 @@ extern "C" __global__ void load_wide(const float4 *p, long at, float4 *out) {
         out[0] = p[at]; // HERE load_wide
 }
 
-// All lanes read the same address, through a scalar load.
+// All lanes read the same address, by a scalar load.
 extern "C" __global__ void load_scalar(const int *__restrict p, long at, int *__restrict out) {
     out[threadIdx.x] = p[at]; // HERE load_scalar
 }
@@ -43,7 +43,7 @@ extern "C" __global__ void add_wide_at(unsigned long long *p, long at) {
         atomicMax((unsigned long long *)((char *)p + at), 1ull); // HERE add_wide_at
 }
 
-// The compiler does not know which memory is meant: FLAT instructions.
+// The compiler does not know the memory of the pointer: FLAT instructions.
 extern "C" __global__ void flat_store(int *p, long at, int local) {
     __shared__ int words[64];
     int *volatile chosen = local ? words : p;
@@ -148,7 +148,7 @@ extern "C" __global__ void scratch_store(int at, int *out) {
     out[threadIdx.x] = local[threadIdx.x & 15];
 }
 
-// The first wave of a workgroup never comes to the barrier.
+// The first wave of a workgroup never reaches the barrier.
 extern "C" __global__ void stuck(volatile int *flag) {
     if (threadIdx.x < warpSize) {
         while (flag[0] == 0) { // HERE stuck

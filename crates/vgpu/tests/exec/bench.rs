@@ -1,4 +1,4 @@
-//! A wave with registers and memories of its own, on which tests run single instructions.
+//! A wave with its own registers and memories, on which tests run single instructions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use vgpu::machine::{Access, Generation, Memory, Reader};
 const REGISTERS: usize = 64;
 /// Bytes of LDS.
 pub(super) const LDS: usize = 4096;
-/// Bytes of each lane's scratch memory.
+/// Bytes of scratch memory per lane.
 pub(super) const SCRATCH: usize = 256;
 
 /// A wave with its memories.
@@ -27,7 +27,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A wave of 32 or 64 lanes; everything is zero, and MODE keeps subnormal numbers.
+    /// A wave of 32 or 64 lanes. Everything is zero, and MODE keeps subnormal numbers.
     pub(super) fn new(lanes: usize) -> Bench {
         let memory = Arc::new(Memory::new());
         // SAFETY: what it is pointed at lives as long as it.
@@ -68,12 +68,12 @@ impl Bench {
         self.wave.set_scalar64(scalar::EXEC, mask);
     }
 
-    /// Lowers and runs an instruction of gfx1100, as a kernel's code is.
+    /// Lowers and runs an instruction of gfx1100, like kernel code.
     pub(super) fn run(&mut self, inst: &Inst, level: Level) -> Flow {
         self.run_on(Generation::Gfx11, inst, level)
     }
 
-    /// The same of any generation.
+    /// The same for any generation.
     pub(super) fn run_on(&mut self, generation: Generation, inst: &Inst, level: Level) -> Flow {
         let context = Context { generation, level, lanes: self.lanes };
         let (mut pool, mut codes) = (Pool::new(), Vec::new());

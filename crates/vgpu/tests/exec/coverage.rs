@@ -1,7 +1,7 @@
-//! Which instructions are executed: the tables below name all that are not, and why.
+//! Which instructions are executed. The tables below list all that are not, with the reason.
 //!
-//! The instructions are those of the disassembler's tests, which have every mnemonic of every target in every form of its
-//! encoding.
+//! The instructions are those of the disassembler's tests, which have every mnemonic of every target in every
+//! form of its encoding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ struct Row {
     which: fn(&Inst, Generation) -> bool,
 }
 
-// NEW-OP: one that is not executed, and why.
-/// What no kernel may do, or cannot mean anything in one.
+// NEW-OP: an operation that is not executed, and why.
+/// Instructions that kernels may not use, or that have no meaning in one.
 const NOT_COMPUTE: &[Row] = &[
     Row { why: "images need descriptors that a compute device has not", which: |i, _| i.op == Op::Image },
     Row { why: "exports feed fixed-function graphics", which: |i, _| i.op == Op::Export },
@@ -84,7 +84,7 @@ const NOT_COMPUTE: &[Row] = &[
     },
 ];
 
-/// Whether the operation's name begins so.
+/// Whether the operation's name starts with one of the prefixes.
 fn named(inst: &Inst, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| inst.op.name().starts_with(prefix))
 }
@@ -107,7 +107,7 @@ fn reserved_dpp(inst: &Inst) -> bool {
     )
 }
 
-/// DPP controls of other generations: beyond a row of 16 lanes up to gfx9, `row_xmask` from gfx10 on.
+/// DPP controls of other generations: up to gfx9, those beyond a row of 16 lanes; from gfx10 on, `row_xmask`.
 fn foreign_dpp(inst: &Inst, generation: Generation) -> bool {
     let Some(Dpp::Row { ctrl, .. }) = inst.dpp else { return false };
     match ctrl {
@@ -117,7 +117,7 @@ fn foreign_dpp(inst: &Inst, generation: Generation) -> bool {
     }
 }
 
-/// An instruction of the corpus: its generation, itself, its bytes and text.
+/// An instruction of the corpus: its generation, its decoded form, its bytes and its text.
 pub(super) struct Sample {
     pub(super) generation: Generation,
     pub(super) inst: Inst,
@@ -181,7 +181,7 @@ fn every_instruction_is_executed_or_listed() {
     let stale: Vec<&str> = NOT_COMPUTE.iter().map(|row| row.why).filter(|why| !used.contains(why)).collect();
     assert!(unlisted.is_empty(), "not executed: {unlisted:#?}");
     assert!(listed_but_executed.is_empty(), "executed, though listed: {listed_but_executed:#?}");
-    assert!(stale.is_empty(), "rows that stand for no instruction: {stale:#?}");
+    assert!(stale.is_empty(), "rows without an instruction: {stale:#?}");
 }
 
 #[test]

@@ -1,20 +1,20 @@
-//! Dot products of RDNA 3 and RDNA 4, as measurements of gfx1100 and gfx1201 describe them, in f64: that holds every product of
-//! short floats, and every multiple of a grid that occurs.
+//! Dot products of RDNA 3 and RDNA 4, modelled in f64 after measurements of gfx1100 and gfx1201. An f64 holds
+//! every product of short floats and every multiple of a grid that occurs.
 
-/// What factors are.
+/// The format of factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Factors {
     F16,
     Bf16,
-    /// Of 8 bits; whether A and B are bf8, else they are fp8.
+    /// 8 bits; whether A and B are bf8, otherwise they are fp8.
     Bytes([bool; 2]),
 }
 
-/// What is special about a dot product.
+/// The properties of a dot product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dot {
     pub(crate) factors: Factors,
-    /// Results have the bits of the factors, else they are f32.
+    /// Results have the format of the factors; otherwise they are f32.
     pub(crate) short: bool,
     /// RDNA 4.
     pub(crate) fourth: bool,
@@ -36,7 +36,7 @@ impl Dot {
         self.short && self.factors == Factors::F16
     }
 
-    /// NaNs and infinities, of which the f32 has these bits.
+    /// The result for a NaN or an infinity with these bits as f32.
     fn special(self, bits: u32) -> u64 {
         u64::from(match (self.short, self.factors) {
             (true, Factors::F16) => bits >> 16 & 0x8000 | 0x7c00 | bits >> 13 & 0x3ff,
@@ -95,7 +95,7 @@ impl Dot {
         if self.fourth { self.groups(&products, &grids, group, c) } else { self.frame(&products, own, c) }
     }
 
-    /// RDNA 4: products are added in groups, each on a grid of its own. All that is cut is cut downward.
+    /// RDNA 4: products are added in groups, each on its own grid. Truncation is always downward.
     fn groups(self, products: &[f64], grids: &[i32], group: usize, c: f64) -> u64 {
         let least = if self.has_short_halves() { -14 } else { -126 };
         let all = grids.iter().copied().fold(-1000, i32::max);
@@ -113,7 +113,7 @@ impl Dot {
         self.round(total * power(grid))
     }
 
-    /// RDNA 3: what has another sign than `c` is the complement of its digits.
+    /// RDNA 3: a term whose sign differs from that of `c` has its digits complemented.
     fn frame(self, products: &[f64], own: i32, c: f64) -> u64 {
         let terms = products.iter().copied().chain([c]);
         if terms.clone().all(|x| x == 0.0) {
@@ -148,7 +148,7 @@ impl Dot {
         let result = if self.fourth {
             sum as f32
         } else {
-            // As if there were no least exponent; then what is below it is zero.
+            // Rounded as if there were no least exponent; a result below it then becomes zero.
             let digits = f64::from((sum / power(first)) as f32);
             let rounded = digits * power(first);
             if rounded.abs() < power(-126) { 0.0 } else { rounded as f32 }
@@ -158,7 +158,8 @@ impl Dot {
     }
 }
 
-/// Sums of small integers, as a gfx1151 gave them, whose arithmetic is that of gfx1100; nearest even would give 57, 55.
+/// Sums of small integers as measured on a gfx1151, whose arithmetic is that of gfx1100; rounding to nearest
+/// even would give 57 and 55.
 #[test]
 fn the_model_is_what_was_measured() {
     let dot = Dot { factors: Factors::F16, short: false, fourth: false, saturate: false };
@@ -168,7 +169,7 @@ fn the_model_is_what_was_measured() {
     assert_eq!(fourth.of(&[3.0, 8.0], &[8.0, 4.0], -1.0), u64::from(55f32.to_bits()));
 }
 
-/// Where the grid of four products cuts an addend that a fused multiply-add would round, and what has no value.
+/// The grid of four products truncates an addend that a fused multiply-add would round; undefined results.
 #[test]
 fn dot_products_of_bytes_are_cut_downward() {
     let dot = Dot { factors: Factors::Bytes([false; 2]), short: false, fourth: true, saturate: false };

@@ -1,4 +1,4 @@
-//! Instructions one by one: `tests/filetests/exec` has registers and memory before and after each.
+//! Tests of single instructions: `tests/filetests/exec` lists registers and memory before and after each.
 
 mod file;
 mod spread;
@@ -14,7 +14,7 @@ use state::{Bench, PC, State};
 use vgpu::exec::{Level, Program};
 use vgpu::isa::{Generation, Inst, Isa, decode, decode_wave64};
 
-/// How many failures of a file are told.
+/// The maximum number of failures reported per file.
 const TOLD: usize = 200;
 
 fn folder() -> PathBuf {
@@ -41,14 +41,15 @@ fn blocks(path: &Path) -> Vec<Block> {
     file::parse(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// MODE as kernels begin: rounding to nearest, subnormal numbers, DX10_CLAMP, and IEEE where there is that.
+/// The MODE that kernels start with: rounding to nearest, subnormal numbers, DX10_CLAMP, and IEEE if it
+/// exists.
 fn mode(isa: Isa) -> u32 {
     if isa.generation() == Generation::Gfx12 { 0x1f0 } else { 0x3f0 }
 }
 
-/// The instruction, if its bytes are what its text says.
+/// The instruction, if its bytes match its text.
 fn instruction(variant: &Variant, lanes: u8) -> Result<Inst, String> {
-    // Some encodings only waves of 64 have.
+    // Some encodings exist only in waves of 64.
     let wave64 = |why| if lanes == 64 { decode_wave64(variant.isa, &variant.bytes) } else { Err(why) };
     let inst = decode(variant.isa, &variant.bytes).or_else(wave64).map_err(|e| e.to_string())?;
     let text = inst.text(variant.isa);
@@ -62,7 +63,7 @@ fn instruction(variant: &Variant, lanes: u8) -> Result<Inst, String> {
     Ok(inst)
 }
 
-/// What is wrong with a case on one level.
+/// The differences of a case on one level.
 fn check(
     bench: &mut Bench,
     program: &Program,
@@ -87,7 +88,7 @@ fn check(
     if wrong.is_empty() { Ok(after) } else { Err(wrong.join("\n    ")) }
 }
 
-/// Waves of one size, and two states that tests begin with.
+/// Waves of one size, and two initial states.
 struct Stage {
     bench: Bench,
     backgrounds: [State; 2],
@@ -99,7 +100,8 @@ impl Stage {
     }
 }
 
-/// Runs a block of a file on every target, wave size and level, says what fails, and how many runs in all lanes there were.
+/// Runs a block of a file on every target, wave size and level. Reports failures, and counts the runs in all
+/// lanes.
 fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>) -> usize {
     let mut spread_cases = 0;
     for variant in &block.variants {
@@ -123,12 +125,13 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
                 for (level, program) in &programs {
                     match check(bench, program, &inst, case, background) {
                         Ok(after) if first.as_ref().is_some_and(|first| *first != after) => {
-                            failures.push(format!("{}: {name}{what}: {level:?} has other bits", case.line));
+                            failures
+                                .push(format!("{}: {name}{what}: {level:?} has different bits", case.line));
                         }
                         Ok(after) => first = first.or(Some(after)),
                         Err(wrong) => {
                             failures.push(format!("{}: {name}{what}, {level:?}:\n    {wrong}", case.line));
-                            // What is wrong once is mostly wrong everywhere.
+                            // A failure usually repeats everywhere.
                             break;
                         }
                     }
@@ -183,7 +186,7 @@ fn instructions_do_what_the_files_say() {
     assert!(spread_cases > 10_000, "only {spread_cases} runs in all lanes");
 }
 
-/// The mnemonics of an instruction, without encodings: two of a VOPD pair.
+/// The mnemonics of an instruction, without encodings; a VOPD pair has two.
 fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
     let bare = |word| {
         ["_e32", "_e64", "_dpp", "_sdwa"]
@@ -236,7 +239,7 @@ fn every_mnemonic_has_a_case_or_a_reason_to_have_none() {
         }
     }
     for reason in reasons.iter().filter(|reason| !used.contains(*reason)) {
-        let _ = writeln!(wrong, "{reason} stands in untested.list for no mnemonic");
+        let _ = writeln!(wrong, "{reason} in untested.list matches no mnemonic");
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

@@ -1,4 +1,5 @@
-//! Hardware registers, and what MODE changes about all vector instructions of gfx9: whole programs, as LLVM assembles them.
+//! Hardware registers, and MODE bits that affect all vector instructions of gfx9: whole programs, assembled
+//! by LLVM.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use vgpu::machine::{Access, Generation, Memory, PRIVATE_APERTURE, SHARED_APERTUR
 
 const REGISTERS: usize = 512 + 32;
 
-/// A wave with registers of its own, before the first instruction of a program.
+/// A wave with its own registers, before the first instruction of a program.
 struct Bench {
     wave: Wave,
     program: Program,
@@ -51,7 +52,7 @@ impl Bench {
     }
 }
 
-/// Every instruction that an observer hears of.
+/// Every instruction that an observer sees.
 #[derive(Default)]
 struct Heard(Vec<Op>);
 
@@ -68,7 +69,7 @@ impl Watch for Heard {
     }
 }
 
-/// gfx90a. What is skipped would fault, or overwrite what the test looks at.
+/// gfx90a. The skipped instructions would fault, or overwrite values that the test checks.
 const SKIPS: &[u32] = &[
     0xbf10_8100, // s_setvskip s0, 1
     0x7e02_0287, // v_mov_b32 v1, 7
@@ -133,7 +134,8 @@ fn observers_hear_of_what_is_skipped_as_of_a_nop() {
     assert_eq!(heard.0.iter().filter(|op| **op == Op::VMovB32).count(), 2);
 }
 
-/// gfx90a: adds `v1`, `v2` and `v3` to `v9`, in a loop between the instructions that turn the index on and off.
+/// gfx90a: adds `v1`, `v2` and `v3` to `v9`, in a loop between the instructions that switch indexing on and
+/// off.
 const INDEXED: &[u32] = &[
     0xbe80_0080, // s_mov_b32 s0, 0
     0xbf11_0100, // s_set_gpr_idx_on s0, gpr_idx(SRC0)
@@ -184,7 +186,7 @@ fn set(generation: Generation, id: u32, offset: u32, width: u32) -> &'static [u3
 /// The high 16 bits of the shared and of the private aperture.
 const BASES: u32 = (SHARED_APERTURE >> 48 << 16 | PRIVATE_APERTURE >> 48) as u32;
 
-/// A wave that is the second of a group of three, with 72 vector and 48 scalar registers and 3000 bytes of LDS.
+/// The second wave of a group of three, with 72 vector and 48 scalar registers and 3000 bytes of LDS.
 fn second(bench: &mut Bench) {
     bench.wave.hardware = Hardware {
         vgprs: 72,
@@ -211,13 +213,13 @@ fn read(generation: Generation, lanes: u8, id: u32, offset: u32, width: u32) -> 
     }
 }
 
-/// Numbers and fields as Linux's trap handlers and LLVM have them.
+/// Numbers and fields are those of Linux's trap handlers and LLVM.
 #[test]
 fn registers_say_what_the_wave_was_allotted() {
     use Generation::{Gfx9, Gfx10, Gfx11, Gfx12, Gfx940};
     let wide = 64;
     for (generation, lanes, (id, offset, width), expected) in [
-        // STATUS: SCC (of gfx12 in STATE_PRIV), VCCZ, EXECZ, in a group, valid.
+        // STATUS: SCC (on gfx12 in STATE_PRIV), VCCZ, EXECZ, in a group, valid.
         (Gfx9, wide, (2, 0, 32), 1 | 1 << 11 | 1 << 16),
         (Gfx11, 32, (2, 0, 32), 1 | 1 << 11 | 1 << 16),
         (Gfx12, 32, (2, 0, 32), 1 << 11 | 1 << 16),
@@ -227,7 +229,7 @@ fn registers_say_what_the_wave_was_allotted() {
         (Gfx10, wide, (28, 11, 1), 1),
         (Gfx10, 32, (28, 11, 1), 0),
         (Gfx11, wide, (28, 11, 1), 1),
-        // Vector registers: in eights, or in fours; scalar ones in sixteens. One less.
+        // Vector registers in units of eight or four, scalar ones in units of sixteen, minus one.
         (Gfx9, wide, (5, 8, 6), 8),
         (Gfx940, wide, (5, 24, 4), 2),
         (Gfx10, 32, (5, 8, 6), 17),
@@ -244,7 +246,7 @@ fn registers_say_what_the_wave_was_allotted() {
         (Gfx9, wide, (4, 30, 2), 1),
         (Gfx10, 32, (24, 8, 2), 1),
         (Gfx12, 32, (24, 8, 2), 1),
-        // The apertures' high halves.
+        // The high halves of the apertures.
         (Gfx9, wide, (15, 0, 32), BASES),
         (Gfx11, 32, (15, 0, 32), BASES),
         (Gfx940, wide, (20, 0, 32), 0),
@@ -254,7 +256,7 @@ fn registers_say_what_the_wave_was_allotted() {
     }
 }
 
-/// The registers that LLVM names per generation, and IB_STS2, which Linux reads.
+/// The registers that LLVM names for each generation, and IB_STS2, which Linux reads.
 #[test]
 fn every_generation_has_its_registers_and_no_others() {
     for generation in Generation::ALL {
@@ -289,7 +291,7 @@ fn what_is_written_is_read_back_where_kernels_may_write() {
         (Gfx12, 19, 0, 0x00ff_ff00),
         (Gfx10, 20, 0x1234_5678, 0x12ff_ff78),
         (Gfx10, 21, 0x7fff, 0x00ff_ffff),
-        // Only trap handlers may write these, or nobody.
+        // Writable only by trap handlers, or not at all.
         (Gfx11, 20, 0x1234_5678, 0x1234_5678),
         (Gfx12, 21, 0x7fff, 0x7fff),
         (Gfx12, 17, 0, 0),

@@ -1,7 +1,7 @@
-//! The executor's operations, one instruction or a few at a time, against models of their own.
+//! The executor's operations, one or a few instructions at a time, compared with independent models.
 //!
-//! They are no unit tests of the library, which would be compiled a second time for them: that takes minutes. The library has
-//! its internal modules public, but hidden, for them.
+//! These are not unit tests of the library, because the library would be compiled a second time for them,
+//! which takes minutes. For these tests, the library's internal modules are public but hidden.
 
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 

@@ -1,4 +1,5 @@
-//! Every instruction on small integers, which all types hold exactly, against a triple loop; then what is special.
+//! Every instruction on small integers, which all types hold exactly, compared with a triple loop; then
+//! special cases.
 
 mod model;
 mod products;
@@ -18,14 +19,14 @@ use vgpu::machine::{Access, Generation, Memory};
 const GFX90A: Rules = Rules { pairwise: true, negates: false };
 const LATER: Rules = Rules { pairwise: false, negates: true };
 
-/// Operands begin at these registers; accumulation registers are another 256.
+/// The first registers of operands; accumulation registers are 256 higher.
 const A: usize = 0;
 const B: usize = 16;
 const INDEX: usize = 40;
 const C: usize = 64;
 const OUT: usize = 128;
 
-/// In MODE: f16 results that overflow become the largest number; subnormal f32 sources count.
+/// In MODE: f16 results that overflow become the largest number; subnormal f32 sources are kept.
 const FP16_OVFL: u32 = 1 << 23;
 const F32_SUBNORMALS: u32 = 1 << 4;
 
@@ -33,10 +34,10 @@ fn instruction(op: Op) -> &'static Instruction {
     INSTRUCTIONS.iter().find(|row| row.op == op).expect("a matrix instruction")
 }
 
-/// The formats of matrices by the numbers that instructions choose them with.
+/// The formats of matrices, by the numbers that instructions select them with.
 const CHOICES: [Format; 5] = [Format::Fp8, Format::Bf8, Format::Fp6, Format::Bf6, Format::Fp4];
 
-/// A small generator of numbers that look random.
+/// A small pseudo-random number generator.
 struct Random(u64);
 
 impl Random {
@@ -50,7 +51,7 @@ impl Random {
     }
 }
 
-/// The number that a code of 8 bits or fewer stands for, written from the formats' definitions.
+/// The value of a code of 8 or fewer bits, following the formats' definitions.
 fn eight_bits(format: Format, code: u8) -> f64 {
     let (digits, bias, fnuz) = match format {
         Format::Fp8Fnuz => (3, 8, true),
@@ -62,7 +63,7 @@ fn eight_bits(format: Format, code: u8) -> f64 {
         Format::Fp4 => (1, 1, false),
         _ => panic!("no 8-bit format"),
     };
-    // With the sign where that of eight bits is.
+    // With the sign at the position of the 8-bit sign.
     let top = 1 << (format.bits() - 1);
     let code = code & (top - 1) | if code & top != 0 { 0x80 } else { 0 };
     let sign = if code & 0x80 != 0 { -1.0 } else { 1.0 };
@@ -140,7 +141,7 @@ fn sum_bits(sum: Sum) -> usize {
     }
 }
 
-/// A wave whose registers hold garbage at first.
+/// A wave whose registers initially hold garbage.
 struct Bench {
     wave: Wave,
     lanes: usize,
@@ -156,7 +157,7 @@ impl Bench {
         let offset = file.as_ptr().align_offset(64);
         wave.vgpr = file[offset..].as_mut_ptr();
         wave.lanes = lanes as u8;
-        // Whatever EXEC is, nothing changes; of MODE, only these bits matter.
+        // EXEC has no effect, and of MODE only these bits do.
         wave.mode = random.next() & !FP16_OVFL | F32_SUBNORMALS;
         wave.set_scalar64(scalar::EXEC, u64::from(random.next()));
         Bench { wave, lanes, file }
@@ -178,7 +179,7 @@ impl Bench {
         unsafe { *self.at(register, lane) = value };
     }
 
-    /// Writes an element of a tuple that begins at `first`.
+    /// Writes an element of a tuple that starts at `first`.
     fn put(&mut self, first: usize, (register, lane, bit): Place, bits: usize, value: u64) {
         if bits == 64 {
             self.set_word(first + 2 * register, lane, value as u32);
@@ -225,7 +226,7 @@ impl Bench {
     }
 }
 
-/// The instruction on the registers where the bench has operands; C and D among the accumulation registers if `acc`.
+/// The instruction on the bench's operand registers; C and D are accumulation registers if `acc`.
 fn inst(row: &Instruction, mods: Modifiers, acc: bool) -> Inst {
     let register = |first: usize| {
         if acc && first >= C { Operand::Agpr(first as u8) } else { Operand::Vgpr(first as u8) }
@@ -249,24 +250,24 @@ fn inst(row: &Instruction, mods: Modifiers, acc: bool) -> Inst {
     inst
 }
 
-/// Where D is in the bench.
+/// The position of D in the bench.
 fn out(row: &Instruction, acc: bool) -> usize {
     (if row.sparse { C } else { OUT }) + if acc { 256 } else { 0 }
 }
 
-/// Matrices of a product, block after block.
+/// The matrices of a product, block after block.
 #[derive(Clone)]
 struct Matrices {
-    /// Dense, also where the instruction's A is sparse.
+    /// Dense, even if the instruction's A is sparse.
     a: Vec<i64>,
     b: Vec<i64>,
     c: Vec<i64>,
-    /// The columns that a sparse A has: two of each four.
+    /// The columns present in a sparse A: two of each four.
     columns: Vec<usize>,
 }
 
 impl Matrices {
-    /// Numbers whose sums all types hold.
+    /// Random numbers whose sums are exact in all types.
     fn random(row: &Instruction, signed: [bool; 2], random: &mut Random) -> Matrices {
         let narrow = matches!(row.sum, Sum::F16 | Sum::Bf16);
         let mut draw = |format: Format, signed: bool| match format {
@@ -373,7 +374,7 @@ impl Matrices {
     }
 }
 
-/// Compares D with what it must be.
+/// Compares D with the expected values.
 fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: usize, what: &str) {
     for (at, value) in expected.iter().enumerate() {
         let (block, i, j) = (at / row.n / row.n, at / row.n % row.n, at % row.n);
@@ -384,7 +385,8 @@ fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: us
         if expected == 0 && found == 1 << (sum_bits(row.sum) - 1) && row.sum != Sum::I32 {
             found = 0;
         }
-        // gfx1100 is not exact where signs differ, and cuts bf16 after each of eight dot products; `special` has the bits.
+        // gfx1100 is inexact if signs differ, and truncates bf16 after each of eight dot products; `special`
+        // checks the bits.
         if row.op.has(Fact::WMMA) && row.family == Family::Gfx11 && row.a.bits() == 16 {
             let most = if row.sum == Sum::Bf16 { 8.0 } else { 0.01 };
             if (sum_number(row.sum, found) - *value as f32).abs() < most {

@@ -1,4 +1,4 @@
-//! Every handler against lane-by-lane models of what the vendor documents, for all shapes of addresses.
+//! Every handler, for all address patterns, compared with lane-by-lane models of the vendor's documentation.
 
 mod atomics;
 mod buffers;
@@ -56,10 +56,10 @@ fn inst(op: Op, dst: Operand, src: [Operand; 4], offset: i32) -> Inst {
     }
 }
 
-/// A small generator of numbers that look random.
+/// A small pseudo-random number generator.
 struct Random(u64);
 
-/// Bits that are special to some type or other.
+/// Bit patterns that are special for some type.
 const SPECIAL: &[u32] = &[
     0,
     1,
@@ -93,7 +93,7 @@ const SPECIAL: &[u32] = &[
 ];
 
 impl Random {
-    /// Any bits; often special ones.
+    /// Arbitrary bits, often special ones.
     fn bits(&mut self) -> u32 {
         match self.next() % 2 {
             0 => SPECIAL[self.next() as usize % SPECIAL.len()],
@@ -107,7 +107,7 @@ impl Random {
     }
 }
 
-/// Sets of byte offsets of the lanes, for elements of `bytes`, within 2048 bytes.
+/// Patterns of byte offsets of the lanes, for elements of `bytes`, within 2048 bytes.
 fn shapes(lanes: usize, bytes: usize) -> Vec<Vec<u32>> {
     let mut random = Random(7);
     let count = (2048 / bytes) as u32;
@@ -116,7 +116,7 @@ fn shapes(lanes: usize, bytes: usize) -> Vec<Vec<u32>> {
         vec![(5 * bytes) as u32; lanes],
         (0..lanes).map(|lane| ((lanes - 1 - lane) * bytes) as u32).collect(),
         (0..lanes).map(|lane| (lane * 32 % 2048) as u32).collect(),
-        // Sixteen lanes read one place, or consecutive ones, and the next sixteen others.
+        // Sixteen lanes read one place, or consecutive ones, and the next sixteen read different ones.
         (0..lanes).map(|lane| (lane / 16 * 7 * bytes) as u32).collect(),
         (0..lanes).map(|lane| ((lane % 16 + 3 * (lane / 32)) * bytes) as u32).collect(),
         (0..lanes).map(|_| random.next() % count * bytes as u32).collect(),
@@ -180,7 +180,7 @@ impl Place {
     }
 }
 
-/// Where byte `offset` of `lane` is.
+/// The position of byte `offset` of `lane`.
 fn byte(bench: &Bench, place: Place, base: u64, lane: usize, offset: usize) -> *mut u8 {
     if place.is_private() {
         let at = (offset / 4 * bench.lanes + lane) * 4 + offset % 4;
@@ -192,7 +192,7 @@ fn byte(bench: &Bench, place: Place, base: u64, lane: usize, offset: usize) -> *
     }
 }
 
-/// The operands that make lanes access `offsets` in a place; the address goes to v2, v3.
+/// Operands that make lanes access `offsets` in a memory; the address goes to v2, v3.
 fn aim(bench: &mut Bench, place: Place, base: u64, offsets: &[u32]) -> [Operand; 2] {
     let high = match place {
         Place::FlatShared => SHARED_APERTURE,

@@ -1,4 +1,4 @@
-//! What observers are told about instructions, held against what the handlers do.
+//! What observers are told about instructions, compared with what the handlers do.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -83,7 +83,7 @@ impl Bench {
         self.wave.saved_exec = 0;
     }
 
-    /// What the registers are after the program's instructions; none if the wave did not come to its end.
+    /// The registers after the program's instructions; none if the wave did not reach its end.
     fn run(&mut self, program: &Program, before: &State) -> Option<State> {
         let count = before.vector.len();
         self.load(before);
@@ -97,7 +97,7 @@ impl Bench {
     }
 }
 
-/// The instruction, and the end of the program.
+/// A program of the instruction and the end.
 fn program(isa: Isa, inst: Inst) -> Program {
     let end = Inst { op: Op::SEndpgm, format: Format::Sopp, size: 4, ..vgpu::exec::no_inst() };
     let after = ENTRY + u64::from(inst.size);
@@ -113,7 +113,7 @@ fn set(spans: &[vgpu::isa::Span]) -> BTreeSet<Register> {
     spans.iter().flat_map(|span| span.registers()).collect()
 }
 
-/// Whether what the instruction does to registers is a matter of registers only.
+/// Whether the instruction's effect on registers depends on registers only.
 fn is_plain(inst: &Inst) -> bool {
     !is_memory(inst.format)
         && !matches!(inst.format, Format::LdsDir | Format::Mimg | Format::Export | Format::Interp)
@@ -126,7 +126,7 @@ fn is_plain(inst: &Inst) -> bool {
         && !matches!(inst.op, Op::SGetpcB64 | Op::SRoundMode | Op::SDenormMode)
 }
 
-/// Whether a lane mask is at an odd register, which no assembler writes for waves of 64.
+/// Whether a lane mask is in an odd register, which no assembler accepts for waves of 64.
 fn has_odd_mask(inst: &Inst) -> bool {
     let signature = inst.op.signature();
     let sources = inst.src.iter().zip(signature.src);
@@ -136,8 +136,8 @@ fn has_odd_mask(inst: &Inst) -> bool {
     })
 }
 
-/// Executes instructions of LLVM's test encodings on random registers: only registers that are said to be written change, and
-/// what they become depends on no register that is not said to be read.
+/// Executes instructions of LLVM's test encodings on random registers. Only registers reported as written
+/// change, and their new values do not depend on registers that are not reported as read.
 #[test]
 fn registers_are_those_that_handlers_read_and_write() {
     let mut failures = Vec::new();
@@ -151,7 +151,7 @@ fn registers_are_those_that_handlers_read_and_write() {
             let mut seed = 7;
             let vector = (0..registers * lanes).map(|_| random(&mut seed)).collect();
             let mut before = State { vector, scalar: [0; scalar::COUNT], scc: false };
-            // What all registers are that an instruction has nothing to do with.
+            // Changed values in all registers that the instruction does not use.
             let mut other = before.clone();
             other.vector.iter_mut().for_each(|value| *value ^= 0x5a5a_5a5a);
             for (text, inst) in all.iter().filter(|(_, inst)| is_plain(inst)) {
@@ -183,7 +183,7 @@ fn registers_are_those_that_handlers_read_and_write() {
                         if let Some(register) =
                             after.differences(&differently, lanes).intersection(&written).next()
                         {
-                            failures.push(format!("{what} makes {register:?} of other registers"));
+                            failures.push(format!("{what} computes {register:?} from other registers"));
                         }
                     }
                 }
@@ -201,7 +201,7 @@ fn registers_are_those_that_handlers_read_and_write() {
 }
 
 impl State {
-    /// The registers that are not the same.
+    /// The registers that differ.
     fn differences(&self, other: &State, lanes: usize) -> BTreeSet<Register> {
         let vectors = self.vector.chunks(lanes).zip(other.vector.chunks(lanes)).enumerate();
         let vectors = vectors.filter(|(_, (a, b))| a != b).map(|(i, _)| Register::Vector(i as u16));

@@ -18,7 +18,7 @@ const LOOP: [u32; 8] = [
     0xbfb0_0000, // s_endpgm
 ];
 
-/// The instructions a wave comes to and those that it executed, by number.
+/// The instructions that a wave reached and those that it executed, by number.
 #[derive(Default)]
 struct Steps(Vec<u32>, Vec<u32>);
 

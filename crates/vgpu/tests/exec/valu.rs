@@ -1,4 +1,4 @@
-//! Handlers against scalar models, for every CPU level, wave size, kind of source and EXEC mask.
+//! Handlers compared with scalar models, for every CPU level, wave size, kind of source and EXEC mask.
 
 mod basics;
 mod bits;
@@ -46,7 +46,7 @@ fn inst(op: Op, format: Format, dst: Operand, src: &[Operand]) -> Inst {
     }
 }
 
-/// A small generator of numbers that look random, with the special ones among them.
+/// A small pseudo-random number generator that also returns special values.
 struct Random(u64);
 
 impl Random {
@@ -78,12 +78,12 @@ fn masks(lanes: usize) -> [u64; 4] {
     [all, 0, 1 << (lanes - 1), all & 0x5a5a_1234_f00f_8421]
 }
 
-/// Equal, or both NaN: what a NaN's payload is, IEEE leaves open.
+/// Equal, or both NaN: IEEE leaves the payload of a NaN open.
 fn same(a: u32, b: u32, is_float: bool) -> bool {
     a == b || (is_float && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan())
 }
 
-/// Tries a 32-bit operation of up to three sources on everything.
+/// Tests a 32-bit operation of up to three sources on all combinations.
 fn check(op: Op, sources: usize, is_float: bool, model: impl Fn(u32, u32, u32) -> u32) {
     let mut random = Random(op as u64);
     for lanes in [32, 64] {
@@ -138,8 +138,8 @@ fn check(op: Op, sources: usize, is_float: bool, model: impl Fn(u32, u32, u32) -
     }
 }
 
-/// An instruction on operands of any width: source `i` is in registers `4 + 2 * i` and the one after it, the result in `v0` and
-/// `v1`, lane masks of results in slot 20.
+/// An instruction on operands of any width. Source `i` is in registers `4 + 2 * i` and the next, the result
+/// in `v0` and `v1`, and lane masks of results in slot 20.
 struct Case {
     inst: Inst,
     /// Registers of the result and of the sources.
@@ -186,7 +186,7 @@ impl Case {
         try_lower(&self.inst, 0, 0, &context, pool, &mut codes).map(|()| codes)
     }
 
-    /// Runs it on a wave of random numbers and gives the wave back.
+    /// Runs it on a wave of random numbers and returns the wave.
     fn run(
         &self,
         level: Level,
@@ -217,7 +217,7 @@ impl Case {
         bench
     }
 
-    /// Compares every lane with a model of sources and old destination.
+    /// Compares every lane with a model, given the sources and the old destination.
     fn check(&self, mode: u32, fill: impl Fn(usize, usize) -> u32, model: impl Fn([u64; 3], u64) -> u64) {
         for lanes in [32, 64] {
             for mask in masks(lanes) {
@@ -246,7 +246,7 @@ impl Case {
     }
 }
 
-/// Random numbers for registers and lanes, the same ones whenever asked.
+/// Random numbers for registers and lanes, the same on every call.
 fn numbers(seed: u64) -> impl Fn(usize, usize) -> u32 {
     move |register, lane| {
         let mut random =
@@ -257,7 +257,7 @@ fn numbers(seed: u64) -> impl Fn(usize, usize) -> u32 {
     }
 }
 
-/// f16 numbers in both halves, special ones among them.
+/// f16 numbers in both halves, including special ones.
 fn halves(seed: u64) -> impl Fn(usize, usize) -> u32 {
     const SPECIAL: [u16; 12] =
         [0, 0x8000, 1, 0x83ff, 0x0400, 0x3c00, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e01, 0x3555];
@@ -271,7 +271,7 @@ fn halves(seed: u64) -> impl Fn(usize, usize) -> u32 {
     }
 }
 
-/// f64 numbers from register pairs: the high register is special at times.
+/// f64 numbers in register pairs; the high register is sometimes special.
 fn doubles(seed: u64) -> impl Fn(usize, usize) -> u32 {
     const SPECIAL: [u32; 10] = [
         0,
@@ -299,5 +299,5 @@ fn doubles(seed: u64) -> impl Fn(usize, usize) -> u32 {
     }
 }
 
-/// The mode that kernels begin with, without IEEE's rules for signalling NaNs.
+/// The initial mode of kernels, without IEEE's rules for signalling NaNs.
 const PLAIN: u32 = 0x1f0;

@@ -1,4 +1,4 @@
-//! Memory for kernel arguments: how it is aligned, and what may be read beyond its end.
+//! Memory for kernel arguments: its alignment, and what may be read beyond its end.
 
 use crate::common::*;
 use crate::kernels::{Program, TARGETS, error_of, run};

@@ -1,4 +1,4 @@
-//! What the tests of the HSA table share.
+//! Common code of the HSA table's tests.
 
 use std::ffi::c_void;
 
@@ -10,14 +10,15 @@ pub(crate) use hsa_sys::hsa_status_t as S;
 macro_rules! hsa {
     ($function:ident($($argument:expr),* $(,)?)) => {{
         let function = vgpu::hsa::table().$function;
-        // SAFETY: every test passes arguments that the function's contract allows, or wrong ones that it must refuse.
+        // SAFETY: every test passes arguments that the function's contract allows, or wrong ones that it must
+        // refuse.
         unsafe { function($($argument),*) }
     }};
 }
 
 pub(crate) use hsa;
 
-/// As `hsa`, and expects success.
+/// Like `hsa`, but expects success.
 macro_rules! ok {
     ($function:ident($($argument:expr),* $(,)?)) => {
         assert_eq!($crate::common::hsa!($function($($argument),*)), hsa_sys::hsa_status_t::HSA_STATUS_SUCCESS, stringify!($function))
@@ -26,7 +27,7 @@ macro_rules! ok {
 
 pub(crate) use ok;
 
-/// Initialises the runtime and returns the agent of a small device of that target.
+/// Initialises the runtime and returns the agent of a small device with this target.
 pub(crate) fn gpu(target: &str) -> hsa_agent_t {
     ok!(hsa_init());
     let config = format!("{target}?cus=2&memory=256MiB").parse().unwrap();
@@ -81,7 +82,7 @@ pub(crate) fn pool_info<T: Copy>(
     value
 }
 
-/// The agent's pool in the global segment that has all of the flags.
+/// The agent's pool in the global segment that has all of these flags.
 pub(crate) fn pool(agent: hsa_agent_t, flags: u32) -> hsa_amd_memory_pool_t {
     let has = |&pool: &hsa_amd_memory_pool_t| {
         let global: u32 = pool_info(pool, hsa_amd_memory_pool_info_t::HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 9);
@@ -108,7 +109,7 @@ pub(crate) fn free(pointer: *mut c_void) {
     ok!(hsa_amd_memory_pool_free(pointer));
 }
 
-/// Memory of the machine as a slice; tests use it while no kernel and no copy does.
+/// Memory of the machine as a slice. Tests use it only while no kernel or copy does.
 pub(crate) fn slice<'a, T>(pointer: *mut c_void, count: usize) -> &'a mut [T] {
     // SAFETY: the tests ask for no more than they allocated, and for plain numbers only.
     unsafe { std::slice::from_raw_parts_mut(pointer.cast(), count) }
@@ -125,12 +126,12 @@ pub(crate) const BLOCKED: hsa_wait_state_t = hsa_wait_state_t::HSA_WAIT_STATE_BL
 pub(crate) const LT: hsa_signal_condition_t = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT;
 pub(crate) const EQ: hsa_signal_condition_t = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_EQ;
 
-/// Waits for the value to fall below 1, at most ten seconds; returns the last value.
+/// Waits at most ten seconds for the value to fall below 1; returns the last value.
 pub(crate) fn wait(signal: hsa_signal_t) -> i64 {
     hsa!(hsa_signal_wait_scacquire(signal, LT, 1, 10_000_000_000, BLOCKED))
 }
 
-/// A queue and what its callback was told.
+/// A queue, and what its callback received.
 pub(crate) struct Queue {
     pub(crate) raw: *mut hsa_queue_t,
     pub(crate) errors: Box<std::sync::Mutex<Vec<S>>>,
@@ -149,7 +150,8 @@ impl Queue {
         Queue { raw, errors }
     }
 
-    /// Submits a packet of any type: everything but the first four bytes, then those, then the doorbell.
+    /// Submits a packet of any type: first everything except the first four bytes, then these, then the
+    /// doorbell.
     pub(crate) fn submit<T>(&self, header: u16, setup: u16, packet: T) -> u64 {
         const { assert!(size_of::<T>() == 64) };
         let index = hsa!(hsa_queue_add_write_index_scacq_screl(self.raw, 1));
@@ -184,7 +186,7 @@ impl Queue {
         done
     }
 
-    /// Waits for a completion signal of a packet in this queue, and fails with the report if the queue does.
+    /// Waits for the completion signal of a packet in this queue. If the queue fails, fails with its report.
     pub(crate) fn finish(&self, done: hsa_signal_t) {
         for _ in 0..1000 {
             if hsa!(hsa_signal_wait_scacquire(done, LT, 1, 20_000_000, BLOCKED)) == 0 {
@@ -218,7 +220,7 @@ pub(crate) const BARRIER_OR: u16 = 0x1505;
 pub(crate) const DISPATCH: u16 = 0x1502;
 pub(crate) const VENDOR: u16 = 0x1500;
 
-/// What the runtime knows of an address.
+/// What the runtime knows about an address.
 pub(crate) fn pointer_info(pointer: *const c_void) -> hsa_amd_pointer_info_t {
     let size = size_of::<hsa_amd_pointer_info_t>() as u32;
     let mut info = hsa_amd_pointer_info_t { size, ..Default::default() };
@@ -226,13 +228,13 @@ pub(crate) fn pointer_info(pointer: *const c_void) -> hsa_amd_pointer_info_t {
     info
 }
 
-/// Runs one test of this program in a process of its own, with a variable that says so, and returns how it ended and what it wrote to
-/// standard error.
+/// Runs one test of this program in a separate process, with a variable that identifies it. Returns how it
+/// ended and what it wrote to standard error.
 pub(crate) fn in_child(test: &str, variable: &str, value: &str) -> (std::process::ExitStatus, String) {
     let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
         .env(variable, value)
         .output()
-        .expect("this program starts");
+        .expect("this program can be started");
     (ended.status, String::from_utf8_lossy(&ended.stderr).into_owned())
 }

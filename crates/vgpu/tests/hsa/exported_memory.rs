@@ -1,5 +1,6 @@
-//! Any bytes as the header of a file of memory that Mesa's CPU drivers export: the file is refused, or its memory is where the header
-//! says and as large. The fuzz target `exported_memory` uses this file too.
+//! Arbitrary bytes as the header of a memory file exported by Mesa's CPU drivers. The file is refused, or its
+//! memory has the position and the size given in the header. The fuzz target `exported_memory` uses this file
+//! too.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -11,11 +12,11 @@ use hsa_sys::hsa_status_t;
 
 use super::small_gpu::gpu;
 
-/// What a header has: its file's length and where the memory begins.
+/// A header contains its file's length and the offset of the memory.
 const WORDS: usize = 16;
 
-/// The first four bytes say how large the file is, whether its length is sealed, and whether the header says the length; the others are in
-/// the file.
+/// The first four bytes determine the size of the file, whether its length is sealed, and whether the header
+/// contains the length; the others are put into the file.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((&[low, high, how, pages], rest)) = bytes.split_first_chunk::<4>() else { return };
     let length = u64::from(u16::from_le_bytes([low, high])) + 4096 * u64::from(pages % 4);
@@ -61,7 +62,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let mapped = unsafe { std::slice::from_raw_parts(memory.cast::<u8>(), size) };
     let mut behind = vec![0; size];
     file.read_exact_at(&mut behind, offset).expect("bytes of the file");
-    assert!(*mapped == *behind, "other memory than the file's");
+    assert!(*mapped == *behind, "not the file's memory");
     // SAFETY: it was mapped above.
     let unmapped = unsafe { (table.hsa_amd_interop_unmap_buffer)(memory) };
     assert_eq!(unmapped, hsa_status_t::HSA_STATUS_SUCCESS);
@@ -81,6 +82,6 @@ fn any_header_is_refused_or_holds() {
         bytes.truncate(20 - if random().is_multiple_of(8) { random() as usize % 20 } else { 0 });
         run(&bytes);
     }
-    // A page for the header, and what is behind it.
+    // A page for the header, and the memory after it.
     run(&[&[16, 0x27, 1, 1][..], &[0; 8], &4096_u64.to_le_bytes()].concat());
 }

@@ -1,4 +1,4 @@
-//! Faults of kernels on queues that were created without an error callback.
+//! Kernel faults on queues created without an error callback.
 
 use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;
@@ -18,7 +18,7 @@ fn queue(agent: hsa_agent_t) -> Queue {
     Queue { raw, errors: Box::default() }
 }
 
-/// Runs a kernel that faults, and waits for its signal as programs do.
+/// Runs a faulting kernel and waits for its signal, as programs do.
 fn fault(target: &str, kernel: &str, arguments: &[u64]) -> i64 {
     let agent = gpu(target);
     let program = Program::load(agent, target);
@@ -46,7 +46,7 @@ fn a_fault_that_nobody_hears_of_ends_the_process_with_its_report() {
     }
 }
 
-/// Handlers deal with a fault by returning success; the queue then is as one whose callback returned.
+/// A handler handles a fault by returning success. The queue then behaves as if its callback had returned.
 #[test]
 fn a_handler_of_system_events_may_deal_with_it() {
     static EVENTS: AtomicU64 = AtomicU64::new(0);
@@ -93,7 +93,7 @@ fn a_handler_of_system_events_may_deal_with_it() {
     assert!(status.success() && error.contains("went on"), "{status:?}: {error}");
 }
 
-/// As with AMD's runtime: nothing ran, so the process goes on, and the queue is inactive.
+/// As with AMD's runtime: nothing ran, so the process continues, and the queue is inactive.
 #[test]
 fn a_packet_that_is_none_ends_the_queue_only() {
     let agent = gpu("gfx1100");

@@ -1,4 +1,4 @@
-//! Images, of which there are buffers of texels.
+//! Images, which are always buffers of texels.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -23,7 +23,7 @@ fn image(geometry: Geometry, width: usize, kind: Type, order: Order) -> hsa_ext_
     hsa_ext_image_descriptor_t { geometry, width, height: 0, depth: 0, array_size: 0, format }
 }
 
-/// A buffer of so many pairs of bytes.
+/// A buffer of this many pairs of bytes.
 fn bytes(width: usize) -> hsa_ext_image_descriptor_t {
     let kind = Type::HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8;
     image(Geometry::HSA_EXT_IMAGE_GEOMETRY_1DB, width, kind, Order::HSA_EXT_IMAGE_CHANNEL_ORDER_RG)
@@ -109,7 +109,7 @@ fn other_images_are_refused_and_capabilities_say_so() {
 fn devices_without_instructions_for_images_have_none() {
     let agent = gpu("gfx942");
     let max = hsa_agent_info_t::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS.0;
-    // Words of 32 bits, as AMD's runtime writes them: what follows in memory stays.
+    // Words of 32 bits, as AMD's runtime writes them: memory after them is unchanged.
     assert_eq!(agent_info(agent, max, [1u32; 2]), [0, 1]);
     assert_eq!(agent_info(gpu("gfx90a"), max, [1u32; 2]), [u32::MAX, 1]);
     let box_sizes = hsa_agent_info_t::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS.0;
@@ -132,7 +132,8 @@ fn samplers_are_of_modes_that_there_are() {
     assert_eq!(hsa!(hsa_ext_sampler_create_v2(agent, &modes, &mut made)), INVALID);
 }
 
-/// AMD's OpenCL takes the extension's bit for images of all kinds, with the sizes that its standard demands.
+/// AMD's OpenCL interprets the extension's bit as support for images of all kinds, with the sizes that its
+/// standard requires.
 #[test]
 fn where_opencl_is_loaded_there_are_no_images() {
     const CHILD: &str = "FERROCM_TEST_OPENCL";

@@ -1,6 +1,7 @@
-//! The HSA table with kernels: loading, symbols, dispatches, times, and faults that end one queue only.
+//! The HSA table with kernels: loading, symbols, dispatches, times, and faults that end only one queue.
 //!
-//! The kernels are compiled when the tests run, so a device toolchain is needed, as `cargo xtask test` makes sure of.
+//! The kernels are compiled when the tests run. This requires a device toolchain, which `cargo xtask test`
+//! ensures.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -70,7 +71,7 @@ impl Program {
         value
     }
 
-    /// A dispatch of one-dimensional workgroups of 64, with its arguments in memory of their own.
+    /// A dispatch of one-dimensional workgroups of 64, with its arguments in separate memory.
     pub(crate) fn packet(
         &self,
         kernel: &str,
@@ -119,7 +120,7 @@ pub(crate) fn run(queue: &Queue, packet: hsa_kernel_dispatch_packet_t) {
     queue.finish(packet.completion_signal);
 }
 
-/// Waits until the queue's callback was told of an error.
+/// Waits until the queue's callback receives an error.
 pub(crate) fn error_of(queue: &Queue) -> S {
     let begin = Instant::now();
     while queue.errors.lock().unwrap().is_empty() {
@@ -293,7 +294,7 @@ fn symbols_are_found_listed_and_gone_with_their_executable() {
     let agent = gpu("gfx90a");
     let program = Program::load(agent, "gfx90a");
     assert_eq!(program.symbol("no_such_kernel.kd"), Err(S::HSA_STATUS_ERROR_INVALID_SYMBOL_NAME));
-    // The code of a kernel is no symbol of HSA's; those who try it first go on to the kernel.
+    // A kernel's code is not an HSA symbol. Programs that try it first then look up the kernel.
     assert_eq!(program.symbol("number"), Err(S::HSA_STATUS_ERROR_INVALID_SYMBOL_NAME));
     let number = program.symbol("number.kd").unwrap();
     assert_eq!(program.symbol("number.kd").unwrap(), number);
@@ -345,7 +346,7 @@ fn symbols_are_found_listed_and_gone_with_their_executable() {
     );
 }
 
-/// A grid of short workgroups, and whoever waits for its queue to go, ends with the time limit.
+/// A grid of short workgroups ends at the time limit, and so does waiting for its queue to be destroyed.
 #[test]
 fn destroying_a_queue_waits_no_longer_than_a_dispatch_may_run() {
     let agent = gpu("gfx1100");
@@ -353,7 +354,7 @@ fn destroying_a_queue_waits_no_longer_than_a_dispatch_may_run() {
     let out = allocate(pool(agent, COARSE), 64);
     let packet = program.packet("count_down", 1 << 25, &[out as u64]);
     let machine = vgpu::machine::Machine::global();
-    // Tests that share the process take less.
+    // Other tests in the process take less time.
     machine.set_timeout(Some(Duration::from_secs(2)));
     let queue = Queue::new(agent, 64);
     queue.submit(DISPATCH, 1, packet);
@@ -371,7 +372,7 @@ fn word(memory: *mut c_void) -> i64 {
     unsafe { AtomicI64::from_ptr(memory.cast()) }.load(Ordering::Acquire)
 }
 
-/// Waits until kernels have changed the word, which is 0 at first.
+/// Waits until kernels change the word, which is initially 0.
 fn wait_for_change(memory: *mut c_void) {
     let end = Instant::now() + Duration::from_secs(20);
     while word(memory) == 0 {
@@ -405,7 +406,7 @@ fn nothing_of_an_inactive_queue_runs() {
             assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 1, "it did not complete");
         }
         assert!(queue.errors.lock().unwrap().is_empty(), "the program asked for it");
-        // Once more does no harm.
+        // Calling it again is harmless.
         ok!(hsa_queue_inactivate(queue.raw));
         drop(queue);
         free(out);
@@ -421,7 +422,7 @@ fn whoever_is_told_of_a_fault_finds_nothing_of_the_queue_running() {
         let program = Program::load(agent, target);
         let out = allocate(pool(agent, COARSE), 64);
         let gate = signal(1);
-        // The kernel that traps is the last one, which the packet processor runs itself, or another.
+        // The trapping kernel is the last one, which the packet processor runs itself, or another.
         for order in
             [["count_down", "give_up_after", "count_down"], ["count_down", "count_down", "give_up_after"]]
         {
@@ -456,7 +457,7 @@ fn a_guarded_queue_and_signal_are_read_only_to_kernels() {
         let open = Queue::new(agent, 64);
         // SAFETY: the queue exists.
         let ring = |queue: &Queue| unsafe { (*queue.raw).base_address as u64 };
-        // Elsewhere kernels may submit packets, as HSA says: this one writes where no packet is yet.
+        // Elsewhere, kernels may submit packets, as HSA allows: this one writes where there is no packet yet.
         run(&open, program.packet("write_at", 1, &[ring(&open), 40 * 16]));
         let queue = Queue::new(agent, 64);
         // SAFETY: the queue exists.
@@ -475,7 +476,7 @@ fn a_guarded_queue_and_signal_are_read_only_to_kernels() {
             let report = victim.report();
             assert!(report.contains("queues and signals of the runtime"), "{report}");
         }
-        // The queue that was attacked goes on.
+        // The attacked queue continues.
         queue.finish(queue.barrier(BARRIER_AND, &[]));
         ok!(hsa_signal_destroy(guarded));
     }
@@ -505,7 +506,7 @@ fn a_queue_says_which_packet_it_waits_for() {
     hsa!(hsa_signal_store_screlease(gate, 0));
     queue.finish(done);
     settles(1);
-    // A packet that is announced and not there, as one is that was overwritten.
+    // A packet that is announced but missing, as if it had been overwritten.
     hsa!(hsa_queue_add_write_index_scacq_screl(queue.raw, 1));
     settles(1);
     let raw = queue.raw;

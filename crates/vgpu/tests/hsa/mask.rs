@@ -9,7 +9,7 @@ use hsa_sys::*;
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 
-/// An agent with that many compute units.
+/// An agent with this many compute units.
 fn agent(target: &str, units: u32) -> hsa_agent_t {
     ok!(hsa_init());
     let config = format!("{target}?cus={units}&memory=64MiB").parse().unwrap();
@@ -46,7 +46,7 @@ fn a_queue_has_the_mask_that_it_was_given_of_the_units_that_there_are() {
             assert_eq!(hsa!(hsa_amd_queue_cu_get_mask(queue.raw, bits, [0u32; 2].as_mut_ptr())), INVALID);
         }
         assert_eq!(hsa!(hsa_amd_queue_cu_get_mask(queue.raw, 32, null_mut())), INVALID);
-        // The two units of a workgroup processor go together.
+        // The two units of a workgroup processor are used together.
         let single = set(&queue, &[0b0101]);
         assert_eq!(single == S::HSA_STATUS_SUCCESS, target == "gfx90a", "{single:?}");
     }

@@ -1,4 +1,4 @@
-// What the HSA tests run: each kernel exercises one way that a dispatch can go.
+// Kernels of the HSA tests: each exercises one way that a dispatch can go.
 
 static __device__ unsigned index() {
     return __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
@@ -33,12 +33,12 @@ extern "C" __global__ void read_at(unsigned* out, const unsigned* in, unsigned l
 
 #define HARDWARE(id, first, bits) __builtin_amdgcn_s_getreg((bits - 1) << 11 | first << 6 | id)
 
-// The number of the compute unit that runs the work-item, of those of the first shader engine.
+// The number of the compute unit that runs the work-item, within the first shader engine.
 extern "C" __global__ void compute_unit(unsigned* out) {
 #ifdef __GFX9__
     out[index()] = HARDWARE(4, 8, 5);
 #else
-    // Two units are a workgroup processor, and have two of its SIMDs each.
+    // Two units form a workgroup processor, and each has two of its SIMDs.
     out[index()] = HARDWARE(23, 10, 4) << 1 | HARDWARE(23, 9, 1);
 #endif
 }

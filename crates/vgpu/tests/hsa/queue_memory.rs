@@ -1,11 +1,11 @@
-//! Any bytes in the memory of a queue, as a kernel may write them there: packets, the queue's structure, signals. The queue fails
-//! or goes on, and is destroyed in the end. The fuzz target `queue` uses this file too.
+//! Arbitrary bytes in a queue's memory, as a kernel may write them: packets, the queue's struct, signals. The
+//! queue fails or continues, and is destroyed in the end. The fuzz target `queue` uses this file too.
 
 use hsa_sys::*;
 
 use super::small_gpu::gpu;
 
-/// Packets of the queue.
+/// The number of packets in the queue.
 const PACKETS: u32 = 16;
 
 /// Calls a function of the table with arguments that its contract allows.
@@ -17,7 +17,7 @@ macro_rules! hsa {
     }};
 }
 
-/// Does what the bytes say: four for each step and the data after them.
+/// Performs the steps in the bytes: four bytes for each step, followed by its data.
 pub(crate) fn run(bytes: &[u8]) {
     let agent = gpu();
     let mut queue: *mut hsa_queue_t = std::ptr::null_mut();
@@ -51,7 +51,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 .store(byte, std::sync::atomic::Ordering::SeqCst);
         }
         if what & 0x40 != 0 {
-            // A packet that the host writes: a barrier on the signal, with the signal as its completion.
+            // A packet written by the host: a barrier on the signal, with the same signal as its completion.
             let slot = ring + written as usize % PACKETS as usize * 64;
             let packet = hsa_barrier_and_packet_t {
                 dep_signal: [hsa_signal_t { handle: if what & 0x20 != 0 { signal.handle } else { 0 } }; 5],
@@ -73,7 +73,7 @@ pub(crate) fn run(bytes: &[u8]) {
         if what & 0x80 != 0 {
             let index = hsa!(hsa_queue_add_write_index_scacq_screl(queue, 1));
             hsa!(hsa_signal_store_screlease(doorbell, index as i64));
-            // What the host reads says nothing of what kernels wrote.
+            // The host's view does not depend on what kernels wrote.
             assert!(hsa!(hsa_queue_load_read_index_scacquire(queue)) < 1 << 20);
             hsa!(hsa_signal_wait_scacquire(
                 signal,
@@ -106,14 +106,14 @@ mod tests {
             for _ in 0..1 + next() % 12 {
                 let length = next() % 24;
                 bytes.extend([(next() >> 8) as u8, next() as u8 & 0x3f, 0, length as u8]);
-                // Headers and handles that mean something are as likely as any.
+                // Makes valid headers and handles as likely as others.
                 bytes.extend((0..length).map(|_| (next() >> (next() % 60)) as u8));
             }
             run(&bytes);
         }
     }
 
-    /// The kind of a signal stands in memory that kernels write, and is not what the host goes by.
+    /// The kind of a signal is also in memory that kernels can write, but the host does not trust that copy.
     #[test]
     fn a_signal_whose_memory_says_otherwise_is_still_the_signal() {
         gpu();

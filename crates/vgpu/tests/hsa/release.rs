@@ -1,4 +1,4 @@
-//! Callbacks for the time that an allocation is freed.
+//! Callbacks when an allocation is freed.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -10,7 +10,7 @@ use hsa_sys::*;
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const INVALID_ALLOCATION: S = S::HSA_STATUS_ERROR_INVALID_ALLOCATION;
 
-/// What callbacks were told.
+/// What callbacks received.
 #[derive(Default)]
 struct Heard(Mutex<Vec<usize>>);
 
@@ -48,7 +48,7 @@ fn callbacks_run_once_before_the_memory_is_gone() {
         assert_eq!(told, [first as usize, inside as usize]);
         free(second);
         assert_eq!(heard.take(), [second as usize]);
-        // The next allocation has none.
+        // The next allocation has no callbacks.
         free(allocate(pool(agent, flags), 4096));
         assert_eq!(heard.take(), [0usize; 0]);
     }
@@ -86,7 +86,7 @@ fn a_callback_may_use_the_runtime_but_not_free_the_same_memory() {
     static SEEN: Mutex<Vec<S>> = Mutex::new(Vec::new());
     unsafe extern "C" fn free_again(pointer: *mut c_void, agent: *mut c_void) {
         SEEN.lock().unwrap().push(hsa!(hsa_amd_memory_pool_free(pointer)));
-        // The memory is still there.
+        // The memory still exists.
         slice::<u32>(pointer, 1)[0] = 5;
         let own = allocate(pool(hsa_agent_t { handle: agent as u64 }, COARSE), 64);
         let heard = Heard::default();

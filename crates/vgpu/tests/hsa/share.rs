@@ -1,4 +1,4 @@
-//! What processes and APIs share: signals by handle, memory by file descriptor.
+//! Sharing between processes and APIs: signals by handle, memory by file descriptor.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -33,7 +33,7 @@ fn two_processes_wait_for_each_other_by_one_signal() {
         assert_eq!(hsa!(hsa_signal_wait_scacquire(signal, EQ, 3, 20_000_000_000, BLOCKED)), 3);
         hsa!(hsa_signal_subtract_relaxed(signal, 1));
         ok!(hsa_signal_destroy(signal));
-        assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 0, "it is not this process's any more");
+        assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 0, "it no longer belongs to this process");
         return;
     }
     ok!(hsa_init());
@@ -53,10 +53,10 @@ fn two_processes_wait_for_each_other_by_one_signal() {
     assert_eq!(
         hsa!(hsa_signal_load_scacquire(signal)),
         2,
-        "what the other one did last, and its destruction left alone"
+        "the other process's last change, unaffected by its destruction"
     );
 
-    // Handles of what is gone, of something else, and of nothing.
+    // Handles of destroyed objects, of other objects, and of nothing.
     ok!(hsa_signal_destroy(signal));
     let mut other = hsa_signal_t { handle: 0 };
     assert_eq!(hsa!(hsa_amd_ipc_signal_attach(&handle, &mut other)), INVALID);
@@ -76,7 +76,7 @@ fn a_shared_signal_does_what_any_other_does() {
     let mut same = hsa_signal_t { handle: 0 };
     ok!(hsa_amd_ipc_signal_attach(&handle, &mut same));
     assert_ne!(same, signal);
-    // A packet waits for it, by the other name.
+    // A packet waits for it through the other handle.
     let done = queue.barrier(BARRIER_AND, &[same]);
     std::thread::sleep(Duration::from_millis(5));
     assert_eq!(hsa!(hsa_signal_load_scacquire(done)), 1);
@@ -94,7 +94,7 @@ fn export(pointer: *const c_void, size: usize) -> Result<(i32, u64), S> {
     match hsa!(hsa_amd_portable_export_dmabuf(pointer, size, &mut descriptor, &mut offset)) {
         S::HSA_STATUS_SUCCESS => Ok((descriptor, offset)),
         status => {
-            assert_eq!((descriptor, offset), (-5, 77), "nothing is altered");
+            assert_eq!((descriptor, offset), (-5, 77), "nothing is changed");
             Err(status)
         }
     }
@@ -132,17 +132,21 @@ fn memory_behind_a_descriptor_is_the_same_memory() {
         ))
     };
     assert_eq!(import(-1, &mut mapped), INVALID);
-    assert_eq!(import(0, &mut mapped), INVALID, "standard input is no memory");
+    assert_eq!(import(0, &mut mapped), INVALID, "standard input is not memory");
     assert_eq!(import(descriptor, &mut mapped), S::HSA_STATUS_SUCCESS);
     assert!(length == size && mapped != memory && slice::<u8>(mapped, size) == bytes);
     slice::<u8>(mapped, size)[4100] = 201;
     assert_eq!(slice::<u8>(memory, size)[4100], 201);
 
-    // It lives as long as somebody has it.
+    // It lives as long as anyone holds it.
     free(memory);
     ok!(hsa_amd_portable_close_dmabuf(descriptor));
     assert_eq!(hsa!(hsa_amd_portable_close_dmabuf(descriptor)), S::HSA_STATUS_ERROR_RESOURCE_FREE);
-    assert_eq!(hsa!(hsa_amd_portable_close_dmabuf(2)), S::HSA_STATUS_ERROR_RESOURCE_FREE, "not one of ours");
+    assert_eq!(
+        hsa!(hsa_amd_portable_close_dmabuf(2)),
+        S::HSA_STATUS_ERROR_RESOURCE_FREE,
+        "not a descriptor of this library"
+    );
     assert_eq!(slice::<u8>(mapped, size)[4100], 201);
     assert_eq!(hsa!(hsa_amd_memory_pool_free(mapped)), INVALID_ALLOCATION, "it is unmapped, not freed");
     ok!(hsa_amd_interop_unmap_buffer(mapped));
@@ -150,7 +154,7 @@ fn memory_behind_a_descriptor_is_the_same_memory() {
     eprintln!("standard error is still there");
 }
 
-/// A file as Mesa's CPU drivers export memory: a header, and the memory from some page on.
+/// A file like those in which Mesa's CPU drivers export memory: a header, and the memory from some page on.
 fn exported_by_mesa(name: &std::ffi::CStr, length: u64, header: [u64; 2], seals: i32) -> std::fs::File {
     use std::os::fd::{AsRawFd as _, FromRawFd as _};
     use std::os::unix::fs::FileExt as _;
@@ -164,7 +168,7 @@ fn exported_by_mesa(name: &std::ffi::CStr, length: u64, header: [u64; 2], seals:
     file
 }
 
-/// The real files are those of `crates/vulkan-test`.
+/// `crates/vulkan-test` tests with the real files.
 #[test]
 fn memory_of_mesa_is_mapped_behind_its_header_and_to_the_byte() {
     use std::os::fd::AsRawFd as _;
@@ -192,7 +196,7 @@ fn memory_of_mesa_is_mapped_behind_its_header_and_to_the_byte() {
     assert_eq!(pointer_info(pointer).sizeInBytes, 10_000);
     assert_eq!(export(pointer, 10_000), Err(INVALID_ALLOCATION), "it would be exported without its header");
     ok!(hsa_amd_interop_unmap_buffer(pointer));
-    // HSA's own function maps all that the header says.
+    // HSA's own function maps everything that the header describes.
     let (mut all, mut size, mut owner) = (null_mut(), 0, agent);
     ok!(hsa_amd_interop_map_buffer(
         1,
@@ -255,7 +259,8 @@ fn waiting_for_a_signal_of_another_process_takes_no_longer_than_a_look() {
     let place = value as usize;
     let changer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
-        // SAFETY: the value is eight aligned bytes that live as long as the signal. Nobody is told, as if another process did it.
+        // SAFETY: the value is eight aligned bytes that live as long as the signal. Nobody is told, as if
+        // another process did it.
         unsafe { std::sync::atomic::AtomicI64::from_ptr(place as *mut i64) }
             .store(0, std::sync::atomic::Ordering::SeqCst);
         Instant::now()

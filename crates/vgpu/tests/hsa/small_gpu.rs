@@ -1,4 +1,4 @@
-//! A virtual GPU for tests that the fuzz targets use, too.
+//! A virtual GPU for tests and for fuzz targets.
 
 use std::ffi::c_void;
 

@@ -1,7 +1,9 @@
-//! Every function of the table with arguments that are wrong: null, freed, of something else, absurd, in any combination with right
-//! ones. Each function is called so in a process of its own, which must not crash, hang or panic, and whose runtime works afterwards.
+//! Every function of the table with invalid arguments: null, freed, of the wrong kind, absurd, combined with
+//! valid ones. Each function is called in a separate process, which must not crash, hang or panic, and whose
+//! runtime must work afterwards.
 //!
-//! What a C interface cannot tell is left out: pointers to what the program says is its own memory are null or good.
+//! Errors that a C interface cannot detect are left out: pointers that the program declares to be its own
+//! memory are null or valid.
 
 use std::any::type_name;
 use std::io::Read;
@@ -13,14 +15,14 @@ use crate::common::*;
 use hsa_sys::*;
 
 const CHILD: &str = "FERROCM_TEST_SPOILED_FUNCTION";
-/// How often each function is called.
+/// The number of calls of each function.
 const CALLS: u32 = 300;
-/// Bytes of the program's memory that arguments point to.
+/// Bytes of the program's memory for arguments to point to.
 const SCRATCH: usize = 1 << 20;
-/// Bytes of device memory that arguments point to.
+/// Bytes of device memory for arguments to point to.
 const DEVICE: usize = 1 << 16;
 
-/// What arguments are taken from.
+/// The source of arguments.
 struct Spoiler {
     state: u64,
     name: &'static str,
@@ -29,7 +31,7 @@ struct Spoiler {
     scratch: u64,
     signals: [u64; 3],
     queues: [u64; 2],
-    /// Addresses that the runtime knows, or knew.
+    /// Addresses that the runtime knows or has known.
     memory: [u64; 6],
     executables: [u64; 2],
     reader: u64,
@@ -46,7 +48,7 @@ impl Spoiler {
     fn new(name: &'static str) -> Spoiler {
         let agent = gpu("gfx1100");
         let scratch = vec![0x0707_0707_0707_0707u64; SCRATCH / 8].leak();
-        // Text ends.
+        // Texts are terminated.
         scratch[SCRATCH / 8 - 1] = 0;
         let create_queue = || {
             let mut queue = null_mut();
@@ -113,7 +115,8 @@ impl Spoiler {
         if self.below(3) == 0 { self.of(&others) } else { self.of(values) }
     }
 
-    /// Whether untyped pointers of the function are addresses for the runtime to look up, not places for an answer.
+    /// Whether the function's untyped pointers are addresses for the runtime to look up, not destinations of
+    /// results.
     fn takes_addresses(&self) -> bool {
         [
             "free",
@@ -138,7 +141,7 @@ impl Spoiler {
         .any(|part| self.name.contains(part))
     }
 
-    /// An argument of a type.
+    /// An argument of some type.
     fn value<T>(&mut self) -> T {
         let kind = type_name::<T>();
         let kind = kind.rsplit("::").next().unwrap_or(kind).to_owned()
@@ -154,7 +157,7 @@ impl Spoiler {
                 self.of(&[0, queues[0], queues[0], queues[1], self.scratch])
             }
             kind if kind.ends_with('*') || size_of::<T>() > 8 => {
-                // A list that begins with what it may hold.
+                // A list that starts with a valid element.
                 let first = [0x0707_0707_0707_0707, self.agent.handle, self.signals[0]];
                 let first = self.of(&first);
                 // SAFETY: the memory is the test's, aligned, and threads of the runtime only write to it.
@@ -180,8 +183,8 @@ impl Spoiler {
         let mut bytes = [0u64; 64];
         bytes[0] = bits;
         assert!(size_of::<T>() <= size_of_val(&bytes));
-        // SAFETY: every argument is a number, a pointer, a structure of such or a callback, for which these bits are valid; whoever
-        // calls back passes more than the callback looks at.
+        // SAFETY: every argument is a number, a pointer, a structure of such or a callback, for which these
+        // bits are valid; whoever calls back passes more than the callback looks at.
         unsafe { std::mem::transmute_copy(&bytes) }
     }
 }
@@ -189,7 +192,7 @@ impl Spoiler {
 /// A function of the table.
 trait Entry {
     /// # Safety
-    /// The function allows what [`Spoiler::value`] gives.
+    /// The function must accept what [`Spoiler::value`] returns.
     unsafe fn call(self, spoiler: &mut Spoiler);
 }
 
@@ -212,7 +215,7 @@ macro_rules! functions {
     ($($name:ident)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
 
-        /// Calls the function of that name once.
+        /// Calls the function with this name once.
         unsafe fn call(spoiler: &mut Spoiler) {
             let table = vgpu::hsa::table();
             match spoiler.name {
@@ -333,14 +336,14 @@ fn the_list_has_every_function() {
     assert!(missing.is_empty() && NAMES.len() == known.len(), "{missing:?}");
 }
 
-/// What the child does.
+/// The child's work.
 fn spoil(name: &'static str) {
     let mut spoiler = Spoiler::new(name);
     for _ in 0..CALLS {
         // SAFETY: the values are what the functions must tell from good ones.
         unsafe { call(&mut spoiler) };
     }
-    // `hsa_shut_down` may have been the function.
+    // The tested function may have been `hsa_shut_down`.
     ok!(hsa_init());
     let queue = Queue::new(spoiler.agent, 64);
     assert_eq!(wait(queue.barrier(BARRIER_AND, &[])), 0, "packets are processed");
@@ -349,7 +352,7 @@ fn spoil(name: &'static str) {
     println!("still works");
 }
 
-/// Runs the child for a function; what is wrong, if anything.
+/// Runs the child for a function; returns the problem, if any.
 fn try_function(name: &str) -> Option<String> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "spoiled::no_function_falls_over_wrong_arguments", "--nocapture"])

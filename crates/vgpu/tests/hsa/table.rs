@@ -1,4 +1,4 @@
-//! The HSA table without kernels: agents, pools, copies, signals, queues and what they refuse.
+//! The HSA table without kernels: agents, pools, copies, signals, queues, and the errors of each.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
@@ -11,7 +11,7 @@ use vgpu::machine::TARGETS;
 
 #[test]
 fn nothing_works_before_init_and_counts_are_kept() {
-    // Other tests may have initialised the runtime in this process, so only the count is looked at.
+    // Other tests may have initialised the runtime in this process, so only the count is checked.
     ok!(hsa_init());
     ok!(hsa_init());
     ok!(hsa_shut_down());
@@ -31,7 +31,7 @@ fn the_table_says_what_it_has() {
     assert_eq!(cleared, S::HSA_STATUS_ERROR_NOT_SUPPORTED);
 }
 
-/// Everything that AMD's HIP calls, and rocminfo; other functions report that they are not supported.
+/// Everything that AMD's HIP and rocminfo call; other functions report that they are not supported.
 #[test]
 fn every_function_that_hip_calls_is_there() {
     let missing: Vec<&str> = include_str!("called_by_hip.txt")
@@ -68,7 +68,8 @@ fn agents_describe_themselves() {
     assert_eq!(agent_info(host(), hsa_agent_info_t::HSA_AGENT_INFO_DEVICE.0, 9u32), 0);
 }
 
-/// The attributes that AMD's HIP asks of a GPU; each must be there and leave bytes beyond its type alone.
+/// The attributes that AMD's HIP queries from a GPU. Each must exist and leave bytes beyond its type
+/// unchanged.
 #[test]
 fn every_attribute_that_hip_asks_for_is_there() {
     let agent = gpu("gfx1100");
@@ -151,7 +152,7 @@ fn memory_is_counted_copied_filled_and_described() {
     ok!(hsa_memory_copy(mine.as_mut_ptr().cast(), device, 1 << 20));
     assert!(mine.iter().all(|&word| word == 0x0102_0304));
 
-    // What does not fit the allocation is refused and nothing is written.
+    // A range that exceeds the allocation is refused, and nothing is written.
     let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
     assert_eq!(hsa!(hsa_memory_copy(device, mine.as_ptr().cast(), (1 << 20) + 1)), invalid);
     assert_eq!(hsa!(hsa_amd_memory_fill(device, 0, (1 << 18) + 1)), S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
@@ -237,7 +238,7 @@ fn signals_change_and_wake() {
     hsa!(hsa_signal_store_screlease(signal, -4));
     assert_eq!(waiter.join().unwrap(), -4);
 
-    // The value can be changed through memory too, as kernels do.
+    // The value can also be changed through memory, as kernels do.
     let mut value = null_mut();
     ok!(hsa_amd_signal_value_pointer(signal, &mut value));
     let changer = std::thread::spawn({
@@ -337,7 +338,7 @@ fn copies_wait_for_what_they_depend_on() {
     slice::<u8>(from, 4096).fill(3);
     let (before, first, second) = (signal(1), signal(1), signal(1));
     ok!(hsa_amd_memory_async_copy(to, agent, from, host(), 4096, 1, &before, first));
-    // A later copy that depends on nothing overtakes it.
+    // A later copy without dependencies overtakes it.
     ok!(hsa_amd_memory_async_copy(to.wrapping_byte_add(8), agent, from, host(), 8, 0, null(), second));
     assert_eq!(wait(second), 0);
     assert_eq!(hsa!(hsa_signal_load_relaxed(first)), 1);
@@ -478,7 +479,7 @@ fn a_bad_packet_ends_its_queue_and_no_other() {
     );
     assert_eq!(wait(other.barrier(BARRIER_AND, &[])), 0);
     assert_eq!(wait(Queue::new(agent, 64).barrier(BARRIER_AND, &[])), 0);
-    // Nothing of the queue is processed any more.
+    // The queue processes nothing any more.
     assert_eq!(hsa!(hsa_signal_load_relaxed(late)), 1);
     let mut small = [1u8; 4];
     let report = vgpu::hsa::table().ext.queue_fault_report.unwrap();
@@ -572,7 +573,7 @@ fn every_status_has_a_text() {
     assert_eq!(hsa!(hsa_status_string(S(0xdead), &mut text)), S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-/// As the headers say of each function, and AMD's runtime does.
+/// As the headers specify for each function, and as AMD's runtime does.
 #[test]
 fn every_mistake_has_the_status_that_the_headers_give_it() {
     let agent = gpu("gfx1100");
@@ -582,7 +583,7 @@ fn every_mistake_has_the_status_that_the_headers_give_it() {
     let doorbell = unsafe { (*queue.raw).doorbell_signal };
     let mut signal = signal(1);
 
-    // A null queue is no argument for some, no queue for others.
+    // For some functions a null queue is an invalid argument, for others an invalid queue.
     assert_eq!(hsa!(hsa_queue_inactivate(null_mut())), invalid);
     assert_eq!(hsa!(hsa_amd_queue_set_priority(null_mut(), hsa_amd_queue_priority_t(1))), invalid);
     let no_queue = S::HSA_STATUS_ERROR_INVALID_QUEUE;
@@ -592,7 +593,7 @@ fn every_mistake_has_the_status_that_the_headers_give_it() {
     assert_eq!(hsa!(hsa_queue_load_write_index_relaxed(null())), 0);
     assert_eq!(hsa!(hsa_queue_add_write_index_relaxed((&raw const signal).cast(), 7)), 0, "no queue");
 
-    // Consumers are named once each.
+    // Each consumer must be listed once.
     let twice = [agent, agent];
     assert_eq!(hsa!(hsa_signal_create(1, 2, twice.as_ptr(), &mut signal)), invalid);
     assert_eq!(hsa!(hsa_signal_create(1, 2, [agent, host()].as_ptr(), &mut signal)), S::HSA_STATUS_SUCCESS);
@@ -605,7 +606,7 @@ fn every_mistake_has_the_status_that_the_headers_give_it() {
         S::HSA_STATUS_ERROR_INVALID_AGENT
     );
 
-    // Nothing can be registered, and anything be given back.
+    // A null range of size 0 can be registered, and anything can be deregistered.
     ok!(hsa_memory_register(null_mut(), 0));
     let mut mine = [0u64; 64];
     let place: *mut c_void = mine.as_mut_ptr().cast();

@@ -1,4 +1,4 @@
-//! Virtual memory: what is mapped where, what may be accessed, and what that refuses; handles for other processes.
+//! Virtual memory: mappings, access rights, and their errors; handles for other processes.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -135,7 +135,7 @@ fn shared_memory_keeps_its_contents_and_is_seen_at_both_addresses() {
     assert_eq!(slice::<u8>(memory, size)[size - 1], 77);
     assert_eq!(hsa!(hsa_amd_memory_pool_free(other)), INVALID_ALLOCATION, "it is detached, not freed");
     free(memory);
-    assert_eq!(slice::<u8>(other, size)[size - 1], 77, "it lives as long as somebody has it");
+    assert_eq!(slice::<u8>(other, size)[size - 1], 77, "it lives as long as anyone holds it");
     let late = hsa!(hsa_amd_ipc_memory_attach(&handle, size, 1, &gpu, &mut null_mut()));
     assert_eq!(late, INVALID);
     ok!(hsa_amd_ipc_memory_detach(other));
@@ -152,7 +152,7 @@ fn more_entries_than_there_are_agents_are_refused_before_they_are_read() {
     for (place, count) in [(null_mut(), u32::MAX as usize), (0x1000 as *mut c_void, usize::MAX)] {
         assert_eq!(hsa!(hsa_amd_vmem_set_access(place, SIZE, &entry, count)), INVALID);
     }
-    // An address where nothing is mapped is found out before the list is looked at.
+    // An unmapped address is detected before the list is read.
     assert_eq!(hsa!(hsa_amd_vmem_set_access(0x1000 as *mut c_void, SIZE, &entry, 1)), INVALID_ALLOCATION);
 }
 
@@ -177,7 +177,7 @@ fn parts_of_memory_are_mapped_at_several_addresses() {
     ] {
         assert_eq!(map(part, size, offset), INVALID, "{part} {size} {offset}");
     }
-    // The second half, the whole in two parts in the wrong order, and its first quarter once more.
+    // The second half, the whole in two parts in the wrong order, and the first quarter again.
     assert_eq!(map(0, 2 * PART, 2 * PART), S::HSA_STATUS_SUCCESS);
     assert_eq!(map(1, PART, 0), INVALID, "something is there");
     assert_eq!(map(2, PART, 3 * PART), S::HSA_STATUS_SUCCESS);
@@ -309,7 +309,7 @@ fn memory_that_was_exported_is_imported_in_parts() {
         set_access(other, gpu, hsa_access_permission_t::HSA_ACCESS_PERMISSION_RO),
         S::HSA_STATUS_SUCCESS
     );
-    assert_eq!(slice::<u32>(other, SIZE / 4)[SIZE / 8], 5, "the halves changed places");
+    assert_eq!(slice::<u32>(other, SIZE / 4)[SIZE / 8], 5, "the halves are swapped");
     for (half, imported) in imported.into_iter().enumerate() {
         ok!(hsa_amd_vmem_unmap(start.wrapping_byte_add(half * SIZE / 2), SIZE / 2));
         ok!(hsa_amd_vmem_handle_release(imported));

@@ -1,4 +1,5 @@
-//! Checks that are off unless asked for: values that nobody wrote, data races in LDS, barriers that not all waves come to.
+//! Checks that are off by default: uninitialised values, data races in LDS, and barriers that not all waves
+//! reach.
 use std::sync::{Mutex, PoisonError};
 
 use crate::common::{Arg, Gpu, on_all};
@@ -8,14 +9,14 @@ use vgpu::machine::{
 
 const SOURCE: &str = include_str!("../device/checks.cu");
 
-/// The number of the line of the source that is marked with a name.
+/// The number of the source line marked with a name.
 fn line(name: &str) -> u32 {
     let mark = format!("// HERE {name}");
     let at = SOURCE.lines().position(|line| line.ends_with(&mark));
     at.unwrap_or_else(|| panic!("no line is marked {name}")) as u32 + 1
 }
 
-/// The line of the test's source, whatever was inlined into it.
+/// The line in the test's source, whatever was inlined into it.
 fn line_of(site: &Site) -> Option<u32> {
     let here = site.source.frames().iter().find(|frame| frame.file.as_deref() == Some("checks.cu"));
     here.and_then(|frame| frame.line)
@@ -32,7 +33,7 @@ fn run(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) -> Result<(), 
     }
 }
 
-/// After a dispatch that is not checked for them, all values count as written, in the whole process.
+/// A dispatch without these checks makes all values count as written, in the whole process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const VALUES: Checks = Checks { uninitialised: true, ..Checks::NONE };
@@ -40,17 +41,18 @@ const RACES: Checks = Checks { races: true, ..Checks::NONE };
 const OUTPUTS: Checks = Checks { outputs: true, ..Checks::NONE };
 const BARRIERS: Checks = Checks { barriers: true, ..Checks::NONE };
 
-/// A kernel that nothing is wrong with.
+/// Expects that nothing is wrong with a kernel.
 fn is_right(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) {
     if let Err(fault) = run(gpu, kernel, checks, args) {
         panic!("{kernel} on {}: {fault}", gpu.device.target().name);
     }
 }
 
-/// A kernel that uses a value that nobody wrote: what for, at which line, and where the value was loaded.
+/// Expects that a kernel uses an uninitialised value: for what, at which line, and where the value was
+/// loaded.
 fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str), loaded: &str) -> Origin {
     let target = gpu.device.target().name;
-    // Without the check it runs.
+    // Without the check, it runs.
     is_right(gpu, kernel, RACES, args);
     let fault = run(gpu, kernel, VALUES, args).expect_err(kernel);
     let FaultKind::Uninitialised { used, origin } = &fault.kind else {
@@ -72,8 +74,8 @@ fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str)
     origin.clone()
 }
 
-/// Device memory that is checked is that which was allocated while the check was on, for the whole process: so one test does
-/// all of them, and the others do not depend on it.
+/// Device memory is checked if it was allocated while the check was on, which applies to the whole process.
+/// So a single test does all of these, and the others do not depend on it.
 #[test]
 fn values_that_nobody_wrote() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +85,7 @@ fn values_that_nobody_wrote() {
         let zeros = Arg::Pointer(gpu.upload(&[0i32; 256]));
         let out = zeros;
 
-        // The host wrote it, with zeros too; a kernel wrote it; a copy of it.
+        // Written by the host, also with zeros; by a kernel; by a copy.
         is_right(gpu, "branch_on_memory", VALUES, &[zeros, out]);
         let filled = fresh();
         is_right(gpu, "fill", VALUES, &[filled, Arg::I32(0)]);
@@ -94,7 +96,7 @@ fn values_that_nobody_wrote() {
 
         let flow = |name| (Use::ControlFlow, name);
         let Arg::Pointer(address) = fresh() else { unreachable!() };
-        // A dispatch that is not checked writes unseen, and everything counts as written after it.
+        // Writes of an unchecked dispatch are not tracked, so everything counts as written after it.
         let args = [Arg::Pointer(address), out];
         let fault = run(gpu, "branch_on_memory", VALUES, &args).expect_err("branch_on_memory");
         let text = fault.to_string();
@@ -117,7 +119,7 @@ fn values_that_nobody_wrote() {
         assert!(text.contains("control flow depends on a value that nobody wrote"), "{text}");
         assert!(text.contains("bytes into 1024 bytes of device memory"), "{text}");
 
-        // Moving is no use.
+        // Moving is not a use.
         let moved = fresh();
         is_right(gpu, "copy", VALUES, &[Arg::Pointer(address), moved]);
         let fault = run(gpu, "branch_on_memory", VALUES, &[moved, out]).expect_err("what was moved");
@@ -144,7 +146,7 @@ fn values_that_nobody_wrote() {
         assert_eq!(line_of(&fault.at), Some(line("atomic branch")), "{fault}");
         is_right(gpu, "counted", VALUES, &[Arg::Pointer(gpu.upload(&[0i32; 8])), out]);
 
-        // Lanes that see other lanes.
+        // Lanes that read other lanes.
         let numbers = Arg::Pointer(gpu.upload(&[0i32; 256]));
         for (kernel, branch, load) in [
             ("through_permute", "permute", "permuted load"),
@@ -180,7 +182,8 @@ fn values_that_nobody_wrote() {
         let origin = is_unwritten(gpu, "register_unwritten", &[out], flow("register"), "");
         assert_eq!(origin, Origin::Register { name: "v77".to_owned() });
 
-        // Of several waves that load, the one that is named is the one that uses what it loaded, with the word that it loaded.
+        // If several waves load, the report names the one that uses the loaded value, with the word that it
+        // loaded.
         let wave = gpu.wave() as u64;
         let named = |fault: &Fault, branch: &str, load: &str, at: u64| {
             assert_eq!(line_of(&fault.at), Some(line(branch)), "{fault}");
@@ -224,7 +227,7 @@ fn data_races_in_lds() {
             assert_eq!(*what, "the other access");
             let found = (line_of(&fault.at), line_of(site));
             assert_eq!(found, (Some(line(lines.0)), Some(line(lines.1))), "{kernel} on {target}: {fault}");
-            // Both work-items are told, and they are two.
+            // The report names both work-items, and they differ.
             assert!(fault.at.work_item.is_some() && site.work_item.is_some(), "{fault}");
             assert_ne!(fault.at.work_item, site.work_item, "{fault}");
             assert!(fault.to_string().contains("data race: "), "{fault}");
@@ -232,7 +235,7 @@ fn data_races_in_lds() {
         let right = |kernel: &str, arg| is_right(gpu, kernel, RACES, &[out, Arg::I32(arg)]);
         let (read, write) = (AccessKind::Read, AccessKind::Write);
         right("neighbours", 1);
-        // Waves run one after the other: the first reads before the others write.
+        // Waves run one after another: the first reads before the others write.
         race("neighbours", 0, (write, read), ("write", "read"));
         right("rounds", 1);
         race("rounds", 0, (write, read), ("next write", "last read"));
@@ -256,10 +259,11 @@ fn data_races_in_lds() {
     });
 }
 
-/// A kernel that has a barrier that not all waves come to: how many do, at which line, and where another wave is.
+/// Expects a kernel with a barrier that not all waves reach: how many do, at which line, and where another
+/// wave is.
 fn diverges(gpu: &Gpu, kernel: &str, args: &[Arg<'_>]) -> (u32, Option<u32>, String, Option<u32>) {
     let target = gpu.device.target().name;
-    // Without the check it runs.
+    // Without the check, it runs.
     is_right(gpu, kernel, Checks::NONE, args);
     let fault = run(gpu, kernel, BARRIERS, args).expect_err(kernel);
     let FaultKind::DivergentBarrier { arrived, waves } = fault.kind else {
@@ -292,9 +296,9 @@ fn barriers_that_not_all_waves_come_to() {
         );
         let (arrived, at, what, other) = diverges(gpu, "two_barriers", &[out, Arg::I32(1)]);
         let places = (Some(line("another barrier")), Some(line("one barrier")));
-        assert_eq!((arrived, &*what, (at, other)), (waves / 2 + 1, "a wave came to another barrier", places));
+        assert_eq!((arrived, &*what, (at, other)), (waves / 2 + 1, "a wave reached another barrier", places));
         let (_, at, what, _) = diverges(gpu, "unequal_rounds", &[out, Arg::I32(1)]);
-        assert_eq!((at, &*what), (Some(line("unequal")), "a wave has ended without coming to it"));
+        assert_eq!((at, &*what), (Some(line("unequal")), "a wave ended without reaching it"));
     });
 }
 
@@ -313,7 +317,7 @@ fn values_that_nobody_wrote_and_a_kernel_stores() {
             is_right(gpu, kernel, OUTPUTS, &[zeros, out]);
             is_right(gpu, kernel, OUTPUTS, &[filled, out]);
         }
-        // The other check does not mind, nor does this one mind what that one finds.
+        // Each of the two checks ignores what the other finds.
         is_right(gpu, "branch_on_memory", OUTPUTS, &[Arg::Pointer(fresh()), out]);
         is_right(gpu, "doubled", VALUES, &[Arg::Pointer(fresh()), Arg::Pointer(fresh())]);
 
@@ -322,7 +326,7 @@ fn values_that_nobody_wrote_and_a_kernel_stores() {
             ("copied", "copied store", "copied load"),
             ("through_lds", "passed store", "passed load"),
         ] {
-            // All but one word were written.
+            // All words but one were written.
             for missing in [0u64, 99, 255] {
                 let from = fresh();
                 gpu.device.memory().wrote(from, 4 * missing);
@@ -352,7 +356,7 @@ fn values_that_nobody_wrote_and_a_kernel_stores() {
         let fault = run(gpu, "counts", OUTPUTS, &[Arg::Pointer(fresh())]).expect_err("counts");
         assert_eq!(line_of(&fault.at), Some(line("counts")), "{fault}");
 
-        // Padding may be copied; what has no fields at all may not.
+        // Padding may be copied; memory without any fields may not.
         let padded = fresh();
         for at in 0..256 {
             gpu.device.memory().wrote(padded + 8 * at, 1);
@@ -361,7 +365,7 @@ fn values_that_nobody_wrote_and_a_kernel_stores() {
         is_right(gpu, "copy_padded", OUTPUTS, &[Arg::Pointer(padded), out]);
         assert!(run(gpu, "copy_padded", OUTPUTS, &[Arg::Pointer(fresh()), out]).is_err());
 
-        // Memory that is used again is as if nobody had written it.
+        // Reused memory counts as uninitialised.
         let memory = gpu.device.memory();
         let allocate = || memory.allocate(1024, 256, MemoryKind::Coarse, Some(gpu.device.index())).unwrap();
         let first = allocate();

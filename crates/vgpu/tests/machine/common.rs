@@ -1,4 +1,4 @@
-//! Compiles the device sources of these tests and launches their kernels straight on the machine.
+//! Compiles the device sources of these tests and launches their kernels directly on the machine.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -23,13 +23,14 @@ pub(crate) const TARGETS: &[&str] = &{
     names
 };
 
-/// Those whose waves have 32 lanes by themselves.
+/// The targets whose waves have 32 lanes by default.
 fn narrow_targets() -> &'static [&'static str] {
     let first = TARGETS.iter().position(|target| !target.starts_with("gfx9")).expect("some have");
     &TARGETS[first..]
 }
 
-/// No dispatch of a test takes as long: the report of one that hangs says where it does, which a test that is killed cannot.
+/// No test's dispatch takes this long. If one hangs, the fault report shows where, which killing the test
+/// could not.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
 
 /// Compiled sources, or why there are none.
@@ -43,7 +44,7 @@ fn compile<'a>(
     let built = built.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device");
         let builder = kernel_build::Builder::new(folder).targets(targets).source_lines(true).jobs(2);
-        // The remarks are what the tests of occupancy compare with.
+        // The tests of occupancy compare their results with these remarks.
         let builder = builder.flag("-Rpass-analysis=kernel-resource-usage");
         let builder = options.iter().fold(builder, |builder, option| builder.flag(*option));
         builder.build().map_err(|error| error.to_string())
@@ -51,19 +52,19 @@ fn compile<'a>(
     built.as_ref().map_err(String::as_str)
 }
 
-/// The sources for waves of the size that each target is compiled for by itself.
+/// The sources, compiled for each target's default wave size.
 fn build() -> Result<&'static kernel_build::Build, &'static str> {
     static BUILD: Built = OnceLock::new();
     compile(&BUILD, TARGETS, &[])
 }
 
-/// The sources for waves of 64 on targets that have 32 by themselves.
+/// The sources, compiled for waves of 64 on targets whose default is 32.
 fn build_wide() -> Result<&'static kernel_build::Build, &'static str> {
     static BUILD: Built = OnceLock::new();
     compile(&BUILD, narrow_targets(), &["-mwavefrontsize64"])
 }
 
-/// The code of all test modules for all targets; nothing if there is no toolchain to compile them with.
+/// The code of all test modules for all targets; empty if there is no toolchain.
 pub(crate) fn objects() -> Vec<&'static kernel_build::BuiltObject> {
     build().map_or_else(|_| Vec::new(), |build| build.objects().map(|(_, object)| object).collect())
 }
@@ -87,7 +88,7 @@ pub(crate) enum Arg<'a> {
     F32(f32),
 }
 
-/// Runs a test on every target; says why if there is no toolchain to compile kernels with.
+/// Runs a test on every target; prints the reason if there is no toolchain to compile kernels with.
 pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
     for target in TARGETS {
         match Gpu::open(module, target) {
@@ -101,7 +102,7 @@ pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
     }
 }
 
-/// As [`on_all`], and once more with waves of 64 on targets whose waves have 32 lanes by themselves.
+/// Like [`on_all`], and additionally with waves of 64 on targets whose default is 32.
 pub(crate) fn on_all_wave_sizes(module: &str, mut test: impl FnMut(&Gpu)) {
     on_all(module, &mut test);
     if let Ok(build) = build_wide() {
@@ -122,7 +123,7 @@ impl Gpu {
         Gpu::open_as(module, target, target)
     }
 
-    /// `config` is that of the device, for which the code of `target` is.
+    /// `config` is the device's configuration, and the code is that for `target`.
     pub(crate) fn open_as(module: &str, target: &str, config: &str) -> Result<Gpu, &'static str> {
         Ok(Gpu::of_build(build()?, module, target, config))
     }
@@ -131,14 +132,14 @@ impl Gpu {
         Gpu::load(config, bytes_of(build, module, target))
     }
 
-    /// Loads another one of the test modules.
+    /// Loads another test module.
     pub(crate) fn load_beside(&self, module: &str) -> Arc<LoadedCode> {
         let build = build().expect("the module that is loaded was built");
         let bytes = bytes_of(build, module, self.device.target().name);
         self.device.load(bytes, &mut |_| None).expect("code that loads")
     }
 
-    /// A virtual GPU with a code object loaded; `config` is a target's name, with options or without.
+    /// A virtual GPU with a code object loaded; `config` is the name of a target, optionally with options.
     pub(crate) fn load(config: &str, object: &[u8]) -> Gpu {
         let config: DeviceConfig = config.parse().expect("a supported target");
         let machine = Machine::global();
@@ -161,7 +162,7 @@ impl Gpu {
         address
     }
 
-    /// Has another one free this one's buffers.
+    /// Makes another one free this one's buffers.
     pub(crate) fn leave_buffers_to(&self, other: &Gpu) {
         other.buffers.lock().unwrap().append(&mut self.buffers.lock().unwrap());
     }
@@ -193,11 +194,12 @@ impl Gpu {
     }
 
     pub(crate) fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-        // SAFETY: nothing on the host refers to the buffers of a test while its kernels run; memory of others is not theirs to write.
+        // SAFETY: nothing on the host refers to the buffers of a test while its kernels run; memory of others
+        // is not theirs to write.
         unsafe { self.device.dispatch(dispatch) }
     }
 
-    /// Frees memory that a test has allocated itself.
+    /// Frees memory that a test allocated itself.
     pub(crate) fn free(&self, address: u64) {
         // SAFETY: the test has no other use for it.
         unsafe { self.device.memory().free(address) }.expect("memory that is still there");
@@ -262,7 +264,7 @@ impl Gpu {
             workgroup,
             kernarg: address,
             group_segment_size: metadata.group_segment_size + dynamic_lds,
-            // Nobody knows how deep the calls go that make a stack dynamic.
+            // The depth of the calls that make a stack dynamic is unknown.
             private_segment_size: metadata.private_segment_size
                 + if metadata.uses_dynamic_stack { 16 << 10 } else { 0 },
             timeout: Some(HANGS_AFTER),
@@ -270,7 +272,7 @@ impl Gpu {
         }
     }
 
-    /// Launches a one-dimensional grid of whole workgroups that must succeed.
+    /// Launches a one-dimensional grid of whole workgroups, which must succeed.
     pub(crate) fn run(&self, kernel: &str, groups: u32, workgroup: u32, args: &[Arg<'_>]) -> DispatchStats {
         match self.launch(kernel, [groups * workgroup, 1, 1], [workgroup, 1, 1], 0, args) {
             Ok(stats) => stats,
@@ -288,7 +290,7 @@ impl Drop for Gpu {
     }
 }
 
-/// A small generator of numbers that look random.
+/// A small pseudo-random number generator.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

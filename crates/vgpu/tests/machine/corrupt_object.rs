@@ -1,5 +1,5 @@
-//! Any bytes as a code object: it is loaded, and its kernels are started, or it is refused. The first byte chooses the device and
-//! what the others are. The fuzz target `load` uses this file too.
+//! Arbitrary bytes as a code object: it is loaded and its kernels are started, or it is refused. The first
+//! byte selects the device and the meaning of the others. The fuzz target `load` uses this file too.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use vgpu::machine::{Dispatch, DispatchError, FaultKind, Machine};
 use crate::synthetic::Synthetic;
 
 const DEVICES: [&str; 5] = ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"];
-/// The target in the ELF header's flags for each of them.
+/// The target in the flags of the ELF header, for each of them.
 const FLAGS: [u32; 5] = [0x41, 0x53f, 0x54c, 0x36, 0x4e];
 
-/// The file that bytes stand for. With the highest bit of the first one, they are a kernel's descriptor in a valid file for the
-/// device; else, where they do not begin an ELF file, changes of a valid one, three bytes for each.
+/// The file that the bytes describe. If the highest bit of the first byte is set, they are a kernel's
+/// descriptor in a valid file for the device. Otherwise, if they do not begin an ELF file, they are changes
+/// to a valid one, three bytes each.
 fn file(which: usize, first: u8, rest: &[u8]) -> Vec<u8> {
     if first & 0x80 != 0 {
         let mut object = Synthetic { flags: FLAGS[which], ..Synthetic::default() };
@@ -22,7 +23,7 @@ fn file(which: usize, first: u8, rest: &[u8]) -> Vec<u8> {
         let kernel = object.kernel().as_object_mut().expect("a map");
         kernel.remove(".reqd_workgroup_size");
         if first & 0x40 != 0 {
-            // What bytes do not say is as it should be: the entry is code, and sizes are small.
+            // Everything else is valid: the entry is code, and sizes are small.
             object.descriptor[40..].fill(0);
             for (place, &byte) in object.descriptor[40..].iter_mut().zip(rest) {
                 *place = byte;
@@ -45,13 +46,13 @@ fn file(which: usize, first: u8, rest: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Loads the object that the bytes say, and starts its kernels.
+/// Loads the object that the bytes describe, and starts its kernels.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((&first, rest)) = bytes.split_first() else { return };
     let which = usize::from(first & 0x3f) % DEVICES.len();
     let config: DeviceConfig = DEVICES[which].parse().expect("a target");
     let machine = Machine::global();
-    // One device of each kind is enough for ever.
+    // One device of each kind is enough for the whole process.
     let known = machine.devices().into_iter().find(|device| device.target().name == config.target.processor);
     let device = known.unwrap_or_else(|| {
         let index = machine.attach(&config).expect("a device");

@@ -1,6 +1,8 @@
-//! Generated programs, compiled by the same compiler for the CPU and for every target, must leave the same bytes in memory.
+//! Generated programs, compiled by the same compiler for the CPU and for every target, must leave the same
+//! bytes in memory.
 //!
-//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the usual ones, on all targets; the usual ones run on one of each generation.
+//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the default ones, on all targets; the
+//! default ones run on one target of each generation.
 
 mod generate;
 mod host;
@@ -15,13 +17,13 @@ use super::common::{Arg, Gpu, Random, TARGETS};
 use test_skip::{Lack, skip};
 use vgpu::machine::Checks;
 
-/// Says which programs to run.
+/// The variable that selects the programs to run.
 const SEEDS: &str = "FERROCM_DIFFERENTIAL_SEEDS";
 
-/// How many programs one source file holds.
+/// The number of programs in one source file.
 const PER_FILE: u64 = 2;
 
-/// What a program leaves in memory.
+/// The memory after a program has run.
 #[derive(PartialEq, Eq)]
 struct Left {
     out: Vec<u8>,
@@ -34,7 +36,7 @@ fn seeds() -> Range<u64> {
     range.unwrap_or_else(|| panic!("FERROCM_DIFFERENTIAL_SEEDS is `{text}`, not a range such as `0..100`"))
 }
 
-/// Writes programs to a folder that no other test uses, some to a file.
+/// Writes programs to a folder that no other test uses, several to a file.
 fn write(name: &str, files: &[Vec<Program>]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{name}"));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -44,7 +46,7 @@ fn write(name: &str, files: &[Vec<Program>]) -> PathBuf {
             let _ = write!(source, "\n{}", program.source);
         }
         let path = folder.join(format!("programs_{index}.cu"));
-        // What is there already is what the same seeds gave another time.
+        // An existing file was generated from the same seeds.
         if std::fs::read_to_string(&path).is_ok_and(|there| there == source) {
             continue;
         }
@@ -53,7 +55,7 @@ fn write(name: &str, files: &[Vec<Program>]) -> PathBuf {
     folder
 }
 
-/// The same words for every program: corners of all formats, then anything.
+/// The input words, the same for every program: special values of all formats, then arbitrary ones.
 fn input() -> Vec<u32> {
     let corners = [
         0,
@@ -125,13 +127,13 @@ fn difference(expected: &Left, found: &Left) -> Option<String> {
 #[derive(Clone, Copy)]
 struct How {
     targets: &'static [&'static str],
-    /// What the compiler is told besides.
+    /// An additional compiler flag.
     flag: Option<&'static str>,
-    /// The checks that they run with, one time for each.
+    /// The checks to run with, one run for each.
     checks: &'static [Option<Checks>],
 }
 
-/// As programs usually are. None of them has a race or uses what nobody wrote; memory of the device counts as written here.
+/// The usual way. No program has a race or uses uninitialised values; device memory counts as written here.
 fn usual() -> How {
     let targets = if std::env::var_os(SEEDS).is_some() { TARGETS } else { ONE_OF_EACH };
     How { targets, flag: None, checks: &[None, Some(Checks::ALL)] }
@@ -140,7 +142,7 @@ fn usual() -> How {
 /// One target of each generation.
 const ONE_OF_EACH: &[&str] = &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
 
-/// All programs of a kind.
+/// Compares all programs of a kind.
 fn compare(kind: Kind) {
     let seeds = seeds();
     let name = format!("{kind:?}-{}-{}", seeds.start, seeds.end).to_lowercase();
@@ -150,7 +152,7 @@ fn compare(kind: Kind) {
     compare_as(&name, &files, usual());
 }
 
-/// The first program of every kind, all in one file.
+/// Compares the first program of every kind, all in one file.
 fn compare_first(flag: &'static str, targets: &'static [&'static str]) {
     let first = seeds().start;
     let programs = Kind::ALL.map(|kind| generate::program(kind, first));
@@ -246,7 +248,7 @@ fn code_that_is_little_optimised_does_the_same() {
     compare_first("-O1", ONE_OF_EACH);
 }
 
-/// CDNA has no others, the other targets usually have waves of 32.
+/// CDNA only has waves of 64; waves of the other targets usually have 32 lanes.
 #[test]
 fn waves_of_64_do_the_same() {
     compare_first("-mwavefrontsize64", &["gfx1030", "gfx1100", "gfx1201"]);

@@ -1,4 +1,5 @@
-//! Stacks and calls that only run time knows, and the progress of waves and workgroups that wait for each other.
+//! Stacks and calls that are only known at run time, and the progress of waves and workgroups that wait for
+//! each other.
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -103,13 +104,13 @@ fn functions_of_other_code_objects_are_called_by_their_address() {
             let Err(DispatchError::Fault(fault)) = result else { panic!("{target}: {result:?}") };
             *fault
         };
-        // A fault there is told with the function and the line there.
+        // A fault in the function is reported with its name and line.
         let fault = call(read_nothing);
         assert!(matches!(fault.kind, FaultKind::OutOfBounds { .. }), "{target}: {fault}");
         let (function, _) = fault.at.function.as_ref().expect("a function");
         assert!(function.contains("read_nothing"), "{target}: {function}");
         assert!(fault.to_string().contains("basics.cu"), "{target}: {fault}");
-        // Variables are no code, and neither is what was unloaded.
+        // Variables are not code, and unloaded code is not, either.
         let variable = other.symbol_address("address_of_thrice").expect("the variable");
         assert!(matches!(call(variable).kind, FaultKind::BadJump { target } if target == variable));
         drop(other);
@@ -131,7 +132,8 @@ fn a_workgroup_has_all_of_the_lds_and_no_more() {
             matches!(refused, DispatchError::LdsTooLarge { size, limit, .. } if size == all + 1 && limit == all),
             "{refused}"
         );
-        let expected = format!("kernel fill_lds: {} bytes of LDS asked for, a workgroup has {all}", all + 1);
+        let expected =
+            format!("kernel fill_lds: {} bytes of LDS were requested, but a workgroup has {all}", all + 1);
         assert_eq!(refused.to_string(), expected);
     });
 }
@@ -237,7 +239,7 @@ fn code_is_unloaded_while_kernels_of_others_run() {
                     let (flags, out) = (keeper.upload(&vec![0u32; groups]), keeper.alloc(4 * groups));
                     let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
                     gpu.run("relay", groups as u32, 32, &args);
-                    // The code goes at once; threads that helped may be the last to have it.
+                    // The code is unloaded at once; helper threads may hold the last reference.
                     gpu.leave_buffers_to(&keeper);
                 }
             });
@@ -274,7 +276,7 @@ fn interrupts_reach_the_host_with_their_number() {
     });
 }
 
-/// As rocSOLVER does it, with a race: the diagonal is replaced while others may still read it.
+/// As in rocSOLVER, with a race: the diagonal is replaced while others may still read it.
 #[test]
 fn a_value_is_replaced_at_the_head_of_a_loop_when_all_waves_have_read_it() {
     on_all_wave_sizes("execution", |gpu| {
@@ -301,7 +303,7 @@ fn a_value_is_replaced_at_the_head_of_a_loop_when_all_waves_have_read_it() {
     });
 }
 
-/// As rocSOLVER does it, with a race: a row is overwritten while others may still sum it up.
+/// As in rocSOLVER, with a race: a row is overwritten while others may still be adding it up.
 #[test]
 fn a_row_is_overwritten_when_all_waves_have_summed_it_up() {
     on_all_wave_sizes("execution", |gpu| {
@@ -321,8 +323,9 @@ fn a_row_is_overwritten_when_all_waves_have_summed_it_up() {
     });
 }
 
-/// Random programs in which waves overwrite what others read before, in terms of steps that all take at once, and read nothing that others
-/// wrote since a barrier: there, hardware and a machine on which all take each step together are the same.
+/// Random programs in which waves overwrite what others have read. They are sequences of steps, and waves
+/// read nothing that others wrote since the last barrier. So hardware gives the same result as a machine on
+/// which all waves take each step together.
 #[test]
 fn waves_come_equally_far_between_barriers() {
     const ITEMS: usize = 256;
@@ -330,7 +333,8 @@ fn waves_come_equally_far_between_barriers() {
     let mut draw = |below: u64| ((random.next() >> 33) % below) as u32;
     let programs: Vec<Vec<[u32; 2]>> = (0..8)
         .map(|_| {
-            // By how much the work-items' own words were shifted in a region that was written since the last barrier.
+            // How far the work-items' own words were shifted in a region that was written since the last
+            // barrier.
             let mut written: [Option<u32>; 4] = [None; 4];
             let mut step = || match draw(8) {
                 0 => {

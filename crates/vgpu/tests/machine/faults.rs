@@ -1,4 +1,4 @@
-//! Kernels that do something wrong end with a report, and the process and the device go on.
+//! Faulty kernels end with a report, and the process and the device continue.
 use crate::common::{Arg, Gpu, on_all};
 use gpu_report::Checks;
 use vgpu::DeviceConfig;
@@ -11,7 +11,7 @@ fn fault(result: Result<vgpu::machine::DispatchStats, DispatchError>) -> Fault {
     }
 }
 
-/// A kernel that does nothing wrong still works.
+/// A correct kernel still works.
 fn still_works(gpu: &Gpu) {
     let out = gpu.alloc(4 * 64);
     gpu.run("bounded", 1, 64, &[Arg::Pointer(out)]);
@@ -113,7 +113,8 @@ fn lds_beyond_the_end_is_a_fault_where_bounds_are_checked() {
         assert_eq!((address, found.at.work_item), (512, Some([120, 0, 0])));
         still_works(gpu);
 
-        // Without the check a workgroup has all of the pieces that it was given, and beyond them nothing, as on hardware.
+        // Without the check, a workgroup has all granules that it was given and nothing beyond them, as on
+        // hardware.
         let sums = |dynamic, shift: i32| {
             let dispatch = gpu.prepare(
                 "write_lds",
@@ -141,7 +142,7 @@ fn loads_beyond_the_arguments_are_faults_where_bounds_are_checked() {
             let load = |at: u32, checks| {
                 let args = [Arg::Pointer(out), Arg::U32(at), Arg::U32(vector)];
                 let dispatch = gpu.prepare("load_arguments", [64, 1, 1], [64, 1, 1], 0, &args);
-                // A page of them, as HSA gives them out.
+                // A page of arguments, as HSA allocates them.
                 let page = gpu.alloc(4096);
                 // SAFETY: both are that long, and no kernel runs.
                 unsafe { std::ptr::copy(dispatch.kernarg as *const u8, page as *mut u8, size as usize) };
@@ -158,7 +159,7 @@ fn loads_beyond_the_arguments_are_faults_where_bounds_are_checked() {
                 assert_eq!((address, limit), (4 * u64::from(at), size.into()), "{found}");
                 load(at, Checks::NONE).unwrap();
             }
-            // The page after it is somebody else's.
+            // The next page belongs to another allocation.
             assert!(matches!(fault(load(1024, bounds)).kind, FaultKind::OutOfBounds { .. }));
         }
         still_works(gpu);
@@ -205,7 +206,7 @@ fn kernels_of_another_code_object_may_write_constant_variables() {
         gpu.run("write_at", 1, 64, &[Arg::Pointer(fixed), Arg::I64(2)]);
         // SAFETY: the variable has 64 bytes, and no kernel runs.
         assert_eq!(unsafe { (fixed as *const [i32; 16]).read() }[..4], [1, 2, 1, 0]);
-        // The variable alone: neither what follows it, nor descriptors of kernels.
+        // Only the variable is writable, not the memory after it, and not the descriptors of kernels.
         for address in [fixed + 64, other.code.kernel_object("store_byte").unwrap()] {
             let args = [Arg::Pointer(address), Arg::I64(0)];
             let found = fault(gpu.launch("write_at", [64, 1, 1], [64, 1, 1], 0, &args));
@@ -217,7 +218,7 @@ fn kernels_of_another_code_object_may_write_constant_variables() {
     });
 }
 
-/// Runtimes keep to what a kernel was compiled for, hardware does not.
+/// Runtimes enforce the limits that a kernel was compiled for; hardware does not.
 #[test]
 fn a_workgroup_may_be_larger_than_the_kernel_was_compiled_for() {
     on_all("faults", |gpu| {
@@ -237,8 +238,8 @@ fn impossible_launches_are_refused_before_anything_runs() {
         assert!(matches!(launch([0, 1, 1], [64, 1, 1], 0), Err(E::ZeroSize { what: "grid", .. })));
         assert!(matches!(launch([64, 1, 1], [64, 0, 1], 0), Err(E::ZeroSize { what: "workgroup", .. })));
         let greedy = gpu.launch("greedy", [1024, 1, 1], [1024, 1, 1], 0, &[Arg::Pointer(out)]);
-        // Each of four SIMDs has registers for two waves of 64 (512 of 256), for four of 32 (gfx1030, 1024 of 256) or for five (gfx11
-        // and gfx12, 1536 of 264).
+        // Each of four SIMDs has registers for two waves of 64 (512 of 256), for four of 32 (gfx1030, 1024 of
+        // 256), or for five (gfx11 and gfx12, 1536 of 264).
         let expected =
             if matches!(gpu.device.target().name, "gfx1100" | "gfx1151" | "gfx1201") { 640 } else { 512 };
         assert!(
@@ -285,7 +286,7 @@ fn unsound_code_objects_are_refused() {
 #[test]
 fn attaching_an_equal_device_again_gives_the_same() {
     let machine = Machine::global();
-    // No other test has such devices.
+    // No other test uses such devices.
     let config: DeviceConfig = "gfx1100?cus=3&count=2&memory=3GiB".parse().unwrap();
     let first = machine.attach(&config).unwrap();
     let other = machine.attach(&"gfx90a?cus=3&memory=3GiB".parse().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels made to break out of the machine: all that they get is a fault.
+//! Kernels that try to break out of the machine only get a fault.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ fn all() -> impl Iterator<Item = (u8, Isa)> {
     (0..).zip(Isa::ALL.iter().copied())
 }
 
-/// Those of gfx9.
+/// The same for the targets with gfx9.
 fn gfx9() -> impl Iterator<Item = (u8, Isa)> {
     all().filter(|(_, isa)| isa.is_gfx9())
 }
 
-/// Runs instructions of up to eight bytes each, and the end of the program after them. The first two scalar registers hold the
-/// address of a buffer.
+/// Runs instructions of up to eight bytes each, followed by the end of the program. The first two scalar
+/// registers hold the address of a buffer.
 fn run(target: u8, instructions: &[u64]) -> Result<(), DispatchError> {
     let mut bytes = vec![target, 0, 16, 64, 31, 0, 0, 63];
     for instruction in instructions {
@@ -30,7 +30,7 @@ fn run(target: u8, instructions: &[u64]) -> Result<(), DispatchError> {
     random_program::run(&bytes).expect("enough bytes")
 }
 
-/// A scalar instruction with one source, by its operation.
+/// A scalar instruction with one source, by operation.
 fn sop1(isa: Isa, op: Op, dst: u64, src: u64) -> u64 {
     let word = |code: u64| 0xbe80_0000 | dst << 16 | code << 8 | src;
     (0..256)
@@ -39,7 +39,7 @@ fn sop1(isa: Isa, op: Op, dst: u64, src: u64) -> u64 {
         .unwrap_or_else(|| panic!("{op:?} of {isa:?}"))
 }
 
-/// What became of a program, which the executor must not have caught itself at.
+/// The outcome of a program; internal errors of the executor are failures.
 fn outcome(result: Result<(), DispatchError>, what: &str) -> Option<FaultKind> {
     match result {
         Ok(()) => None,
@@ -54,7 +54,7 @@ fn outcome(result: Result<(), DispatchError>, what: &str) -> Option<FaultKind> {
 #[test]
 fn moves_to_registers_past_the_last_one_are_faults() {
     for (target, isa) in all() {
-        // M0 is another register from gfx11 on; 193 stands for -1, 129 for 1.
+        // M0 is a different register from gfx11 on; 193 stands for -1, 129 for 1.
         let m0 = if matches!(isa, Isa::Gfx1100 | Isa::Gfx1151 | Isa::Gfx1201) { 125 } else { 124 };
         for op in [Op::SMovreldB32, Op::SMovreldB64, Op::SMovrelsB32, Op::SMovrelsB64] {
             for (slot, beyond) in [(0, 193), (2, 193), (104, 128 + 2), (104, 128 + 22), (100, 128 + 27)] {
@@ -69,7 +69,8 @@ fn moves_to_registers_past_the_last_one_are_faults() {
     }
 }
 
-/// Every scalar memory instruction of gfx9, the only ones that write memory, with data in each of the last registers.
+/// Every scalar memory instruction of gfx9, the only generation whose scalar instructions write memory, with
+/// data in each of the last registers.
 #[test]
 fn scalar_accesses_do_not_reach_past_the_last_register() {
     for (target, isa) in gfx9() {
@@ -86,7 +87,7 @@ fn scalar_accesses_do_not_reach_past_the_last_register() {
     }
 }
 
-/// A grid of workgroups that are over at once ends when its time is up, as one does whose workgroups wait.
+/// A grid of very short workgroups ends at its time limit, like a grid whose workgroups wait.
 #[test]
 fn many_short_workgroups_end_when_time_is_up() {
     on_all("faults", |gpu| {
@@ -107,7 +108,7 @@ fn corrupt_code_objects_are_refused_or_run_to_an_end() {
     for _ in 0..2000 {
         let length = 1 + random.next() as usize % 90;
         let mut bytes: Vec<u8> = (0..=length).map(|_| (random.next() >> 40) as u8).collect();
-        // As often as not, only the descriptor is corrupt.
+        // In half of the cases, only the descriptor is corrupt.
         bytes[0] ^= (random.next() as u8) & 0x80;
         corrupt_object::run(&bytes);
     }

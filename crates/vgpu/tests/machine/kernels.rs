@@ -1,4 +1,4 @@
-//! Compiled kernels against the same computation on the CPU, on every target.
+//! Compiled kernels, compared with the same computation on the CPU, on every target.
 use crate::common::{Arg, Gpu, Random, on_all};
 use half::{bf16, f16};
 use vgpu::machine::Machine;
@@ -404,7 +404,7 @@ fn as_many_instructions_are_counted_on_any_number_of_threads() {
         let waves = u64::from(groups) * 256 / gpu.wave() as u64;
         assert!(counts[0].instructions > 5 * waves && counts[0].instructions.is_multiple_of(waves));
         assert_eq!(counts[0].lane_instructions, counts[0].instructions * gpu.wave() as u64);
-        // Other tests may run, and be counted, at the same time.
+        // Other tests may run at the same time and be counted, too.
         assert!(machine.executed().instructions - before.instructions >= 3 * counts[0].instructions);
         assert_eq!(gpu.run("saxpy", groups, 256, &args).executed, None);
     });
@@ -421,7 +421,7 @@ fn a_kernel_that_does_nothing_is_quick() {
                 begin.elapsed()
             })
             .min();
-        // A thread switch alone would take longer than this on a busy machine.
+        // On a busy machine, a thread switch alone would take longer than this.
         assert!(best < Some(std::time::Duration::from_micros(100)), "{best:?}");
         if std::env::var_os("SHOW_TIMES").is_some() {
             eprintln!("{}: {best:?}", gpu.device.target().name);
@@ -429,7 +429,8 @@ fn a_kernel_that_does_nothing_is_quick() {
     });
 }
 
-/// On hardware all waves have read a value after a barrier by the time that one has loaded something from memory.
+/// On hardware, by the time that one wave has loaded something from memory after a barrier, all waves have
+/// read a value.
 #[test]
 fn waves_read_lds_after_a_barrier_before_one_goes_on() {
     on_all("basics", |gpu| {
@@ -460,7 +461,7 @@ fn barriers_in_two_steps() {
             assert_eq!(firsts.iter().sum::<i32>(), 1, "{firsts:?}");
         }
         for state in gpu.download::<u32>(state, 2) {
-            // Valid, of three waves, and not all of them have signalled.
+            // Valid, three waves, and not all of them have signalled.
             assert_eq!(state & 0xffff, 1 | 3 << 4);
             assert!(state >> 16 < 3);
         }
@@ -474,12 +475,12 @@ fn grids_of_more_than_65536_workgroups_in_y() {
     on_all("basics", |gpu| {
         let out = gpu.alloc(4);
         let groups = 65_536 + 3;
-        // The kernel does not ask for z, whatever the grid has there.
+        // The kernel does not request z, whatever the grid's size in z.
         gpu.launch("sum_of_y", [1, groups, 2], [1, 1, 1], 0, &[Arg::Pointer(out)]).unwrap();
         let sum = (0..groups).fold(0u32, |sum, y| sum.wrapping_add(y.wrapping_mul(y)));
         assert_eq!(gpu.download::<u32>(out, 1), [sum.wrapping_mul(2)], "{}", gpu.device.target().name);
         let result = gpu.launch("ids", [1, groups, 1], [1, 1, 1], 0, &[Arg::Pointer(gpu.alloc(4 * 70_000))]);
-        // gfx1201 numbers workgroups in y with 16 bits in kernels that want z, too.
+        // For kernels that also use z, gfx1201 has only 16 bits for the workgroup number in y.
         assert_eq!(result.is_err(), gpu.device.target().name == "gfx1201", "{result:?}");
     });
 }

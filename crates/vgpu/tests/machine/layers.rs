@@ -1,6 +1,6 @@
-//! The order of the crate's modules.
+//! The layering of the crate's modules.
 
-/// The lowest first. Those of one row know each other.
+/// Lowest first. Modules in the same row may use each other.
 const LAYERS: &[&[&str]] = &[&["config"], &["machine"], &["environment", "identity"], &["hsa"]];
 
 #[test]

@@ -1,10 +1,10 @@
-//! Debug information in all its forms, and what is wrong with it.
+//! Debug information in all its forms, and damaged debug information.
 use crate::common::{Random, TARGETS};
 use code_object::CodeObject;
 use test_skip::{Lack, skip};
 use vgpu::machine::{LoadedCode, Machine, SourceLines};
 
-/// `tests/lines/first.cu` compiled with these options; nothing without a toolchain.
+/// `tests/lines/first.cu`, compiled with these options; none without a toolchain.
 fn compile(options: &[&str], target: &str) -> Option<Vec<u8>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lines");
     let mut builder = kernel_build::Builder::new(folder).targets([target]).jobs(1);
@@ -33,13 +33,13 @@ fn offsets(code: &CodeObject) -> std::ops::Range<u64> {
     symbol.value..symbol.value + symbol.size
 }
 
-/// The lines that some instruction of the kernel comes from, with the names of functions.
+/// The source lines of the kernel's instructions, with function names.
 fn found(code: &LoadedCode) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     for offset in offsets(code.object()).step_by(4) {
         for frame in code.source_at(offset).frames() {
             if frame.file.as_deref() != Some("first.cu") {
-                // A header's.
+                // A line of a header.
                 continue;
             }
             let entry = (frame.function.clone().unwrap_or_default(), frame.line.unwrap_or(0));
@@ -89,7 +89,7 @@ fn code_without_debug_information_says_so() {
     assert!(SourceLines::NoDebugInfo.to_string().contains("no debug information"));
 }
 
-/// Where the sections of debug information are in the file, and whether they are compressed.
+/// The position of debug sections in the file, and whether they are compressed.
 fn sections(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, bool)> {
     let word = |at: usize, size: usize| {
         bytes[at..at + size].iter().rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte))
@@ -123,7 +123,7 @@ fn corrupt_debug_information_is_no_obstacle() {
             bytes[section.clone()].fill(fill);
             unreadable += read_all(&bytes);
         }
-        assert!(unreadable > 0, "{options:?}: nothing was found to be wrong");
+        assert!(unreadable > 0, "{options:?}: no damage was detected");
         let mut random = Random(7);
         for _ in 0..60 {
             let mut bytes = bytes.clone();
@@ -137,7 +137,7 @@ fn corrupt_debug_information_is_no_obstacle() {
     }
 }
 
-/// Looks up every instruction; says how often the debug information was found to be wrong.
+/// Looks up every instruction; returns how often the debug information was unreadable.
 fn read_all(bytes: &[u8]) -> usize {
     let code = load(bytes, "gfx1100");
     let lines = offsets(code.object()).step_by(4).map(|offset| code.source_at(offset));

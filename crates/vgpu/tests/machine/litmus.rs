@@ -1,14 +1,15 @@
-//! What workgroups on several threads of the host see of each other's writes. On a machine with one processor these hold anyway.
+//! What workgroups on several host threads see of each other's writes. On a machine with one processor, these
+//! properties always hold.
 use crate::common::{Arg, Gpu, on_all};
 
-/// Values that each publication takes.
+/// The number of values of each publication.
 const ROUNDS: u32 = 4000;
-/// Words of the memory that keeps the host busy, as the kernels have it.
+/// Words of the memory that keeps the host busy, as in the kernels.
 const COLD: usize = 4 << 20;
-/// The ways that lanes are spread: see the kernels.
+/// The ways in which lanes are spread; see the kernels.
 const PLACES: [(u32, &str); 4] = [(0, "consecutive"), (1, "same"), (2, "apart"), (3, "some")];
 
-/// How many values were seen torn.
+/// The number of torn values that were seen.
 fn torn(gpu: &Gpu, kernel: &str, places: u32) -> u32 {
     let (memory, state, torn) =
         (gpu.upload(&[0u32; 4 * 3 * 64]), gpu.upload(&[0u32; 2]), gpu.upload(&[0u32; 1]));

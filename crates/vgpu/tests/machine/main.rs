@@ -1,4 +1,4 @@
-//! The machine without the HSA layer: compiled kernels against the CPU, and kernels that do something wrong.
+//! The machine without the HSA layer: compiled kernels compared with the CPU, and faulty kernels.
 
 mod checks;
 mod common;

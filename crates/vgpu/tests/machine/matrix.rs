@@ -1,4 +1,5 @@
-//! Compiled kernels with matrix instructions against products in f64. The kernels say where elements lie.
+//! Compiled kernels with matrix instructions, compared with products in f64. The kernels define the positions
+//! of elements.
 
 use half::{bf16, f16};
 
@@ -34,12 +35,12 @@ elements! {
     i8: |value| value as i8, |this| f64::from(this);
 }
 
-/// A product: `blocks` of `n` rows and columns.
+/// A product: `blocks` matrices of `n` rows and columns.
 struct Case {
     kernel: &'static str,
     n: usize,
     blocks: usize,
-    /// Numbers are integers up to this, or any from -1 to 1 if it is 0.
+    /// Numbers are integers of at most this size, or any from -1 to 1 if it is 0.
     limit: i32,
     /// The rounding error of one operation.
     step: f64,
@@ -60,7 +61,8 @@ impl Case {
         (0..count).map(next).collect()
     }
 
-    /// Runs the kernel on random matrices and compares with the product, whose elements of A, B and C are read with `view`.
+    /// Runs the kernel on random matrices and compares the result with the product. Elements of A, B and C
+    /// are read with `view`.
     fn run<T: Element, U: Element>(&self, gpu: &Gpu, view: impl Fn(usize, f64) -> f64, results: usize) {
         let mut random = Random(self.kernel.len() as u64);
         let (n, size) = (self.n, self.n * self.n);
@@ -120,7 +122,7 @@ fn mfma_of_cdna() {
         if name == "gfx90a" {
             case("mfma_bf16_32", 32, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
         } else if name == "gfx942" {
-            // Operands are cut to ten digits after the point.
+            // Operands are truncated to ten digits after the point.
             case("mfma_xf32_16", 16, 1, 1.0 / 1024.0).run::<f32, f32>(gpu, same, 1);
         }
         case("mfma_i8_32", 32, 1, 0.0).run::<i8, i32>(gpu, same, 1);
@@ -159,7 +161,7 @@ fn wmma_of_gfx1100() {
         }
         case("wmma_f32_f16", 16, 1, SINGLE).run::<f16, f32>(gpu, same, 1);
         case("wmma_f32_bf16", 16, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
-        // Rounded to f16 after each sixteen.
+        // Rounded to f16 after every sixteen.
         case("wmma_f16", 16, 1, 1.0 / 2048.0).run::<f16, f16>(gpu, same, 2);
         case("wmma_i8", 16, 1, 0.0).run::<i8, i32>(gpu, same, 1);
         let nibble = |source: usize, value: f64| {
@@ -178,7 +180,7 @@ fn wmma_of_gfx1201() {
         }
         case("wmma_f32_f16", 16, 1, SINGLE).run::<f16, f32>(gpu, same, 1);
         case("wmma_f32_bf16", 16, 1, SINGLE).run::<bf16, f32>(gpu, same, 1);
-        // Rounded to f16 after each sixteen.
+        // Rounded to f16 after every sixteen.
         case("wmma_f16", 16, 1, 1.0 / 2048.0).run::<f16, f16>(gpu, same, 1);
         case("wmma_i8", 16, 1, 0.0).run::<i8, i32>(gpu, same, 1);
     });

@@ -1,4 +1,4 @@
-//! Counters and occupancy, against what can be worked out by hand and against what the compiler says.
+//! Counters and occupancy, compared with values computed by hand and with the compiler's remarks.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -32,16 +32,16 @@ fn saxpy_reads_two_and_writes_one_float_per_element() {
             Traffic { loads: 2 * waves, stores: waves, atomics: 0, read_bytes: 8 * n, written_bytes: 4 * n };
         assert_eq!(found.global, expected, "{found}");
         assert_eq!((found.lds, found.scratch), (Traffic::default(), Traffic::default()));
-        // Floats of a wave are neighbours, and buffers begin at a line.
+        // The floats of a wave are adjacent, and buffers start at a cache line.
         let lines = 3 * n * 4 / u64::from(found.cache_line);
         assert_eq!((found.cache_lines.accesses, found.cache_lines.lines), (3 * waves, lines), "{found}");
         assert_eq!(found.lanes.active, found.lanes.possible, "{found}");
         assert_eq!(found.instructions[Class::VmemLoad], 2 * waves);
         assert_eq!(found.instructions[Class::VmemStore], waves);
-        // All waves do the same, and `s_endpgm` is the last of it.
+        // All waves do the same, and `s_endpgm` is the last instruction.
         assert!(Class::ALL.iter().all(|class| found.instructions[*class].is_multiple_of(waves)), "{found}");
         assert_eq!((found.branches.partial_exec, found.branches.splits, found.barriers), (0, 0, 0));
-        // Arguments: every byte of them is read at least once by every wave.
+        // Arguments: every wave reads each of their bytes at least once.
         assert!(found.constant.read_bytes >= 24 * waves, "{found}");
         let json = found.to_json();
         assert!(
@@ -58,7 +58,8 @@ fn the_last_workgroup_has_idle_lanes() {
         let args = [Arg::F32(3.0), Arg::Pointer(data), Arg::Pointer(data), Arg::U32(70)];
         let found = counters(gpu, "saxpy", 2, 64, &args);
         assert_eq!((found.global.read_bytes, found.global.written_bytes), (8 * 70, 4 * 70), "{found}");
-        // The second workgroup's 6 threads leave one wave, which diverges; of waves of 32, another one has nothing to do.
+        // The second workgroup's 6 threads leave one wave that diverges; with waves of 32, another wave has
+        // nothing to do.
         assert_eq!(found.branches.splits, 1, "{found}");
         assert!(found.lanes.active < found.lanes.possible);
     });
@@ -86,7 +87,7 @@ fn lds_banks_conflict_as_strides_say() {
                 "stride {stride}: {found}"
             );
             assert_eq!(found.lds_banks.conflicts(), 4 * factor - 4);
-            // A workgroup of one wave needs no barrier, and the compiler knows.
+            // A workgroup of one wave needs no barrier, and the compiler knows this.
             let barriers = if accesses == 1 { 0 } else { accesses };
             assert_eq!(found.barriers, barriers, "{found}");
         }
@@ -118,7 +119,7 @@ fn branches_that_split_a_wave_are_counted() {
             assert_eq!(found.global.atomics, waves, "{count} threads: {found}");
             let bytes = 4 * u64::from(count);
             assert_eq!((found.global.read_bytes, found.global.written_bytes), (bytes, bytes));
-            // One branch per wave goes around the body, if EXEC is zero.
+            // One branch per wave skips the body if EXEC is zero.
             let all = 64 / gpu.wave() as u64;
             let branches = found.branches;
             assert_eq!(
@@ -179,7 +180,7 @@ fn occupancy_is_what_the_compiler_says() {
         }
     }
     if compared == 0 {
-        assert!(objects().is_empty(), "the compiler says nothing of occupancy");
+        assert!(objects().is_empty(), "the compiler prints no remarks about occupancy");
         skip(Lack::Tool, "no toolchain");
     }
 }
@@ -230,7 +231,7 @@ fn occupancy_by_registers_is_what_amd_publishes() {
 
 #[test]
 fn occupancy_by_lds_counts_whole_workgroups() {
-    // 64 KiB in pieces of 512 bytes: three workgroups of 20 KiB and four waves on four SIMD units.
+    // 64 KiB in units of 512 bytes: three workgroups of 20 KiB and four waves on four SIMD units.
     let target = Target::by_name("gfx90a").expect("a supported target");
     let resources =
         Resources { wave_size: 64, vgprs: 32, sgprs: 32, lds: 20 << 10, workgroup: 256, wgp_mode: false };
@@ -238,7 +239,7 @@ fn occupancy_by_lds_counts_whole_workgroups() {
     assert_eq!((found.waves_per_simd, found.limited_by, found.workgroups_per_unit), (3, Limit::Lds, 3));
     let found = Occupancy::new(&target.limits.unit, Resources { lds: (16 << 10) + 1, ..resources });
     assert_eq!(found.workgroups_per_unit, 3);
-    // Workgroups of one wave need no barrier, others have 16.
+    // Workgroups of one wave need no barrier; for others there are 16.
     let small = Resources { lds: 0, workgroup: 64, ..resources };
     assert_eq!(Occupancy::new(&target.limits.unit, small).workgroups_per_unit, 32);
     let two = Occupancy::new(&target.limits.unit, Resources { workgroup: 128, ..small });
@@ -250,7 +251,7 @@ fn occupancy_by_lds_counts_whole_workgroups() {
     assert_eq!((scalar.waves_per_simd, scalar.limited_by), (7, Limit::Sgprs));
 }
 
-/// What [`a_trace_is_the_disassembly`] has another process run.
+/// Runs in another process, for [`a_trace_is_the_disassembly`].
 #[test]
 fn something_to_trace() {
     on_all("basics", |gpu| {
@@ -260,12 +261,12 @@ fn something_to_trace() {
     });
 }
 
-/// Runs [`something_to_trace`] in a process of its own.
+/// Runs [`something_to_trace`] in a separate process.
 fn traced(trace: &str, counters: &str) -> Output {
     with_variables(&[("FERROCM_VGPU_TRACE", trace), ("FERROCM_VGPU_COUNTERS", counters)])
 }
 
-/// Runs that test in a process of its own.
+/// Runs that test in a separate process.
 fn with_variables(variables: &[(&str, &str)]) -> Output {
     let program = std::env::current_exe().expect("this program");
     Command::new(program)
@@ -275,7 +276,7 @@ fn with_variables(variables: &[(&str, &str)]) -> Output {
         .expect("this program starts")
 }
 
-/// Address and text of each traced instruction, per dispatch.
+/// The address and text of each traced instruction, per dispatch.
 fn steps(trace: &str) -> Vec<Vec<(u64, String)>> {
     let mut dispatches = Vec::new();
     for line in trace.lines() {
@@ -327,7 +328,7 @@ fn a_trace_is_the_disassembly() {
         }
         assert_eq!(steps.last().expect("instructions").1, "s_endpgm");
     }
-    // The workgroup's only or first wave stores the sum of 64 ones.
+    // The first (or only) wave of the workgroup stores the sum of 64 ones.
     let stores =
         traces[0].lines().filter(|line| line.contains("write of 4 bytes per lane, global memory at 0x"));
     assert_eq!(stores.count(), TARGETS.len());

@@ -1,4 +1,4 @@
-//! Programs of random instructions end, or fault, and leave the process alone.
+//! Programs of random instructions end or fault, and do not affect the process.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,6 @@ fn random_programs_end_or_fault() {
         *seen.entry(what).or_default() += 1;
     }
     println!("{seen:?}");
-    // Programs that all failed at once would test nothing.
+    // If all programs failed at once, the test would check nothing.
     assert!(seen["ended"] > count as u32 / 50 && seen.len() > 3, "{seen:?}");
 }

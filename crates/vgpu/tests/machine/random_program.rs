@@ -17,9 +17,9 @@ fn flags(isa: Isa) -> u32 {
 
 /// Bytes of the buffer that the kernel gets.
 const BUFFER: usize = 16 << 10;
-/// Longest code in bytes; there is room for the end after it.
+/// The maximum code size in bytes; there is room for the end after it.
 const LONGEST: usize = 4000;
-/// Bytes that say how the kernel is started, and bytes of each instruction after them.
+/// The bytes that describe how the kernel is started, followed by those of each instruction.
 const HEAD: usize = 8;
 const RECORD: usize = 13;
 
@@ -36,13 +36,14 @@ fn device(which: usize) -> &'static Arc<Device> {
     &devices[which]
 }
 
-/// Instructions from records of a control byte and twelve others, which are made more useful if the control byte says so.
+/// Instructions from records of a control byte and twelve other bytes. The control byte may request changes
+/// that make them more useful.
 fn text(isa: Isa, records: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for record in records.chunks_exact(RECORD) {
         let (control, mut bytes) = (record[0], record[1..].to_vec());
         if control & 1 != 0 {
-            // Low registers; as an address, the scalar pair that holds the buffer's.
+            // Low registers; for an address, the scalar pair that holds the buffer's.
             for byte in &mut bytes[4..8] {
                 *byte &= 7;
             }
@@ -70,7 +71,7 @@ fn text(isa: Isa, records: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Runs the program that the bytes say; none if they are too few.
+/// Runs the program that the bytes describe; none if there are too few.
 pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
     let (head, records) = bytes.split_at_checked(HEAD)?;
     let which = usize::from(head[0]) % Isa::ALL.len();
@@ -125,10 +126,10 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
     // SAFETY: nothing on the host refers to memory that the machine knows.
     let result = unsafe { device.dispatch(&dispatch) };
     if let Err(error) = &result {
-        // What is told of a fault must not fail either.
+        // Reporting the fault must not fail either.
         assert!(!error.to_string().is_empty());
     }
-    // SAFETY: nobody else has learnt the address.
+    // SAFETY: nobody else knows the address.
     unsafe { memory.free(buffer) }.expect("memory that is still there");
     Some(result.map(|_| ()))
 }

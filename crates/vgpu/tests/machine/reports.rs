@@ -1,17 +1,18 @@
-//! What fault reports say: for everything that a kernel can do wrong, the line, the lane, the workgroup and the allocation.
+//! The contents of fault reports, for every kind of kernel error: the line, the lane, the workgroup and the
+//! allocation.
 use crate::common::{Arg, Gpu, on_all};
 use vgpu::machine::{DispatchError, Fault, FaultKind, Site, SourceFrame};
 
 const SOURCE: &str = include_str!("../device/reports.cu");
 
-/// The number of the line of the source that is marked with a name.
+/// The number of the source line marked with a name.
 fn line(name: &str) -> u32 {
     let mark = format!("// HERE {name}");
     let at = SOURCE.lines().position(|line| line.ends_with(&mark));
     at.unwrap_or_else(|| panic!("no line is marked {name}")) as u32 + 1
 }
 
-/// A kernel that goes wrong in one work-item, and what the report must say.
+/// A kernel that faults in one work-item, and what the report must contain.
 struct Case<'a> {
     kernel: &'a str,
     args: Vec<Arg<'a>>,
@@ -19,7 +20,7 @@ struct Case<'a> {
     lines: &'a [&'a str],
     /// Parts of the report.
     says: Vec<String>,
-    /// Whether the fault is work-item 37's, or the whole wave's.
+    /// Whether the fault is that of work-item 37, or of the whole wave.
     lane: bool,
     lds: u32,
 }
@@ -39,7 +40,7 @@ fn expect_fault(gpu: &Gpu, case: &Case<'_>) -> Fault {
     }
 }
 
-/// The lines of the test's source, without those of headers whose functions were inlined.
+/// The lines in the test's source, without those of inlined functions from headers.
 fn lines_of(site: &Site) -> Vec<u32> {
     let here = |frame: &&SourceFrame| frame.file.as_deref() == Some("reports.cu");
     site.source.frames().iter().filter(here).map(|frame| frame.line.unwrap_or(0)).collect()
@@ -125,7 +126,7 @@ fn scalar_loads() {
             args: vec![Arg::Pointer(buffer), Arg::I64(250), Arg::Pointer(out)],
             ..Case::default()
         };
-        // Every workgroup does it; which one comes first is not told.
+        // Every workgroup does this; which one is reported is not determined.
         let fault = expect_fault(gpu, &case);
         let text = fault.to_string();
         assert_eq!(lines_of(&fault.at), [line("load_scalar")], "{text}");
@@ -258,10 +259,10 @@ fn instructions_that_end_a_kernel() {
                 check(gpu, &Case { kernel, args: vec![out], lines: &[kernel], says, ..Case::default() });
             assert_eq!(fault.kind, FaultKind::Trap { id: 2 });
         }
-        // Nothing is there, and memory that is no code.
+        // No allocation, and memory that is not code.
         let constants = gpu.code.kernel_object("jump_away").unwrap();
         for to in [16, constants, 0x7fff_0000_0000] {
-            let target = format!("jump to {to:#x}, where no code is");
+            let target = format!("jump to {to:#x}, where there is no code");
             let parts = [target.as_str(), "s_setpc_b64 s["];
             case("jump_away", vec![Arg::U64(to)], &["jump_away"], &parts);
         }

@@ -1,4 +1,4 @@
-// What HIP does with memory that Vulkan has as well.
+// HIP kernels on memory shared with Vulkan.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ extern "C" __global__ void add(unsigned n, const unsigned *from, unsigned *sum) 
     if (i < n) sum[i] += from[i];
 }
 
-// Only lane 5 goes to `index`.
+// Only lane 5 accesses `index`.
 extern "C" __global__ void write_at(unsigned *data, int64_t index) {
     if (threadIdx.x == 5) data[index] = 1;
 }

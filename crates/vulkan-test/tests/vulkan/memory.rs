@@ -1,4 +1,4 @@
-//! Memory that both have: by file descriptor, and the host's.
+//! Memory that both can access: shared by file descriptor, or the host's.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
@@ -54,12 +54,12 @@ fn a_triangle_has_the_colours_that_hip_wrote() {
     }
 }
 
-/// The other direction: memory that HIP has pinned, imported by Vulkan (`VK_EXT_external_memory_host`).
+/// The other direction: memory pinned by HIP and imported by Vulkan (`VK_EXT_external_memory_host`).
 #[test]
 fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let Some(both) = both() else { return };
     let Some(alignment) = both.vulkan.host_alignment() else {
-        skip(Lack::Device, format_args!("{} imports no host memory", both.vulkan.name()));
+        skip(Lack::Device, format_args!("{} cannot import host memory", both.vulkan.name()));
         return;
     };
     let bytes = (3 * 4096_usize).next_multiple_of(alignment);
@@ -71,11 +71,11 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let import = |buffer: &mut MappedBuffer<u32>| {
         let address = buffer.host_mut().unwrap().as_mut_ptr();
         assert!(address.addr().is_multiple_of(alignment));
-        // SAFETY: the buffer has so many bytes there and outlives Vulkan's; the two use it one after the other.
+        // SAFETY: the buffer has this many bytes and outlives Vulkan's; the two use it in turn.
         Arc::new(unsafe { Buffer::on_host(&both.vulkan, address.cast(), bytes) }.unwrap())
     };
     let compute = Compute::new(&both.vulkan, &import(&mut from), &import(&mut to), len as u32).unwrap();
-    // HIP's kernel on both sides of Vulkan's.
+    // HIP's kernel runs before and after Vulkan's.
     let function = both.function("add");
     let source = DeviceBuffer::from_slice(&stream, &vec![5_u32; len]).unwrap();
     let add = |buffer: &mut MappedBuffer<u32>| {
@@ -96,19 +96,19 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
 fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let Some(both) = both() else { return };
     if both.hip.backend() != Backend::Virtual {
-        skip(Lack::Device, format_args!("{} does not report every access out of bounds", both.hip));
+        skip(Lack::Device, format_args!("{} does not report every out-of-bounds access", both.hip));
         return;
     }
     let vulkan = Buffer::exportable(&both.vulkan, 10_000).unwrap();
-    // Less than there is: the program says how much is imported.
+    // Less than the actual size: the program chooses how much to import.
     let bytes = 5_000;
-    // SAFETY: the memory has more bytes than that, and Vulkan does nothing with it.
+    // SAFETY: the memory has more bytes than that, and Vulkan does not use it.
     let memory = unsafe { ExternalMemory::import(&both.hip, vulkan.export().unwrap(), bytes) }.unwrap();
     let buffer = memory.buffer::<u32>(0, bytes / 4).unwrap();
     let write_at = both.function("write_at");
     let attempt = |index: i64| {
         let stream = both.hip.stream().unwrap();
-        // SAFETY: an access out of bounds is an error here that harms nothing.
+        // SAFETY: an out-of-bounds access is a harmless error here.
         unsafe {
             write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap()
         };
@@ -125,7 +125,7 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
 #[test]
 fn what_is_no_memory_or_too_little_is_refused() {
     let Some(both) = both() else { return };
-    // SAFETY: what is refused is not used.
+    // SAFETY: refused memory is not used.
     let import = |descriptor: OwnedFd, bytes| unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) };
     let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
     assert!(
@@ -166,7 +166,7 @@ fn buffers_of_imported_memory_have_their_bytes_for_themselves() {
     let memory = shared.memory.clone();
     drop(shared);
     assert!(matches!(refused(memory.buffer(2, 1)), ExternalMemoryError::Misaligned { align: 4, .. }));
-    // Two halves, once the whole is gone; in any order.
+    // Two halves, freed in any order after the whole.
     let stream = both.hip.stream().unwrap();
     let mut second = memory.buffer::<u32>(2048, 512).unwrap();
     let mut first = memory.buffer::<u32>(0, 512).unwrap();
@@ -188,10 +188,10 @@ fn the_memory_outlives_vulkan_s_and_the_descriptor_is_hip_s() {
     let file = |number| std::fs::metadata(format!("/proc/self/fd/{number}")).ok().map(|file| file.ino());
     let before = file(number);
     assert!(before.is_some());
-    // SAFETY: the descriptor stands for so much memory, which Vulkan does not use.
+    // SAFETY: the descriptor refers to this much memory, which Vulkan does not use.
     let memory = unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) }.unwrap();
     if both.hip.backend() == Backend::Virtual {
-        assert_ne!(file(number), before, "it is closed, or something else by now");
+        assert_ne!(file(number), before, "it is closed, or a different file by now");
     }
     drop(vulkan);
     let stream = both.hip.stream().unwrap();

@@ -1,4 +1,5 @@
-//! Work of several HIP streams and of Vulkan's queue that depends on each other, all of it enqueued before any of it runs.
+//! Work of several HIP streams and of Vulkan's queue, with dependences on each other; all of it is enqueued
+//! before any of it runs.
 
 use std::sync::Arc;
 
@@ -9,21 +10,22 @@ use crate::support::{SHADER, affine, both, numbers};
 
 const ROUNDS: u64 = 8;
 
-/// Raises a timeline behind what is on a stream.
+/// Raises a timeline after the work on a stream.
 fn raise(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
     let timeline = timeline.clone();
     stream.host_function(move || timeline.signal(value).unwrap()).unwrap();
 }
 
-/// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds what comes out to a sum, eight times
-/// over. The host only enqueues: until it has done so, a gate holds the first kernels. One thread tells HIP how far Vulkan is.
+/// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds the
+/// results to a sum; this is repeated eight times. The host only enqueues: a gate holds back the first
+/// kernels until it is done. One thread tells HIP how far Vulkan has come.
 #[test]
 fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     let Some(both) = both() else { return };
     let (half, len) = (1500, 3000);
     let (from, to) = (both.shared(len), both.shared(len));
     let compute = Compute::new(&both.vulkan, &from.vulkan, &to.vulkan, len as u32).unwrap();
-    // Each half is a buffer of its own, so that nothing but this test orders them.
+    // Each half is a separate buffer, so that only this test orders them.
     drop(from.hip);
     let mut halves = [0, half].map(|start| from.memory.buffer::<u32>(4 * start, half).unwrap());
     let streams = [(); 2].map(|()| both.hip.stream().unwrap());
@@ -53,7 +55,7 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     for round in 1..=ROUNDS {
         for ((stream, half), source) in streams.iter().zip(&mut halves).zip(&sources) {
             if round > 1 {
-                // Vulkan has read what it is about to overwrite.
+                // Vulkan has read the data that this overwrites.
                 stream.wait_signal(&is_computed, round - 1).unwrap();
             }
             both.affine(stream, (round as u32, 17), source, half);
@@ -66,7 +68,7 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
         let launch = function.launch(&adding).elements(len, 128).arg(len as u32).arg(&to.hip).arg(&mut sum);
         // SAFETY: the kernel reads as many elements of one buffer as it changes of the other.
         unsafe { launch.enqueue().unwrap() };
-        // The next round's kernels overwrite what Vulkan reads, and Vulkan what this adds.
+        // The next round's kernels overwrite what Vulkan reads, and Vulkan overwrites what this adds.
         for stream in &streams {
             stream.wait(&adding).unwrap();
         }
@@ -83,6 +85,6 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     }
     assert_eq!((written.value().unwrap(), computed.value().unwrap()), (ROUNDS, ROUNDS));
     teller.join().unwrap();
-    // Every stream has run everything before its memory goes.
+    // Every stream has finished before its memory is freed.
     streams.iter().chain([&joined]).for_each(|stream| stream.synchronize().unwrap());
 }

@@ -1,4 +1,4 @@
-//! The two devices, and what HIP does.
+//! The two devices, and HIP's part of the work.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use hip::{Backend, Device, DeviceBuffer, Error, ExternalMemory, Function, Module
 use test_skip::{Lack, skip};
 use vulkan_test::{Buffer, Choice, Vulkan};
 
-/// Makes a missing Vulkan an error.
+/// Turns a missing Vulkan into an error.
 const REQUIRED: &str = "FERROCM_TEST_VULKAN";
 
 /// A HIP device, the Vulkan device that shares memory with it, and kernels.
@@ -17,12 +17,12 @@ pub(crate) struct Both {
     module: Module,
 }
 
-/// Both devices; nothing, and a line that says so, where there is no Vulkan that will do.
+/// Both devices. Returns none, and prints why, if there is no suitable Vulkan.
 pub(crate) fn both() -> Option<Both> {
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     let hip =
         Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"));
-    // The virtual GPU's memory is the host's, as that of Vulkan devices on the CPU is.
+    // The virtual GPU's memory is host memory, like that of Vulkan devices on the CPU.
     let choice = match hip.backend() {
         Backend::Virtual => Choice::Cpu,
         _ if std::env::var_os("FERROCM_HSA_DEVICE").is_some() => Choice::Cpu,
@@ -54,7 +54,7 @@ fn code(processor: &str) -> &'static [u8] {
     })
 }
 
-/// A buffer of Vulkan's, with room for so many numbers, and the same memory as HIP knows it.
+/// A buffer of Vulkan with room for this many numbers, and the same memory in HIP.
 pub(crate) struct Shared {
     pub(crate) vulkan: Arc<Buffer>,
     pub(crate) memory: ExternalMemory,
@@ -66,11 +66,12 @@ impl Both {
         self.module.function(name).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Memory that Vulkan allocates and exports, and HIP imports.
+    /// Memory that Vulkan allocates and exports, and that HIP imports.
     pub(crate) fn shared(&self, len: usize) -> Shared {
         let vulkan = Arc::new(Buffer::exportable(&self.vulkan, 4 * len).unwrap());
         let descriptor = vulkan.export().unwrap();
-        // SAFETY: the descriptor stands for so much memory of Vulkan's; the tests keep the two from using it at the same time.
+        // SAFETY: the descriptor refers to this much memory of Vulkan; the tests keep the two from using it
+        // at the same time.
         let memory = unsafe { ExternalMemory::import_dedicated(&self.hip, descriptor, vulkan.allocated()) };
         let memory = memory.unwrap_or_else(|error| panic!("{error}"));
         let hip = memory.buffer::<u32>(0, len).unwrap();
@@ -93,20 +94,20 @@ impl Both {
     }
 }
 
-/// Numbers that are all different, and fill their bits.
+/// Distinct numbers that use all their bits.
 pub(crate) fn numbers(len: usize) -> Vec<u32> {
     (0..len as u32).map(|index| index.wrapping_mul(2_654_435_761).wrapping_add(12_345)).collect()
 }
 
-/// What `affine` does to a number.
+/// The result of `affine` for a number.
 pub(crate) fn affine(value: u32, (factor, offset): (u32, u32)) -> u32 {
     value.wrapping_mul(factor).wrapping_add(offset)
 }
 
-/// What Vulkan's shaders do to a number.
+/// The factor and offset of Vulkan's shaders.
 pub(crate) const SHADER: (u32, u32) = (3, 1);
 
-/// The code of the HIP call that has failed.
+/// The failed function and code of a HIP call.
 pub(crate) fn refusal<T>(result: hip::Result<T>) -> Option<(&'static str, &'static str)> {
     match result {
         Err(error @ Error::Hip { operation, .. }) => Some((operation, error.code_name().unwrap_or("?"))),

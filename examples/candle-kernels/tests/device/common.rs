@@ -82,7 +82,8 @@ pub fn for_elements(elements: usize) -> (u32, u32) {
     (u32::try_from(elements).unwrap().div_ceil(THREADS), THREADS)
 }
 
-/// Launches a kernel: `launch!(gpu, MODULE, name, grid, block; argument, …)`, with `lds bytes` before the `;` where it has some.
+/// Launches a kernel: `launch!(gpu, MODULE, name, grid, block; argument, …)`, with `lds bytes` before the `;`
+/// where it has some.
 macro_rules! launch {
     ($gpu:expr, $module:expr, $name:expr, $grid:expr, $block:expr; $($argument:expr),* $(,)?) => {
         launch!($gpu, $module, $name, $grid, $block, lds 0; $($argument),*)
@@ -144,8 +145,8 @@ pub trait Element: WithDType + DeviceCopy + PartialOrd {
     fn name() -> &'static str {
         Self::DTYPE.as_str()
     }
-    /// A few units in the last place: libraries differ in the last ones, and kernels round each step to the type, while the CPU backend
-    /// computes halves as floats.
+    /// A few units in the last place: libraries differ in the last ones, and kernels round each step to the
+    /// type, while the CPU backend computes halves as floats.
     const STEPS: Tolerance;
 }
 

@@ -5,7 +5,8 @@ use half::{bf16, f16};
 
 use crate::common::*;
 
-/// Of sums of some dozens of products, which the kernels of halves add as floats and the CPU backend as halves.
+/// Of sums of some dozens of products, which the kernels of halves add as floats and the CPU backend as
+/// halves.
 fn tolerance<T: Element>() -> Tolerance {
     within(T::STEPS.relative, T::STEPS.absolute * 10.0)
 }
@@ -28,14 +29,15 @@ fn product(left: &Tensor, right: &Tensor) -> Tensor {
     wide(left).broadcast_matmul(&wide(right)).unwrap().to_dtype(left.dtype()).unwrap()
 }
 
-/// A transposed convolution without padding, by the one of two dimensions: without padding, that of one dimension in candle 0.11.1's CPU backend
-/// gives something else for all inputs but the first of a batch.
+/// A transposed convolution without padding, by the one of two dimensions: without padding, that of one
+/// dimension in candle 0.11.1's CPU backend gives something else for all inputs but the first of a batch.
 fn transposed(input: &Tensor, kernel: &Tensor, stride: usize, dilation: usize) -> Tensor {
     let flat = |t: &Tensor| t.unsqueeze(3).unwrap();
     flat(input).conv_transpose2d(&flat(kernel), 0, 0, stride, dilation).unwrap().squeeze(3).unwrap()
 }
 
-/// Padding, stride and dilation. Candle's kernel of one dimension multiplies the position by the dilation, too.
+/// Padding, stride and dilation. Candle's kernel of one dimension multiplies the position by the dilation,
+/// too.
 const WAYS: [(usize, usize, usize); 6] = [(0, 1, 1), (1, 1, 1), (2, 2, 1), (0, 3, 1), (3, 1, 2), (1, 2, 3)];
 
 #[test]

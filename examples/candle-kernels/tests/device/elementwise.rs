@@ -5,8 +5,8 @@ use half::{bf16, f16};
 
 use crate::common::*;
 
-/// What has a contiguous layout, one with strides, a broadcast one, and one that starts behind the beginning. Sizes are no multiples of
-/// blocks or of vectors.
+/// What has a contiguous layout, one with strides, a broadcast one, and one that starts behind the beginning.
+/// Sizes are no multiples of blocks or of vectors.
 fn layouts(whole: &Tensor) -> Vec<(&'static str, Tensor)> {
     // of 5 × 37 × 13
     vec![

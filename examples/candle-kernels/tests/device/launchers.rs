@@ -133,7 +133,8 @@ impl Routing {
         Self { tokens, topk, pairs, experts }
     }
 
-    /// What the products are: rows of pairs. With weights there is a row of activations for each pair, else one for each token.
+    /// What the products are: rows of pairs. With weights there is a row of activations for each pair, else
+    /// one for each token.
     fn expected(&self, input: &Tensor, weights: &Tensor, topk_weights: Option<&[f32]>) -> Tensor {
         let wide = |t: &Tensor| t.to_dtype(DType::F64).unwrap();
         let mut rows = vec![None; self.pairs.len()];
@@ -216,8 +217,8 @@ fn moe_gemm_of_bfloat16_with_quantised_matrices() {
     let factors = topk_weights(&routing);
     let mut weights_of_pairs = gpu.upload(&factors);
     for (code, blocks) in TYPES.into_iter().enumerate() {
-        // Rows of one block: before it loads the next one, the kernel does not wait for those who still read this one. `check=races` of
-        // the virtual GPU finds that, and on longer rows some products are wrong.
+        // Rows of one block: before it loads the next one, the kernel does not wait for those who still read
+        // this one. `check=races` of the virtual GPU finds that, and on longer rows some products are wrong.
         let k = blocks.block_size();
         let mut matrix = Matrix::new(&gpu, blocks, &[experts, n, k], 93);
         for weighted in [false, true] {
@@ -299,7 +300,8 @@ fn moe_wmma<T: Element>(
     gpu.download(&out)
 }
 
-/// The kernels of candle 0.11.1 convert their sums to the bits of a half, and these bits, as a whole number, to a half, with CUDA as here.
+/// The kernels of candle 0.11.1 convert their sums to the bits of a half, and these bits, as a whole number,
+/// to a half, with CUDA as here.
 #[test]
 fn moe_gemm_of_halves_gives_their_bits_as_numbers() {
     let (gpu, stream) = launcher_gpu();
@@ -313,7 +315,8 @@ fn moe_gemm_of_halves_gives_their_bits_as_numbers() {
         let sums = expected.to_vec1::<f64>().unwrap();
         let bits: Vec<f16> =
             sums.iter().map(|&sum| f16::from_f32(f32::from(f16::from_f64(sum).to_bits()))).collect();
-        // The sums may differ by a few units in the last place, those near zero by more, and so do their bits.
+        // The sums may differ by a few units in the last place, those near zero by more, and so do their
+        // bits.
         let sure = |&(_, &sum): &(usize, &f64)| sum.abs() > 0.05;
         let pick = |values: &[f16]| -> Vec<f16> {
             sums.iter().enumerate().filter(sure).map(|(at, _)| values[at]).collect()
@@ -344,7 +347,8 @@ fn moe_gemm_of_bfloat16() {
     }
 }
 
-/// How the blocks of `mmq_gguf` keep their scales: one of each 32 numbers, with their sum or without, or one of each 64 with sums of 16.
+/// How the blocks of `mmq_gguf` keep their scales: one of each 32 numbers, with their sum or without, or one
+/// of each 64 with sums of 16.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scales {
     D4,

@@ -1,4 +1,5 @@
-//! The kernels of candle-kernels on the device in `FERROCM_DEVICE`, else on a virtual gfx1100, against candle's CPU backend.
+//! The kernels of candle-kernels on the device in `FERROCM_DEVICE`, else on a virtual gfx1100, against
+//! candle's CPU backend.
 //!
 //! Each kernel gets the arguments and the launch dimensions that candle's CUDA backend gives it.
 

@@ -87,21 +87,24 @@ pub fn usual_size(matrix: &Tensor, vectors: &Tensor) -> f64 {
     (mean_square(matrix) * mean_square(vectors) * columns).sqrt()
 }
 
-/// Compares products of a matrix with rows of activations, of which the kernels took the blocks' meaning, with those of the CPU.
+/// Compares products of a matrix with rows of activations, of which the kernels took the blocks' meaning,
+/// with those of the CPU.
 #[track_caller]
 pub fn compare_products(what: &str, found: &[f32], matrix: &Matrix, vectors: &Tensor, taken: &Tensor) {
     let wide = |t: &Tensor| t.to_dtype(DType::F64).unwrap();
     let usual = usual_size(&matrix.values, vectors);
 
-    // Of the same blocks; scales are halves. Where numbers are above or below zero by an offset, candle's kernels multiply that with sums of
-    // activations from before these were quantised, and the roundings of 32 of them remain.
+    // Of the same blocks; scales are halves. Where numbers are above or below zero by an offset, candle's
+    // kernels multiply that with sums of activations from before these were quantised, and the roundings of
+    // 32 of them remain.
     let with_sums = !matches!(matrix.quantised.dtype(), GgmlDType::Q8_0 | GgmlDType::Q3K | GgmlDType::Q6K);
     let share = if cfg!(own_kernels) { 1e-5 } else if with_sums { 4e-2 } else { 1e-2 };
     let exact = wide(taken).matmul(&wide(&matrix.values).t().unwrap()).unwrap();
     let relative = if cfg!(own_kernels) { 1e-5 } else { 1e-3 };
     compare(what, found, &exact.to_dtype(DType::F32).unwrap(), within(relative, usual * share));
 
-    // candle's own, which quantises activations to other blocks: a hundredth of the largest of 32, or of 256, in each element.
+    // candle's own, which quantises activations to other blocks: a hundredth of the largest of 32, or of 256,
+    // in each element.
     let on_cpu = QMatMul::from_arc(matrix.quantised.clone()).unwrap();
     let expected = on_cpu.forward(vectors).unwrap();
     let what = format!("{what}, against candle's QMatMul");
@@ -238,7 +241,8 @@ fn activations_become_blocks() {
 #[test]
 fn products_with_quantised_vectors() {
     let gpu = gpu();
-    // With more vectors than one, a block has two rows, and behind an odd number of them candle's kernels read and write another one.
+    // With more vectors than one, a block has two rows, and behind an odd number of them candle's kernels
+    // read and write another one.
     let (rows, columns) = (if cfg!(own_kernels) { 37_usize } else { 38 }, 768_usize);
     for (blocks, name, _) in BLOCKS {
         let matrix = Matrix::new(&gpu, blocks, &[rows, columns], 75);
@@ -299,7 +303,8 @@ fn products_with_the_matrices_of_experts() {
         (GgmlDType::Q6K, "q6k"),
         (GgmlDType::Q8_0, "q8_0"),
     ] {
-        // candle's kernel of Q8_0 looks for the matrices of all experts but the first as if its blocks had 256 numbers.
+        // candle's kernel of Q8_0 looks for the matrices of all experts but the first as if its blocks had
+        // 256 numbers.
         let ids = if blocks == GgmlDType::Q8_0 && !cfg!(own_kernels) { [0; 8] } else { ids };
         let indices = gpu.upload(&ids);
         let matrix = Matrix::new(&gpu, blocks, &[experts, n, k], 79);

@@ -1,7 +1,8 @@
-//! Which kernels have run on which target, and the largest difference of each, for a page of the documentation.
+//! Which kernels have run on which target, and the largest difference of each, for a page of the
+//! documentation.
 //!
-//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each process writes a file there with a line for each comparison: kernel, target,
-//! difference.
+//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each process writes a file there with a line for each
+//! comparison: kernel, target, difference.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -55,8 +56,9 @@ fn difference<T: WithDType>(found: &[T], expected: &[T]) -> f64 {
     found.iter().zip(expected).map(one).fold(0.0, f64::max)
 }
 
-/// Remembers how far what was launched since the last comparison is from what is expected: of the kernel that `what` begins with, if one of
-/// them is that, else of all. One more comparison of a kernel alone, as with what other arithmetic gives, counts for none.
+/// Remembers how far what was launched since the last comparison is from what is expected: of the kernel that
+/// `what` begins with, if one of them is that, else of all. One more comparison of a kernel alone, as with
+/// what other arithmetic gives, counts for none.
 pub fn compared<T: WithDType>(what: &str, found: &[T], expected: &[T]) {
     if folder().is_none() {
         return;

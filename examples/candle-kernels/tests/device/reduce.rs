@@ -5,7 +5,8 @@ use half::{bf16, f16};
 
 use crate::common::*;
 
-/// Reduces the dimensions `over` as `FastReduce` does: they go to the end, and a block reduces what becomes one element.
+/// Reduces the dimensions `over` as `FastReduce` does: they go to the end, and a block reduces what becomes
+/// one element.
 fn reduce<T: Element, O: Element>(gpu: &Gpu, name: &str, input: &Tensor, over: &[usize]) -> Vec<O> {
     let kept = (0..input.rank()).filter(|dim| !over.contains(dim));
     let order: Vec<usize> = kept.chain(over.iter().copied()).collect();
@@ -27,7 +28,8 @@ fn reduce<T: Element, O: Element>(gpu: &Gpu, name: &str, input: &Tensor, over: &
     gpu.download(&out)
 }
 
-/// Tensors and what is reduced of them: fewer than 32 elements, a warp, some of one, more than a block; the end, and what is between.
+/// Tensors and what is reduced of them: fewer than 32 elements, a warp, some of one, more than a block; the
+/// end, and what is between.
 fn cases<T: Element>(low: f32, high: f32) -> Vec<(String, Tensor, Vec<usize>)> {
     let shape = |dims: &[usize], seed| random::<T>(dims.to_vec(), low, high, seed);
     let mut cases = Vec::new();
@@ -102,7 +104,8 @@ fn extremes<T: Element>(low: f32, high: f32) {
             compare(&what("fast_argmin"), &found, &input.argmin(dim).unwrap(), EXACT);
             continue;
         }
-        // Where several are equal, candle's kernels take any of them. So the elements at the indices are compared.
+        // Where several are equal, candle's kernels take any of them. So the elements at the indices are
+        // compared.
         let at = |indices: Vec<u32>, dims: &[usize]| {
             let indices = to_tensor(indices, dims.to_vec()).unsqueeze(dim).unwrap();
             input.contiguous().unwrap().gather(&indices, dim).unwrap().squeeze(dim).unwrap()
@@ -163,7 +166,8 @@ fn searches_pass_over_nan_as_those_of_the_cpu() {
     }
 }
 
-/// Rows of fewer columns than a warp has lanes, of as many, of more, and from 1024 on, where blocks have 1024 threads.
+/// Rows of fewer columns than a warp has lanes, of as many, of more, and from 1024 on, where blocks have 1024
+/// threads.
 const ROWS: [(usize, usize); 6] = [(5, 7), (6, 32), (4, 100), (3, 1023), (2, 1024), (3, 2500)];
 
 #[test]

@@ -1,4 +1,5 @@
-//! The gradients of a step of training on the device, and those of the reference that it is checked against, by candle's autograd.
+//! The gradients of a step of training on the device, and those of the reference that it is checked against,
+//! by candle's autograd.
 
 use measure::model::{Shape, reference};
 use measure::training;

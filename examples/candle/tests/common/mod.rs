@@ -1,4 +1,5 @@
-//! What the tests of models share. `FERROCM_MODELS` is the folder that the models are in: `cargo xtask test engines` fetches them.
+//! What the tests of models share. `FERROCM_MODELS` is the folder that the models are in: `cargo xtask test
+//! engines` fetches them.
 
 use std::path::PathBuf;
 

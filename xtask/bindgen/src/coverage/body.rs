@@ -1,7 +1,8 @@
-//! Reads the calls out of a function's body.
+//! Finds the calls in a function's body.
 //!
-//! Types are guessed only as far as it takes to tell methods of the same name apart: what is known of an expression is which
-//! type of this crate it is or wraps. Where that is not known, a call counts only if one type has such a method.
+//! Types are inferred only as far as needed to distinguish methods of the same name: for an expression, the
+//! type of this crate that it is or wraps. If that is unknown, a call counts only if exactly one type has
+//! such a method.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use super::names::{DefinitionId, Space, Target, segments};
 use super::provided::symbols_in;
 use super::source::ModuleId;
 
-/// What a body is read with, and what was found in it.
+/// The context of a body, and the findings in it.
 pub(super) struct Body<'a> {
     calls: &'a Calls<'a>,
     known: &'a BTreeSet<&'a str>,
@@ -40,7 +41,7 @@ impl<'a> Body<'a> {
         Self { calls, known, module, own, variables, symbols: BTreeSet::new(), callees: BTreeSet::new() }
     }
 
-    /// Gives a variable its type.
+    /// Records a variable's type.
     pub(super) fn declare(&mut self, name: &Ident, ty: Option<DefinitionId>) {
         self.variables.insert(name.to_string(), ty);
     }
@@ -72,7 +73,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Notes that a path was used as a value, and returns the functions that it names.
+    /// Records the use of a path as a value, and returns the functions that it names.
     fn value(&mut self, path: &[String]) -> Vec<FunctionId> {
         if let [name] = path
             && self.known.contains(name.as_str())
@@ -111,7 +112,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// What functions return, if they agree.
+    /// The return type of functions, if they agree.
     fn returned(&self, functions: &[FunctionId]) -> Option<DefinitionId> {
         let mut types = functions.iter().map(|id| {
             let function = &self.calls.functions[*id];
@@ -122,7 +123,7 @@ impl<'a> Body<'a> {
         types.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// The type of this crate that an expression is or wraps, as far as it can be told.
+    /// The type of this crate that an expression is or wraps, if it can be inferred.
     fn type_of(&self, expression: &Expr) -> Option<DefinitionId> {
         match expression {
             Expr::Path(expression) => {
@@ -148,7 +149,7 @@ impl<'a> Body<'a> {
             Expr::Call(call) => {
                 let Expr::Path(function) = &*call.func else { return None };
                 let path = segments(&function.path);
-                // What is wrapped is what matters.
+                // The wrapped value matters.
                 if let [name] = path.as_slice()
                     && matches!(name.as_str(), "Some" | "Ok")
                 {
@@ -168,7 +169,7 @@ impl<'a> Body<'a> {
             }
             Expr::MethodCall(call) => {
                 let functions = self.methods(&call.receiver, &call.method.to_string());
-                // A method of another crate's type is taken for one that unwraps or passes on.
+                // A method of another crate's type is assumed to unwrap or pass on its receiver.
                 if functions.is_empty() { self.type_of(&call.receiver) } else { self.returned(&functions) }
             }
             Expr::Field(field) => {
@@ -200,7 +201,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Declares the variables of a pattern that takes apart something of a type.
+    /// Declares the variables of a pattern that destructures a value of a type.
     fn bind(&mut self, pattern: &Pat, ty: Option<DefinitionId>) {
         match pattern {
             Pat::Ident(pattern) => {
@@ -238,7 +239,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The same for a `let` whose value is written beside it.
+    /// The same for a `let` with a value.
     fn bind_value(&mut self, pattern: &Pat, value: &Expr) {
         match (pattern, value) {
             (Pat::Tuple(pattern), Expr::Tuple(value)) if pattern.elems.len() == value.elems.len() => {
@@ -291,7 +292,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
         let passed = if found.is_empty() { self.type_of(&call.receiver) } else { None };
         self.callees.extend(found);
         for argument in &call.args {
-            // What `map` and its like give to a closure is what they are called on.
+            // `map` and similar methods pass their receiver's content to the closure.
             if let Expr::Closure(closure) = argument
                 && let [parameter] = closure.inputs.iter().collect::<Vec<_>>().as_slice()
             {
@@ -314,7 +315,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
         if let Some(of) = &expression.qself
             && let Some(last) = expression.path.segments.last()
         {
-            // Of a type that is a parameter, the trait is what is known.
+            // For a type parameter, only the trait is known.
             let names = &self.calls.names;
             let of_trait = || {
                 let path: Vec<_> = segments(&expression.path).into_iter().take(of.position).collect();

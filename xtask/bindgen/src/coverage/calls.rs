@@ -1,4 +1,4 @@
-//! Which function of a crate calls which, and which C functions it calls.
+//! The call graph of a crate's functions, and the C functions that they call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,15 @@ pub(super) type FunctionId = usize;
 /// A function, method or macro.
 pub(super) struct Function<'a> {
     pub(super) module: ModuleId,
-    /// The type or trait it belongs to.
+    /// Its type or trait.
     pub(super) owner: Option<DefinitionId>,
-    /// How the public calls it, if it can.
+    /// Its public name, if it has one.
     pub(super) label: Option<String>,
     /// It is a `Drop::drop`.
     pub(super) is_drop: bool,
-    /// A type has it because of a trait.
+    /// It comes from a trait implementation.
     is_of_trait: bool,
-    /// Nothing for a macro.
+    /// `None` for a macro.
     pub(super) signature: Option<&'a Signature>,
     body: Option<Code<'a>>,
     /// The C functions it calls.
@@ -48,11 +48,11 @@ pub(super) struct Calls<'a> {
     macros: BTreeMap<String, FunctionId>,
     methods: BTreeMap<(DefinitionId, String), Vec<FunctionId>>,
     by_name: BTreeMap<String, BTreeSet<DefinitionId>>,
-    /// The traits of this crate, and the types that have them.
+    /// The traits of this crate, and their implementors.
     implementors: BTreeMap<DefinitionId, BTreeSet<DefinitionId>>,
 }
 
-/// Names that methods of other crates' types have as well: a call of one says nothing about its receiver.
+/// Method names that types of other crates also have: a call says nothing about its receiver.
 const COMMON: &[&str] = &[
     "abs",
     "add",
@@ -240,9 +240,9 @@ impl<'a> Calls<'a> {
         if let (Some(own), Some(local_trait)) = (own, local_trait) {
             self.implementors.entry(local_trait).or_default().insert(own);
         }
-        // What a trait gives types of others is the trait's.
+        // A trait's methods on foreign types belong to the trait.
         let owner = own.or(local_trait);
-        // A trait that the public does not see is called by this crate only.
+        // Only this crate calls a private trait.
         let seen = local_trait.is_none_or(|id| self.names.public_path(id).is_some());
         let path = owner.and_then(|id| self.names.public_path(id)).filter(|_| seen).map(str::to_owned);
         for member in &item.items {
@@ -302,7 +302,7 @@ impl<'a> Calls<'a> {
         (body.symbols, body.callees)
     }
 
-    /// The function that a definition is.
+    /// The function of a definition.
     pub(super) fn free(&self, id: DefinitionId) -> Option<FunctionId> {
         self.free.get(&id).copied()
     }
@@ -312,11 +312,12 @@ impl<'a> Calls<'a> {
         self.macros.get(name).copied()
     }
 
-    /// The functions that a call of a type's or trait's `name` may mean: of a trait, those of all that have it.
+    /// The functions that a call of a type's or trait's `name` may mean: for a trait, those of all
+    /// implementors.
     pub(super) fn method(&self, owner: DefinitionId, name: &str) -> Vec<FunctionId> {
         let of = |owner| self.methods.get(&(owner, name.to_owned())).into_iter().flatten().copied();
         let own: Vec<_> = of(owner).collect();
-        // An inherent method is taken before a trait's.
+        // Inherent methods take precedence over a trait's.
         let inherent: Vec<_> = own.iter().copied().filter(|id| !self.functions[*id].is_of_trait).collect();
         if !inherent.is_empty() && !self.implementors.contains_key(&owner) {
             return inherent;
@@ -325,7 +326,7 @@ impl<'a> Calls<'a> {
         own.into_iter().chain(implementors.flat_map(|owner| of(*owner))).collect()
     }
 
-    /// The functions that a call of `name` on something unknown means, if there is no doubt.
+    /// The functions that a call of `name` on an unknown receiver means, if unambiguous.
     pub(super) fn method_of_unknown(&self, name: &str) -> Vec<FunctionId> {
         if COMMON.contains(&name) {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What a path means in a module, and how the public reaches an item.
+//! The meaning of paths in modules, and the public paths of items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(super) struct Definition<'a> {
     visibility: &'a Visibility,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Module(ModuleId),
@@ -35,7 +35,7 @@ pub(super) enum Target {
 
 struct Import {
     public: bool,
-    /// Nothing for `*`.
+    /// `None` for `*`.
     name: Option<String>,
     path: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Names<'a> {
     public: BTreeMap<DefinitionId, String>,
 }
 
-/// Imports may go in circles.
+/// Limits cycles of imports.
 const DEPTH: usize = 16;
 
 impl<'a> Names<'a> {
@@ -93,7 +93,7 @@ impl<'a> Names<'a> {
         self.definitions.push(Definition { module, space, item, visibility });
     }
 
-    /// Notes the shortest path to everything that can be reached in a public module.
+    /// Records the shortest path to everything reachable in a public module.
     fn publish(&mut self, module: ModuleId, path: &str, done: &mut BTreeSet<(ModuleId, String)>) {
         if !done.insert((module, path.to_owned())) || done.len() > 10_000 {
             return;
@@ -137,12 +137,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The path that the public reaches a definition by, if there is one.
+    /// The public path of a definition, if there is one.
     pub(super) fn public_path(&self, id: DefinitionId) -> Option<&str> {
         self.public.get(&id).map(String::as_str)
     }
 
-    /// What a path means in a module.
+    /// Resolves a path in a module.
     pub(super) fn resolve(&self, module: ModuleId, path: &[String], space: Space) -> Option<Target> {
         self.resolve_path(module, path, space, 0)
     }
@@ -201,7 +201,8 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The one type of this crate that a type is or wraps: `Stream` for `&Stream`, `Result<Self>` or `Option<Arc<Stream>>`.
+    /// The one type of this crate that a type is or wraps: `Stream` for `&Stream`, `Result<Self>` or
+    /// `Option<Arc<Stream>>`.
     pub(super) fn type_in(
         &self,
         module: ModuleId,
@@ -227,8 +228,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Adds the types of this crate that occur in a type, but for those behind a wrapper that `enter` refuses and behind
-    /// references if it refuses `&`.
+    /// Adds the types of this crate that occur in a type, except those inside a wrapper that `enter` refuses,
+    /// and behind references if it refuses `&`.
     pub(super) fn types_in(
         &self,
         module: ModuleId,
@@ -245,7 +246,7 @@ impl<'a> Names<'a> {
                     && enter(&last.ident.to_string())
                     && let PathArguments::AngleBracketed(arguments) = &last.arguments
                 {
-                    // What can go wrong is not what is returned.
+                    // The error type is not the returned value.
                     let count = if last.ident == "Result" { 1 } else { usize::MAX };
                     for argument in arguments.args.iter().take(count) {
                         if let GenericArgument::Type(ty) = argument {

@@ -1,4 +1,4 @@
-//! Finds the functions that an implementation inside the process fills a table with.
+//! Finds the functions that an implementation inside the process provides.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,8 @@ use syn::Item;
 
 /// The functions among `symbols` that the sources in `folder` provide.
 ///
-/// They name them in functions called `provide`, which call a builder's methods, or in macros that write such a function
-/// from a list.
+/// The sources list them in functions called `provide`, which call a builder's methods, or in macros that
+/// generate such a function from a list.
 pub(super) fn read(folder: &Path, symbols: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
     let mut provided = BTreeSet::new();
     for path in sources(folder)? {

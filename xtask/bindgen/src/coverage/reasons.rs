@@ -1,7 +1,7 @@
 //! Why functions have no safe wrapper.
 //!
-//! A row must say what a reader can do instead, or that a wrapper is planned. One that explains no function any more, because
-//! they are wrapped or gone, fails the generator, as does a function that no row explains.
+//! A row must say what to do instead, or that a wrapper is planned. The generator fails for a row that
+//! explains no function any more, because they are wrapped or removed, and for a function without a row.
 
 mod hip;
 mod hsa;
@@ -12,14 +12,14 @@ pub(super) struct Topic {
     pub(super) library: &'static str,
     pub(super) name: &'static str,
     pub(super) reason: &'static str,
-    /// Names; one `*` in a name stands for any text.
+    /// Names; a `*` in a name matches any text.
     pub(super) patterns: &'static [&'static str],
 }
 
-/// Every topic. In a library the first one that holds a function counts, so that exceptions come before the rule.
+/// All topics. In a library, the first match counts, so exceptions come before the rule.
 pub(super) static TOPICS: &[&[Topic]] = &[hsa::TOPICS, hip::TOPICS, others::TOPICS];
 
-/// The topic of a function and the pattern that holds it: the first of the library's.
+/// The first topic of the library that matches a function, and its pattern.
 pub(super) fn find(
     library: &str,
     name: &str,

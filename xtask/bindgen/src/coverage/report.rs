@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::{Coverage, Covered, Items, Row};
 
-/// How many items are listed before the rest is counted.
+/// The number of items listed; the rest are only counted.
 const LISTED: usize = 4;
 
-/// With more items than this that do not name the function, none of them is more telling than another.
+/// With more items than this, none of which names the function, a list would not help.
 const MANY: usize = 12;
 
 const INTRODUCTION: &str = "\

@@ -8,7 +8,7 @@ use syn::{Expr, Item, Lit, Member, Type};
 /// A function of a table.
 pub(super) struct Function {
     pub(super) name: String,
-    /// Bit i: the library's i-th version has it. Nothing where the table does not say.
+    /// Bit i: the library's i-th version has it. `None` if the table does not say.
     pub(super) bits: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn read(text: &str) -> Result<Functions> {
     names.sort();
     let mut bits = BTreeMap::new();
     if !versions.is_empty() {
-        for symbol in elements(symbols.context("there are VERSIONS and no SYMBOLS")?)? {
+        for symbol in elements(symbols.context("there are VERSIONS but no SYMBOLS")?)? {
             let (name, versions) = symbol_of(symbol)?;
             bits.insert(name, versions);
         }
@@ -95,15 +95,15 @@ fn elements(expression: &Expr) -> Result<impl Iterator<Item = &Expr>> {
         Expr::Array(array) => Ok(array.elems.iter()),
         Expr::Reference(reference) => match &*reference.expr {
             Expr::Array(array) => Ok(array.elems.iter()),
-            _ => bail!("SYMBOLS or VERSIONS is no array"),
+            _ => bail!("SYMBOLS or VERSIONS is not an array"),
         },
-        _ => bail!("SYMBOLS or VERSIONS is no array"),
+        _ => bail!("SYMBOLS or VERSIONS is not an array"),
     }
 }
 
 /// Name and version bits of `Symbol { name: c"…", versions: 0b…, … }`.
 fn symbol_of(expression: &Expr) -> Result<(String, u64)> {
-    let Expr::Struct(symbol) = expression else { bail!("an element of SYMBOLS is no `Symbol {{ … }}`") };
+    let Expr::Struct(symbol) = expression else { bail!("an element of SYMBOLS is not a `Symbol {{ … }}`") };
     let field = |wanted: &str| {
         let named = |member: &Member| matches!(member, Member::Named(name) if name == wanted);
         let field = symbol.fields.iter().find(|field| named(&field.member));
@@ -113,9 +113,9 @@ fn symbol_of(expression: &Expr) -> Result<(String, u64)> {
     match field("versions")? {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => Ok((name, number.base10_parse()?)),
-            _ => bail!("the versions of {name} are no number"),
+            _ => bail!("the versions of {name} are not a number"),
         },
-        _ => bail!("the versions of {name} are no number"),
+        _ => bail!("the versions of {name} are not a number"),
     }
 }
 
@@ -124,9 +124,9 @@ fn text_of(expression: &Expr) -> Result<String> {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Str(text) => Ok(text.value()),
             Lit::CStr(text) => Ok(text.value().into_string()?),
-            _ => bail!("a name or version is no string"),
+            _ => bail!("a name or version is not a string"),
         },
-        _ => bail!("a name or version is no string"),
+        _ => bail!("a name or version is not a string"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The public items of a crate that a C function is called by.
+//! The public items of a crate that call a C function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use super::names::DefinitionId;
 use super::source::Crate;
 use super::{Items, Wrappers};
 
-/// For each of `symbols` that the crate calls, the public items that do so; none if no public item is found. What only its module
-/// `raw` calls does not count.
+/// For each of `symbols` that the crate calls, the public items that call it; empty if there are none. Calls
+/// only from its module `raw` do not count.
 ///
-/// Items that name the function in their documentation count whatever they call it through. The others call it
-/// themselves or through private items: what a public item calls is not counted to those that call this one. What
-/// `Drop` calls is counted to the public types that own the dropped one.
+/// Items that name the function in their documentation always count. Others count if they call it directly or
+/// through private items, but not through another public item. Calls in `Drop` count for the public types
+/// that own the dropped one.
 pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrappers {
     let calls = Calls::new(name, source, symbols);
     let callers = callers(&calls);
@@ -29,7 +29,7 @@ pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrap
     let items_of = |(symbol, users): (&str, Vec<usize>)| {
         let only_raw = users.iter().all(is_raw);
         let (mut documented, mut others) = (BTreeSet::new(), BTreeSet::new());
-        // What is reached through a public item counts only if it is documented to be.
+        // Calls through a public item count only if documented.
         let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
         let mut left: Vec<(usize, bool)> = users.into_iter().map(|id| (id, true)).collect();
         while let Some((id, direct)) = left.pop() {
@@ -61,7 +61,7 @@ pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrap
     found.into_iter().filter_map(items_of).collect()
 }
 
-/// Who calls each function.
+/// The callers of each function.
 fn callers(calls: &Calls<'_>) -> Vec<BTreeSet<usize>> {
     let mut callers = vec![BTreeSet::new(); calls.functions.len()];
     for (id, function) in calls.functions.iter().enumerate() {
@@ -72,7 +72,7 @@ fn callers(calls: &Calls<'_>) -> Vec<BTreeSet<usize>> {
     callers
 }
 
-/// The public types whose end is the end of what `function`, a `drop`, is for.
+/// The public types whose drop runs `function`, a `drop`.
 fn dropped_with(
     calls: &Calls<'_>,
     owners: &[BTreeSet<DefinitionId>],
@@ -95,7 +95,7 @@ fn dropped_with(
     items
 }
 
-/// The types that have a field of each type, not counting borrowed ones.
+/// The types that own a field of each type, not counting borrowed ones.
 fn owners(calls: &Calls<'_>) -> Vec<BTreeSet<DefinitionId>> {
     let names = &calls.names;
     let mut owners = vec![BTreeSet::new(); names.definitions.len()];

@@ -1,4 +1,4 @@
-//! The crates in their packed form, built in a fresh folder by a program that uses them, without a compiler for GPUs.
+//! Builds a program in a fresh folder that uses the packed crates, without a GPU compiler.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use super::{Checks, DEVICE, Seen, succeeds};
 use crate::about::{NAME, cargo};
 use crate::crates::ORDER;
 
-/// A program with the ready-made kernels.
+/// A program that uses the prebuilt kernels.
 const PROGRAM: &str = r#"use hip::{Device, DeviceBuffer};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,12 +25,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 "#;
-/// What it prints at the end.
+/// Its expected output.
 const RESULT: &str = "[12.0, 24.0, 36.0]";
-/// A compiler that is not there.
+/// A missing compiler.
 const NO_COMPILER: &str = "/no/such/clang";
 
-/// Unpacks all crates, builds a program that depends on all of them, runs it, and checks the program of the project.
+/// Unpacks all crates, builds a program that depends on all of them, runs it, and checks the program of the
+/// project.
 pub(super) fn crates(place: &Checks) -> Seen {
     let packed = place.out.join("crates");
     let order = packed.join(ORDER);
@@ -85,7 +86,7 @@ pub(super) fn crates(place: &Checks) -> Seen {
         bail!("the program printed {text}");
     }
     let own = folder.join(format!("{NAME}-{version}"));
-    // Below this one's target folder, Cargo would take it for a member of this workspace.
+    // Below this workspace's target folder, Cargo would treat it as a member of this workspace.
     let manifest = own.join("Cargo.toml");
     let packed_manifest =
         fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;

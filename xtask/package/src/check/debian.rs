@@ -1,4 +1,5 @@
-//! A bare Debian 12 in a folder: its essential packages, installed by its own dpkg, and what C++ programs need.
+//! A bare Debian 12 in a folder: its essential packages, installed by its own dpkg, and the dependencies of
+//! C++ programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use setup::debian::{self, package};
 
 use super::succeeds;
 
-/// The packages of Debian 12 that every system has, one of those that provide `awk`, and the library of C++.
+/// The essential packages of Debian 12, one that provides `awk`, and the C++ library.
 const ESSENTIAL: [&str; 25] = [
     "base-files",
     "base-passwd",
@@ -38,10 +39,10 @@ const ESSENTIAL: [&str; 25] = [
     "tar",
     "util-linux",
 ];
-/// The file that says that the folder is complete.
+/// The file that marks the folder as complete.
 const COMPLETE: &str = "ferrocm-complete";
 
-/// Enters a folder as the root of the file system, with the devices and processes of this machine.
+/// Enters a folder as the root file system, with the devices and processes of this machine.
 const ENTER: &str =
     "mount -t proc proc \"$0/proc\" && mount --rbind /dev \"$0/dev\" && exec chroot \"$0\" \"$@\"";
 
@@ -69,7 +70,7 @@ impl System {
         fs::copy(from, &to).map(|_| ()).with_context(told)
     }
 
-    /// What it calls itself.
+    /// Its name and version.
     pub(super) fn name(&self) -> Result<String> {
         let version = self.path("etc/debian_version");
         let text =
@@ -80,7 +81,7 @@ impl System {
     /// A command in it.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         for folder in ["proc", "dev"] {
-            // If it cannot be made, entering says so.
+            // If it cannot be created, entering fails.
             let _ = fs::create_dir_all(self.path(folder));
         }
         let mut command = Command::new("unshare");
@@ -92,7 +93,7 @@ impl System {
     }
 }
 
-/// The system, which is made once.
+/// The system, created once.
 pub(super) fn system(scratch: &Path) -> Result<System> {
     let system = System::of(scratch.join("debian12"));
     if system.path(COMPLETE).is_file() {
@@ -119,7 +120,7 @@ pub(super) fn system(scratch: &Path) -> Result<System> {
     apt.download(&files, &|_| ())?;
     fs::create_dir_all(&system.root).with_context(|| format!("cannot create {}", system.root.display()))?;
     for file in &files {
-        // Enough of a system for dpkg to run in it, which then installs all of it.
+        // Unpacks enough of the system to run dpkg in it, which then installs everything.
         package::unpack(file, &apt.downloads(), &system.root)?;
         system.put(&apt.downloads().join(&file.file), &format!("root/debs/{}.deb", file.name))?;
     }
@@ -131,7 +132,7 @@ pub(super) fn system(scratch: &Path) -> Result<System> {
         let file = system.path(file);
         fs::write(&file, "").with_context(|| format!("cannot write {}", file.display()))?;
     }
-    // awk, which scripts of packages need before the package that has it is installed.
+    // Package scripts need awk before its package is installed.
     let awk = system.path("usr/bin/awk");
     if awk.symlink_metadata().is_err() {
         std::os::unix::fs::symlink("mawk", &awk).with_context(|| format!("cannot make {}", awk.display()))?;

@@ -1,5 +1,6 @@
-//! The descriptions of tests that `rocblas-test` reads: a file of records of one size. The program reads all of it once for each of its
-//! two hundred groups of tests, each time it starts; with a file of a sample of the records, it starts in a second.
+//! The test descriptions of `rocblas-test`: a file of fixed-size records. At each start, the program reads
+//! the whole file once for each of its two hundred groups of tests. With a file of a sample of the records,
+//! it starts in a second.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,30 +10,31 @@ use std::path::{Path, PathBuf};
 
 use super::gtest;
 
-/// Bytes of a record, and of what stands before the first: a magic word, a record that shows the layout, and another word.
+/// Bytes of a record, and of the header: a magic word, a record that shows the layout, and another word.
 const RECORD: usize = 576;
 const HEAD: usize = FIRST_WORD.len() + RECORD + SECOND_WORD.len();
 const FIRST_WORD: &[u8; 8] = b"rocBLAS\0";
 const SECOND_WORD: &[u8; 8] = b"ROCblas\0";
-/// Fields of a record: the function and the name of the description, both in zeros up to their length; the tier; five types.
+/// Fields of a record: the function and the name of the description, both padded with zeros; the tier; five
+/// types.
 const NAMES: Range<usize> = 0..128;
 const TIER: Range<usize> = 128..192;
 const TYPES: Range<usize> = 480..500;
 /// The numbers of rocBLAS's types.
 const KNOWN_TYPES: Range<u32> = 150..256;
 
-/// Which descriptions a suite takes of its file.
+/// The selection of descriptions from a suite's file.
 #[derive(Debug)]
 pub(super) struct Data {
     /// The file, in the tree of the suite.
     pub(super) file: &'static str,
     /// The tier.
     pub(super) tier: &'static str,
-    /// How many of each function, description and combination of types.
+    /// The maximum number for each function, description and combination of types.
     pub(super) most: usize,
 }
 
-/// Why there is no sample.
+/// Why no sample was written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     #[error("{}: {source}", path.display())]
@@ -91,7 +93,7 @@ impl Data {
         file.seek(SeekFrom::Start(HEAD as u64)).map_err(error(&from))?;
         let mut at = 0;
         for (number, _) in taken {
-            // Unlike `seek`, this keeps what is read ahead.
+            // Unlike `seek`, this keeps the read buffer.
             file.seek_relative((number - at) * RECORD as i64).map_err(error(&from))?;
             file.read_exact(&mut record).map_err(error(&from))?;
             at = number + 1;
@@ -102,7 +104,7 @@ impl Data {
     }
 }
 
-/// A field's text, without the zeros behind it.
+/// A field's text, without trailing zeros.
 fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! Tests of a program that is written with GoogleTest: their names, and what a run says of each.
+//! Parses the output of GoogleTest programs: the names of tests, and their results.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What became of a test.
+/// The outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     Passed,
@@ -14,7 +14,8 @@ pub(super) enum Outcome {
     Crashed,
 }
 
-/// The names in what `--gtest_list_tests` prints: lines of suites that end in a dot, and below each, indented, its tests.
+/// The names in the output of `--gtest_list_tests`: suites, ending in a dot, each followed by its indented
+/// tests.
 pub(super) fn names(listing: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut suite = None;
@@ -32,12 +33,12 @@ pub(super) fn names(listing: &str) -> Vec<String> {
     names
 }
 
-/// Whether a test is switched off by its name, or by that of its suite.
+/// Whether a test is disabled by its name or its suite's name.
 pub(super) fn is_disabled(name: &str) -> bool {
     name.split(['/', '.']).any(|part| part.starts_with("DISABLED_"))
 }
 
-/// What a line of a run says.
+/// The meaning of an output line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Started(&'a str),
@@ -45,8 +46,8 @@ pub(super) enum Line<'a> {
     Other,
 }
 
-/// Reads one line. A parameter may end in a new line, so that the time stands in the next one. The summary at the end repeats names of
-/// failed tests; by then none runs.
+/// Parses one line. A parameter may end with a line break, so the time may be on the next line. The final
+/// summary repeats names of failed tests, when no test is running.
 pub(super) fn line(text: &str) -> Line<'_> {
     if let Some(name) = text.strip_prefix("[ RUN      ] ") {
         return Line::Started(name.trim_end());
@@ -66,7 +67,7 @@ pub(super) fn line(text: &str) -> Line<'_> {
     Line::Other
 }
 
-/// A sample: of what `key` puts into one group, up to `most`, spread evenly.
+/// A sample: up to `most` items of each group by `key`, spread evenly.
 pub(super) fn sample<T, K: Hash + Eq>(all: Vec<T>, most: usize, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     let mut places = HashMap::new();
@@ -86,7 +87,7 @@ pub(super) fn sample<T, K: Hash + Eq>(all: Vec<T>, most: usize, key: impl Fn(&T)
     groups.into_iter().flat_map(of_group).collect()
 }
 
-/// Whether a pattern with `*` for anything stands for a name.
+/// Whether a pattern with `*` for anything matches a name.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `docs/generated/suites.md`: what each suite gave where it ran last. The page is its own record: a run replaces its rows and leaves the
-//! others.
+//! `docs/generated/suites.md`: the latest results of each suite. The page stores its own data: a run replaces
+//! its rows and keeps the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ const FAILURES: &str = "\n## Tests that do not pass\n\n";
 const FAILURE_HEAD: &str =
     "| suite | libraries | target | test | outcome | why |\n|---|---|---|---|---|---|\n";
 
-/// What a suite gave in one place.
+/// The results of a suite in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) passed: usize,
@@ -34,7 +34,7 @@ pub(super) struct Summary {
     pub(super) out_of_time: usize,
     pub(super) skipped: usize,
     pub(super) left_out: usize,
-    /// How many there are, those that are left out not counted.
+    /// The number of tests, without those left out.
     pub(super) listed: usize,
 }
 
@@ -53,10 +53,10 @@ impl Summary {
     }
 }
 
-/// Where a suite ran: its name, whose libraries, and the target. Rows are sorted by it.
+/// Where a suite ran: its name, the origin of the libraries, and the target. Rows are sorted by it.
 pub(super) type Place = [String; 3];
 
-/// A run to be written.
+/// A run to write.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) place: Place,
@@ -64,11 +64,11 @@ pub(super) struct Run {
     /// The limit of a test, in seconds.
     pub(super) seconds: u64,
     pub(super) date: String,
-    /// Those that do not pass.
+    /// The tests that do not pass.
     pub(super) failures: Vec<Failure>,
 }
 
-/// A test that does not pass, or several that have one reason.
+/// A test that does not pass, or several with the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Failure {
     /// Its name, or the pattern for their names.
@@ -83,12 +83,12 @@ fn cells(row: &str) -> Option<Vec<String>> {
     (cells.len() >= 6 && cells[0] != "suite").then_some(cells)
 }
 
-/// A text that stays in its cell.
+/// A text escaped for a table cell.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// The page with a run's rows in the place of those that it had.
+/// The page with a run's rows replaced.
 pub(super) fn with(page: &str, run: &Run) -> String {
     let mut results: BTreeMap<Place, String> = BTreeMap::new();
     let mut failures: BTreeMap<Place, Vec<String>> = BTreeMap::new();

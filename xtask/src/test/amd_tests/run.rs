@@ -1,4 +1,4 @@
-//! Runs tests of one program in processes of their own.
+//! Runs the tests of one program in separate processes.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,22 +19,22 @@ use super::table::Suite;
 pub(super) struct Ran {
     pub(super) test: String,
     pub(super) outcome: Outcome,
-    /// For a failed one, what the program said last before it ended.
+    /// For a failed test, the program's last message.
     pub(super) detail: String,
 }
 
-/// How long a program may take until its first test starts, and to end after its last.
+/// The time that a program may take before its first test and after its last.
 pub(super) const AROUND: Duration = Duration::from_secs(600);
 
-/// Kills a process and all that it started, which are one group.
+/// Kills a process and all its children, which form one group.
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
-    // A group that is gone by now is what is wanted.
+    // It is fine if the group no longer exists.
     let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
     let _ = child.wait();
 }
 
-/// What a program lists, within a time. A program that fails, or takes longer, is an error.
+/// A program's list of tests, within a time limit. Fails if the program fails or takes longer.
 pub(super) fn list(mut command: Command, filter: &str, log: &Path, limit: Duration) -> Result<Vec<String>> {
     command.arg("--gtest_list_tests").arg(format!("--gtest_filter={filter}"));
     command.stderr(File::create(log).with_context(|| log.display().to_string())?);
@@ -44,7 +44,7 @@ pub(super) fn list(mut command: Command, filter: &str, log: &Path, limit: Durati
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = output.map_or(Ok(0), |mut output| output.read_to_end(&mut bytes));
-        // Nobody waits for it any more after the limit.
+        // After the limit, nobody receives this.
         let _ = sender.send(read.map(|_| bytes));
     });
     let program = setup::run::describe(&command);
@@ -60,8 +60,8 @@ pub(super) fn list(mut command: Command, filter: &str, log: &Path, limit: Durati
     Ok(gtest::names(&String::from_utf8_lossy(&bytes?)))
 }
 
-/// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, unless that is
-/// `known` to fail, and the next one goes on behind it.
+/// Runs the tests in order in as few processes as possible. Each process ends at the first test that does not
+/// pass, unless that is `known` to fail, and the next one continues after it.
 pub(super) fn run(
     command: impl Fn() -> Result<Command>,
     tests: &[String],
@@ -78,7 +78,7 @@ pub(super) fn run(
         let before = ran.len();
         process(command()?, &rest, suite, &known, &mut log, &mut ran)?;
         if ran.len() == before {
-            // Nothing started: what is wrong is not the test's alone, but it is the one that was to run.
+            // No test started. The test may not be at fault, but it was the next to run.
             let detail = "the program ended before the test started".to_owned();
             ran.push(Ran { test: first.clone(), outcome: Outcome::Crashed, detail });
         }
@@ -94,12 +94,12 @@ fn process(
     ran: &mut Vec<Ran>,
 ) -> Result<()> {
     command.arg(format!("--gtest_filter={}", tests.join(":"))).arg("--gtest_color=no");
-    // One pipe for both, so that errors stand where they came.
+    // One pipe for both, so that errors appear in order.
     let (output, writer) = std::io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
     let limit = suite.limit();
     let mut child = command.spawn()?;
-    // It holds the ends that the program writes to, and the pipe ends with the last of them.
+    // The command holds write ends, and the pipe closes with the last of them.
     drop(command);
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
@@ -135,7 +135,7 @@ fn process(
                         let test = current.take().unwrap_or_default();
                         let goes_on = outcome <= Outcome::Skipped || suite.goes_on || known(&test);
                         let count = done(test, outcome, &said);
-                        // What a failed test leaves behind is not the next one's matter.
+                        // A failed test must not affect the next one.
                         if !goes_on || count == last {
                             end(&mut child);
                             return Ok(());
@@ -172,10 +172,11 @@ fn process(
     }
 }
 
-/// How much of what a test says is kept.
+/// The number of kept output lines of a test.
 const MOST_LINES: usize = 5000;
 
-/// What of all that a failed test said tells best why: a failed check with what follows it, or else its last line.
+/// The most useful part of a failed test's output: a failed check with the lines after it, or else the last
+/// line.
 fn reason(said: &[String]) -> String {
     const SIGNS: [&str; 6] = [": Failure", "Assertion", "fault", "terminate called", "ERROR", "rror:"];
     let is_sign = |line: &String| SIGNS.iter().any(|sign| line.contains(sign));
@@ -186,7 +187,7 @@ fn reason(said: &[String]) -> String {
     lines.join("; ")
 }
 
-/// How the line begins that says how a process ended.
+/// The start of the line that says how a process ended.
 const ENDED: &str = "the process ended ";
 
 #[cfg(test)]
@@ -194,7 +195,8 @@ mod tests {
     use super::super::table::PLAIN;
     use super::*;
 
-    /// A program that behaves as one of GoogleTest: it runs what the filter names, as the names say.
+    /// A program that behaves like a GoogleTest program: it runs the filtered tests, and their names
+    /// determine the results.
     const PROGRAM: &str = r#"
 for argument; do case $argument in --gtest_filter=*) filter=${argument#*=};; esac; done
 IFS=:

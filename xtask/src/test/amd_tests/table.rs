@@ -1,4 +1,4 @@
-//! AMD's test programs, how they run, and which of their tests are known to fail.
+//! AMD's test programs, how to run them, and their known failures.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use shared_commands::libraries::Own;
 
 use super::data::Data;
 
-/// Runs tests that are switched off by their names, too.
+/// Also runs tests that are disabled by their names.
 pub(super) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
 /// For programs whose list of tests depends on random numbers.
 const SEED: &[&str] = &["--seed", "1"];
-/// Why tests are left out that take longer than any limit.
+/// The reason for leaving out tests that exceed any limit.
 const BEYOND_32_BITS: &str =
     "2³¹ elements and more: indices beyond 32 bits, and more work than a CPU does in the time of a test";
-/// Why some of rocFFT's do not run.
+/// The reason for leaving out some of rocFFT's tests.
 const LARGE_TRANSFORMS: &str = "transforms 25 million numbers or more: 20 GB of host memory, and more work than a CPU does in the time of a test";
-/// Why two of rocBLAS's do not run.
+/// The reason for leaving out two of rocBLAS's tests.
 const LARGE_PRODUCTS: &str = "6 * 10¹⁰ multiplications: more work than a CPU does in the time of a test";
-/// The virtual GPUs that suites run on, unless a command line says otherwise.
+/// The default virtual GPUs for suites.
 pub(super) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
 /// The programs of one of AMD's test packages.
 #[derive(Debug)]
 pub(super) struct Suite {
-    /// What it is called, here and as an addition to a sysroot.
+    /// Its name, here and as an addition to a sysroot.
     pub(super) name: &'static str,
-    /// The programs: all whose names begin so.
+    /// The programs: all with this prefix.
     pub(super) programs: &'static str,
     /// Arguments before GoogleTest's.
     pub(super) arguments: &'static [&'static str],
@@ -33,43 +33,44 @@ pub(super) struct Suite {
     pub(super) variables: &'static [(&'static str, &'static str)],
     /// The folder to run in, inside that of the programs; `{target}` is the device's.
     pub(super) folder: &'static str,
-    /// What follows the target in the device's URI.
+    /// The part after the target in the device's URI.
     pub(super) device: &'static str,
-    /// The most seconds that one test takes.
+    /// The maximum time of one test, in seconds.
     pub(super) seconds: u64,
-    /// How many tests one process may run, one after the other.
+    /// The maximum number of tests per process.
     pub(super) batch: usize,
-    /// Whether a process goes on after a test that failed; for programs that take minutes to start. Otherwise that test is its last.
+    /// Whether a process continues after a failed test, for programs that take minutes to start. Otherwise
+    /// that test is its last.
     pub(super) goes_on: bool,
-    /// Which tests there are, as GoogleTest's filter.
+    /// The tests, as a GoogleTest filter.
     pub(super) filter: &'static str,
-    /// Of each group of tests, how many run; `None` for all.
+    /// The number of tests to run of each group; `None` for all.
     pub(super) sample: Option<Sample>,
-    /// The descriptions that the program makes its tests of, where it takes long to read them all.
+    /// The program's test descriptions, if reading them all takes long.
     pub(super) data: Option<Data>,
-    /// Whether HIP is all that the programs need, so that they run on this project's HIP as well.
+    /// Whether the programs need only HIP, so that they also run on this project's HIP.
     pub(super) only_hip: bool,
-    /// Whether the programs use rocBLAS, so that they run on this project's as well.
+    /// Whether the programs use rocBLAS, so that they also run on this project's.
     pub(super) blas: bool,
-    /// It uses RCCL, and runs on this project's too.
+    /// Whether the programs use RCCL, so that they also run on this project's.
     pub(super) rccl: bool,
     /// Tests that do not run, and why.
     pub(super) left_out: &'static [(&'static str, &'static str)],
 }
 
-/// A choice of the tests.
+/// A selection of tests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
-    /// How many of each group.
+    /// The maximum number per group.
     pub(super) most: usize,
-    /// What makes a group.
+    /// The definition of a group.
     pub(super) groups: Groups,
 }
 
 /// How tests are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Groups {
-    /// By what GoogleTest calls a test suite, without the numbers of types and instances.
+    /// By GoogleTest's test suite, without the numbers of types and instances.
     Suite,
     /// By the names of suite and test, without the numbers of types, instances and parameters.
     Test,
@@ -86,7 +87,7 @@ impl Groups {
     }
 }
 
-/// A suite without its numbers: `Id113/Sort/0` is one of many instances with many types.
+/// A suite without its numbers: `Id113/Sort/0` is one of many instances and types.
 fn kind(suite: &str) -> String {
     let suite = without_number(suite);
     let (instance, rest) = suite.split_at(suite.find('/').unwrap_or(0));
@@ -100,13 +101,13 @@ fn without_number(name: &str) -> &str {
 }
 
 impl Suite {
-    /// The time that a test has.
+    /// The time limit of a test.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 }
 
-/// What most of them have in common.
+/// The defaults of most suites.
 pub(super) const PLAIN: Suite = Suite {
     name: "",
     programs: "test_",
@@ -173,11 +174,12 @@ pub(super) static SUITES: &[Suite] = &[
     Suite {
         name: "rccl",
         programs: "rccl-UnitTests",
-        // Its tests of collectives make all combinations of sizes, types and numbers of GPUs unless told otherwise.
+        // By default, its tests of collectives run all combinations of sizes, types and numbers of GPUs.
         variables: &[("UT_MAX_GPUS", "2"), ("UT_DATATYPES", "ncclFloat32,ncclInt8"), ("UT_REDOPS", "sum")],
         device: "?count=2",
         seconds: 300,
-        // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its processes.
+        // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its
+        // processes.
         sample: Some(Sample { most: 2, groups: Groups::Suite }),
         batch: 1,
         rccl: true,
@@ -209,7 +211,7 @@ pub(super) static SUITES: &[Suite] = &[
     Suite {
         name: "rocfft",
         programs: "rocfft-test",
-        // One has fifty streams, which takes most of a minute where the machine has other work.
+        // One has fifty streams, which takes most of a minute on a busy machine.
         seconds: 300,
         arguments: SEED,
         sample: Some(Sample { most: 3, groups: Groups::Suite }),
@@ -272,7 +274,7 @@ pub(super) static SUITES: &[Suite] = &[
     },
 ];
 
-/// A failure that is known.
+/// A known failure.
 #[derive(Debug)]
 pub(super) struct Expected {
     /// The suite.
@@ -281,13 +283,13 @@ pub(super) struct Expected {
     pub(super) tests: &'static str,
     /// The target, or `*`.
     pub(super) target: &'static str,
-    /// Which of this project's libraries it needs: none for whoever's the libraries are.
+    /// The libraries of this project that it needs; none if it fails with any libraries.
     pub(super) own: Own,
     /// Why.
     pub(super) reason: &'static str,
 }
 
-/// One of rocBLAS's tests on this project's rocBLAS.
+/// A known failure of rocBLAS's tests on this project's rocBLAS.
 const fn of_our_blas(tests: &'static str, reason: &'static str) -> Expected {
     Expected { suite: "rocblas", tests, target: "*", own: Own { blas: true, ..Own::NONE }, reason }
 }

@@ -1,8 +1,8 @@
-//! A sample of candle's own tests on the libraries that take the place of AMD's.
+//! A sample of candle's own tests on the drop-in libraries.
 //!
-//! candle is built as for AMD GPUs, without the virtual GPU in its programs: it takes HIP, as it would on a machine with an AMD GPU, from
-//! `libamdhip64.so`, which is this project's here, and that takes the GPU from `libhsa-runtime64.so`, which is the virtual one. So the engine
-//! is not compiled once more, and the sample does not take minutes.
+//! candle is built as for AMD GPUs, without the virtual GPU in its programs. As on a machine with an AMD GPU,
+//! it loads HIP from `libamdhip64.so`, here this project's, which gets the GPU from `libhsa-runtime64.so`,
+//! here the virtual one. So the executor is not compiled again, and the sample does not take minutes.
 
 use std::process::Command;
 
@@ -13,11 +13,11 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::{FOLDER, MODELS, PACKAGES, copy, write};
 use crate::{dropin, registry, tools};
 
-/// The package whose tests these are: the first of [`PACKAGES`].
+/// The tested package: the first of [`PACKAGES`].
 const PACKAGE: usize = 0;
-/// Of its tests, those on the GPU.
+/// Its GPU tests.
 const TESTS: &str = "test(/gpu|cuda/)";
-/// Of its test programs, those that run all their tests on the CPU and on the GPU, without quantised products.
+/// Its test programs that run all tests on the CPU and on the GPU, without quantised products.
 const PROGRAMS: [&str; 7] = [
     "bilinear_tests",
     "conv_tests",
@@ -27,9 +27,10 @@ const PROGRAMS: [&str; 7] = [
     "pool_tests",
     "tensor_tests",
 ];
-/// The virtual device, and the only one that candle's kernels are compiled for.
+/// The virtual device, the only one that candle's kernels are compiled for.
 const DEVICE: &str = "vgpu:gfx1100";
-/// Sources of candle's kernels that are compiled for no GPU: those of quantised products, which take nine minutes of processor time.
+/// Kernel sources of candle that are not compiled for any GPU: those of quantised products, which take nine
+/// minutes of processor time.
 const LEFT_OUT: &str = "mmq_*=none mmvq_*=none moe_*=none quantized.cu=none";
 /// Builds programs without the virtual GPU.
 const WITHOUT_VIRTUAL: &str = "--cfg ferrocm_no_virtual";

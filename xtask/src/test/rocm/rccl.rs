@@ -1,7 +1,8 @@
-//! The tests of the crate `rccl` on AMD's RCCL, over virtual GPUs: test programs of this workspace, run in a sysroot.
+//! The tests of the crate `rccl` on AMD's RCCL, over virtual GPUs: test programs of this workspace, run in a
+//! sysroot.
 //!
-//! They run whole, not a process for each test as elsewhere: AMD's HIP unpacks the kernels of RCCL anew in each, which takes longer than
-//! most tests.
+//! Each program runs as a whole, not one process per test as elsewhere: AMD's HIP unpacks the kernels of RCCL
+//! in each process, which takes longer than most tests.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,7 +18,7 @@ use crate::rocm::{self, Release};
 use crate::test_devices::for_test_devices;
 use crate::{dropin, tools};
 
-/// The release whose RCCL runs: older ones ask for what nothing here stands for.
+/// The release of RCCL: older ones need things that nothing here provides.
 pub(super) const RELEASE: &str = "7.2";
 /// The package.
 const PACKAGE: &str = "ferrocm-rccl";
@@ -25,17 +26,17 @@ const PACKAGE: &str = "ferrocm-rccl";
 /// A run of one of the test programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
-    /// What it is about.
+    /// A description.
     pub(super) what: &'static str,
     /// The test program.
     program: &'static str,
     /// The virtual GPUs.
     device: &'static str,
-    /// The tests; all without one.
+    /// The tests; empty means all.
     tests: &'static [&'static str],
 }
 
-/// The runs. Ranks are processes of their own for few tests only, because each takes half a minute to start.
+/// The runs. Ranks are separate processes for only a few tests, because each takes half a minute to start.
 pub(super) const RUNS: [Run; 3] = [
     Run {
         what: "in one process on gfx1100",
@@ -58,7 +59,7 @@ pub(super) const RUNS: [Run; 3] = [
 ];
 
 impl Run {
-    /// Builds the program as the other tests are built, and runs it.
+    /// Builds the program like the other tests, and runs it.
     pub(super) fn run(&self, release: &'static Release) -> Result<()> {
         let program = built(self.program)?;
         let first = dropin::before_amds(false, Own::NONE)?;
@@ -89,7 +90,7 @@ fn built(program: &str) -> Result<PathBuf> {
     found.with_context(|| format!("cargo has built no test `{program}` of {PACKAGE}"))
 }
 
-/// Of the whole workspace: for one package, the virtual GPU would be compiled once more.
+/// For the whole workspace: for one package, the virtual GPU would be compiled again.
 fn build(program: &str) -> Command {
     let mut command = tools::cargo();
     command.args(["test", "--no-run", "--workspace", "--test", program, "--quiet"]);
@@ -98,9 +99,9 @@ fn build(program: &str) -> Command {
     command
 }
 
-/// The program of the package's test, as Cargo's messages tell.
+/// The program of the package's test, from Cargo's messages.
 fn executable(messages: &str, test: &str) -> Option<PathBuf> {
-    /// What there is of a message that is wanted here.
+    /// The relevant part of a message.
     #[derive(Deserialize)]
     struct Message {
         package_id: String,

@@ -9,9 +9,9 @@ use crate::driver::DevicePtr;
 /// A vector.
 #[derive(Debug, Copy, Clone)]
 pub struct AsumConfig {
-    /// How many elements there are.
+    /// The number of elements.
     pub n: c_int,
-    /// From one element to the next.
+    /// The distance from one element to the next.
     pub incx: c_int,
 }
 
@@ -20,7 +20,7 @@ pub trait Asum<T> {
     /// Adds the absolute values of a vector, and waits for the result.
     ///
     /// # Safety
-    /// The memory has so many elements.
+    /// The memory must have this many elements.
     unsafe fn asum<X: DevicePtr<T>>(&self, cfg: AsumConfig, x: &X, result: &mut T)
     -> Result<(), CublasError>;
 }
@@ -36,7 +36,8 @@ macro_rules! asum {
                     result: &mut $type,
                 ) -> Result<(), CublasError> {
                     let (x, _read) = x.device_ptr(self.stream());
-                    // SAFETY: the handle lives, the stream waits for what writes the memory, and the caller vouches for its size.
+                    // SAFETY: the handle lives, the stream waits for writes to the memory, and the caller
+                    // vouches for its size.
                     unsafe { result::$function(*self.handle(), cfg.n, x as *const $type, cfg.incx, result) }
                 }
             }

@@ -7,7 +7,7 @@ use super::super::sys::{self, cublasComputeType_t, cudaDataType};
 use super::CudaBlas;
 use crate::driver::{DevicePtr, DevicePtrMut};
 
-/// What is multiplied: `c = alpha * op(a) * op(b) + beta * c`, column by column.
+/// A product: `c = alpha * op(a) * op(b) + beta * c`, column by column.
 #[derive(Debug, Copy, Clone)]
 pub struct GemmConfig<T> {
     /// Whether `a` is transposed.
@@ -22,13 +22,13 @@ pub struct GemmConfig<T> {
     pub k: c_int,
     /// The factor of the product.
     pub alpha: T,
-    /// From one column of `a` to the next.
+    /// The distance from one column of `a` to the next.
     pub lda: c_int,
-    /// From one column of `b` to the next.
+    /// The distance from one column of `b` to the next.
     pub ldb: c_int,
-    /// The factor of what is in `c` before.
+    /// The factor of the old `c`.
     pub beta: T,
-    /// From one column of `c` to the next.
+    /// The distance from one column of `c` to the next.
     pub ldc: c_int,
 }
 
@@ -37,13 +37,13 @@ pub struct GemmConfig<T> {
 pub struct StridedBatchedConfig<T> {
     /// The shape.
     pub gemm: GemmConfig<T>,
-    /// How many there are.
+    /// The number of products.
     pub batch_size: c_int,
-    /// From one `a` to the next.
+    /// The distance from one `a` to the next.
     pub stride_a: c_longlong,
-    /// From one `b` to the next.
+    /// The distance from one `b` to the next.
     pub stride_b: c_longlong,
-    /// From one `c` to the next.
+    /// The distance from one `c` to the next.
     pub stride_c: c_longlong,
 }
 
@@ -52,7 +52,7 @@ pub trait Gemm<T> {
     /// Multiplies.
     ///
     /// # Safety
-    /// The memory has so many elements.
+    /// The memory must have this many elements.
     unsafe fn gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
         cfg: GemmConfig<T>,
@@ -64,7 +64,7 @@ pub trait Gemm<T> {
     /// Multiplies many matrices.
     ///
     /// # Safety
-    /// The memory has so many elements.
+    /// The memory must have this many elements.
     unsafe fn gemm_strided_batched<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
         cfg: StridedBatchedConfig<T>,
@@ -74,7 +74,7 @@ pub trait Gemm<T> {
     ) -> Result<(), CublasError>;
 }
 
-/// What is added in which type, and in which type factors are.
+/// The compute type, and the type of factors.
 macro_rules! gemm {
     ($($(#[$attribute:meta])* $type:ty as $factor:ty: $data:ident, $compute:ident, $convert:expr;)+) => {
         $(
@@ -88,7 +88,7 @@ macro_rules! gemm {
                     c: &mut C,
                 ) -> Result<(), CublasError> {
                     let one = StridedBatchedConfig { gemm: cfg, batch_size: 1, stride_a: 0, stride_b: 0, stride_c: 0 };
-                    // SAFETY: the caller vouches for the memory, of which one product uses as much.
+                    // SAFETY: the caller vouches for the memory; a batch of one uses the same.
                     unsafe { self.multiply::<$type, $factor>(one, $convert, Types {
                         data: cudaDataType::$data, compute: cublasComputeType_t::$compute, batched: false,
                     }, a, b, c) }
@@ -128,7 +128,7 @@ struct Types {
 
 impl CudaBlas {
     /// # Safety
-    /// The memory has so many elements, and the types are theirs.
+    /// The memory must have this many elements, of these types.
     unsafe fn multiply<T: Copy, F>(
         &self,
         cfg: StridedBatchedConfig<T>,
@@ -145,7 +145,8 @@ impl CudaBlas {
         let (c, _written) = c.device_ptr_mut(self.stream());
         let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
         let algorithm = sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
-        // SAFETY: the handle lives, the stream waits for what uses the memory, and the caller vouches for its size.
+        // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches for
+        // its size.
         unsafe {
             if types.batched {
                 result::gemm_strided_batched_ex(

@@ -7,7 +7,7 @@ use super::super::sys;
 use super::CudaBlas;
 use crate::driver::{DevicePtr, DevicePtrMut};
 
-/// What is multiplied: `y = alpha * op(a) * x + beta * y`.
+/// A product: `y = alpha * op(a) * x + beta * y`.
 #[derive(Debug, Copy, Clone)]
 pub struct GemvConfig<T> {
     /// Whether the matrix is transposed.
@@ -18,13 +18,13 @@ pub struct GemvConfig<T> {
     pub n: c_int,
     /// The factor of the product.
     pub alpha: T,
-    /// From one column of the matrix to the next.
+    /// The distance from one column of the matrix to the next.
     pub lda: c_int,
-    /// From one element of `x` to the next.
+    /// The distance from one element of `x` to the next.
     pub incx: c_int,
-    /// The factor of what is in `y` before.
+    /// The factor of the old `y`.
     pub beta: T,
-    /// From one element of `y` to the next.
+    /// The distance from one element of `y` to the next.
     pub incy: c_int,
 }
 
@@ -33,7 +33,7 @@ pub trait Gemv<T> {
     /// Multiplies.
     ///
     /// # Safety
-    /// The memory has so many elements.
+    /// The memory must have this many elements.
     unsafe fn gemv<A: DevicePtr<T>, X: DevicePtr<T>, Y: DevicePtrMut<T>>(
         &self,
         cfg: GemvConfig<T>,
@@ -56,7 +56,8 @@ macro_rules! gemv {
                 ) -> Result<(), CublasError> {
                     let ((a, _read_a), (x, _read_x)) = (a.device_ptr(self.stream()), x.device_ptr(self.stream()));
                     let (y, _written) = y.device_ptr_mut(self.stream());
-                    // SAFETY: the handle lives, the stream waits for what uses the memory, and the caller vouches for its size.
+                    // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller
+                    // vouches for its size.
                     unsafe {
                         result::$function(
                             *self.handle(), cfg.trans, cfg.m, cfg.n, &cfg.alpha, a as *const $type, cfg.lda,

@@ -5,15 +5,15 @@ use super::super::sys;
 use super::CudaBlas;
 use crate::driver::{DevicePtr, DevicePtrMut, DeviceRepr};
 
-/// Types that there are grouped products of.
+/// Types that have grouped products.
 pub trait GroupedGemmDtype: DeviceRepr {
-    /// What factors are.
+    /// The type of factors.
     type ComputeType: DeviceRepr + Copy;
 
-    /// The elements' type.
+    /// The type of elements.
     fn data_type() -> sys::cudaDataType_t;
 
-    /// What is added in which type.
+    /// The compute type.
     fn compute_type() -> sys::cublasComputeType_t;
 }
 
@@ -57,33 +57,33 @@ pub struct GroupedGemmConfig<T: GroupedGemmDtype> {
     pub ks: Vec<usize>,
     /// The factors of the products.
     pub alphas: Vec<T::ComputeType>,
-    /// The factors of what is in `c` before.
+    /// The factors of the old `c`.
     pub betas: Vec<T::ComputeType>,
-    /// From one column of `a` to the next.
+    /// The distance from one column of `a` to the next.
     pub ldas: Vec<usize>,
-    /// From one column of `b` to the next.
+    /// The distance from one column of `b` to the next.
     pub ldbs: Vec<usize>,
-    /// From one column of `c` to the next.
+    /// The distance from one column of `c` to the next.
     pub ldcs: Vec<usize>,
-    /// How many products a group has.
+    /// The number of products of a group.
     pub problem_sizes: Vec<usize>,
 }
 
 impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
-    /// How many products there are.
+    /// The number of products.
     pub fn problem_count(&self) -> usize {
         self.problem_sizes.iter().sum()
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub fn group_count(&self) -> usize {
         self.problem_sizes.len()
     }
 
-    /// Compares the lists' lengths.
+    /// Compares the lengths of the lists.
     ///
     /// # Panics
-    /// If they are not as long as there are groups.
+    /// If a length differs from the number of groups.
     #[inline]
     pub fn validate(&self) {
         let lengths = [
@@ -108,13 +108,13 @@ impl<T: GroupedGemmDtype> GroupedGemmConfig<T> {
 
 /// Products of matrices of several shapes.
 pub trait GroupedGemm<T: GroupedGemmDtype> {
-    /// Multiplies; the lists have a matrix for each product.
+    /// Multiplies. The lists have a matrix for each product.
     ///
     /// # Panics
     /// If lists are too short or too long.
     ///
     /// # Safety
-    /// The memory has so many elements, and no `c` is among the others.
+    /// The memory must have this many elements, and no `c` may overlap other matrices.
     unsafe fn grouped_gemm<A: DevicePtr<T>, B: DevicePtr<T>, C: DevicePtrMut<T>>(
         &self,
         config: GroupedGemmConfig<T>,
@@ -149,7 +149,8 @@ impl<T: GroupedGemmDtype> GroupedGemm<T> for CudaBlas {
             let (lda, ldb) = (number(config.ldas[group])?, number(config.ldbs[group])?);
             let ldc = number(config.ldcs[group])?;
             let (alpha, beta) = (&raw const config.alphas[group], &raw const config.betas[group]);
-            // SAFETY: the handle lives, the stream waits for what uses the memory, and the caller vouches for its size.
+            // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches
+            // for its size.
             unsafe {
                 result::gemm_ex(
                     *self.handle(),

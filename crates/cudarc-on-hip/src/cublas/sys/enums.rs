@@ -1,4 +1,4 @@
-//! cuBLAS's enumerations: names and values are those of its headers.
+//! cuBLAS's enumerations, with the names and values of its headers.
 
 use crate::codes::{blas_codes, codes};
 

@@ -1,4 +1,4 @@
-//! Handles: rocBLAS's, with the device that they are for.
+//! Handles: rocBLAS handles with their device.
 
 use std::sync::atomic::AtomicU32;
 
@@ -8,7 +8,7 @@ use rocblas::rocblas_sys::{Table, rocblas_handle, rocblas_status};
 use super::{cublasMath_t, cublasStatus_t, cudaStream_t};
 use crate::backend;
 
-/// What a call does, before it is a status of C.
+/// The outcome of a call, before it becomes a C status.
 pub(crate) type Outcome<T = ()> = Result<T, cublasStatus_t>;
 
 /// What a `cublasHandle_t` points to.
@@ -16,7 +16,7 @@ pub(crate) struct Blas {
     pub(crate) table: &'static Table,
     pub(crate) handle: rocblas_handle,
     pub(crate) math: AtomicU32,
-    /// It ends the handle.
+    /// Destroys the handle.
     blas: rocblas::Blas,
 }
 
@@ -36,10 +36,10 @@ impl Blas {
         Ok(Box::into_raw(Box::new(Self { table, handle, math, blas })))
     }
 
-    /// Ends a handle.
+    /// Destroys a handle.
     ///
     /// # Safety
-    /// The handle is null, or one that `create` has made and that is ended once.
+    /// The handle must be null, or come from `create` and be destroyed only once.
     pub(crate) unsafe fn destroy(handle: *mut Self) -> Outcome {
         if handle.is_null() {
             return Err(cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED);
@@ -53,7 +53,7 @@ impl Blas {
         self.blas.device()
     }
 
-    /// Makes the handle's device the calling thread's, as cuBLAS has it.
+    /// Makes the handle's device the calling thread's, as in cuBLAS.
     pub(crate) fn on_its_device(&self) -> Outcome {
         self.device().make_current().map_err(|error| {
             tracing::error!(%error, "a call failed");
@@ -62,7 +62,7 @@ impl Blas {
     }
 
     /// # Safety
-    /// The stream is one of the handle's device.
+    /// The stream must belong to the handle's device.
     pub(crate) unsafe fn set_stream(&self, stream: cudaStream_t) -> Outcome {
         self.on_its_device()?;
         // SAFETY: the handle lives, and the caller vouches for the stream.
@@ -70,7 +70,7 @@ impl Blas {
     }
 }
 
-/// A status of rocBLAS's as one of cuBLAS's.
+/// A rocBLAS status as a cuBLAS status.
 pub(crate) fn check(status: rocblas_status) -> Outcome {
     Err(match status {
         rocblas_status::rocblas_status_success

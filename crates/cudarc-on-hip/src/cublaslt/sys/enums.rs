@@ -1,4 +1,4 @@
-//! cuBLASLt's enumerations: names and values are those of its headers.
+//! cuBLASLt's enumerations, with the names and values of its headers.
 
 use crate::codes::{blas_codes, codes};
 

@@ -1,4 +1,4 @@
-//! Multiplying, and what follows.
+//! Multiplication and epilogue.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ pub(super) struct Lt {
 // SAFETY: handles of rocBLAS may be used on any thread.
 unsafe impl Send for Lt {}
 
-/// A product whose parts fit together.
+/// A product with checked parts.
 pub(super) struct Product {
     m: i32,
     n: i32,
@@ -44,7 +44,7 @@ struct Matrix {
     distance: i64,
 }
 
-/// What follows the product.
+/// The epilogue of the product.
 #[derive(Clone, Copy)]
 struct After {
     kernel: &'static str,
@@ -53,7 +53,7 @@ struct After {
     activation: u32,
 }
 
-/// A status of cuBLAS's, which numbers them as cuBLASLt does.
+/// A cuBLAS status as a cuBLASLt status; the numbers are the same.
 fn status(code: blas::cublasStatus_t) -> cublasStatus_t {
     cublasStatus_t::from_code(code as i64).unwrap_or(cublasStatus_t::CUBLAS_STATUS_INTERNAL_ERROR)
 }
@@ -84,7 +84,7 @@ impl Product {
         let compute =
             blas::cublasComputeType_t::from_code(description.compute as i64).ok_or(NOT_SUPPORTED)?;
         let compute = blas::compute(compute).map_err(status)?;
-        // rocBLAS has factors of the type that sums have.
+        // In rocBLAS, factors have the type of the sums.
         let scale = blas::cudaDataType::from_code(description.scale as i64).ok_or(NOT_SUPPORTED)?;
         if blas::datatype(scale).map_err(status)? != compute {
             return Err(NOT_SUPPORTED);
@@ -108,7 +108,7 @@ impl Product {
 }
 
 impl After {
-    /// Nothing if nothing follows.
+    /// `None` without an epilogue.
     fn of(description: &Description, datatype: rocblas_datatype) -> Outcome<Option<Self>> {
         use cublasLtEpilogue_t as Epilogue;
         let (has_bias, activation) = match description.epilogue {
@@ -139,17 +139,18 @@ impl Lt {
     pub(super) fn create() -> Outcome<Self> {
         let (device, _) = backend::current().map_err(|_| cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED)?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the handle is a place to write to.
+        // SAFETY: the handle is writable.
         match unsafe { blas::cublasCreate_v2(&raw mut handle) } {
             blas::cublasStatus_t::CUBLAS_STATUS_SUCCESS => Ok(Self { device, blas: handle }),
             code => Err(status(code)),
         }
     }
 
-    /// Submits a product and what follows it.
+    /// Submits a product and its epilogue.
     ///
     /// # Safety
-    /// Factors are of the scale's type, matrices and bias as large as the product says, and the stream is one of the device.
+    /// Factors must have the scale type, matrices and bias must be as large as the product says, and the
+    /// stream must belong to the device.
     pub(super) unsafe fn multiply(
         &self,
         product: &Product,
@@ -243,7 +244,7 @@ impl Lt {
 
 impl Drop for Lt {
     fn drop(&mut self) {
-        // SAFETY: the handle was made for this, and is ended once.
+        // SAFETY: the handle was created for this object, and is destroyed once.
         let code = unsafe { blas::cublasDestroy_v2(self.blas) };
         if code != blas::cublasStatus_t::CUBLAS_STATUS_SUCCESS {
             tracing::error!(?code, "a handle of cuBLAS did not end");

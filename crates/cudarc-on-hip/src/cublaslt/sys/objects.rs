@@ -13,14 +13,14 @@ pub(super) struct Layout {
     pub(super) datatype: cudaDataType,
     pub(super) rows: u64,
     pub(super) columns: u64,
-    /// From one column to the next.
+    /// The distance from one column to the next.
     pub(super) leading: i64,
     pub(super) batches: i32,
-    /// From one matrix to the next.
+    /// The distance from one matrix to the next.
     pub(super) distance: i64,
 }
 
-/// What is multiplied, and what follows.
+/// The product and its epilogue.
 #[derive(Clone, Copy)]
 pub(super) struct Description {
     pub(super) compute: cublasComputeType_t,
@@ -28,7 +28,7 @@ pub(super) struct Description {
     pub(super) transposed_a: bool,
     pub(super) transposed_b: bool,
     pub(super) epilogue: cublasLtEpilogue_t,
-    /// Where the bias lies on the device.
+    /// The address of the bias on the device.
     pub(super) bias: u64,
     pub(super) bias_distance: i64,
 }

@@ -1,4 +1,4 @@
-//! cuRAND's enumerations: names and values are those of its headers.
+//! cuRAND's enumerations, with the names and values of its headers.
 
 use crate::codes::codes;
 

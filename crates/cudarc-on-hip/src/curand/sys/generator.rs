@@ -22,7 +22,7 @@ struct State {
     stream: CUstream,
 }
 
-// SAFETY: handles of CUDA may be used on any thread.
+// SAFETY: CUDA handles may be used on any thread.
 unsafe impl Send for State {}
 
 impl Generator {
@@ -51,7 +51,7 @@ impl Generator {
         self.state().stream = stream;
     }
 
-    /// Begins another sequence.
+    /// Starts another sequence.
     pub(super) fn set_seed(&self, seed: u64) {
         let mut state = self.state();
         (state.seed, state.position) = (seed, 0);
@@ -61,10 +61,10 @@ impl Generator {
         self.state().position = offset;
     }
 
-    /// Writes numbers of the sequence, and goes on behind them.
+    /// Writes numbers of the sequence, and moves on past them.
     ///
     /// # Safety
-    /// There are so many places on the device, of the type that the kernel writes.
+    /// There must be room for this many numbers on the device, of the type that the kernel writes.
     pub(super) unsafe fn fill<T>(
         &self,
         kernel: &str,

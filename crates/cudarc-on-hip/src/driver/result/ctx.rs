@@ -5,13 +5,13 @@ use std::ffi::c_uint;
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Makes a context beside the device's primary one (`cuCtxCreate_v3`).
+/// Creates a context in addition to the device's primary one (`cuCtxCreate_v3`).
 pub unsafe fn create_v3(flags: c_uint, dev: sys::CUdevice) -> Result<sys::CUcontext, DriverError> {
     let none = std::ptr::null_mut();
     returning!(std::ptr::null_mut(), |place| sys::cuCtxCreate_v3(place, none, 0, flags, dev))
 }
 
-/// Makes a context beside the device's primary one (`cuCtxCreate_v4`).
+/// Creates a context in addition to the device's primary one (`cuCtxCreate_v4`).
 pub unsafe fn create_v4(
     ctx_create_params: *mut sys::CUctxCreateParams,
     flags: c_uint,
@@ -20,7 +20,7 @@ pub unsafe fn create_v4(
     returning!(std::ptr::null_mut(), |place| sys::cuCtxCreate_v4(place, ctx_create_params, flags, dev))
 }
 
-/// Makes a context the calling thread's (`cuCtxSetCurrent`).
+/// Sets the calling thread's context (`cuCtxSetCurrent`).
 pub unsafe fn set_current(ctx: sys::CUcontext) -> Result<(), DriverError> {
     doing!(sys::cuCtxSetCurrent(ctx))
 }
@@ -42,7 +42,7 @@ pub fn synchronize() -> Result<(), DriverError> {
     doing!(sys::cuCtxSynchronize())
 }
 
-/// What a limit is (`cuCtxGetLimit`).
+/// The value of a limit (`cuCtxGetLimit`).
 pub fn get_limit(limit: sys::CUlimit) -> Result<usize, DriverError> {
     returning!(0, |place| sys::cuCtxGetLimit(place, limit))
 }
@@ -52,12 +52,12 @@ pub fn set_limit(limit: sys::CUlimit, value: usize) -> Result<(), DriverError> {
     doing!(sys::cuCtxSetLimit(limit, value))
 }
 
-/// How memory for caches and for blocks is divided (`cuCtxGetCacheConfig`).
+/// How memory is divided between caches and blocks (`cuCtxGetCacheConfig`).
 pub fn get_cache_config() -> Result<sys::CUfunc_cache, DriverError> {
     returning!(sys::CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE, |place| sys::cuCtxGetCacheConfig(place))
 }
 
-/// Divides memory for caches and for blocks, where the hardware lets it (`cuCtxSetCacheConfig`).
+/// Divides memory between caches and blocks, if the hardware allows it (`cuCtxSetCacheConfig`).
 pub fn set_cache_config(config: sys::CUfunc_cache) -> Result<(), DriverError> {
     doing!(sys::cuCtxSetCacheConfig(config))
 }

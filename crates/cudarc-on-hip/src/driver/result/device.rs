@@ -10,7 +10,7 @@ pub fn get(ordinal: c_int) -> Result<sys::CUdevice, DriverError> {
     returning!(0, |place| sys::cuDeviceGet(place, ordinal))
 }
 
-/// How many devices there are (`cuDeviceGetCount`).
+/// The number of devices (`cuDeviceGetCount`).
 pub fn get_count() -> Result<c_int, DriverError> {
     returning!(0, |place| sys::cuDeviceGetCount(place))
 }
@@ -20,7 +20,7 @@ pub unsafe fn total_mem(dev: sys::CUdevice) -> Result<usize, DriverError> {
     returning!(0, |place| sys::cuDeviceTotalMem_v2(place, dev))
 }
 
-/// What the device is or can do (`cuDeviceGetAttribute`).
+/// A property of the device (`cuDeviceGetAttribute`).
 pub unsafe fn get_attribute(dev: sys::CUdevice, attrib: sys::CUdevice_attribute) -> Result<i32, DriverError> {
     returning!(0, |place| sys::cuDeviceGetAttribute(place, attrib, dev))
 }
@@ -38,17 +38,17 @@ pub fn get_uuid(dev: sys::CUdevice) -> Result<sys::CUuuid, DriverError> {
     returning!(sys::CUuuid { bytes: [0; 16] }, |place| sys::cuDeviceGetUuid_v2(place, dev))
 }
 
-/// The pool that memory comes from unless another one is set (`cuDeviceGetDefaultMemPool`).
+/// The default memory pool (`cuDeviceGetDefaultMemPool`).
 pub unsafe fn get_default_mem_pool(dev: sys::CUdevice) -> Result<sys::CUmemoryPool, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuDeviceGetDefaultMemPool(place, dev))
 }
 
-/// The pool that memory comes from (`cuDeviceGetMemPool`).
+/// The current memory pool (`cuDeviceGetMemPool`).
 pub unsafe fn get_mem_pool(dev: sys::CUdevice) -> Result<sys::CUmemoryPool, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuDeviceGetMemPool(place, dev))
 }
 
-/// Sets the pool that memory comes from (`cuDeviceSetMemPool`).
+/// Sets the current memory pool (`cuDeviceSetMemPool`).
 pub unsafe fn set_mem_pool(dev: sys::CUdevice, pool: sys::CUmemoryPool) -> Result<(), DriverError> {
     doing!(sys::cuDeviceSetMemPool(dev, pool))
 }

@@ -5,12 +5,12 @@ use std::fmt;
 
 use super::super::sys::{self, CUresult};
 
-/// A status of CUDA's that is not success.
+/// A status of CUDA other than success.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DriverError(pub CUresult);
 
 impl CUresult {
-    /// An error unless this is success.
+    /// An error, unless this is success.
     #[inline]
     pub fn result(self) -> Result<(), DriverError> {
         match self {
@@ -21,13 +21,13 @@ impl CUresult {
 }
 
 impl DriverError {
-    /// The name that CUDA has for it (`cuGetErrorName`).
+    /// CUDA's name for it (`cuGetErrorName`).
     pub fn error_name(&self) -> Result<&CStr, DriverError> {
         // SAFETY: the function writes the one pointer.
         self.text(|place| unsafe { sys::cuGetErrorName(self.0, place) })
     }
 
-    /// What it means, in words (`cuGetErrorString`).
+    /// Its meaning, as text (`cuGetErrorString`).
     pub fn error_string(&self) -> Result<&CStr, DriverError> {
         // SAFETY: the function writes the one pointer.
         self.text(|place| unsafe { sys::cuGetErrorString(self.0, place) })

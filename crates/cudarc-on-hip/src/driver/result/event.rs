@@ -5,12 +5,12 @@ use std::ffi::c_uint;
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Makes an event (`cuEventCreate`).
+/// Creates an event (`cuEventCreate`).
 pub fn create(flags: sys::CUevent_flags) -> Result<sys::CUevent, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuEventCreate(place, flags as c_uint))
 }
 
-/// Records what a stream has to do by now (`cuEventRecord`).
+/// Records the work enqueued on a stream so far (`cuEventRecord`).
 pub unsafe fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<(), DriverError> {
     doing!(sys::cuEventRecord(event, stream))
 }
@@ -20,17 +20,17 @@ pub unsafe fn elapsed(start: sys::CUevent, end: sys::CUevent) -> Result<f32, Dri
     returning!(0.0, |place| sys::cuEventElapsedTime_v2(place, start, end))
 }
 
-/// An error, `CUDA_ERROR_NOT_READY`, until what was recorded is done (`cuEventQuery`).
+/// The error `CUDA_ERROR_NOT_READY` until the recorded work is done (`cuEventQuery`).
 pub unsafe fn query(event: sys::CUevent) -> Result<(), DriverError> {
     doing!(sys::cuEventQuery(event))
 }
 
-/// Waits until what was recorded is done (`cuEventSynchronize`).
+/// Waits until the recorded work is done (`cuEventSynchronize`).
 pub unsafe fn synchronize(event: sys::CUevent) -> Result<(), DriverError> {
     doing!(sys::cuEventSynchronize(event))
 }
 
-/// Ends an event (`cuEventDestroy`).
+/// Destroys an event (`cuEventDestroy`).
 pub unsafe fn destroy(event: sys::CUevent) -> Result<(), DriverError> {
     doing!(sys::cuEventDestroy_v2(event))
 }

@@ -3,7 +3,7 @@
 use super::super::sys;
 use super::{DriverError, doing};
 
-/// Imports memory by the descriptor of a file, which is the implementation's from then on (`cuImportExternalMemory`).
+/// Imports memory by a file descriptor, which the implementation then owns (`cuImportExternalMemory`).
 #[cfg(unix)]
 pub unsafe fn import_external_memory_opaque_fd(
     fd: std::os::fd::RawFd,
@@ -13,7 +13,7 @@ pub unsafe fn import_external_memory_opaque_fd(
     unsafe { sys::import_file(fd, size) }.map_err(DriverError)
 }
 
-/// Ends imported memory (`cuDestroyExternalMemory`).
+/// Destroys imported memory (`cuDestroyExternalMemory`).
 pub unsafe fn destroy_external_memory(external_memory: sys::CUexternalMemory) -> Result<(), DriverError> {
     doing!(sys::cuDestroyExternalMemory(external_memory))
 }

@@ -3,7 +3,7 @@
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// What a function needs and can do (`cuFuncGetAttribute`).
+/// An attribute of a function (`cuFuncGetAttribute`).
 pub unsafe fn get_function_attribute(
     f: sys::CUfunction,
     attribute: sys::CUfunction_attribute_enum,
@@ -11,7 +11,7 @@ pub unsafe fn get_function_attribute(
     returning!(0, |place| sys::cuFuncGetAttribute(place, attribute, f))
 }
 
-/// Sets what a function may use (`cuFuncSetAttribute`).
+/// Sets an attribute of a function (`cuFuncSetAttribute`).
 pub unsafe fn set_function_attribute(
     f: sys::CUfunction,
     attribute: sys::CUfunction_attribute_enum,
@@ -20,7 +20,7 @@ pub unsafe fn set_function_attribute(
     doing!(sys::cuFuncSetAttribute(f, attribute, value))
 }
 
-/// Divides memory for caches and for blocks, where the hardware lets it (`cuFuncSetCacheConfig`).
+/// Divides memory between caches and blocks, if the hardware allows it (`cuFuncSetCacheConfig`).
 pub unsafe fn set_function_cache_config(
     f: sys::CUfunction,
     attribute: sys::CUfunc_cache_enum,

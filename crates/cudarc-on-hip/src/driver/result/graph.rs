@@ -5,7 +5,7 @@ use std::ffi::c_ulonglong;
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Makes a graph ready to be launched (`cuGraphInstantiate`).
+/// Makes a graph executable (`cuGraphInstantiate`).
 pub unsafe fn instantiate(
     graph: sys::CUgraph,
     flags: sys::CUgraphInstantiate_flags,
@@ -14,12 +14,12 @@ pub unsafe fn instantiate(
     returning!(std::ptr::null_mut(), |place| sys::cuGraphInstantiateWithFlags(place, graph, flags))
 }
 
-/// Ends a graph that was made ready (`cuGraphExecDestroy`).
+/// Destroys an executable graph (`cuGraphExecDestroy`).
 pub unsafe fn exec_destroy(graph_exec: sys::CUgraphExec) -> Result<(), DriverError> {
     doing!(sys::cuGraphExecDestroy(graph_exec))
 }
 
-/// Ends a graph (`cuGraphDestroy`).
+/// Destroys a graph (`cuGraphDestroy`).
 pub unsafe fn destroy(graph: sys::CUgraph) -> Result<(), DriverError> {
     doing!(sys::cuGraphDestroy(graph))
 }
@@ -29,7 +29,7 @@ pub unsafe fn launch(graph_exec: sys::CUgraphExec, stream: sys::CUstream) -> Res
     doing!(sys::cuGraphLaunch(graph_exec, stream))
 }
 
-/// Brings what a graph needs to the device before it is launched (`cuGraphUpload`).
+/// Uploads a graph to the device before its launch (`cuGraphUpload`).
 pub unsafe fn upload(graph_exec: sys::CUgraphExec, stream: sys::CUstream) -> Result<(), DriverError> {
     doing!(sys::cuGraphUpload(graph_exec, stream))
 }

@@ -5,22 +5,22 @@ use std::ffi::c_void;
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Makes a pool (`cuMemPoolCreate`).
+/// Creates a pool (`cuMemPoolCreate`).
 pub unsafe fn create(pool_props: *const sys::CUmemPoolProps) -> Result<sys::CUmemoryPool, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuMemPoolCreate(place, pool_props))
 }
 
-/// Ends a pool (`cuMemPoolDestroy`).
+/// Destroys a pool (`cuMemPoolDestroy`).
 pub unsafe fn destroy(pool: sys::CUmemoryPool) -> Result<(), DriverError> {
     doing!(sys::cuMemPoolDestroy(pool))
 }
 
-/// Gives memory that nobody uses back (`cuMemPoolTrimTo`).
+/// Releases unused memory (`cuMemPoolTrimTo`).
 pub unsafe fn trim_to(pool: sys::CUmemoryPool, min_bytes_to_keep: usize) -> Result<(), DriverError> {
     doing!(sys::cuMemPoolTrimTo(pool, min_bytes_to_keep))
 }
 
-/// How a pool behaves and what it has (`cuMemPoolGetAttribute`).
+/// An attribute of a pool (`cuMemPoolGetAttribute`).
 pub unsafe fn get_attribute(
     pool: sys::CUmemoryPool,
     attr: sys::CUmemPool_attribute,
@@ -29,7 +29,7 @@ pub unsafe fn get_attribute(
     doing!(sys::cuMemPoolGetAttribute(pool, attr, value))
 }
 
-/// Sets how a pool behaves (`cuMemPoolSetAttribute`).
+/// Sets an attribute of a pool (`cuMemPoolSetAttribute`).
 pub unsafe fn set_attribute(
     pool: sys::CUmemoryPool,
     attr: sys::CUmemPool_attribute,
@@ -38,7 +38,7 @@ pub unsafe fn set_attribute(
     doing!(sys::cuMemPoolSetAttribute(pool, attr, value))
 }
 
-/// Allocates memory of a pool in a stream's order (`cuMemAllocFromPoolAsync`).
+/// Allocates memory of a pool in stream order (`cuMemAllocFromPoolAsync`).
 pub unsafe fn alloc_async(
     pool: sys::CUmemoryPool,
     num_bytes: usize,

@@ -5,7 +5,7 @@ use std::ffi::{c_uchar, c_uint, c_void};
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Allocates memory in a stream's order (`cuMemAllocAsync`).
+/// Allocates memory in stream order (`cuMemAllocAsync`).
 pub unsafe fn malloc_async(stream: sys::CUstream, num_bytes: usize) -> Result<sys::CUdeviceptr, DriverError> {
     returning!(0, |place| sys::cuMemAllocAsync(place, num_bytes, stream))
 }
@@ -15,7 +15,7 @@ pub unsafe fn malloc_sync(num_bytes: usize) -> Result<sys::CUdeviceptr, DriverEr
     returning!(0, |place| sys::cuMemAlloc_v2(place, num_bytes))
 }
 
-/// Allocates memory that the host reaches as well (`cuMemAllocManaged`).
+/// Allocates memory that the host can also access (`cuMemAllocManaged`).
 pub unsafe fn malloc_managed(
     num_bytes: usize,
     flags: sys::CUmemAttach_flags,
@@ -23,17 +23,17 @@ pub unsafe fn malloc_managed(
     returning!(0, |place| sys::cuMemAllocManaged(place, num_bytes, flags as c_uint))
 }
 
-/// Allocates pinned memory of the host (`cuMemHostAlloc`).
+/// Allocates pinned host memory (`cuMemHostAlloc`).
 pub unsafe fn malloc_host(num_bytes: usize, flags: c_uint) -> Result<*mut c_void, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuMemHostAlloc(place, num_bytes, flags))
 }
 
-/// Frees pinned memory of the host (`cuMemFreeHost`).
+/// Frees pinned host memory (`cuMemFreeHost`).
 pub unsafe fn free_host(host_ptr: *mut c_void) -> Result<(), DriverError> {
     doing!(sys::cuMemFreeHost(host_ptr))
 }
 
-/// Says how managed memory will be used (`cuMemAdvise`).
+/// Advises how managed memory will be used (`cuMemAdvise`).
 pub unsafe fn mem_advise(
     dptr: sys::CUdeviceptr,
     num_bytes: usize,
@@ -53,7 +53,7 @@ pub unsafe fn mem_prefetch_async(
     doing!(sys::cuMemPrefetchAsync_v2(dptr, num_bytes, location, 0, stream))
 }
 
-/// Frees memory in a stream's order (`cuMemFreeAsync`).
+/// Frees memory in stream order (`cuMemFreeAsync`).
 pub unsafe fn free_async(dptr: sys::CUdeviceptr, stream: sys::CUstream) -> Result<(), DriverError> {
     doing!(sys::cuMemFreeAsync(dptr, stream))
 }
@@ -87,7 +87,8 @@ pub unsafe fn memset_d8_sync(
     doing!(sys::cuMemsetD8_v2(dptr, uc, num_bytes))
 }
 
-/// Copies from the host, on a stream (`cuMemcpyHtoDAsync`). Memory that is not pinned has been read when this returns.
+/// Copies from the host, on a stream (`cuMemcpyHtoDAsync`). Memory that is not pinned has been read when this
+/// returns.
 pub unsafe fn memcpy_htod_async<T>(
     dst: sys::CUdeviceptr,
     src: &[T],
@@ -101,7 +102,8 @@ pub unsafe fn memcpy_htod_sync<T>(dst: sys::CUdeviceptr, src: &[T]) -> Result<()
     doing!(sys::cuMemcpyHtoD_v2(dst, src.as_ptr().cast(), size_of_val(src)))
 }
 
-/// Copies to the host, on a stream (`cuMemcpyDtoHAsync`). Memory that is not pinned has been written when this returns.
+/// Copies to the host, on a stream (`cuMemcpyDtoHAsync`). Memory that is not pinned has been written when
+/// this returns.
 pub unsafe fn memcpy_dtoh_async<T>(
     dst: &mut [T],
     src: sys::CUdeviceptr,
@@ -146,7 +148,7 @@ pub unsafe fn memcpy_peer_async(
     doing!(sys::cuMemcpyPeerAsync(dst, dst_ctx, src, src_ctx, num_bytes, stream))
 }
 
-/// How much memory of the device is free, and how much there is, in bytes (`cuMemGetInfo`).
+/// The free and the total memory of the device, in bytes (`cuMemGetInfo`).
 pub fn mem_get_info() -> Result<(usize, usize), DriverError> {
     let (mut free, mut total) = (0, 0);
     doing!(sys::cuMemGetInfo_v2(&raw mut free, &raw mut total))?;

@@ -5,12 +5,13 @@ use std::ffi::{CString, c_void};
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Loads a file: a code object, a bundle of them, or either as the text that [`nvrtc`](crate::nvrtc) writes (`cuModuleLoad`).
+/// Loads a file: a code object, a bundle of them, or either as the text that [`nvrtc`](crate::nvrtc) writes
+/// (`cuModuleLoad`).
 pub fn load(fname: CString) -> Result<sys::CUmodule, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuModuleLoad(place, fname.as_ptr()))
 }
 
-/// Loads what [`load`] does from memory (`cuModuleLoadData`).
+/// Loads the same as [`load`], from memory (`cuModuleLoadData`).
 pub unsafe fn load_data(image: *const c_void) -> Result<sys::CUmodule, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuModuleLoadData(place, image))
 }
@@ -20,7 +21,7 @@ pub unsafe fn get_function(module: sys::CUmodule, name: CString) -> Result<sys::
     returning!(std::ptr::null_mut(), |place| sys::cuModuleGetFunction(place, module, name.as_ptr()))
 }
 
-/// Where a variable of a module lies, and its size in bytes (`cuModuleGetGlobal`).
+/// The address of a variable of a module, and its size in bytes (`cuModuleGetGlobal`).
 pub unsafe fn get_global(
     module: sys::CUmodule,
     name: CString,
@@ -30,7 +31,7 @@ pub unsafe fn get_global(
     Ok((place, bytes))
 }
 
-/// Ends a module (`cuModuleUnload`).
+/// Unloads a module (`cuModuleUnload`).
 pub unsafe fn unload(module: sys::CUmodule) -> Result<(), DriverError> {
     doing!(sys::cuModuleUnload(module))
 }

@@ -1,11 +1,11 @@
-//! How many blocks fit (`cuOccupancy…`).
+//! Occupancy (`cuOccupancy…`).
 
 use std::ffi::{c_int, c_uint};
 
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Shared memory that each of so many blocks can have (`cuOccupancyAvailableDynamicSMemPerBlock`).
+/// Shared memory available to each of this many blocks (`cuOccupancyAvailableDynamicSMemPerBlock`).
 pub unsafe fn available_dynamic_shared_mem_per_block(
     f: sys::CUfunction,
     num_blocks: c_int,
@@ -14,7 +14,7 @@ pub unsafe fn available_dynamic_shared_mem_per_block(
     returning!(0, |place| sys::cuOccupancyAvailableDynamicSMemPerBlock(place, f, num_blocks, block_size))
 }
 
-/// How many blocks run on a multiprocessor at once (`cuOccupancyMaxActiveBlocksPerMultiprocessor`).
+/// The number of blocks that run on a multiprocessor at once (`cuOccupancyMaxActiveBlocksPerMultiprocessor`).
 pub unsafe fn max_active_block_per_multiprocessor(
     f: sys::CUfunction,
     block_size: c_int,
@@ -28,7 +28,8 @@ pub unsafe fn max_active_block_per_multiprocessor(
     ))
 }
 
-/// How many blocks run on a multiprocessor at once (`cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`).
+/// The number of blocks that run on a multiprocessor at once
+/// (`cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`).
 pub unsafe fn max_active_block_per_multiprocessor_with_flags(
     f: sys::CUfunction,
     block_size: c_int,
@@ -44,7 +45,8 @@ pub unsafe fn max_active_block_per_multiprocessor_with_flags(
     ))
 }
 
-/// The smallest grid that fills the device, and the block that does so best (`cuOccupancyMaxPotentialBlockSize`).
+/// The smallest grid that fills the device, and the best block size for it
+/// (`cuOccupancyMaxPotentialBlockSize`).
 pub unsafe fn max_potential_block_size(
     f: sys::CUfunction,
     block_size_to_dynamic_smem_size: sys::CUoccupancyB2DSize,
@@ -63,7 +65,8 @@ pub unsafe fn max_potential_block_size(
     }
 }
 
-/// The smallest grid that fills the device, and the block that does so best (`cuOccupancyMaxPotentialBlockSizeWithFlags`).
+/// The smallest grid that fills the device, and the best block size for it
+/// (`cuOccupancyMaxPotentialBlockSizeWithFlags`).
 pub unsafe fn max_potential_block_size_with_flags(
     f: sys::CUfunction,
     block_size_to_dynamic_smem_size: sys::CUoccupancyB2DSize,

@@ -5,11 +5,11 @@ use std::ffi::{c_uint, c_void};
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// How a stream stands to the default one.
+/// How a stream relates to the default one.
 pub enum StreamKind {
     /// Its work and that of the default stream wait for each other.
     Default,
-    /// It has nothing to do with the default stream.
+    /// It is independent of the default stream.
     NonBlocking,
 }
 
@@ -28,12 +28,12 @@ pub fn null() -> sys::CUstream {
     std::ptr::null_mut()
 }
 
-/// Makes a stream (`cuStreamCreate`).
+/// Creates a stream (`cuStreamCreate`).
 pub fn create(kind: StreamKind) -> Result<sys::CUstream, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuStreamCreate(place, kind.flags()))
 }
 
-/// Makes a stream with a priority, which is higher the lower the number (`cuStreamCreateWithPriority`).
+/// Creates a stream with a priority; lower numbers mean higher priority (`cuStreamCreateWithPriority`).
 pub fn create_with_priority(kind: StreamKind, priority: i32) -> Result<sys::CUstream, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuStreamCreateWithPriority(place, kind.flags(), priority))
 }
@@ -50,12 +50,12 @@ pub unsafe fn synchronize(stream: sys::CUstream) -> Result<(), DriverError> {
     doing!(sys::cuStreamSynchronize(stream))
 }
 
-/// Ends a stream when its work is done (`cuStreamDestroy`).
+/// Destroys a stream once its work is done (`cuStreamDestroy`).
 pub unsafe fn destroy(stream: sys::CUstream) -> Result<(), DriverError> {
     doing!(sys::cuStreamDestroy_v2(stream))
 }
 
-/// Has what comes next on a stream wait for an event (`cuStreamWaitEvent`).
+/// Makes later work on a stream wait for an event (`cuStreamWaitEvent`).
 pub unsafe fn wait_event(
     stream: sys::CUstream,
     event: sys::CUevent,
@@ -64,7 +64,7 @@ pub unsafe fn wait_event(
     doing!(sys::cuStreamWaitEvent(stream, event, flags as c_uint))
 }
 
-/// Says which stream uses managed memory (`cuStreamAttachMemAsync`).
+/// Sets the stream that uses managed memory (`cuStreamAttachMemAsync`).
 pub unsafe fn attach_mem_async(
     stream: sys::CUstream,
     dptr: sys::CUdeviceptr,
@@ -74,7 +74,7 @@ pub unsafe fn attach_mem_async(
     doing!(sys::cuStreamAttachMemAsync(stream, dptr, num_bytes, flags as c_uint))
 }
 
-/// Calls a function of the host in the stream's order (`cuLaunchHostFunc`).
+/// Calls a host function in stream order (`cuLaunchHostFunc`).
 pub unsafe fn launch_host_function(
     stream: sys::CUstream,
     func: unsafe extern "C" fn(*mut c_void),
@@ -83,7 +83,7 @@ pub unsafe fn launch_host_function(
     doing!(sys::cuLaunchHostFunc(stream, Some(func), arg))
 }
 
-/// Has a stream record what it is given as a graph (`cuStreamBeginCapture`).
+/// Makes a stream record its work as a graph (`cuStreamBeginCapture`).
 pub unsafe fn begin_capture(
     stream: sys::CUstream,
     mode: sys::CUstreamCaptureMode,
@@ -91,7 +91,7 @@ pub unsafe fn begin_capture(
     doing!(sys::cuStreamBeginCapture_v2(stream, mode))
 }
 
-/// Ends recording and gives the graph (`cuStreamEndCapture`).
+/// Ends recording and returns the graph (`cuStreamEndCapture`).
 pub unsafe fn end_capture(stream: sys::CUstream) -> Result<sys::CUgraph, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuStreamEndCapture(stream, place))
 }

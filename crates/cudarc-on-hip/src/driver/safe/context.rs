@@ -1,4 +1,4 @@
-//! Contexts: a device, and what all that is made on it shares.
+//! Contexts: a device, and the state shared by everything created on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use super::super::result::{self, DriverError};
 use super::super::sys::{self, CUdevice_attribute};
 
-/// A device. Everything that is made on it keeps it.
+/// A device. Everything created on it keeps it alive.
 ///
-/// Its methods, and those of what is made on it, make it the calling thread's context themselves.
+/// Its methods, and those of objects created on it, make it the calling thread's context.
 #[derive(Debug)]
 pub struct CudaContext {
     device: sys::CUdevice,
@@ -16,14 +16,14 @@ pub struct CudaContext {
     ordinal: usize,
     has_async_alloc: bool,
     is_primary: bool,
-    /// Streams beside the default one.
+    /// The number of streams other than the default one.
     streams: AtomicUsize,
     event_tracking: AtomicBool,
-    /// The last error that could not be returned, by number; 0 if there is none.
+    /// The number of the last error that could not be returned; 0 if there is none.
     error: AtomicU32,
 }
 
-// SAFETY: handles of CUDA may be used on any thread, and the rest is atomic.
+// SAFETY: CUDA handles may be used on any thread, and the rest is atomic.
 unsafe impl Send for CudaContext {}
 // SAFETY: as above.
 unsafe impl Sync for CudaContext {}
@@ -33,7 +33,8 @@ impl Drop for CudaContext {
         let ended = match self.is_primary {
             // SAFETY: `new` retained it.
             true => unsafe { result::primary_ctx::release(self.device) },
-            // SAFETY: it was made for this, or given away by `from_raw_context`, and everything on it is gone.
+            // SAFETY: it was created for this object, or passed to `from_raw_context`, and everything on it
+            // has been dropped.
             false => unsafe { sys::cuCtxDestroy_v2(self.handle) }.result(),
         };
         if let Err(error) = ended {
@@ -51,7 +52,7 @@ impl PartialEq for CudaContext {
 impl Eq for CudaContext {}
 
 impl CudaContext {
-    /// The device of an ordinal: the devices that `FERROCM_DEVICE` names are counted from zero.
+    /// The device of an ordinal; the devices that `FERROCM_DEVICE` names are counted from zero.
     pub fn new(ordinal: usize) -> Result<Arc<Self>, DriverError> {
         let device = Self::device_of(ordinal)?;
         // SAFETY: the device was found just now.
@@ -59,7 +60,8 @@ impl CudaContext {
         Self::of_handle(ordinal, device, handle, true)
     }
 
-    /// A context of its own on a device. HIP has none, so that it shares everything with the device's others.
+    /// A separate context on a device. HIP has no contexts, so it shares everything with the other contexts
+    /// of the device.
     pub fn new_non_primary(ordinal: usize, flags: u32) -> Result<Arc<Self>, DriverError> {
         let device = Self::device_of(ordinal)?;
         // SAFETY: the device was found just now.
@@ -67,7 +69,7 @@ impl CudaContext {
         Self::of_handle(ordinal, device, handle, false)
     }
 
-    /// A context that shares with a graphics API, which HIP has not: `CUDA_ERROR_NOT_SUPPORTED`.
+    /// A context shared with a graphics API. HIP has none, so this returns `CUDA_ERROR_NOT_SUPPORTED`.
     pub fn new_cig(
         ordinal: usize,
         flags: u32,
@@ -84,10 +86,11 @@ impl CudaContext {
         Self::of_handle(ordinal, device, handle, false)
     }
 
-    /// Takes a context that the program has made.
+    /// Takes over a context that the program has created.
     ///
     /// # Safety
-    /// `cu_ctx` is a context of `cu_device`, made by `cuCtxCreate` and not destroyed; nobody else destroys it.
+    /// `cu_ctx` must be a context of `cu_device`, created by `cuCtxCreate` and not destroyed; nothing else
+    /// may destroy it.
     pub unsafe fn from_raw_context(
         ordinal: usize,
         cu_device: sys::CUdevice,
@@ -129,13 +132,13 @@ impl CudaContext {
         self.is_primary
     }
 
-    /// Whether memory is allocated and freed in the order of streams: not by a version of AMD's library of which corruption is known to
-    /// come of it.
+    /// Whether memory is allocated and freed in stream order: not with versions of AMD's library where that
+    /// is known to corrupt memory.
     pub fn has_async_alloc(&self) -> bool {
         self.has_async_alloc
     }
 
-    /// How many devices there are.
+    /// The number of devices.
     pub fn device_count() -> Result<i32, DriverError> {
         result::init()?;
         result::device::get_count()
@@ -158,7 +161,7 @@ impl CudaContext {
         result::device::get_uuid(self.device)
     }
 
-    /// The two numbers of the device's generation: 11 and 0 for gfx1100, 9 and 4 for gfx942.
+    /// The two numbers of the device's generation: 11 and 0 for gfx1100, or 9 and 4 for gfx942.
     pub fn compute_capability(&self) -> Result<(i32, i32), DriverError> {
         Ok((
             self.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -173,18 +176,18 @@ impl CudaContext {
         unsafe { result::device::total_mem(self.device) }
     }
 
-    /// How much memory of the device is free, and how much there is, in bytes.
+    /// The free and the total memory of the device, in bytes.
     pub fn mem_get_info(&self) -> Result<(usize, usize), DriverError> {
         self.bind_to_thread()?;
         result::mem_get_info()
     }
 
-    /// CUDA's number of the device.
+    /// CUDA's number for the device.
     pub fn cu_device(&self) -> sys::CUdevice {
         self.device
     }
 
-    /// CUDA's handle of the context, which stays this object's.
+    /// CUDA's handle of the context, which this object still owns.
     pub fn cu_ctx(&self) -> sys::CUcontext {
         self.handle
     }
@@ -195,7 +198,7 @@ impl CudaContext {
         self.bind()
     }
 
-    /// The same, for those who return no error: one that is kept stays.
+    /// The same, for callers that return no error: a stored error stays stored.
     pub(super) fn bind(&self) -> Result<(), DriverError> {
         if result::ctx::get_current()? == Some(self.handle) {
             return Ok(());
@@ -204,7 +207,7 @@ impl CudaContext {
         unsafe { result::ctx::set_current(self.handle) }
     }
 
-    /// What the device is or can do.
+    /// A property of the device.
     pub fn attribute(&self, attrib: CUdevice_attribute) -> Result<i32, DriverError> {
         self.check_err()?;
         // SAFETY: the device is one that was found.
@@ -217,7 +220,7 @@ impl CudaContext {
         result::ctx::synchronize()
     }
 
-    /// Has the calling thread sleep where it waits for the device.
+    /// Makes the calling thread sleep while it waits for the device.
     pub fn set_blocking_synchronize(&self) -> Result<(), DriverError> {
         self.set_flags(sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC)
     }
@@ -228,7 +231,7 @@ impl CudaContext {
         result::ctx::set_flags(flags)
     }
 
-    /// What a limit is.
+    /// The value of a limit.
     pub fn get_limit(&self, limit: sys::CUlimit) -> Result<usize, DriverError> {
         self.bind_to_thread()?;
         result::ctx::get_limit(limit)
@@ -240,51 +243,51 @@ impl CudaContext {
         result::ctx::set_limit(limit, value)
     }
 
-    /// How memory for caches and for blocks is divided.
+    /// How memory is divided between caches and blocks.
     pub fn get_cache_config(&self) -> Result<sys::CUfunc_cache, DriverError> {
         self.bind_to_thread()?;
         result::ctx::get_cache_config()
     }
 
-    /// Divides memory for caches and for blocks, where the hardware lets it.
+    /// Divides memory between caches and blocks, if the hardware allows it.
     pub fn set_cache_config(&self, config: sys::CUfunc_cache) -> Result<(), DriverError> {
         self.bind_to_thread()?;
         result::ctx::set_cache_config(config)
     }
 
-    /// Whether there are streams beside the default one.
+    /// Whether there are streams other than the default one.
     pub fn is_in_multi_stream_mode(&self) -> bool {
         self.streams.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether memory has events of its uses: it has unless the program orders streams itself.
+    /// Whether memory has events of its uses: yes, unless the program orders streams itself.
     pub fn is_event_tracking(&self) -> bool {
         self.event_tracking.load(Ordering::Relaxed)
     }
 
-    /// Whether streams wait for the events of memory: there are several streams, and events.
+    /// Whether streams wait for the events of memory: if there are several streams, and events.
     pub fn is_managing_stream_synchronization(&self) -> bool {
         self.is_in_multi_stream_mode() && self.is_event_tracking()
     }
 
-    /// Gives memory that is allocated from now on events of its uses.
+    /// From now on, memory is allocated with events of its uses.
     ///
     /// # Safety
-    /// Memory that was allocated without them has none, and its uses are the program's to order.
+    /// Memory allocated earlier without events has none; the program must order its uses.
     pub unsafe fn enable_event_tracking(&self) {
         self.event_tracking.store(true, Ordering::Relaxed);
     }
 
-    /// Has nothing wait for events of memory, and gives none to memory that is allocated from now on.
+    /// From now on, nothing waits for events of memory, and memory is allocated without events.
     ///
     /// # Safety
-    /// The program orders streams itself: memory is used on another stream only when it is allocated and written there, not while
-    /// another stream writes it, and freed when no stream uses it any more.
+    /// The program must order streams itself: it must use memory on another stream only after it was
+    /// allocated and written, not while another stream writes it, and free it only once no stream uses it.
     pub unsafe fn disable_event_tracking(&self) {
         self.event_tracking.store(false, Ordering::Relaxed);
     }
 
-    /// The last error of a call that could return none, such as a drop. It is forgotten then.
+    /// The last error of a call that could not return it, such as a drop. This clears it.
     pub fn check_err(&self) -> Result<(), DriverError> {
         let number = self.error.swap(0, Ordering::Relaxed);
         match sys::CUresult::from_code(i64::from(number)) {
@@ -293,14 +296,14 @@ impl CudaContext {
         }
     }
 
-    /// Keeps an error for the next call that can return it.
+    /// Stores an error for the next call that can return it.
     pub fn record_err<T>(&self, result: Result<T, DriverError>) {
         if let Err(error) = result {
             self.error.store(error.0 as u32, Ordering::Relaxed);
         }
     }
 
-    /// Counts a stream, and says whether it is the first beside the default one.
+    /// Counts a stream, and returns whether it is the first one besides the default stream.
     pub(super) fn stream_begins(&self) -> bool {
         self.streams.fetch_add(1, Ordering::Relaxed) == 0
     }

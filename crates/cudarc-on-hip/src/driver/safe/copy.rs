@@ -1,4 +1,4 @@
-//! What streams do with memory: allocate, fill, copy.
+//! Memory operations of streams: allocate, fill, copy.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::{
 };
 
 impl CudaStream {
-    /// Memory of no elements.
+    /// Memory without elements.
     pub fn null<T>(self: &Arc<Self>) -> Result<CudaSlice<T>, DriverError> {
         self.context().bind_to_thread()?;
         Ok(CudaSlice::of_parts(self.allocate(0)?, 0, Uses::default(), self))
     }
 
-    /// Allocates memory for so many elements.
+    /// Allocates memory for this many elements.
     ///
     /// # Safety
-    /// It holds no values, and is written before it is read.
+    /// The memory holds no values; it must be written before it is read.
     pub unsafe fn alloc<T: DeviceRepr>(self: &Arc<Self>, len: usize) -> Result<CudaSlice<T>, DriverError> {
         self.context().bind_to_thread()?;
         let bytes = len.checked_mul(size_of::<T>());
@@ -46,18 +46,18 @@ impl CudaStream {
         Ok(Uses { read: event()?, write: event()? })
     }
 
-    /// Allocates memory for so many elements, whose bits are zero.
+    /// Allocates memory for this many elements, with all bits zero.
     pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
         self: &Arc<Self>,
         len: usize,
     ) -> Result<CudaSlice<T>, DriverError> {
-        // SAFETY: it is filled before anybody reads it.
+        // SAFETY: it is filled before it is read.
         let mut memory = unsafe { self.alloc(len) }?;
         self.memset_zeros(&mut memory)?;
         Ok(memory)
     }
 
-    /// Makes all bits zero.
+    /// Sets all bits to zero.
     pub fn memset_zeros<T: DeviceRepr + ValidAsZeroBits, Dst: DevicePtrMut<T>>(
         self: &Arc<Self>,
         dst: &mut Dst,
@@ -65,7 +65,7 @@ impl CudaStream {
         self.context().bind_to_thread()?;
         let bytes = dst.num_bytes();
         let (place, _submitted) = dst.device_ptr_mut(self);
-        // SAFETY: there are so many bytes, and the stream waits for what uses them.
+        // SAFETY: there are this many bytes, and the stream waits for other uses.
         unsafe { result::memset_d8_async(place, 0, bytes, self.cu_stream()) }
     }
 
@@ -83,7 +83,7 @@ impl CudaStream {
         self: &Arc<Self>,
         src: &Src,
     ) -> Result<CudaSlice<T>, DriverError> {
-        // SAFETY: it is written before anybody reads it.
+        // SAFETY: it is written before it is read.
         let mut memory = unsafe { self.alloc(src.len()) }?;
         self.memcpy_htod(src, &mut memory)?;
         Ok(memory)
@@ -103,12 +103,12 @@ impl CudaStream {
         // SAFETY: the copy alone uses it.
         let (from, _read) = unsafe { src.stream_synced_slice(self) };
         let (to, _written) = dst.device_ptr_mut(self);
-        // SAFETY: there is room, and the stream waits for what uses it. Pinned memory lives until its event has passed, and other memory
-        // has been read when this returns.
+        // SAFETY: there is room, and the stream waits for other uses of the memory. Pinned memory lives until
+        // its event has passed, and other memory has been read when this returns.
         unsafe { result::memcpy_htod_async(to, from, self.cu_stream()) }
     }
 
-    /// Copies to new memory of the host.
+    /// Copies to new host memory.
     #[deprecated = "Use clone_dtoh"]
     pub fn memcpy_dtov<T: DeviceRepr, Src: DevicePtr<T>>(
         self: &Arc<Self>,
@@ -117,7 +117,7 @@ impl CudaStream {
         self.clone_dtoh(src)
     }
 
-    /// Copies to new memory of the host.
+    /// Copies to new host memory.
     pub fn clone_dtoh<T: DeviceRepr, Src: DevicePtr<T>>(
         self: &Arc<Self>,
         src: &Src,
@@ -126,8 +126,8 @@ impl CudaStream {
         let len = src.len();
         let mut values: Vec<T> = Vec::with_capacity(len);
         let (from, _read) = src.device_ptr(self);
-        // SAFETY: the vector has room for so many elements, to which only bytes are copied; the copy is done when the call returns, as
-        // the memory is not pinned.
+        // SAFETY: the vector has room for this many elements, to which only bytes are copied; the copy is
+        // done when the call returns, as the memory is not pinned.
         unsafe {
             let room =
                 std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<std::mem::MaybeUninit<T>>(), len);
@@ -152,15 +152,15 @@ impl CudaStream {
         let (from, _read) = src.device_ptr(self);
         // SAFETY: the copy alone uses it.
         let (to, _written) = unsafe { dst.stream_synced_mut_slice(self) };
-        // SAFETY: there are so many elements, and the stream waits for what writes them. Pinned memory lives until its event has passed,
-        // and other memory has been written when this returns.
+        // SAFETY: there are this many elements, and the stream waits for writes to them. Pinned memory lives
+        // until its event has passed, and other memory has been written when this returns.
         unsafe { result::memcpy_dtoh_async(&mut to[..len], from, self.cu_stream()) }
     }
 
     /// Copies on the device, or between devices.
     ///
     /// # Panics
-    /// If there are fewer elements where they go.
+    /// If the destination has fewer elements.
     pub fn memcpy_dtod<T, Src: DevicePtr<T>, Dst: DevicePtrMut<T>>(
         self: &Arc<Self>,
         src: &Src,
@@ -172,17 +172,17 @@ impl CudaStream {
         if owner.context() == self.context() {
             let (from, _read) = src.device_ptr(self);
             let (to, _written) = dst.device_ptr_mut(self);
-            // SAFETY: there is room, and the stream waits for what uses both.
+            // SAFETY: there is room, and the stream waits for other uses of both.
             return unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) };
         }
-        // An event is recorded on streams of its own device alone, so that the other device's stream stands for the copy: this stream waits
-        // for it, then it for this stream.
+        // An event can only be recorded on streams of its own device, so the other device's stream represents
+        // the copy: this stream waits for it, then it waits for this stream.
         let (from, read) = src.device_ptr(owner);
         let (to, written) = dst.device_ptr_mut(self);
         self.join(owner)?;
         self.context().bind_to_thread()?;
         let (here, there) = (self.context().cu_ctx(), owner.context().cu_ctx());
-        // SAFETY: there is room, and the stream waits for what uses both.
+        // SAFETY: there is room, and the stream waits for other uses of both.
         unsafe { result::memcpy_peer_async(here, to, there, from, bytes, self.cu_stream())? };
         drop::<SyncOnDrop<'_>>(written);
         owner.join(self)?;
@@ -195,7 +195,7 @@ impl CudaStream {
         self: &Arc<Self>,
         src: &Src,
     ) -> Result<CudaSlice<T>, DriverError> {
-        // SAFETY: it is written before anybody reads it.
+        // SAFETY: it is written before it is read.
         let mut memory = unsafe { self.alloc(src.len()) }?;
         self.memcpy_dtod(src, &mut memory)?;
         Ok(memory)

@@ -13,7 +13,7 @@ pub struct CudaEvent {
     context: Arc<CudaContext>,
 }
 
-// SAFETY: handles of CUDA may be used on any thread.
+// SAFETY: CUDA handles may be used on any thread.
 unsafe impl Send for CudaEvent {}
 // SAFETY: as above.
 unsafe impl Sync for CudaEvent {}
@@ -21,13 +21,13 @@ unsafe impl Sync for CudaEvent {}
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind());
-        // SAFETY: the event was made for this, and is ended once.
+        // SAFETY: the event was created for this object, and is destroyed once.
         self.context.record_err(unsafe { result::event::destroy(self.handle) });
     }
 }
 
 impl CudaContext {
-    /// Makes an event that nothing is recorded in. Without flags it measures no time.
+    /// Creates an event without a recording. Without flags, it does not measure time.
     pub fn new_event(self: &Arc<Self>, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
         self.bind_to_thread()?;
         let flags = flags.unwrap_or(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
@@ -36,27 +36,27 @@ impl CudaContext {
 }
 
 impl CudaEvent {
-    /// CUDA's handle, which stays this object's.
+    /// CUDA's handle, which this object still owns.
     pub fn cu_event(&self) -> sys::CUevent {
         self.handle
     }
 
-    /// Where it was made.
+    /// The context that it was created on.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
-    /// Records what the stream has to do by now. Who waits already goes on waiting for what was recorded before.
+    /// Records the work enqueued on the stream so far. Existing waits still wait for the previous recording.
     ///
-    /// A stream of another context is `CUDA_ERROR_INVALID_CONTEXT`.
+    /// A stream of another context gives `CUDA_ERROR_INVALID_CONTEXT`.
     pub fn record(&self, stream: &CudaStream) -> Result<(), DriverError> {
         self.same_context(stream.context())?;
         self.context.bind_to_thread()?;
-        // SAFETY: event and stream live, and are of one context.
+        // SAFETY: event and stream live, and have the same context.
         unsafe { result::event::record(self.handle, stream.cu_stream()) }
     }
 
-    /// Waits until what was recorded is done.
+    /// Waits until the recorded work is done.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
         // SAFETY: the event lives.
@@ -68,16 +68,16 @@ impl CudaEvent {
         self.same_context(&end.context)?;
         self.synchronize()?;
         end.synchronize()?;
-        // SAFETY: both events live, and are of one context.
+        // SAFETY: both events live, and have the same context.
         unsafe { result::event::elapsed(self.handle, end.handle) }
     }
 
-    /// Whether what was recorded is done. An error is no as well.
+    /// Whether the recorded work is done; `false` on errors.
     pub fn is_complete(&self) -> bool {
         matches!(self.try_is_complete(), Ok(true))
     }
 
-    /// Whether what was recorded is done, or nothing was.
+    /// Whether the recorded work is done, or nothing was recorded.
     pub fn try_is_complete(&self) -> Result<bool, DriverError> {
         // SAFETY: the event lives.
         match unsafe { result::event::query(self.handle) } {

@@ -26,10 +26,10 @@ impl Drop for ExternalMemory {
 }
 
 impl CudaContext {
-    /// Imports memory by a descriptor that another API has exported.
+    /// Imports memory by a file descriptor that another API has exported.
     ///
     /// # Safety
-    /// The memory has so many bytes.
+    /// The memory must have this many bytes.
     #[cfg(unix)]
     pub unsafe fn import_external_memory(
         self: &Arc<Self>,
@@ -44,7 +44,7 @@ impl CudaContext {
         let imported =
             unsafe { result::external_memory::import_external_memory_opaque_fd(file.as_raw_fd(), size) };
         match imported {
-            // The descriptor belongs to the implementation now.
+            // The implementation now owns the descriptor.
             Ok(handle) => Ok(ExternalMemory { handle, bytes: size, context: self.clone() }),
             Err(error) => {
                 drop(ManuallyDrop::into_inner(file));
@@ -65,7 +65,7 @@ impl ExternalMemory {
     /// Maps a part of it.
     ///
     /// # Panics
-    /// If the range is not within the memory.
+    /// If the range exceeds the memory.
     pub fn map_range(self, range: Range<usize>) -> Result<MappedBuffer, DriverError> {
         assert!(
             range.start as u64 <= self.bytes && range.end as u64 <= self.bytes,
@@ -80,7 +80,7 @@ impl ExternalMemory {
     }
 }
 
-/// Memory of another API, mapped to be read.
+/// Memory of another API, mapped for reading.
 #[derive(Debug)]
 pub struct MappedBuffer {
     address: sys::CUdeviceptr,
@@ -111,7 +111,7 @@ impl DeviceSlice<u8> for MappedBuffer {
 
 impl DevicePtr<u8> for MappedBuffer {
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        // Nobody writes it.
+        // Nothing writes it.
         (self.address, SyncOnDrop::Record(Some((&self.event, stream))))
     }
 }

@@ -6,7 +6,7 @@ use super::super::result::{self, DriverError};
 use super::super::sys;
 use super::CudaStream;
 
-/// Work that a stream has recorded, to be submitted again and again.
+/// Work recorded by a stream, to be submitted repeatedly.
 pub struct CudaGraph {
     graph: sys::CUgraph,
     exec: sys::CUgraphExec,
@@ -17,7 +17,7 @@ impl Drop for CudaGraph {
     fn drop(&mut self) {
         let context = self.stream.context();
         context.record_err(context.bind());
-        // SAFETY: both were made for this, and are ended once.
+        // SAFETY: both were created for this object, and are destroyed once.
         unsafe {
             context.record_err(result::graph::exec_destroy(self.exec));
             context.record_err(result::graph::destroy(self.graph));
@@ -26,14 +26,14 @@ impl Drop for CudaGraph {
 }
 
 impl CudaStream {
-    /// Records what is submitted from now on instead of doing it.
+    /// From now on, records submitted work instead of executing it.
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
         // SAFETY: the stream lives.
         unsafe { result::stream::begin_capture(self.cu_stream(), mode) }
     }
 
-    /// Ends recording; nothing if there was nothing to record.
+    /// Ends recording; `None` if nothing was recorded.
     pub fn end_capture(
         self: &Arc<Self>,
         flags: sys::CUgraphInstantiate_flags,
@@ -48,7 +48,7 @@ impl CudaStream {
         match unsafe { result::graph::instantiate(graph, flags) } {
             Ok(exec) => Ok(Some(CudaGraph { graph, exec, stream: self.clone() })),
             Err(error) => {
-                // SAFETY: the graph was made just now, and nobody else has it.
+                // SAFETY: the graph was created just now, and nothing else uses it.
                 self.context().record_err(unsafe { result::graph::destroy(graph) });
                 Err(error)
             }
@@ -71,19 +71,19 @@ impl CudaGraph {
         unsafe { result::graph::launch(self.exec, self.stream.cu_stream()) }
     }
 
-    /// Brings what the work needs to the device before it is submitted.
+    /// Uploads the graph to the device before it is submitted.
     pub fn upload(&self) -> Result<(), DriverError> {
         self.stream.context().bind_to_thread()?;
         // SAFETY: graph and stream live.
         unsafe { result::graph::upload(self.exec, self.stream.cu_stream()) }
     }
 
-    /// CUDA's handle of the graph, which stays this object's.
+    /// CUDA's handle of the graph, which this object still owns.
     pub fn cu_graph(&self) -> sys::CUgraph {
         self.graph
     }
 
-    /// CUDA's handle of the graph that is ready, which stays this object's.
+    /// CUDA's handle of the executable graph, which this object still owns.
     pub fn cu_graph_exec(&self) -> sys::CUgraphExec {
         self.exec
     }

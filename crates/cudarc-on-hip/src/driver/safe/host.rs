@@ -1,4 +1,4 @@
-//! Memory of the host.
+//! Host memory.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::super::result::{self, DriverError};
 use super::super::sys;
 use super::{CudaContext, CudaEvent, CudaStream, DeviceRepr, HostSlice, SyncOnDrop, ValidAsZeroBits};
 
-/// A copy from or to memory that is not pinned is done with it when it has been submitted.
+/// A copy from or to memory that is not pinned no longer uses it after submission.
 macro_rules! pageable {
     ($(($($generics:tt)*) $type:ty, $this:ident => $len:expr;)+) => {
         $(
@@ -37,12 +37,12 @@ pageable! {
     (T) Vec<T>, this => Vec::len(this);
 }
 
-/// An array in pinned memory of the host, which copies go from and to without the host waiting.
+/// An array in pinned host memory; the host does not wait for copies from and to it.
 #[derive(Debug)]
 pub struct PinnedHostSlice<T> {
     place: *mut T,
     len: usize,
-    /// Of the last copy.
+    /// The event of the last copy.
     event: CudaEvent,
 }
 
@@ -55,19 +55,19 @@ impl<T> Drop for PinnedHostSlice<T> {
     fn drop(&mut self) {
         let context = self.event.context();
         context.record_err(self.event.synchronize());
-        // SAFETY: the memory was allocated for this, and is freed once, when the last copy is done.
+        // SAFETY: the memory was allocated for this object, and is freed once, when the last copy is done.
         context.record_err(unsafe { result::free_host(self.place.cast()) });
     }
 }
 
 impl CudaContext {
-    /// Allocates pinned memory that the host writes and better does not read (`CU_MEMHOSTALLOC_WRITECOMBINED`).
+    /// Allocates pinned memory for writing; reading it on the host is slow (`CU_MEMHOSTALLOC_WRITECOMBINED`).
     ///
     /// # Panics
     /// If there are more bytes than addresses.
     ///
     /// # Safety
-    /// It holds no values, and is written before it is read.
+    /// The memory holds no values; it must be written before it is read.
     pub unsafe fn alloc_pinned<T: DeviceRepr>(
         self: &Arc<Self>,
         len: usize,
@@ -82,7 +82,7 @@ impl CudaContext {
     /// If there are more bytes than addresses.
     ///
     /// # Safety
-    /// It holds no values, and is written before it is read.
+    /// The memory holds no values; it must be written before it is read.
     pub unsafe fn alloc_pinned_with_flags<T: DeviceRepr>(
         self: &Arc<Self>,
         len: usize,
@@ -101,17 +101,17 @@ impl CudaContext {
 }
 
 impl<T> PinnedHostSlice<T> {
-    /// Where it was allocated.
+    /// The context that it was allocated on.
     pub fn context(&self) -> &Arc<CudaContext> {
         self.event.context()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn num_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
@@ -123,13 +123,13 @@ impl<T> PinnedHostSlice<T> {
 }
 
 impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
-    /// Where the elements are, after waiting for the last copy.
+    /// The address of the elements, after waiting for the last copy.
     pub fn as_ptr(&self) -> Result<*const T, DriverError> {
         self.event.synchronize()?;
         Ok(self.place)
     }
 
-    /// Where the elements are, to be written, after waiting for the last copy.
+    /// The address of the elements for writing, after waiting for the last copy.
     pub fn as_mut_ptr(&mut self) -> Result<*mut T, DriverError> {
         self.event.synchronize()?;
         Ok(self.place)
@@ -138,22 +138,24 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
     /// The elements, after waiting for the last copy.
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
         self.event.synchronize()?;
-        // SAFETY: there are so many elements, which no copy writes any more; who allocated them vouches for what they hold.
+        // SAFETY: there are this many elements, which no copy writes any more; the allocation's caller
+        // vouches for their values.
         Ok(unsafe { std::slice::from_raw_parts(self.place, self.len) })
     }
 
-    /// The elements, to be written, after waiting for the last copy.
+    /// The elements for writing, after waiting for the last copy.
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], DriverError> {
         self.event.synchronize()?;
-        // SAFETY: there are so many elements, which no copy uses any more; who allocated them vouches for what they hold.
+        // SAFETY: there are this many elements, which no copy uses any more; the allocation's caller vouches
+        // for their values.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.place, self.len) })
     }
 }
 
 impl<T> PinnedHostSlice<T> {
-    /// Has a copy wait for the last one, and says what records it.
+    /// Makes a copy wait for the last one, and returns what records it.
     ///
-    /// In contrast to device memory, the host waits for the event, so that it is recorded whether there are several streams or not.
+    /// Unlike with device memory, the host waits for the event, so it is recorded even with a single stream.
     fn copied_on<'a>(&'a self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
         stream.context().record_err(stream.wait(&self.event));
         SyncOnDrop::Record(Some((&self.event, stream)))
@@ -166,7 +168,7 @@ impl<T> HostSlice<T> for PinnedHostSlice<T> {
     }
 
     unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>) {
-        // SAFETY: there are so many elements, which only copies use.
+        // SAFETY: there are this many elements, which only copies use.
         (unsafe { std::slice::from_raw_parts(self.place, self.len) }, self.copied_on(stream))
     }
 
@@ -174,7 +176,7 @@ impl<T> HostSlice<T> for PinnedHostSlice<T> {
         &'a mut self,
         stream: &'a CudaStream,
     ) -> (&'a mut [T], SyncOnDrop<'a>) {
-        // SAFETY: there are so many elements, which only copies use.
+        // SAFETY: there are this many elements, which only copies use.
         (unsafe { std::slice::from_raw_parts_mut(self.place, self.len) }, self.copied_on(stream))
     }
 }

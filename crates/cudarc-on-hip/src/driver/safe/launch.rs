@@ -6,57 +6,58 @@ use super::super::result::{self, DriverError};
 use super::super::sys;
 use super::{CudaEvent, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr};
 
-/// How many threads a kernel runs on.
+/// The number of threads that a kernel runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchConfig {
     /// Blocks in x, y and z.
     pub grid_dim: (u32, u32, u32),
     /// Threads of a block in x, y and z.
     pub block_dim: (u32, u32, u32),
-    /// Bytes of shared memory of a block, besides what the code declares.
+    /// Bytes of shared memory of a block, in addition to those that the code declares.
     pub shared_mem_bytes: u32,
 }
 
 impl LaunchConfig {
-    /// At least so many threads, in blocks of 1024.
+    /// At least this many threads, in blocks of 1024.
     pub fn for_num_elems(n: u32) -> Self {
         const BLOCK: u32 = 1024;
         Self { grid_dim: (n.div_ceil(BLOCK), 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
     }
 }
 
-/// A launch: [`arg`](PushKernelArg::arg) adds the kernel's arguments one by one, [`launch`](Self::launch) submits it.
+/// A launch: [`arg`](PushKernelArg::arg) adds the kernel's arguments one by one, [`launch`](Self::launch)
+/// submits it.
 #[derive(Debug)]
 pub struct LaunchArgs<'a> {
     pub(super) stream: &'a CudaStream,
     function: &'a CudaFunction,
-    /// What has to be done before the kernel begins.
+    /// What must be done before the kernel begins.
     pub(super) waits: Vec<&'a CudaEvent>,
-    /// What tells that the kernel is done.
+    /// What signals that the kernel is done.
     pub(super) records: Vec<&'a CudaEvent>,
     pub(super) args: Vec<*mut c_void>,
     timed: Option<sys::CUevent_flags>,
 }
 
 impl CudaStream {
-    /// Begins a launch of a kernel on this stream.
+    /// Starts to build a launch of a kernel on this stream.
     pub fn launch_builder<'a>(&'a self, func: &'a CudaFunction) -> LaunchArgs<'a> {
         let (waits, records, args) = (Vec::new(), Vec::new(), Vec::new());
         LaunchArgs { stream: self, function: func, waits, records, args, timed: None }
     }
 }
 
-/// What can be an argument of a kernel.
+/// Types that can be arguments of a kernel.
 ///
 /// # Safety
-/// The argument is passed as the kernel expects it, and lives until the launch has been submitted.
+/// The argument must be passed as the kernel expects it, and must live until the launch has been submitted.
 pub unsafe trait PushKernelArg<T> {
     /// Adds the kernel's next argument.
     fn arg(&mut self, arg: T) -> &mut Self;
 }
 
 impl<'a> LaunchArgs<'a> {
-    /// Adds an argument by its place, which is read when the launch is submitted.
+    /// Adds an argument by its address, which is read when the launch is submitted.
     pub(super) fn push<T>(&mut self, place: &'a T) -> &mut Self {
         self.args.push(std::ptr::from_ref(place).cast_mut().cast());
         self
@@ -71,7 +72,8 @@ unsafe impl<'a, 'b: 'a, T: DeviceRepr> PushKernelArg<&'b T> for LaunchArgs<'a> {
     }
 }
 
-// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its events tell when it is used.
+// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its events
+// tell when it is used.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b CudaSlice<T>> for LaunchArgs<'a> {
     #[inline(always)]
     fn arg(&mut self, arg: &'b CudaSlice<T>) -> &mut Self {
@@ -136,7 +138,7 @@ type Submit = unsafe fn(
 ) -> Result<(), DriverError>;
 
 impl LaunchArgs<'_> {
-    /// Has the launch return two events, of before and after the kernel.
+    /// Makes the launch return two events, before and after the kernel.
     pub fn record_kernel_launch(&mut self, flags: sys::CUevent_flags) -> &mut Self {
         self.timed = Some(flags);
         self
@@ -144,11 +146,13 @@ impl LaunchArgs<'_> {
 
     /// Submits the launch.
     ///
-    /// The stream waits for what uses the memory among the arguments, and what uses it next waits for the kernel.
+    /// The stream waits for earlier uses of the memory among the arguments, and later uses wait for the
+    /// kernel.
     ///
     /// # Safety
-    /// The arguments are as many as the kernel has, each of its type. The kernel stays within the memory that it gets, writes none of what it
-    /// gets by `&`, and uses no other memory that something else uses meanwhile.
+    /// The arguments must match the kernel's in number and type. The kernel must stay within the memory
+    /// passed to it, must not write memory passed by `&`, and must not use other memory that is in use at the
+    /// same time.
     #[inline(always)]
     pub unsafe fn launch(
         &mut self,
@@ -187,7 +191,7 @@ impl LaunchArgs<'_> {
         let before = record()?;
         let LaunchConfig { grid_dim, block_dim, shared_mem_bytes } = config;
         let function = self.function.cu_function();
-        // SAFETY: the function is loaded, the arguments are borrowed, and the caller vouches for what they are.
+        // SAFETY: the function is loaded, the arguments are borrowed, and the caller vouches for them.
         unsafe {
             submit(function, grid_dim, block_dim, shared_mem_bytes, stream.cu_stream(), &mut self.args)?;
         }

@@ -15,7 +15,7 @@ pub struct CudaModule {
     context: Arc<CudaContext>,
 }
 
-// SAFETY: handles of CUDA may be used on any thread.
+// SAFETY: CUDA handles may be used on any thread.
 unsafe impl Send for CudaModule {}
 // SAFETY: as above.
 unsafe impl Sync for CudaModule {}
@@ -23,14 +23,15 @@ unsafe impl Sync for CudaModule {}
 impl Drop for CudaModule {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind());
-        // SAFETY: the module was loaded for this, and is unloaded once, when no function of it is left.
+        // SAFETY: the module was loaded for this object, and is unloaded once, when none of its functions is
+        // left.
         self.context.record_err(unsafe { result::module::unload(self.handle) });
     }
 }
 
 impl CudaContext {
-    /// Loads code: what [`nvrtc`](crate::nvrtc) has compiled, or a code object or a bundle of them, as a file, as bytes, or as text. PTX of
-    /// NVIDIA's compilers is `CUDA_ERROR_INVALID_PTX`.
+    /// Loads code: the result of [`nvrtc`](crate::nvrtc), or a code object or a bundle of them, as a file, as
+    /// bytes, or as text. PTX of NVIDIA's compilers gives `CUDA_ERROR_INVALID_PTX`.
     #[cfg(feature = "nvrtc")]
     pub fn load_module(self: &Arc<Self>, ptx: crate::nvrtc::Ptx) -> Result<Arc<CudaModule>, DriverError> {
         self.bind_to_thread()?;
@@ -69,7 +70,7 @@ impl CudaModule {
     }
 }
 
-/// A name as C writes it. One with a NUL is in no code.
+/// A name as a C string. No code contains a name with a NUL.
 fn name(name: &str) -> Result<CString, DriverError> {
     CString::new(name).map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE))
 }

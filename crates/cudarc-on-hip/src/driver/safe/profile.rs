@@ -1,9 +1,9 @@
-//! Profilers of NVIDIA's, to which nobody listens here.
+//! Calls for NVIDIA's profilers, which have no effect.
 
 use super::super::result::DriverError;
 use super::super::sys;
 
-/// [`profiler_start`] for as long as it lives.
+/// Profiling while this object lives.
 #[derive(Default)]
 pub struct Profiler;
 
@@ -22,13 +22,13 @@ impl Drop for Profiler {
     }
 }
 
-/// Tells a profiler to begin (`cuProfilerStart`). AMD's do not ask, so that this does nothing.
+/// Tells a profiler to start (`cuProfilerStart`). AMD's profilers do not support this, so it does nothing.
 pub fn profiler_start() -> Result<(), DriverError> {
     // SAFETY: the call takes no arguments.
     unsafe { sys::cuProfilerStart() }.result()
 }
 
-/// Tells a profiler to end (`cuProfilerStop`), which does nothing, too.
+/// Tells a profiler to stop (`cuProfilerStop`). This does nothing, too.
 pub fn profiler_stop() -> Result<(), DriverError> {
     // SAFETY: the call takes no arguments.
     unsafe { sys::cuProfilerStop() }.result()

@@ -24,7 +24,7 @@ pub struct CudaSlice<T> {
     marker: PhantomData<*const T>,
 }
 
-// SAFETY: the elements are on the device, where no thread of the host gets at them.
+// SAFETY: the elements are on the device, where host threads cannot access them.
 unsafe impl<T> Send for CudaSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for CudaSlice<T> {}
@@ -36,8 +36,8 @@ impl<T> Drop for CudaSlice<T> {
             context.record_err(self.stream.wait(event));
         }
         context.record_err(context.bind());
-        // SAFETY: the memory was allocated for this, and is freed once, when what used it is done: the stream waits for that, or the
-        // host does.
+        // SAFETY: the memory was allocated for this object, and is freed once, when its uses are done: the
+        // stream or the host waits for them.
         context.record_err(unsafe {
             match context.has_async_alloc() {
                 true => result::free_async(self.address, self.stream.cu_stream()),
@@ -51,7 +51,7 @@ impl<T> Drop for CudaSlice<T> {
 }
 
 impl<T> CudaSlice<T> {
-    /// Memory that was allocated on `stream`, and is freed by this.
+    /// Takes over memory that was allocated on `stream`.
     pub(super) fn of_parts(
         address: sys::CUdeviceptr,
         len: usize,
@@ -61,12 +61,12 @@ impl<T> CudaSlice<T> {
         Self { address, len, uses, stream: stream.clone(), marker: PhantomData }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn num_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
@@ -91,7 +91,8 @@ impl<T> CudaSlice<T> {
         &self.stream
     }
 
-    /// Gives the memory away after waiting on its stream for what uses it. [`CudaStream::upgrade_device_ptr`] takes it back.
+    /// Releases ownership of the memory after its stream has waited for all uses.
+    /// [`CudaStream::upgrade_device_ptr`] takes it back.
     pub fn leak(self) -> sys::CUdeviceptr {
         let mut this = ManuallyDrop::new(self);
         let context = this.stream.context().clone();
@@ -99,17 +100,17 @@ impl<T> CudaSlice<T> {
             context.record_err(this.stream.wait(event));
         }
         this.uses = Uses::default();
-        // SAFETY: nobody uses the field any more, and it is not dropped otherwise.
+        // SAFETY: the field is not used any more, and is not dropped elsewhere.
         drop(unsafe { std::ptr::read(&raw const this.stream) });
         this.address
     }
 
-    /// All of it, to be read.
+    /// A view of everything, for reading.
     pub fn as_view(&self) -> CudaView<'_, T> {
         CudaView::of_parts(self.address, self.len, &self.uses, &self.stream)
     }
 
-    /// All of it, to be written.
+    /// A view of everything, for writing.
     pub fn as_view_mut(&mut self) -> CudaViewMut<'_, T> {
         CudaViewMut::of_parts(self.address, self.len, &self.uses, &self.stream)
     }
@@ -117,12 +118,12 @@ impl<T> CudaSlice<T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> CudaView<'_, T> {
         self.as_view().slice(bounds)
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<CudaView<'_, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -130,35 +131,36 @@ impl<T> CudaSlice<T> {
     /// A part to be written.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> CudaViewMut<'_, T> {
         self.try_slice_mut(bounds).expect("a range within the elements")
     }
 
-    /// A part to be written; nothing if the range is not within the elements.
+    /// A part to be written; `None` if the range exceeds the elements.
     pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<CudaViewMut<'_, T>> {
         self.as_view_mut().into_part(bounds)
     }
 
-    /// The memory as another type; nothing if it has fewer bytes than `len` elements of that.
+    /// The memory as another type; `None` if it has fewer bytes than `len` elements of that type.
     ///
     /// # Safety
-    /// The memory holds values of that type.
+    /// The memory must hold values of that type.
     pub unsafe fn transmute<S>(&self, len: usize) -> Option<CudaView<'_, S>> {
         // SAFETY: the caller vouches for it.
         unsafe { self.as_view().transmute(len) }
     }
 
-    /// The memory as another type, to be written; nothing if it has fewer bytes than `len` elements of that.
+    /// The memory as another type, to be written; `None` if it has fewer bytes than `len` elements of that
+    /// type.
     ///
     /// # Safety
-    /// The memory holds values of that type, and is left with values of its own.
+    /// The memory must hold values of that type, and must end with valid values of its own type.
     pub unsafe fn transmute_mut<S>(&mut self, len: usize) -> Option<CudaViewMut<'_, S>> {
         // SAFETY: the caller vouches for it.
         unsafe { self.as_view_mut().into_other(len) }
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -166,12 +168,12 @@ impl<T> CudaSlice<T> {
         self.as_view().split_at(mid)
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at(&self, mid: usize) -> Option<(CudaView<'_, T>, CudaView<'_, T>)> {
         self.as_view().try_split_at(mid)
     }
 
-    /// What is before `mid`, and the rest, to be written.
+    /// The elements before `mid`, and the rest, to be written.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -179,7 +181,7 @@ impl<T> CudaSlice<T> {
         self.try_split_at_mut(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest, to be written; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest, to be written; `None` if there are fewer elements.
     pub fn try_split_at_mut(&mut self, mid: usize) -> Option<(CudaViewMut<'_, T>, CudaViewMut<'_, T>)> {
         self.as_view_mut().into_halves(mid)
     }
@@ -194,7 +196,7 @@ impl<T: DeviceRepr> CudaSlice<T> {
 
 impl<T: DeviceRepr> Clone for CudaSlice<T> {
     /// # Panics
-    /// If there is no memory for it: [`try_clone`](CudaSlice::try_clone) returns that.
+    /// If there is no memory for it; [`try_clone`](CudaSlice::try_clone) returns that error instead.
     fn clone(&self) -> Self {
         self.try_clone().expect("memory for a copy")
     }
@@ -231,14 +233,14 @@ impl<T> DevicePtrMut<T> for CudaSlice<T> {
 }
 
 impl CudaStream {
-    /// Takes memory that [`CudaSlice::leak`] gave, or that the program has allocated.
+    /// Takes over memory that [`CudaSlice::leak`] returned, or that the program has allocated.
     ///
     /// # Panics
-    /// If there can be no events for it.
+    /// If events for it cannot be created.
     ///
     /// # Safety
-    /// There are `len` elements at the address, allocated as this stream's context allocates them, and nobody else frees them. Nothing
-    /// uses them but what was submitted to this stream.
+    /// There must be `len` elements at the address, allocated in the way of this stream's context, and
+    /// nothing else may free them. Only work submitted to this stream may use them.
     pub unsafe fn upgrade_device_ptr<T>(
         self: &Arc<Self>,
         cu_device_ptr: sys::CUdeviceptr,

@@ -7,10 +7,10 @@ use super::super::result::{self, DriverError};
 use super::super::sys;
 use super::{CudaContext, CudaEvent};
 
-/// What stands for the calling thread's own default stream.
+/// The handle of the calling thread's own default stream.
 const PER_THREAD: usize = 2;
 
-/// What work is submitted to, which is done in order and without the host waiting.
+/// A queue of work, which is executed in order while the host continues.
 #[derive(Debug)]
 pub struct CudaStream {
     handle: sys::CUstream,
@@ -18,7 +18,7 @@ pub struct CudaStream {
     owned: bool,
 }
 
-// SAFETY: handles of CUDA may be used on any thread.
+// SAFETY: CUDA handles may be used on any thread.
 unsafe impl Send for CudaStream {}
 // SAFETY: as above.
 unsafe impl Sync for CudaStream {}
@@ -36,7 +36,7 @@ impl Drop for CudaStream {
         if self.owned {
             self.context.stream_ends();
             self.context.record_err(self.context.bind());
-            // SAFETY: the stream was made for this, and is ended once; its work is done first.
+            // SAFETY: the stream was created for this object, and is destroyed once; its work is done first.
             self.context.record_err(unsafe { result::stream::destroy(self.handle) });
         }
     }
@@ -52,28 +52,28 @@ impl CudaContext {
         self.not_owned(std::ptr::null_mut())
     }
 
-    /// The default stream of whichever thread uses this.
+    /// The default stream of the thread that uses this.
     pub fn per_thread_stream(self: &Arc<Self>) -> Arc<CudaStream> {
         self.not_owned(std::ptr::without_provenance_mut(PER_THREAD))
     }
 
-    /// A stream that stays somebody else's.
+    /// A stream that other code owns.
     ///
     /// # Safety
-    /// It is a stream of this context, lives as long as anything that has this object, and its owner orders what he submits with what is
-    /// submitted here.
+    /// It must be a stream of this context and must outlive every user of this object, and its owner must
+    /// order its own work with the work submitted here.
     pub unsafe fn wrap_borrowed_stream(self: &Arc<Self>, cu_stream: sys::CUstream) -> Arc<CudaStream> {
         self.not_owned(cu_stream)
     }
 
-    /// Makes a stream beside the default one. The first one waits for the device, as what was done before has no events that tell when
-    /// it ends.
+    /// Creates a stream. The first one waits for the device, because earlier work has no events that signal
+    /// its end.
     pub fn new_stream(self: &Arc<Self>) -> Result<Arc<CudaStream>, DriverError> {
         self.make_stream(|| result::stream::create(StreamKind::NonBlocking))
     }
 
-    /// Makes a stream with a priority, which is higher the lower the number:
-    /// [`get_priority_range`](result::stream::get_priority_range) says which there are.
+    /// Creates a stream with a priority; lower numbers mean higher priority:
+    /// [`get_priority_range`](result::stream::get_priority_range) returns the range.
     pub fn new_stream_with_priority(self: &Arc<Self>, priority: i32) -> Result<Arc<CudaStream>, DriverError> {
         self.make_stream(|| result::stream::create_with_priority(StreamKind::NonBlocking, priority))
     }
@@ -96,38 +96,38 @@ impl CudaContext {
 }
 
 impl CudaStream {
-    /// Makes a stream whose work begins when what this one has by now is done.
+    /// Creates a stream whose work begins once the present work of this one is done.
     pub fn fork(&self) -> Result<Arc<Self>, DriverError> {
         let stream = self.context.make_stream(|| result::stream::create(StreamKind::NonBlocking))?;
         stream.join(self)?;
         Ok(stream)
     }
 
-    /// CUDA's handle, which stays this object's.
+    /// CUDA's handle, which this object still owns.
     pub fn cu_stream(&self) -> sys::CUstream {
         self.handle
     }
 
-    /// Where it was made.
+    /// The context that it was created on.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
-    /// Waits until all that was submitted is done.
+    /// Waits until all submitted work is done.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
         // SAFETY: the stream lives.
         unsafe { result::stream::synchronize(self.handle) }
     }
 
-    /// An event of what was submitted by now.
+    /// An event of the work submitted so far.
     pub fn record_event(&self, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
         let event = self.context.new_event(flags)?;
         event.record(self)?;
         Ok(event)
     }
 
-    /// Has what is submitted from now on wait for what is recorded in the event by now.
+    /// Makes work submitted from now on wait for the event's present recording.
     pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
@@ -135,7 +135,7 @@ impl CudaStream {
         unsafe { result::stream::wait_event(self.handle, event.cu_event(), flags) }
     }
 
-    /// Has what is submitted from now on wait for what the other stream has by now.
+    /// Makes work submitted from now on wait for the present work of the other stream.
     pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
         self.wait(&other.record_event(None)?)
     }

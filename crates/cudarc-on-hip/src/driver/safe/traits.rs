@@ -1,20 +1,20 @@
-//! What device memory is made of, and what memory can do.
+//! Traits of elements of device memory, and of memory.
 
 use std::sync::Arc;
 
 use super::super::sys;
 use super::{CudaEvent, CudaStream};
 
-/// Types of which all bits zero are a value.
+/// Types for which all bits zero are a valid value.
 ///
 /// # Safety
-/// They are.
+/// All bits zero must be a valid value.
 pub unsafe trait ValidAsZeroBits {}
 
 /// Types that mean the same on the device, and that kernels take as arguments.
 ///
 /// # Safety
-/// The type is laid out as the kernels' type, and has no pointers that the device does not reach.
+/// The type must have the layout of the kernels' type, and no pointers that the device cannot access.
 pub unsafe trait DeviceRepr {}
 
 macro_rules! plain {
@@ -45,7 +45,7 @@ unsafe impl<const N: usize, T> DeviceRepr for [T; N] where T: DeviceRepr {}
 
 macro_rules! tuples {
     ($first:ident $($rest:ident)*) => {
-        // SAFETY: a tuple is its fields, and what is between them may be anything.
+        // SAFETY: a tuple is its fields, and padding may have any value.
         unsafe impl<$first: ValidAsZeroBits, $($rest: ValidAsZeroBits),*> ValidAsZeroBits for ($first, $($rest,)*) {}
         tuples!($($rest)*);
     };
@@ -54,13 +54,13 @@ macro_rules! tuples {
 
 tuples!(A B C D E F G H I J K L);
 
-/// What all device memory can do; [`DevicePtr`] and [`DevicePtrMut`] are what functions ask for.
+/// Common methods of all device memory; functions require [`DevicePtr`] and [`DevicePtrMut`].
 #[allow(clippy::len_without_is_empty, reason = "it has")]
 pub trait DeviceSlice<T> {
-    /// How many elements there are.
+    /// The number of elements.
     fn len(&self) -> usize;
 
-    /// How many bytes there are.
+    /// The number of bytes.
     fn num_bytes(&self) -> usize {
         self.len() * size_of::<T>()
     }
@@ -76,24 +76,26 @@ pub trait DeviceSlice<T> {
 
 /// Device memory that can be read.
 pub trait DevicePtr<T>: DeviceSlice<T> {
-    /// Where the memory lies, for work that is submitted to `stream` next and reads it. The stream waits for what writes it.
+    /// The address of the memory, for the next work submitted to `stream`, which reads it. The stream waits
+    /// for writes.
     ///
-    /// The second value is dropped when the work has been submitted.
+    /// Drop the second value once the work has been submitted.
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
 /// Device memory that can be written.
 pub trait DevicePtrMut<T>: DeviceSlice<T> {
-    /// Where the memory lies, for work that is submitted to `stream` next and writes it. The stream waits for what uses it.
+    /// The address of the memory, for the next work submitted to `stream`, which writes it. The stream waits
+    /// for all uses.
     ///
-    /// The second value is dropped when the work has been submitted.
+    /// Drop the second value once the work has been submitted.
     fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
-/// Memory of the host that is copied from and to.
+/// Host memory that is copied from and to.
 #[allow(clippy::len_without_is_empty, reason = "it has")]
 pub trait HostSlice<T> {
-    /// How many elements there are.
+    /// The number of elements.
     fn len(&self) -> usize;
 
     /// Whether there are no elements.
@@ -101,23 +103,23 @@ pub trait HostSlice<T> {
         self.len() == 0
     }
 
-    /// The memory, for a copy that is submitted to `stream` next. The second value is dropped when it has been.
+    /// The memory, for the next copy submitted to `stream`. Drop the second value once it has been submitted.
     ///
     /// # Safety
-    /// Nothing but that copy uses what is returned.
+    /// Only that copy may use the result.
     unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [T], SyncOnDrop<'a>);
 
-    /// The same to be written.
+    /// The same for writing.
     ///
     /// # Safety
-    /// Nothing but that copy uses what is returned.
+    /// Only that copy may use the result.
     unsafe fn stream_synced_mut_slice<'a>(
         &'a mut self,
         stream: &'a CudaStream,
     ) -> (&'a mut [T], SyncOnDrop<'a>);
 }
 
-/// What is to be done when work on memory has been submitted.
+/// What to do once work on memory has been submitted.
 #[derive(Debug)]
 #[must_use = "dropping it says that the work has been submitted"]
 pub enum SyncOnDrop<'a> {
@@ -128,7 +130,7 @@ pub enum SyncOnDrop<'a> {
 }
 
 impl<'a> SyncOnDrop<'a> {
-    /// Records in the event, if there is one.
+    /// Records the stream's work in the event, if there is one.
     pub fn record_event(event: &'a Option<CudaEvent>, stream: &'a CudaStream) -> Self {
         Self::Record(event.as_ref().map(|event| (event, stream)))
     }

@@ -1,4 +1,4 @@
-//! Memory that the host and devices reach.
+//! Memory that host and devices can access.
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -12,16 +12,18 @@ use super::{
     LaunchArgs, PushKernelArg, SyncOnDrop, ValidAsZeroBits,
 };
 
-/// An array in managed memory. The host gets at it by [`as_slice`](Self::as_slice), after waiting for the device.
+/// An array in managed memory. The host accesses it with [`as_slice`](Self::as_slice), which waits for the
+/// device.
 ///
-/// Who of the devices may use it depends on how it is [attached](Self::attach): any stream, one stream, or only devices that reach memory
-/// while the host uses it (`CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`).
+/// Its [attachment](Self::attach) determines which streams may use it: any stream, one stream, or only
+/// streams of devices that can access memory while the host uses it
+/// (`CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`).
 #[derive(Debug)]
 pub struct UnifiedSlice<T> {
     address: sys::CUdeviceptr,
     len: usize,
     stream: Arc<CudaStream>,
-    /// Of the last use.
+    /// The event of the last use.
     event: CudaEvent,
     attach_mode: CUmemAttach_flags,
     concurrent: bool,
@@ -37,12 +39,12 @@ impl<T> Drop for UnifiedSlice<T> {
     fn drop(&mut self) {
         let context = self.stream.context();
         context.record_err(self.event.synchronize());
-        // SAFETY: the memory was allocated for this, and is freed once, when the last use is done.
+        // SAFETY: the memory was allocated for this object, and is freed once, when the last use is done.
         context.record_err(unsafe { result::memory_free(self.address) });
     }
 }
 
-/// Where a part lies, and what holds for all of the memory.
+/// The place of a part, and the properties of the whole memory.
 #[derive(Debug)]
 struct Span<'a, T> {
     address: sys::CUdeviceptr,
@@ -68,7 +70,7 @@ unsafe impl<T> Send for Span<'_, T> {}
 unsafe impl<T> Sync for Span<'_, T> {}
 
 impl<'a, T> Span<'a, T> {
-    /// Elements that are known to be there.
+    /// Elements that are known to exist.
     fn at(&self, start: usize, len: usize) -> Self {
         Self { address: self.address + (start * size_of::<T>()) as sys::CUdeviceptr, len, ..*self }
     }
@@ -83,7 +85,7 @@ impl<'a, T> Span<'a, T> {
         Some((self.at(0, mid), self.at(mid, rest)))
     }
 
-    /// Whether the attachment lets a stream's device at the memory.
+    /// Whether the attachment allows a stream's device to access the memory.
     fn check_device_access(&self, stream: &CudaStream) -> Result<(), DriverError> {
         let allowed = match self.attach_mode {
             CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL => true,
@@ -96,7 +98,7 @@ impl<'a, T> Span<'a, T> {
         if allowed { Ok(()) } else { Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_PERMITTED)) }
     }
 
-    /// Has a stream wait for the last use, and says what records the next one.
+    /// Makes a stream wait for the last use, and returns what records the next one.
     fn used_on(self, stream: &'a CudaStream) -> SyncOnDrop<'a> {
         let context = stream.context();
         context.record_err(self.check_device_access(stream));
@@ -105,14 +107,16 @@ impl<'a, T> Span<'a, T> {
     }
 
     /// # Safety
-    /// Nothing writes the elements while they are borrowed, and they hold values, or only copies use them.
+    /// Nothing may write the elements while they are borrowed, and they must hold values, or only copies may
+    /// use them.
     unsafe fn elements(self) -> &'a [T] {
         // SAFETY: the host reaches the memory by the same address; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts(self.place(), self.len) }
     }
 
     /// # Safety
-    /// Nothing uses the elements while they are borrowed, and they hold values, or only copies use them.
+    /// Nothing else may use the elements while they are borrowed, and they must hold values, or only copies
+    /// may use them.
     unsafe fn elements_mut(self) -> &'a mut [T] {
         // SAFETY: the host reaches the memory by the same address; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.place(), self.len) }
@@ -127,7 +131,7 @@ fn has_concurrent_access(context: &CudaContext) -> Result<bool, DriverError> {
     Ok(context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0)
 }
 
-/// A part of a [`UnifiedSlice`], to be read.
+/// A part of a [`UnifiedSlice`], for reading.
 #[derive(Debug)]
 pub struct UnifiedView<'a, T> {
     span: Span<'a, T>,
@@ -142,7 +146,7 @@ impl<'a, T: Clone> Clone for UnifiedView<'a, T> {
 
 impl<'a, T: Copy> Copy for UnifiedView<'a, T> {}
 
-/// A part of a [`UnifiedSlice`], to be read and written.
+/// A part of a [`UnifiedSlice`], for reading and writing.
 #[derive(Debug)]
 pub struct UnifiedViewMut<'a, T> {
     span: Span<'a, T>,
@@ -150,10 +154,11 @@ pub struct UnifiedViewMut<'a, T> {
 }
 
 impl CudaContext {
-    /// Allocates managed memory, for any stream or for the host. A device that has none is `CUDA_ERROR_NOT_PERMITTED`.
+    /// Allocates managed memory, for any stream or for the host. A device without managed memory gives
+    /// `CUDA_ERROR_NOT_PERMITTED`.
     ///
     /// # Safety
-    /// It holds no values, and is written before it is read.
+    /// The memory holds no values; it must be written before it is read.
     pub unsafe fn alloc_unified<T: DeviceRepr>(
         self: &Arc<Self>,
         len: usize,
@@ -190,7 +195,7 @@ impl<T> UnifiedSlice<T> {
         }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -200,17 +205,18 @@ impl<T> UnifiedSlice<T> {
         self.len == 0
     }
 
-    /// Who may use the memory.
+    /// Which streams may use the memory.
     pub fn attach_mode(&self) -> CUmemAttach_flags {
         self.attach_mode
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn num_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 
-    /// Says who may use the memory from now on, after waiting for the last use. The default stream cannot be the one.
+    /// Sets which streams may use the memory from now on, after waiting for the last use. A single stream
+    /// cannot be the default stream.
     pub fn attach(&mut self, stream: &Arc<CudaStream>, flags: CUmemAttach_flags) -> Result<(), DriverError> {
         self.event.synchronize()?;
         stream.context().bind_to_thread()?;
@@ -221,7 +227,7 @@ impl<T> UnifiedSlice<T> {
         Ok(())
     }
 
-    /// Moves the memory to where it will be used: the device, or the host if it is attached to that.
+    /// Moves the memory to where it will be used: to the device, or to the host if it is attached to it.
     pub fn prefetch(&self) -> Result<(), DriverError> {
         let context = self.stream.context();
         let location = match self.attach_mode {
@@ -241,7 +247,7 @@ impl<T> UnifiedSlice<T> {
         unsafe { result::mem_prefetch_async(self.address, bytes, location, stream) }
     }
 
-    /// Waits for whom the host has to wait before it uses the memory: for the one stream that it is attached to.
+    /// Waits for the stream that the memory is attached to, as required before the host uses it.
     pub fn check_host_access(&self) -> Result<(), DriverError> {
         match self.attach_mode {
             CUmemAttach_flags::CU_MEM_ATTACH_SINGLE => self.stream.synchronize(),
@@ -249,7 +255,7 @@ impl<T> UnifiedSlice<T> {
         }
     }
 
-    /// An error, `CUDA_ERROR_NOT_PERMITTED`, if the attachment keeps a stream from the memory.
+    /// The error `CUDA_ERROR_NOT_PERMITTED` if the attachment does not allow a stream to use the memory.
     pub fn check_device_access(&self, stream: &CudaStream) -> Result<(), DriverError> {
         self.span().check_device_access(stream)
     }
@@ -267,12 +273,12 @@ impl<T> UnifiedSlice<T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> UnifiedView<'_, T> {
         self.as_view().slice(bounds)
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<UnifiedView<'_, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -280,17 +286,17 @@ impl<T> UnifiedSlice<T> {
     /// A part to be written.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> UnifiedViewMut<'_, T> {
         self.try_slice_mut(bounds).expect("a range within the elements")
     }
 
-    /// A part to be written; nothing if the range is not within the elements.
+    /// A part to be written; `None` if the range exceeds the elements.
     pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<UnifiedViewMut<'_, T>> {
         self.span().part(bounds).map(UnifiedViewMut::of)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -298,12 +304,12 @@ impl<T> UnifiedSlice<T> {
         self.as_view().split_at(mid)
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at(&self, mid: usize) -> Option<(UnifiedView<'_, T>, UnifiedView<'_, T>)> {
         self.as_view().try_split_at(mid)
     }
 
-    /// What is before `mid`, and the rest, to be written.
+    /// The elements before `mid`, and the rest, to be written.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -311,26 +317,28 @@ impl<T> UnifiedSlice<T> {
         self.try_split_at_mut(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest, to be written; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest, to be written; `None` if there are fewer elements.
     pub fn try_split_at_mut(&mut self, mid: usize) -> Option<(UnifiedViewMut<'_, T>, UnifiedViewMut<'_, T>)> {
         self.span().halves(mid).map(|(before, rest)| (UnifiedViewMut::of(before), UnifiedViewMut::of(rest)))
     }
 }
 
 impl<T: ValidAsZeroBits> UnifiedSlice<T> {
-    /// The elements, after waiting for the last use.
+    /// The elements for reading, after waiting for the last use.
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
         self.check_host_access()?;
         self.event.synchronize()?;
-        // SAFETY: no use is going on, and what would begin one borrows the slice otherwise; who allocated it vouches for what it holds.
+        // SAFETY: no use is in progress, and starting one requires another kind of borrow; the allocation's
+        // caller vouches for its values.
         Ok(unsafe { self.span().elements() })
     }
 
-    /// The elements, to be written, after waiting for the last use.
+    /// The elements for writing, after waiting for the last use.
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], DriverError> {
         self.check_host_access()?;
         self.event.synchronize()?;
-        // SAFETY: no use is going on, and the slice is borrowed; who allocated it vouches for what it holds.
+        // SAFETY: no use is in progress, and the slice is borrowed; the allocation's caller vouches for its
+        // values.
         Ok(unsafe { self.span().elements_mut() })
     }
 }
@@ -344,7 +352,7 @@ impl<'a, T> UnifiedView<'a, T> {
         self.span
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.span.len
     }
@@ -357,17 +365,17 @@ impl<'a, T> UnifiedView<'a, T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> Self {
         self.try_slice(bounds).expect("a range within the elements")
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<Self> {
         self.span.part(bounds).map(Self::of)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -375,14 +383,14 @@ impl<'a, T> UnifiedView<'a, T> {
         self.try_split_at(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at(&self, mid: usize) -> Option<(Self, Self)> {
         self.span.halves(mid).map(|(before, rest)| (Self::of(before), Self::of(rest)))
     }
 }
 
 impl<'a, T> UnifiedViewMut<'a, T> {
-    /// The elements of `span` are borrowed by nobody else.
+    /// Nothing else may borrow the elements of `span`.
     fn of(span: Span<'a, T>) -> Self {
         Self { span, marker: PhantomData }
     }
@@ -391,7 +399,7 @@ impl<'a, T> UnifiedViewMut<'a, T> {
         self.span
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.span.len
     }
@@ -409,12 +417,12 @@ impl<'a, T> UnifiedViewMut<'a, T> {
     /// A part, to be read.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> UnifiedView<'b, T> {
         self.as_view().slice(bounds)
     }
 
-    /// A part, to be read; nothing if the range is not within the elements.
+    /// A part, to be read; `None` if the range exceeds the elements.
     pub fn try_slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> Option<UnifiedView<'b, T>> {
         self.as_view().try_slice(bounds)
     }
@@ -422,17 +430,17 @@ impl<'a, T> UnifiedViewMut<'a, T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> UnifiedViewMut<'b, T> {
         self.try_slice_mut(bounds).expect("a range within the elements")
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> Option<UnifiedViewMut<'b, T>> {
         self.span.part(bounds).map(UnifiedViewMut::of)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -440,7 +448,7 @@ impl<'a, T> UnifiedViewMut<'a, T> {
         self.try_split_at_mut(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at_mut<'b>(
         &'b mut self,
         mid: usize,
@@ -449,7 +457,7 @@ impl<'a, T> UnifiedViewMut<'a, T> {
     }
 }
 
-/// What the three can do by their span.
+/// The methods of all three types, implemented with their span.
 macro_rules! memory {
     ($($type:ty;)+) => {
         $(
@@ -479,7 +487,7 @@ macro_rules! memory {
                     stream: &'a CudaStream,
                 ) -> (&'a [T], SyncOnDrop<'a>) {
                     let used = self.span().used_on(stream);
-                    // SAFETY: the caller vouches that only a copy uses it, for which the stream waits.
+                    // SAFETY: the caller vouches that only one copy uses it, for which the stream waits.
                     (unsafe { self.span().elements() }, used)
                 }
 
@@ -488,7 +496,7 @@ macro_rules! memory {
                     stream: &'a CudaStream,
                 ) -> (&'a mut [T], SyncOnDrop<'a>) {
                     let used = self.span().used_on(stream);
-                    // SAFETY: the caller vouches that only a copy uses it, for which the stream waits.
+                    // SAFETY: the caller vouches that only one copy uses it, for which the stream waits.
                     (unsafe { self.span().elements_mut() }, used)
                 }
             }
@@ -523,7 +531,8 @@ impl<'a> LaunchArgs<'a> {
     }
 }
 
-// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its event tells when it is used.
+// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its event
+// records the use.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b UnifiedSlice<T>> for LaunchArgs<'a> {
     #[inline(always)]
     fn arg(&mut self, arg: &'b UnifiedSlice<T>) -> &mut Self {

@@ -8,7 +8,7 @@ use super::super::sys;
 use super::uses::Uses;
 use super::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
-/// Where a part lies, who used the memory last, and where it was allocated.
+/// The place of a part, the last uses of the memory, and where it was allocated.
 #[derive(Debug)]
 pub(super) struct Span<'a, T> {
     pub(super) address: sys::CUdeviceptr,
@@ -26,13 +26,13 @@ impl<T> Clone for Span<'_, T> {
 
 impl<T> Copy for Span<'_, T> {}
 
-// SAFETY: the elements are on the device, where no thread of the host gets at them.
+// SAFETY: the elements are on the device, where host threads cannot access them.
 unsafe impl<T> Send for Span<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Span<'_, T> {}
 
 impl<T> Span<'_, T> {
-    /// Elements that are known to be there.
+    /// Elements that are known to exist.
     fn at(&self, start: usize, len: usize) -> Self {
         Self { address: self.address + (start * size_of::<T>()) as sys::CUdeviceptr, len, ..*self }
     }
@@ -63,7 +63,7 @@ impl<'a, T> Span<'a, T> {
     }
 }
 
-/// Start and end of a range, if it is within so many elements.
+/// Start and end of a range, if it is within this many elements.
 pub(super) fn range_within(bounds: impl RangeBounds<usize>, len: usize) -> Option<(usize, usize)> {
     let start = match bounds.start_bound() {
         Bound::Included(start) => *start,
@@ -78,14 +78,14 @@ pub(super) fn range_within(bounds: impl RangeBounds<usize>, len: usize) -> Optio
     (start <= end && end <= len).then_some((start, end))
 }
 
-/// A part of a [`CudaSlice`](super::CudaSlice), to be read.
+/// A part of a [`CudaSlice`](super::CudaSlice), for reading.
 #[derive(Debug)]
 pub struct CudaView<'a, T> {
     pub(super) span: Span<'a, T>,
     marker: PhantomData<&'a [T]>,
 }
 
-/// A part of a [`CudaSlice`](super::CudaSlice), to be read and written.
+/// A part of a [`CudaSlice`](super::CudaSlice), for reading and writing.
 #[derive(Debug)]
 pub struct CudaViewMut<'a, T> {
     pub(super) span: Span<'a, T>,
@@ -106,7 +106,7 @@ impl<'a, T> CudaView<'a, T> {
         Self { span, marker: PhantomData }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.span.len
     }
@@ -119,25 +119,25 @@ impl<'a, T> CudaView<'a, T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice(&self, bounds: impl RangeBounds<usize>) -> Self {
         self.try_slice(bounds).expect("a range within the elements")
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice(&self, bounds: impl RangeBounds<usize>) -> Option<Self> {
         self.span.part(bounds).map(Self::of)
     }
 
-    /// The memory as another type; nothing if it has fewer bytes than `len` elements of that.
+    /// The memory as another type; `None` if it has fewer bytes than `len` elements of that type.
     ///
     /// # Safety
-    /// The memory holds values of that type.
+    /// The memory must hold values of that type.
     pub unsafe fn transmute<S>(&self, len: usize) -> Option<CudaView<'a, S>> {
         self.span.other(len).map(CudaView::of)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -145,7 +145,7 @@ impl<'a, T> CudaView<'a, T> {
         self.try_split_at(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at(&self, mid: usize) -> Option<(Self, Self)> {
         self.span.halves(mid).map(|(before, rest)| (Self::of(before), Self::of(rest)))
     }
@@ -158,7 +158,7 @@ impl<'a, T> CudaView<'a, T> {
         self.span.chunks(chunk_size).map(CudaView::of)
     }
 
-    /// As [`DevicePtr::device_ptr`], for as long as the memory is borrowed.
+    /// As [`DevicePtr::device_ptr`], while the memory is borrowed.
     pub fn view_ptr(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         (self.span.address, self.span.uses.read(self.span.stream.context(), stream))
     }
@@ -174,7 +174,7 @@ impl<'a, T> CudaViewMut<'a, T> {
         Self::of(Span { address, len, uses, stream, marker: PhantomData })
     }
 
-    /// The elements of `span` are borrowed by nobody else.
+    /// Nothing else may borrow the elements of `span`.
     fn of(span: Span<'a, T>) -> Self {
         Self { span, marker: PhantomData }
     }
@@ -188,17 +188,17 @@ impl<'a, T> CudaViewMut<'a, T> {
     }
 
     /// # Safety
-    /// The memory holds values of that type, and is left with values of its own.
+    /// The memory must hold values of that type, and must end with valid values of its own type.
     pub(super) unsafe fn into_other<S>(self, len: usize) -> Option<CudaViewMut<'a, S>> {
         self.span.other(len).map(CudaViewMut::of)
     }
 
-    /// The same for a shorter time.
+    /// The same view with a shorter lifetime.
     fn reborrow(&mut self) -> CudaViewMut<'_, T> {
         CudaViewMut::of(self.span)
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.span.len
     }
@@ -208,12 +208,12 @@ impl<'a, T> CudaViewMut<'a, T> {
         self.span.len == 0
     }
 
-    /// All of it, to be read.
+    /// A view of everything, for reading.
     pub fn as_view<'b>(&'b self) -> CudaView<'b, T> {
         CudaView::of(self.span)
     }
 
-    /// All of it, to be read only from now on.
+    /// Converts to a view for reading.
     pub fn into_view(self) -> CudaView<'a, T> {
         CudaView::of(self.span)
     }
@@ -221,20 +221,20 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// A part, to be read.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> CudaView<'b, T> {
         self.as_view().slice(bounds)
     }
 
-    /// A part, to be read; nothing if the range is not within the elements.
+    /// A part, to be read; `None` if the range exceeds the elements.
     pub fn try_slice<'b>(&'b self, bounds: impl RangeBounds<usize>) -> Option<CudaView<'b, T>> {
         self.as_view().try_slice(bounds)
     }
 
-    /// The memory as another type, to be read; nothing if it has fewer bytes than `len` elements of that.
+    /// The memory as another type, to be read; `None` if it has fewer bytes than `len` elements of that type.
     ///
     /// # Safety
-    /// The memory holds values of that type.
+    /// The memory must hold values of that type.
     pub unsafe fn transmute<'b, S>(&'b self, len: usize) -> Option<CudaView<'b, S>> {
         self.span.other(len).map(CudaView::of)
     }
@@ -242,17 +242,17 @@ impl<'a, T> CudaViewMut<'a, T> {
     /// A part.
     ///
     /// # Panics
-    /// If the range is not within the elements.
+    /// If the range exceeds the elements.
     pub fn slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> CudaViewMut<'b, T> {
         self.try_slice_mut(bounds).expect("a range within the elements")
     }
 
-    /// A part; nothing if the range is not within the elements.
+    /// A part; `None` if the range exceeds the elements.
     pub fn try_slice_mut<'b>(&'b mut self, bounds: impl RangeBounds<usize>) -> Option<CudaViewMut<'b, T>> {
         self.reborrow().into_part(bounds)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The elements before `mid`, and the rest.
     ///
     /// # Panics
     /// If there are fewer elements.
@@ -260,7 +260,7 @@ impl<'a, T> CudaViewMut<'a, T> {
         self.try_split_at_mut(mid).expect("at least as many elements")
     }
 
-    /// What is before `mid`, and the rest; nothing if there are fewer elements.
+    /// The elements before `mid`, and the rest; `None` if there are fewer elements.
     pub fn try_split_at_mut<'b>(
         &'b mut self,
         mid: usize,
@@ -276,21 +276,21 @@ impl<'a, T> CudaViewMut<'a, T> {
         self.span.chunks(chunk_size).map(CudaViewMut::of)
     }
 
-    /// The memory as another type; nothing if it has fewer bytes than `len` elements of that.
+    /// The memory as another type; `None` if it has fewer bytes than `len` elements of that type.
     ///
     /// # Safety
-    /// The memory holds values of that type, and is left with values of its own.
+    /// The memory must hold values of that type, and must end with valid values of its own type.
     pub unsafe fn transmute_mut<'b, S>(&'b mut self, len: usize) -> Option<CudaViewMut<'b, S>> {
         // SAFETY: the caller vouches for it.
         unsafe { self.reborrow().into_other(len) }
     }
 
-    /// As [`DevicePtr::device_ptr`], for as long as the memory is borrowed.
+    /// As [`DevicePtr::device_ptr`], while the memory is borrowed.
     pub fn view_ptr(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         (self.span.address, self.span.uses.read(self.span.stream.context(), stream))
     }
 
-    /// As [`DevicePtrMut::device_ptr_mut`], for as long as the memory is borrowed.
+    /// As [`DevicePtrMut::device_ptr_mut`], while the memory is borrowed.
     pub fn view_ptr_mut(self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         (self.span.address, self.span.uses.write(self.span.stream.context(), stream))
     }

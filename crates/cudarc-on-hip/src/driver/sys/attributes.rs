@@ -1,4 +1,4 @@
-//! Which attribute of HIP's answers for one of CUDA's.
+//! The HIP attribute for each CUDA attribute.
 
 use hip_sys::hipDeviceAttribute_t;
 
@@ -7,7 +7,7 @@ use super::CUdevice_attribute;
 /// A table from CUDA's attributes to HIP's.
 macro_rules! table {
     ($($cuda:ident => $hip:ident,)+) => {
-        /// HIP's attribute of the same meaning.
+        /// HIP's attribute with the same meaning.
         pub(super) fn attribute_of(attribute: CUdevice_attribute) -> Option<hipDeviceAttribute_t> {
             match attribute {
                 $(CUdevice_attribute::$cuda => Some(hipDeviceAttribute_t::$hip),)+

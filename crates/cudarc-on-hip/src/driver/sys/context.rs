@@ -11,7 +11,7 @@ use super::{
 };
 use crate::backend::{self, Outcome, backend, current, give, hip_call, table};
 
-/// The version of CUDA whose functions are here: 12.9, for builds and for programs.
+/// The version of CUDA whose functions these are: 12.9, for builds and for programs.
 pub const CUDA_VERSION: u32 = 12090;
 const DRIVER_VERSION: c_int = CUDA_VERSION as c_int;
 
@@ -116,7 +116,7 @@ functions! {
 
     fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) {
         match limit {
-            // Kernels launch no kernels.
+            // Kernels cannot launch kernels.
             CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH | CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => {
                 give(pvalue, 0)
             }
@@ -155,7 +155,7 @@ functions! {
         hip_call!(table()?, hipDeviceDisablePeerAccess(ordinal))
     }
 
-    /// Whoever profiles AMD's GPUs does not listen to the program.
+    /// Profilers for AMD's GPUs do not support control by the program.
     fn cuProfilerStart() {
         current().map(|_| ())
     }
@@ -165,10 +165,10 @@ functions! {
     }
 }
 
-/// Makes a context and makes it current.
+/// Creates a context and makes it current.
 ///
 /// # Safety
-/// The place is null, or one to write to.
+/// The pointer must be null or writable.
 unsafe fn create(place: *mut CUcontext, flags: c_uint, device: CUdevice) -> Outcome {
     if place.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -197,7 +197,7 @@ fn limit_of(limit: CUlimit) -> Outcome<hipLimit_t> {
     }
 }
 
-/// What a status means. Texts are made once and kept.
+/// The meaning of a status. Texts are created once and kept.
 fn describe(error: CUresult) -> &'static CStr {
     static TEXTS: Mutex<Option<HashMap<CUresult, &'static CStr>>> = Mutex::new(None);
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -41,7 +41,7 @@ functions! {
         hip_call!(table, hipDrvMemcpy2DUnaligned(&raw const copy))
     }
 
-    /// As CUDA's and HIP's, it is done with pageable memory when it returns.
+    /// Like CUDA's and HIP's function, it no longer uses pageable memory when it returns.
     fn cuMemcpy2DAsync_v2(pCopy: *const CUDA_MEMCPY2D, hStream: CUstream) {
         let (table, copy) = (table()?, rows(pCopy)?);
         hip_call!(table, hipMemcpyParam2DAsync(&raw const copy, hStream.cast()))
@@ -51,7 +51,7 @@ functions! {
 /// A copy as HIP describes it.
 ///
 /// # Safety
-/// The pointer is null or leads to a description.
+/// The pointer must be null or lead to a description.
 unsafe fn rows(copy: *const CUDA_MEMCPY2D) -> Outcome<hip_Memcpy2D> {
     // SAFETY: as the caller says.
     let copy = unsafe { copy.as_ref() }.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -75,7 +75,7 @@ unsafe fn rows(copy: *const CUDA_MEMCPY2D) -> Outcome<hip_Memcpy2D> {
     })
 }
 
-/// HIP's number for where rows are. Arrays have no functions here, so that there is none to copy.
+/// HIP's number for where rows are. There are no functions for arrays here, so none can be copied.
 fn memory_type(of: CUmemorytype) -> Outcome<hipMemoryType> {
     match of {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok(hipMemoryType::hipMemoryTypeHost),

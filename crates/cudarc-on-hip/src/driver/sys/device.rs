@@ -10,8 +10,9 @@ use crate::backend::{backend, give, hip_call, trusts_stream_order};
 
 /// Lanes of a warp: CUDA sources are compiled for 32 on every target.
 const WARP_SIZE: c_int = 32;
-/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__` is 890. HIP's numbers are those
-/// of AMD's instruction sets, which CUDA programs take for NVIDIA GPUs of other abilities.
+/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__`
+/// is 890. HIP's numbers are those of AMD's instruction sets, which CUDA programs would mistake for NVIDIA
+/// GPUs with other features.
 const CAPABILITY: (c_int, c_int) = (8, 9);
 
 functions! {
@@ -56,7 +57,7 @@ functions! {
             }
             _ => {}
         }
-        // What HIP has no attribute for is of CUDA's hardware.
+        // Attributes without a HIP counterpart are specific to NVIDIA's hardware.
         let Some(attribute) = attribute_of(attrib) else { return give(pi, 0) };
         hip_call!(backend()?.table, hipDeviceGetAttribute(pi, attribute, device.ordinal() as c_int))
     }

@@ -1,7 +1,7 @@
-//! CUDA's enumerations: names and values are those of its headers.
+//! CUDA's enumerations, with the names and values of its headers.
 //!
-//! As in cudarc they are Rust enumerations, so that users match on them. What HIP returns is translated by number, and a number
-//! without a name here never becomes one of them.
+//! As in cudarc, they are Rust enumerations, so users can match on them. HIP's results are translated by
+//! number; a number without a name here never becomes one of them.
 
 use crate::codes::{codes, flags};
 

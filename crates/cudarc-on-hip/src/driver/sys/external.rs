@@ -13,18 +13,18 @@ functions! {
     }
 }
 
-/// Imports memory by the descriptor of a file, which is HIP's if that succeeds.
+/// Imports memory by a file descriptor, which HIP owns if that succeeds.
 ///
 /// # Safety
 /// As `cuImportExternalMemory`.
 pub(crate) unsafe fn import_file(descriptor: i32, size: c_ulonglong) -> Outcome<CUexternalMemory> {
-    // SAFETY: a structure of numbers and a union of those.
+    // SAFETY: the structure only has numbers and a union of numbers.
     let mut description: hipExternalMemoryHandleDesc = unsafe { std::mem::zeroed() };
     description.type_ = hipExternalMemoryHandleType::hipExternalMemoryHandleTypeOpaqueFd;
     description.handle.fd = descriptor;
     description.size = size;
     let mut memory = std::ptr::null_mut();
-    // SAFETY: the caller vouches for the descriptor; the result is a place to write to.
+    // SAFETY: the caller vouches for the descriptor; the result is writable.
     unsafe { hip_call!(table()?, hipImportExternalMemory(&raw mut memory, &raw const description))? };
     Ok(memory.cast())
 }
@@ -34,11 +34,11 @@ pub(crate) unsafe fn import_file(descriptor: i32, size: c_ulonglong) -> Outcome<
 /// # Safety
 /// As `cuExternalMemoryGetMappedBuffer`.
 pub(crate) unsafe fn map_buffer(memory: CUexternalMemory, offset: u64, size: u64) -> Outcome<CUdeviceptr> {
-    // SAFETY: a structure of numbers.
+    // SAFETY: the structure only has numbers.
     let mut description: hipExternalMemoryBufferDesc = unsafe { std::mem::zeroed() };
     (description.offset, description.size) = (offset, size);
     let (mut place, mut address) = (std::ptr::null_mut(), 0);
-    // SAFETY: the caller vouches for the memory; the results are places to write to.
+    // SAFETY: the caller vouches for the memory; the results are writable.
     unsafe {
         hip_call!(
             table()?,

@@ -188,8 +188,8 @@ functions! {
                 )
             );
         };
-        // HIP does not ask how much a block of each size needs, so the sizes are tried here: the one with most threads at once, and of
-        // those the largest.
+        // HIP does not ask how much memory a block of each size needs, so this tries the sizes: it picks the
+        // one with the most threads at once, and of those the largest.
         let attribute = hip_sys::hipDeviceAttribute_t::hipDeviceAttributeMultiprocessorCount;
         let units = device.attribute(attribute).map_err(|error| crate::backend::result_of(&error))?;
         let mut most = 0;

@@ -28,7 +28,7 @@ functions! {
 
     fn cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) {
         let table = table()?;
-        // Kernels launch no graphs, and CUDA refuses flags that it does not know or that exclude each other alike.
+        // Kernels cannot launch graphs. CUDA also refuses unknown flags and flags that exclude each other.
         let known = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
             | CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
             | CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;

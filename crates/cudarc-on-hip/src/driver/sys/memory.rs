@@ -11,10 +11,10 @@ use super::{
 };
 use crate::backend::{Outcome, backend, give, hip_call, table};
 
-/// CUDA's flags for pinned memory, which HIP numbers alike: portable, mapped, write-combined.
+/// CUDA's flags for pinned memory, with the same numbers in HIP: portable, mapped, write-combined.
 const HOST_ALLOC_FLAGS: c_uint =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-/// The host, where HIP wants a device.
+/// The host, in place of a device in HIP.
 const HOST: c_int = -1;
 
 functions! {
@@ -34,7 +34,7 @@ functions! {
 
     fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, hStream: CUstream) {
         let table = table()?;
-        // HIP refuses nothing at all.
+        // HIP does not refuse a size of zero.
         if bytesize == 0 {
             return give(dptr, 0);
         }
@@ -93,7 +93,7 @@ functions! {
     }
 
     fn cuMemAdvise_v2(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation) {
-        // HIP numbers advice as CUDA does.
+        // HIP and CUDA use the same numbers for advice.
         let advice = hipMemoryAdvise(advice as c_uint);
         hip_call!(table()?, hipMemAdvise(address(devPtr), count, advice, device_of(location)?))
     }
@@ -148,7 +148,7 @@ functions! {
         hip_call!(table, hipMemcpyHtoD(address(dstDevice), srcHost, ByteCount))
     }
 
-    /// As CUDA's and HIP's, it has read pageable memory when it returns.
+    /// Like CUDA's and HIP's function, it has read pageable memory when it returns.
     fn cuMemcpyHtoDAsync_v2(
         dstDevice: CUdeviceptr,
         srcHost: *const c_void,
@@ -170,7 +170,7 @@ functions! {
         hip_call!(table, hipMemcpyDtoH(dstHost, address(srcDevice), ByteCount))
     }
 
-    /// As CUDA's and HIP's, it has written pageable memory when it returns.
+    /// Like CUDA's and HIP's function, it has written pageable memory when it returns.
     fn cuMemcpyDtoHAsync_v2(
         dstHost: *mut c_void,
         srcDevice: CUdeviceptr,
@@ -243,7 +243,7 @@ functions! {
     }
 }
 
-/// HIP's number for where memory is to be. The host is one place there.
+/// HIP's number for a location of memory. In HIP, the host is a single location.
 fn device_of(location: CUmemLocation) -> Outcome<c_int> {
     match location.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {

@@ -14,7 +14,7 @@ use crate::backend::{Outcome, current, give, hip_call, table};
 /// What a `CUmodule` points to.
 struct Module {
     handle: hipModule_t,
-    /// HIP may refer to it as long as the module is loaded.
+    /// HIP may refer to it while the module is loaded.
     _image: Box<[u8]>,
 }
 
@@ -95,7 +95,8 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> Outcome<CUmodule> {
     }
     let image: Box<[u8]> = code.into_owned().into();
     let mut handle: hipModule_t = std::ptr::null_mut();
-    // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module.
+    // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the
+    // module.
     unsafe { hip_call!(table, hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
     Ok(Box::into_raw(Box::new(Module { handle, _image: image })).cast())
 }
@@ -106,12 +107,12 @@ fn is_ptx(bytes: &[u8]) -> bool {
     start.lines().any(|line| line.trim_start().starts_with(".version"))
 }
 
-/// How long an image is that comes without its length: a file of code, or text that ends in NUL.
+/// The length of an image that is passed without one: a file of code, or NUL-terminated text.
 ///
 /// # Safety
-/// The image is whole.
+/// The image must be complete.
 unsafe fn image_length(image: *const u8) -> Outcome<usize> {
-    // SAFETY: the image is whole, and no byte is read behind one that says that it ends there or before.
+    // SAFETY: the image is complete, and nothing is read beyond the end that its bytes indicate.
     unsafe {
         let text = || Ok(CStr::from_ptr(image.cast()).to_bytes().len());
         let mut known = 4;
@@ -129,7 +130,7 @@ unsafe fn image_length(image: *const u8) -> Outcome<usize> {
     }
 }
 
-/// What code is that cannot be read, or has nothing for the device.
+/// The status for code that cannot be read, or has nothing for the device.
 fn refused(error: &hip::code_object::Error) -> CUresult {
     tracing::error!(%error, "a module cannot be loaded");
     match error {

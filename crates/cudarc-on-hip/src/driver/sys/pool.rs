@@ -23,7 +23,7 @@ functions! {
         let device = backend()?.device(props.location.id)?;
         let props = hipMemPoolProps {
             allocType: hipMemAllocationType::hipMemAllocationTypePinned,
-            // HIP numbers these as CUDA does.
+            // HIP and CUDA use the same numbers for these.
             handleTypes: hipMemAllocationHandleType(props.handleTypes.0),
             location: hipMemLocation {
                 type_: hipMemLocationType::hipMemLocationTypeDevice,
@@ -64,7 +64,7 @@ functions! {
     }
 }
 
-/// HIP numbers those that it has as CUDA does.
+/// Where HIP has these, their numbers are CUDA's.
 fn attribute_of(attribute: CUmemPool_attribute) -> Outcome<hipMemPoolAttr> {
     match attribute as c_uint {
         number @ 1..=8 => Ok(hipMemPoolAttr(number)),

@@ -105,7 +105,7 @@ functions! {
     }
 }
 
-/// The table for a call on a stream. Which device the default streams are of, a context says.
+/// The table for a call on a stream. For default streams, the context determines the device.
 fn table_of(stream: CUstream) -> Outcome<&'static hip_sys::Table> {
     if stream.addr() <= LAST_DEFAULT_STREAM { table() } else { table_of_handle() }
 }
@@ -114,7 +114,7 @@ fn capture_status(status: hipStreamCaptureStatus) -> Outcome<CUstreamCaptureStat
     CUstreamCaptureStatus::from_code(i64::from(status.0)).ok_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// Logs what the implementation knows of the fault that a stream met.
+/// Logs what the implementation knows about a fault of a stream.
 fn log_fault(table: &hip_sys::Table, stream: CUstream) {
     let Some(report) = table.ext.stream_fault_report else { return };
     let mut text = vec![0_u8; 16 << 10];

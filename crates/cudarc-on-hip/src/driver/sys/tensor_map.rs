@@ -1,5 +1,6 @@
-//! Descriptions of tensors for NVIDIA's tensor memory accelerator, which no AMD GPU has: the types are here for programs that name them,
-//! each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the attribute `TENSOR_MAP_ACCESS_SUPPORTED` of a device is 0.
+//! Descriptions of tensors for NVIDIA's tensor memory accelerator, which no AMD GPU has. The types exist for
+//! programs that name them; each function returns `CUDA_ERROR_NOT_SUPPORTED`, and the device attribute
+//! `TENSOR_MAP_ACCESS_SUPPORTED` is 0.
 
 use std::ffi::{c_int, c_void};
 

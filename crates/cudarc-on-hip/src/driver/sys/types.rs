@@ -7,7 +7,7 @@ use super::enums::{
     CUmemLocationType,
 };
 
-/// Types whose values only the implementation looks into.
+/// Types whose values only the implementation inspects.
 macro_rules! opaque {
     ($($handle:ident = $name:ident,)+) => {
         $(
@@ -139,7 +139,7 @@ pub struct CUctxCreateParams_st {
 }
 pub type CUctxCreateParams = CUctxCreateParams_st;
 
-/// The value of a launch attribute, which no function here looks into.
+/// The value of a launch attribute, which no function here inspects.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union CUlaunchAttributeValue_union {

@@ -1,15 +1,15 @@
-//! NVRTC's options as those of AMD's compiler.
+//! Translates NVRTC's options to those of AMD's compiler.
 
-/// What the options say.
+/// The parsed options.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     /// The target, if one of AMD's is named.
     pub(super) target: Option<String>,
-    /// For the compiler.
+    /// Options for the compiler.
     pub(super) options: Vec<String>,
 }
 
-/// Options with a value, in each way that they can be written.
+/// Options with a value, in each spelling.
 const VALUED: &[(&[&str], Value)] = &[
     (&["--gpu-architecture", "-arch"], Value::Architecture),
     (&["--ftz", "-ftz"], Value::FlushToZero),
@@ -29,7 +29,7 @@ const VALUED: &[(&[&str], Value)] = &[
     (&["--device-int128", "-device-int128"], Value::Ignored),
 ];
 
-/// Options that say nothing here.
+/// Options without effect here.
 const IGNORED: &[&str] = &[
     "--device-debug",
     "-G",
@@ -58,10 +58,10 @@ enum Value {
     Ignored,
 }
 
-/// Translates options. A value may follow its option as one of its own.
+/// Translates options. A value may follow its option as a separate argument.
 pub(super) fn translate(given: &[String]) -> Options {
     let mut all = Options::default();
-    // Neither is said otherwise.
+    // By default, neither is set otherwise.
     let (mut division, mut root) = (true, true);
     let mut given = given.iter().map(|option| option.trim()).filter(|option| !option.is_empty());
     while let Some(option) = given.next() {
@@ -109,7 +109,7 @@ fn value_of<'a>(option: &str, rest: &mut impl Iterator<Item = &'a str>) -> Optio
     for (names, kind) in VALUED {
         for name in *names {
             let Some(tail) = option.strip_prefix(name) else { continue };
-            // `-I…`, `-D…` and `-U…` are written together.
+            // `-I…`, `-D…` and `-U…` have their value attached.
             let together = name.len() == 2;
             let value = match tail.strip_prefix('=') {
                 Some(value) => value.to_owned(),

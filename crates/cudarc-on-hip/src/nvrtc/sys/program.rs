@@ -1,4 +1,4 @@
-//! A program, and what became of it.
+//! A program, and the result of its compilation.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -11,7 +11,8 @@ use super::options::{Options, translate};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
 
-/// What NVRTC declares before each source, besides what nvcc does. Lines of messages are the source's.
+/// Declarations that NVRTC adds before each source, in addition to nvcc's. Line numbers in messages are those
+/// of the source.
 const PRELUDE: &str = r"#ifdef NDEBUG
 #define assert(...) ((void)0)
 #else
@@ -35,7 +36,7 @@ struct Compiled {
     names: HashMap<String, CString>,
 }
 
-/// A text of somebody else's; what is behind a NUL is lost.
+/// Foreign text; everything after a NUL is lost.
 fn c_string(text: &str) -> CString {
     CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
@@ -109,7 +110,7 @@ impl Program {
         name.map(|name| &**name).ok_or(nvrtcResult::NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID)
     }
 
-    /// What the compiler said, or why it was not asked.
+    /// The compiler's messages, or why it did not run.
     pub(super) fn log(&self) -> &CStr {
         &self.log
     }
@@ -125,7 +126,8 @@ fn compiler() -> hip::Result<&'static rtc::Compiler> {
     Ok(COMPILER.get_or_init(|| compiler))
 }
 
-/// The target that the options name, else that of the calling thread's device, else that of the first one.
+/// The target that the options name, otherwise that of the calling thread's device, otherwise that of the
+/// first device.
 fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
     if let Some(name) = named {
         return name
@@ -140,7 +142,7 @@ fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
     })
 }
 
-/// Why there is no code, as a status and in words.
+/// Why there is no code, as a status and as text.
 fn refusal(error: &hip::Error) -> (nvrtcResult, String) {
     let code = match error {
         hip::Error::Compile(_) => nvrtcResult::NVRTC_ERROR_COMPILATION,

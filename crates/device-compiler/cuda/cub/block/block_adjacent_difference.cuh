@@ -1,4 +1,4 @@
-// CUB's <cub/block/block_adjacent_difference.cuh> for AMD targets: each item with the one before or behind it.
+// CUB's <cub/block/block_adjacent_difference.cuh> for AMD targets: each item with its predecessor or successor.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
@@ -15,7 +15,7 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     CUB_INLINE explicit BlockAdjacentDifference(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
-    // The first item, or the last, stays as it is.
+    // The first item, or the last, is unchanged.
     template <int ITEMS, typename Out, typename Op> CUB_INLINE void SubtractLeft(T (&input)[ITEMS], Out (&output)[ITEMS], Op op) {
         storage.ends[thread] = input[ITEMS - 1];
         __syncthreads();

@@ -1,4 +1,4 @@
-// CUB's <cub/block/block_discontinuity.cuh> for AMD targets: flags where an item differs from the one before or behind.
+// CUB's <cub/block/block_discontinuity.cuh> for AMD targets: flags where an item differs from its predecessor or successor.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
@@ -15,7 +15,7 @@ template <typename T, int BLOCK_DIM_X, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
     CUB_INLINE explicit BlockDiscontinuity(TempStorage &storage)
         : storage(storage), thread(__cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>()) {}
 
-    // Without an item before the first or behind the last, those are flagged.
+    // Without an item before the first or after the last, these are flagged.
     template <int ITEMS, typename Flag, typename Op> CUB_INLINE void FlagHeads(Flag (&flags)[ITEMS], T (&input)[ITEMS], Op op) {
         Share(input);
         Heads(flags, input, op, thread > 0, input[0]);

@@ -1,4 +1,4 @@
-// CUB's <cub/block/block_exchange.cuh> for AMD targets: items of a block in another order.
+// CUB's <cub/block/block_exchange.cuh> for AMD targets: reorders a block's items.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
@@ -32,7 +32,7 @@ class BlockExchange {
     __CUDA_CUB_EXCHANGE(BlockedToWarpStriped, Blocked, WarpStriped)
 #undef __CUDA_CUB_EXCHANGE
 
-    // Each item to its rank; those without a valid one are dropped.
+    // Each item goes to its rank. Items without a valid rank are dropped.
     template <typename Out, typename Offset>
     CUB_INLINE void ScatterToBlocked(const T (&input)[ITEMS], Out (&output)[ITEMS], Offset (&ranks)[ITEMS]) {
         for (int i = 0; i < ITEMS; i++)

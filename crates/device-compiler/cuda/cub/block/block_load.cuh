@@ -1,10 +1,10 @@
-// CUB's <cub/block/block_load.cuh> for AMD targets: each thread's items from memory.
+// CUB's <cub/block/block_load.cuh> for AMD targets: loads each thread's items from memory.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"
 
 namespace cub {
-// Item i of a thread is at thread * ITEMS + i. Items at `valid` and behind keep their value, or get `other`.
+// Item i of a thread is at thread * ITEMS + i. Items from `valid` on keep their value, or get `other`.
 template <typename T, int ITEMS, typename Iterator> CUB_INLINE void LoadDirectBlocked(int thread, Iterator from, T (&items)[ITEMS]) {
 #pragma unroll
     for (int i = 0; i < ITEMS; i++)
@@ -47,7 +47,7 @@ CUB_INLINE void LoadDirectStriped(int thread, Iterator from, T (&items)[ITEMS], 
         items[i] = static_cast<T>(other);
     LoadDirectStriped<THREADS>(thread, from, items, valid);
 }
-// The same in each warp's part.
+// The same within each warp's part.
 template <typename T, int ITEMS, typename Iterator> CUB_INLINE void LoadDirectWarpStriped(int thread, Iterator from, T (&items)[ITEMS]) {
     LoadDirectStriped<32>(thread / 32 * 32 * ITEMS + thread % 32, from, items);
 }
@@ -69,7 +69,7 @@ enum BlockLoadAlgorithm {
     BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
 };
 
-// All but the striped one give a thread items that are side by side; how they come there is the caches' business.
+// All except the striped one give a thread adjacent items. They load these directly and rely on the caches.
 template <typename T, int BLOCK_DIM_X, int ITEMS, BlockLoadAlgorithm ALGORITHM = BLOCK_LOAD_DIRECT, int BLOCK_DIM_Y = 1,
           int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
 class BlockLoad {

@@ -4,7 +4,7 @@
 #include "block_exchange.cuh"
 
 namespace cub {
-// Each item's rank is the number of those that come before it.
+// Each item's rank is the number of items before it.
 template <typename KeyT, int BLOCK_DIM_X, int ITEMS, typename ValueT = NullType, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1>
 class BlockMergeSort {
     static constexpr int THREADS = BLOCK_DIM_X * BLOCK_DIM_Y * BLOCK_DIM_Z, COUNT = THREADS * ITEMS;
@@ -23,7 +23,7 @@ class BlockMergeSort {
         NullType none[ITEMS];
         All(keys, none, op, COUNT);
     }
-    // The first `valid` items only; those behind them become `last`, as do they in CUB.
+    // Sorts only the first `valid` items. Later ones become `last`, as in CUB.
     template <typename Op> CUB_INLINE void Sort(KeyT (&keys)[ITEMS], Op op, int valid, KeyT last) {
         NullType none[ITEMS];
         Pad(keys, valid, last);

@@ -5,7 +5,7 @@
 #include "block_scan.cuh"
 
 namespace cub {
-// Bit by bit: the keys with 0 go before those with 1, each in the order they were in.
+// Bit by bit: keys with 0 go before keys with 1, both in their previous order.
 template <typename KeyT, int BLOCK_DIM_X, int ITEMS, typename ValueT = NullType, int RADIX_BITS = 4, bool MEMOIZE_OUTER_SCAN = true,
           BlockScanAlgorithm INNER_SCAN_ALGORITHM = BLOCK_SCAN_WARP_SCANS, hipSharedMemConfig SMEM_CONFIG = hipSharedMemBankSizeFourByte,
           int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
@@ -16,7 +16,7 @@ class BlockRadixSort {
     typedef BlockExchange<KeyT, BLOCK_DIM_X, ITEMS, false, BLOCK_DIM_Y, BLOCK_DIM_Z> ExchangeKeys;
     typedef BlockExchange<ValueT, BLOCK_DIM_X, ITEMS, false, BLOCK_DIM_Y, BLOCK_DIM_Z> ExchangeValues;
     typedef typename Traits<KeyT>::UnsignedBits Bits;
-    static_assert(Traits<KeyT>::PRIMITIVE, "keys are numbers");
+    static_assert(Traits<KeyT>::PRIMITIVE, "keys must be numbers");
 
   public:
     union TempStorage {

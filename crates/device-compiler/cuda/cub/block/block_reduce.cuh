@@ -6,7 +6,7 @@
 namespace cub {
 enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
 
-// All algorithms are one here: each warp's result, then those in order.
+// All algorithms are the same here: each warp's result, then the results in order.
 template <typename T, int BLOCK_DIM_X, BlockReduceAlgorithm ALGORITHM = BLOCK_REDUCE_WARP_REDUCTIONS, int BLOCK_DIM_Y = 1,
           int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
 class BlockReduce {
@@ -23,7 +23,7 @@ class BlockReduce {
     template <int ITEMS, typename Op> CUB_INLINE T Reduce(T (&inputs)[ITEMS], Op op) {
         return Reduce(ThreadReduce<ITEMS>(static_cast<const T *>(inputs), op), op, THREADS);
     }
-    // Of the first threads only.
+    // Only over the first threads.
     template <typename Op> CUB_INLINE T Reduce(T input, Op op, int num_valid) {
         const int thread = __cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>(), warp = thread / 32;
         const int valid = num_valid < THREADS ? num_valid : THREADS;

@@ -1,4 +1,4 @@
-// CUB's <cub/block/block_scan.cuh> for AMD targets: prefix sums of a block, of one item or of several a thread.
+// CUB's <cub/block/block_scan.cuh> for AMD targets: prefix sums of a block, with one or several items per thread.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../warp/warp_scan.cuh"
@@ -6,8 +6,8 @@
 namespace cub {
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 
-// All algorithms are one here: each warp's sums, then those of the warps before. A prefix callback is called by the first warp with
-// the block's aggregate; its first lane's answer is the prefix.
+// All algorithms are the same here: each warp's sums, then those of the warps before. The first warp calls a prefix callback with
+// the block's aggregate; the result in its first lane is the prefix.
 template <typename T, int BLOCK_DIM_X, BlockScanAlgorithm ALGORITHM = BLOCK_SCAN_RAKING, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
           int LEGACY_PTX_ARCH = 0>
 class BlockScan {
@@ -56,7 +56,7 @@ class BlockScan {
         InclusiveScan(input, output, op, aggregate);
         output = __cuda_apply(op, Ask(prefix, aggregate), output);
     }
-    // Without an initial value the first thread's output has no meaning.
+    // Without an initial value, the first thread's output is undefined.
     template <typename Op, __cuda_if_binary<Op, T> = 0> CUB_INLINE void ExclusiveScan(T input, T &output, Op op) {
         T aggregate;
         ExclusiveScan(input, output, op, aggregate);
@@ -80,7 +80,7 @@ class BlockScan {
         output = any ? __cuda_apply(op, initial, exclusive) : initial;
     }
 
-    // Several items a thread, side by side.
+    // Several adjacent items per thread.
     template <int ITEMS> CUB_INLINE void InclusiveSum(T (&input)[ITEMS], T (&output)[ITEMS]) { InclusiveScan(input, output, cub::Sum()); }
     template <int ITEMS> CUB_INLINE void InclusiveSum(T (&input)[ITEMS], T (&output)[ITEMS], T &aggregate) {
         InclusiveScan(input, output, cub::Sum(), aggregate);
@@ -157,7 +157,7 @@ class BlockScan {
   private:
     TempStorage &storage;
     static CUB_INLINE int Thread() { return __cuda_thread<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>(); }
-    // `inclusive` is of the warp and `before` of the warps before it, if there are any, which is the answer.
+    // `inclusive` is for the warp and `before` for the warps before it. Returns whether there are any.
     template <typename Op> CUB_INLINE bool Scan(T input, T &inclusive, T &before, T &aggregate, Op op) {
         const int thread = Thread(), warp = thread / 32;
         WarpScan<T>().InclusiveScan(input, inclusive, op);
@@ -174,7 +174,7 @@ class BlockScan {
         aggregate = total;
         return warp != 0;
     }
-    // Answers whether there is a thread before this one.
+    // Returns whether there is a thread before this one.
     template <typename Op> CUB_INLINE bool Exclusive(T input, T &output, Op op, T &aggregate) {
         T inclusive, before;
         const bool any = Scan(input, inclusive, before, aggregate, op);

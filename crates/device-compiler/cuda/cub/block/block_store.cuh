@@ -1,4 +1,4 @@
-// CUB's <cub/block/block_store.cuh> for AMD targets: each thread's items to memory.
+// CUB's <cub/block/block_store.cuh> for AMD targets: stores each thread's items to memory.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"

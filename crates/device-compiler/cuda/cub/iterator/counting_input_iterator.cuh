@@ -1,4 +1,4 @@
-// CUB's <cub/iterator/counting_input_iterator.cuh> for AMD targets, and its other iterators: values that are made where they are read.
+// CUB's <cub/iterator/counting_input_iterator.cuh> for AMD targets, and its other iterators, which compute values when they are read.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../util_type.cuh"

@@ -13,7 +13,7 @@ template <typename T, int LOGICAL_WARP_THREADS = 32, int LEGACY_PTX_ARCH = 0> cl
     CUB_INLINE explicit WarpReduce(TempStorage &) {}
 
     template <typename Op> CUB_INLINE T Reduce(T input, Op op) { return Reduce(input, op, LOGICAL_WARP_THREADS); }
-    // Of the first lanes only.
+    // Only over the first lanes.
     template <typename Op> CUB_INLINE T Reduce(T input, Op op, int valid_items) {
         const int lane = Lane(), within = lane % LOGICAL_WARP_THREADS;
         for (int distance = 1; distance < LOGICAL_WARP_THREADS; distance *= 2) {
@@ -31,10 +31,10 @@ template <typename T, int LOGICAL_WARP_THREADS = 32, int LEGACY_PTX_ARCH = 0> cl
     CUB_INLINE T Min(T input) { return Reduce(input, cub::Min()); }
     CUB_INLINE T Min(T input, int valid_items) { return Reduce(input, cub::Min(), valid_items); }
 
-    // Each segment's result is in the lane of its head.
+    // The result of a segment is in the lane of its head.
     template <typename Flag, typename Op> CUB_INLINE T HeadSegmentedReduce(T input, Flag head, Op op) {
         const unsigned lane = Lane(), heads = Logical(__cuda_ballot(head ? 1 : 0));
-        // The lanes behind this one up to the next head.
+        // The lanes after this one, up to the next head.
         const unsigned later = lane == 31 ? 0 : heads & (0xfffffffeu << lane);
         return Segment(input, op, later ? __builtin_ctz(later) : End());
     }

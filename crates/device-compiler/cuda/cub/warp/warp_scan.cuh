@@ -31,7 +31,7 @@ template <typename T, int LOGICAL_WARP_THREADS = 32, int LEGACY_PTX_ARCH = 0> cl
         output = __cuda_apply(op, initial, inclusive);
         aggregate = Last(inclusive);
     }
-    // Without an initial value the first lane's output has no meaning.
+    // Without an initial value, the first lane's output is undefined.
     template <typename Op, __cuda_if_binary<Op, T> = 0> CUB_INLINE void ExclusiveScan(T input, T &output, Op op) {
         output = Before(Inclusive(input, op));
     }

@@ -1,5 +1,5 @@
-// Shared by the headers of cuda/std: the names of std in cuda::std. The compiler lets the device call constexpr functions; what has to
-// be otherwise has a version of its own here, which hides std's.
+// Shared by the headers of cuda/std: the names of std in cuda::std. The compiler lets the device call constexpr functions. Functions
+// that need another version have it here, and it hides std's.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../../cuda_runtime.h"

@@ -1,7 +1,7 @@
-// Shared by Thrust's headers for AMD targets: policies, pointers of the device, and how work is started.
+// Shared by Thrust's headers for AMD targets: policies, device pointers, and starting work.
 //
-// An algorithm runs on the device for a policy of the device or, without a policy, where one of its iterators is the device's; else
-// on the host. On the device it has ended when the call returns, but for those that write only, with par_nosync.
+// An algorithm runs on the device if it gets a device policy or, without a policy, if one of its iterators is a device iterator; else
+// on the host. It is done when the call returns, except for algorithms on the device that only write, with par_nosync.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../../cuda_runtime.h"
@@ -74,7 +74,7 @@ static inline void check(hipError_t error) {
 
 template <typename T> class device_ptr;
 
-// A value on the device: read and written by the host as if it were its own.
+// A value on the device that the host can read and write like its own.
 template <typename T> class device_reference {
     T *at;
     typedef typename std::remove_cv<T>::type V;
@@ -169,7 +169,7 @@ template <typename T> inline device_ptr<T> device_malloc(size_t count) {
 template <typename T> inline void device_free(device_ptr<T> at) { __ferrocm::check((hipFree)(const_cast<typename std::remove_cv<T>::type *>(at.get()))); }
 
 namespace __ferrocm {
-// An iterator as the algorithm's code has it, and whether it is of the device.
+// An iterator in the form that the algorithm's code uses, and whether it is a device iterator.
 template <typename I> struct iterator {
     typedef I raw;
     static constexpr bool of_device = false;
@@ -192,7 +192,7 @@ static inline void end(const device_policy &policy) {
     if (policy.wait)
         check((hipStreamSynchronize)(policy.stream));
 }
-// Memory of the device that is given back at the end.
+// Device memory that is freed at the end.
 template <typename T> struct scratch {
     T *at;
     explicit scratch(size_t count) : at(device_malloc<T>(count).get()) {}
@@ -228,8 +228,8 @@ template <typename P, typename F> inline void run(const P &policy, size_t n, con
 }
 } // namespace __ferrocm
 
-// The three ways to call an algorithm: with a policy of the host or the device, with seq, which a kernel may use too, and without.
-// ITERATORS are those that say where it runs.
+// The three ways to call an algorithm: with a host or device policy, with seq, which kernels may use too, and without a policy.
+// ITERATORS are the iterators that decide where it runs.
 #define __CUDA_THRUST_SEQ(NAME, TYPES, PARAMETERS, ARGUMENTS)                                                                  \
     template <__FERROCM_THRUST_LIST TYPES>                                                                                     \
     __host__ __device__ inline auto NAME(const seq_policy &policy, __FERROCM_THRUST_LIST PARAMETERS) {                         \

@@ -1,4 +1,4 @@
-// Thrust's <thrust/iterator/counting_iterator.h> for AMD targets: numbers that count up, made where they are read.
+// Thrust's <thrust/iterator/counting_iterator.h> for AMD targets: increasing numbers, computed when read.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"

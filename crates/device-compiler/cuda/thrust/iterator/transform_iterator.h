@@ -1,4 +1,4 @@
-// Thrust's <thrust/iterator/transform_iterator.h> for AMD targets: a function of items, called where they are read.
+// Thrust's <thrust/iterator/transform_iterator.h> for AMD targets: a function of items, called when they are read.
 #pragma once
 #include "../../ferrocm_letters_begin.h"
 #include "../detail/ferrocm.h"

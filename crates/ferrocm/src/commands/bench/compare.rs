@@ -1,4 +1,4 @@
-//! `ferrocm bench compare`: runs against each other, and against those of earlier days.
+//! `ferrocm bench compare`: compares runs with each other and with earlier ones.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -24,94 +24,97 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   ferrocm bench compare h100.json mi300x.json
-                                     tables for a terminal; the first file is what the others are compared with
+                                     tables for a terminal; the others are compared with the first file
   ferrocm bench compare --model llama-3.1-8b --format html --output report.html h100.json mi300x.json
-                                     a page with charts, and MFU by the operations of that model
+                                     a page with charts, and MFU from that model's operations
   ferrocm bench compare --price h100=2.50 --price mi300x=2.00 --carbon 56 h100.json mi300x.json
-                                     with one's own prices, and the electricity of France
+                                     with your own prices, and the carbon intensity of France
   ferrocm bench compare --history runs.jsonl --against runs.jsonl --threshold 5% nightly.json
-                                     for CI: fails if the run is worse than those before it, and keeps it otherwise
+                                     for CI: fails if the run is worse than earlier ones, otherwise keeps it
   ferrocm bench compare --charts charts a.json b.json
                                      the charts as SVG files
 
-Exit status: 0 if all is well, 1 if --against finds a figure that has regressed or is gone, 2 if a file cannot be read or written,
+Exit status: 0 if all is well, 1 if --against finds a regressed or missing figure, 2 if a file cannot be read or written,
 or for a malformed command line.";
 
 /// Compares runs: speed-up with its confidence interval, MFU, cost, energy, stability, memory, loss
 ///
-/// A run is a JSON file with step times, as training benchmarks of both vendors write it. Says where the runs are not comparable.
+/// A run is a JSON file with step times, as training benchmarks of both vendors write it. Warns where runs
+/// are not comparable.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Files of runs; each is called by its name without extension
+    /// Files of runs; a run is named after its file, without the extension
     #[arg(value_name = "RUN", required = true)]
     files: Vec<PathBuf>,
-    /// The run that others are compared with: its name, or its place from 1
+    /// The run to compare the others with: its name, or its position, counted from 1
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Write to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the charts as SVG files into a folder, too
+    /// Also write the charts as SVG files to a folder
     #[arg(long, value_name = "FOLDER")]
     charts: Option<PathBuf>,
-    /// The model whose operations are counted, such as llama-3.1-8b; else what the runs say
+    /// The model whose operations are counted, such as llama-3.1-8b [default: from the runs]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The type whose peak MFU is measured by, such as bf16 or fp8; else what the runs say
+    /// The type whose peak performance MFU is relative to, such as bf16 or fp8 [default: from the runs]
     #[arg(long, value_name = "TYPE")]
     precision: Option<String>,
-    /// USD for a GPU and an hour, of all runs or of one; may be repeated
+    /// USD per GPU-hour, for all runs or for one; may be repeated
     #[arg(long, value_name = "[RUN=]USD")]
     price: Vec<ForRun>,
-    /// Watts of a GPU, of all runs or of one; else what was measured, the board's limit, or its TDP
+    /// Watts per GPU, for all runs or for one [default: as measured, else the board's limit, else its TDP]
     #[arg(long, value_name = "[RUN=]WATTS")]
     power: Vec<ForRun>,
-    /// Power of the site divided by power of its machines
+    /// Power usage effectiveness: power of the site divided by power of its machines
     #[arg(long, value_name = "RATIO")]
     pue: Option<f64>,
-    /// Grams of CO₂ equivalent for a kWh
+    /// Grams of CO₂ equivalent per kWh
     #[arg(long, value_name = "GRAMS")]
     carbon: Option<f64>,
-    /// What stands for all steps of a run
+    /// The statistic that stands for all steps of a run
     #[arg(long, value_enum, default_value_t)]
     center: CenterArgument,
-    /// Steps to leave out at the beginning: `steady` finds them, `recorded` takes what the run says, or a number
+    /// Steps to leave out at the beginning: `steady` detects them, `recorded` uses the number in the run; or
+    /// a number
     #[arg(long, value_name = "RULE", default_value = "steady", value_parser = warmup)]
     warmup: Warmup,
-    /// GPUs of a node; else those of the run, at most 8
+    /// GPUs per node [default: those of the run, at most 8]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     gpus_per_node: Option<u64>,
-    /// The heading of a page
+    /// Heading of the page
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A sentence below the heading of a page
+    /// A sentence below the heading of the page
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Add the runs to a file of JSON lines, unless --against fails
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
-    /// Judge the runs by a history, or by the file of a run
+    /// Judge the runs against a history, or against the file of a run
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// How much worse a figure may be
+    /// How much worse a figure may get
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     threshold: f64,
-    /// By what the runs are found in the history; else GPU, GPUs, model, lengths and precision
+    /// Key that identifies the runs in the history [default: GPU, number of GPUs, model, lengths and
+    /// precision]
     #[arg(long, value_name = "TEXT")]
     key: Option<String>,
-    /// The commit that was run, for the history; else GITHUB_SHA or CI_COMMIT_SHA
+    /// The commit that was run, for the history [default: GITHUB_SHA or CI_COMMIT_SHA]
     #[arg(long, value_name = "HASH")]
     commit: Option<String>,
-    /// When the runs are added to the history, as ISO 8601; else now
+    /// Date of the entries added to the history, as ISO 8601 [default: now]
     #[arg(long, value_name = "DATE")]
     date: Option<String>,
 }
 
-/// What to write.
+/// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Tables for a terminal
@@ -119,21 +122,21 @@ enum Format {
     Table,
     /// Markdown, as code hosts show it
     Markdown,
-    /// A page with charts that needs nothing else
+    /// A self-contained page with charts
     Html,
-    /// A line for each run and figure
+    /// One line per run and figure
     Csv,
     /// Everything, for other programs
     Json,
 }
 
-/// What stands for all steps of a run.
+/// The statistic that stands for all steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum CenterArgument {
-    /// Single slow steps do not move it
+    /// Not affected by single slow steps
     #[default]
     Median,
-    /// What a long run costs
+    /// Reflects the cost of a long run
     Mean,
 }
 
@@ -196,11 +199,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The records of files, each called by its name; by its path where two have one name.
+/// The records of files, each named after its file, or by its path if two files have the same name.
 fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
     let mut known: Vec<PathBuf> = Vec::new();
     for file in files {
-        // A file that is not there is told when it is read.
+        // A missing file is reported when it is read.
         let Ok(path) = file.canonicalize() else { continue };
         if known.contains(&path) {
             bail!("{} is given twice", file.display());
@@ -224,15 +227,12 @@ fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
 fn read(file: &Path) -> anyhow::Result<Record> {
     let record = Record::from_path(file)?;
     if !is_run(&record) {
-        bail!(
-            "{} has no time of a step that is a positive number, no mean of them, no loss and no measurement",
-            file.display()
-        );
+        bail!("{} has no positive step time, no mean step time, no loss and no measurement", file.display());
     }
     Ok(record)
 }
 
-/// Whether there is anything to compare: a number that is one.
+/// Whether there is any finite number to compare.
 fn is_run(record: &Record) -> bool {
     let is_time = |seconds: &f64| statistics::is_time(*seconds);
     record.step_times.iter().any(is_time)
@@ -259,9 +259,9 @@ fn options(arguments: &Arguments, records: &[(String, Record)]) -> anyhow::Resul
     };
     let precision = match &arguments.precision {
         None => None,
-        Some(text) => {
-            Some(Type::of_precision(text).with_context(|| format!("`{text}` names no type of numbers"))?)
-        }
+        Some(text) => Some(
+            Type::of_precision(text).with_context(|| format!("`{text}` is not the name of a number type"))?,
+        ),
     };
     let pairs = |given: &[ForRun]| given.iter().map(|ForRun(run, number)| (run.clone(), *number)).collect();
     Ok(Options {
@@ -314,7 +314,7 @@ fn text(
     })
 }
 
-/// The command line without what does not change a comparison: where it is written to, what its page is called, what it is judged by.
+/// The command line without options that do not affect the comparison: output, title, history.
 fn command(arguments: impl Iterator<Item = String>) -> String {
     const WITHOUT: [&str; 11] = [
         "--output",
@@ -372,7 +372,7 @@ fn entries(arguments: &Arguments, comparison: &Comparison) -> Vec<Entry> {
         .collect()
 }
 
-/// Judges each run by what `--against` names.
+/// Judges each run against the history or record that `--against` names.
 fn judge(
     arguments: &Arguments,
     options: &Options,
@@ -381,7 +381,7 @@ fn judge(
     let Some(file) = &arguments.against else { return Ok(None) };
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
-        // The first run of a history has none before it.
+        // The first run of a history has no predecessor.
         Err(error)
             if error.kind() == std::io::ErrorKind::NotFound && arguments.history.as_ref() == Some(file) =>
         {
@@ -397,7 +397,7 @@ fn judge(
     match history::parse(text) {
         Ok(earlier) => Ok(Some(judged(&|entry| history::judge(entry, &earlier, arguments.threshold)))),
         Err(error) => {
-            // A run's file has no key, and its JSON seldom ends with its first line.
+            // A run's file has no key, and its JSON rarely fits on one line.
             let record = Record::read(text.as_bytes()).ok().filter(is_run);
             let Some(record) = record else {
                 return Err(error).with_context(|| {
@@ -405,7 +405,7 @@ fn judge(
                 });
             };
             let label = file.to_string_lossy().into_owned();
-            // Prices and powers are no figures that are judged, and name other runs.
+            // Prices and powers are not judged, and they name other runs.
             let options = Options { baseline: 0, prices: Vec::new(), watts: Vec::new(), ..options.clone() };
             let before = compare(&[(label, record)], &options)?;
             let before = Entry::of(&before.runs[0], None, "", None);
@@ -414,7 +414,7 @@ fn judge(
     }
 }
 
-/// What became of each figure, for people.
+/// The verdict on each figure, for people.
 fn verdicts(judged: &Judged, threshold: f64) -> String {
     let mut out = String::new();
     for (run, judgements) in judged {
@@ -455,13 +455,13 @@ fn verdicts(judged: &Judged, threshold: f64) -> String {
     out
 }
 
-/// Adds entries at the end of a history, which others may be adding to.
+/// Appends entries to a history. Other processes may append at the same time.
 fn append(file: &Path, entries: &[Entry]) -> anyhow::Result<()> {
     let mut lines: String = entries.iter().map(Entry::line).collect();
     let add = || -> std::io::Result<()> {
         let mut history = File::options().read(true).append(true).create(true).open(file)?;
         history.lock()?;
-        // A line that a crash has cut must not swallow the next one.
+        // A line truncated by a crash must not swallow the next one.
         if history.seek(SeekFrom::End(0))? > 0 {
             history.seek(SeekFrom::End(-1))?;
             let mut last = [0];

@@ -17,10 +17,10 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm bench extract train.log              print what the log says, as a table
-  ferrocm bench extract --json train.log.zst   the record as JSON; gzip, zstd, xz and bzip2 are known by their contents
+  ferrocm bench extract train.log              print a table of the log's figures
+  ferrocm bench extract --json train.log.zst   the record as JSON; gzip, zstd, xz and bzip2 are detected
   ferrocm bench extract --model llama3_8b logs --output llama.json
-                                               the newest log of that model below the folder, into a file
+                                               write the record of that model's newest log in the folder to a file
   ferrocm bench extract --one-run rank*.log    the logs of all ranks of one run as one record
   kubectl logs job/train | ferrocm bench extract -
                                                from standard input";
@@ -29,54 +29,56 @@ Examples:
 fn after_help() -> String {
     format!(
         "{EXAMPLES}\n\nFormats: {}.\n\n\
-         Exit status: 0 if every log gave a record, 1 if one cannot be read or has no step of training, 2 for a malformed command line.",
+         Exit status: 0 if every log gave a record, 1 if one cannot be read or has no training steps, 2 for a malformed command line.",
         Format::names()
     )
 }
 
 /// Extracts a record from each log of a training program
 ///
-/// Finds out which program wrote the log, gathers what it says of each step and of the configuration, and tells values that contradict
-/// each other. Values that are cut, malformed or ambiguous are left out, counted, and listed with --ignored.
+/// Detects which program wrote the log, collects the steps and the configuration, and reports values that
+/// contradict each other. Truncated, malformed or ambiguous values are left out, counted, and listed with
+/// --ignored.
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Arguments {
-    /// Logs; folders, of which the newest log is read; - for standard input
+    /// Logs; folders, whose newest log is read; - for standard input
     #[arg(value_name = "LOG", required = true)]
     logs: Vec<PathBuf>,
 
-    /// The format, instead of finding it out
+    /// The format, instead of detecting it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// The model's name: for the record, and to choose among the logs of a folder
+    /// The model's name, for the record and to choose among the logs of a folder
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Steps at the beginning that the statistics leave out; `steady` for those before the times become so
+    /// Steps at the beginning that the statistics leave out; `steady` leaves out all steps before times
+    /// become steady
     #[arg(long, value_name = "STEPS", default_value = "1", value_parser = warmup)]
     warmup: Warmup,
-    /// The logs are those of the ranks, or the parts, of one run
+    /// The logs are from the ranks or the parts of one run
     #[arg(long)]
     one_run: bool,
-    /// Of several ranks, take the mean instead of the slowest
+    /// For several ranks, take the mean instead of the slowest
     #[arg(long)]
     mean_of_ranks: bool,
     /// The GPU's name, if the log does not say it
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// GPUs of the run, if the log does not say it
+    /// Number of GPUs, if the log does not say it
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     gpus: Option<u64>,
-    /// Tokens of a sequence, if the log does not say it
+    /// Tokens per sequence, if the log does not say it
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     sequence_length: Option<u64>,
-    /// Sequences of a step, if the log does not say it
+    /// Sequences per step, if the log does not say it
     #[arg(long, value_name = "SEQUENCES", value_parser = clap::value_parser!(u64).range(1..))]
     global_batch_size: Option<u64>,
 
     /// Print JSON: the record, or a list of them for several logs
     #[arg(long)]
     json: bool,
-    /// Write the record into a file; for several logs, into a folder, each as NAME.json
+    /// Write the record to a file; for several logs, to a folder, each as NAME.json
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     /// JSON as the seed benchmarks write it
@@ -167,10 +169,10 @@ fn resolve(log: &Path, model: Option<&str>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Logs that are smaller are read before anybody could see a bar.
+/// Smaller logs are read before a progress bar would be visible.
 const LARGE: u64 = 256 << 20;
 
-/// Does the work, with a bar on a terminal if it takes long enough to see one.
+/// Does the work, with a progress bar on a terminal if it takes long enough.
 fn with_progress<T: Send>(logs: &[PathBuf], read: &AtomicU64, work: impl FnOnce() -> T + Send) -> T {
     let total: u64 = logs.iter().filter_map(|log| log.metadata().ok()).map(|metadata| metadata.len()).sum();
     if total < LARGE || !io::stderr().is_terminal() {
@@ -210,7 +212,7 @@ fn write(path: &Path, good: &[(PathBuf, Extraction)], shape: Shape, several: boo
             .with_context(|| format!("cannot write {}", path.display()));
     }
     if !path.is_dir() {
-        bail!("{} is no folder; the records of several logs are written into one", path.display());
+        bail!("{} is not a folder; the records of several logs need one", path.display());
     }
     let mut written = Vec::new();
     for (log, extraction) in good {
@@ -233,7 +235,7 @@ fn json(good: &[(PathBuf, Extraction)], shape: Shape, several: bool) -> String {
     }
 }
 
-/// What people want to know of a record, a row for each figure.
+/// The figures of a record that matter to people, one per row.
 fn table(text: &mut String, log: &Path, extraction: &Extraction, ignored: bool) {
     let record = &extraction.record;
     let _ = writeln!(text, "{}", log.display());

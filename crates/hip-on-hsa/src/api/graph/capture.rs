@@ -1,4 +1,4 @@
-//! Stream capture: beginning, ending, asking.
+//! Stream capture: beginning, ending, querying.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCapture(stream: hipStream_t, mode:
     })
 }
 
-/// `hipStreamBeginCaptureToGraph`: data of edges is not supported. A list of nothing is null.
+/// `hipStreamBeginCaptureToGraph`: edge data is not supported. An empty list may be null.
 pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
     stream: hipStream_t,
     handle: hipGraph_t,
@@ -58,8 +58,8 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
     })
 }
 
-/// `hipStreamEndCapture`: null and an error if the capture is invalid, has work that the stream has not joined, or lacks a launch that
-/// failed and had no result.
+/// `hipStreamEndCapture`: null and an error if the capture is invalid, has work that the stream has not
+/// joined, or lacks a failed launch without a result.
 pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *mut hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -101,7 +101,7 @@ pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *m
     })
 }
 
-/// What `hipStreamIsCapturing` and its kin say of a stream.
+/// The answer of `hipStreamIsCapturing` and similar functions.
 fn look<T>(
     stream: hipStream_t,
     found: impl FnOnce(&mut Capture, &Arc<Stream>) -> T,
@@ -148,7 +148,8 @@ pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo(
     }
 }
 
-/// `hipStreamGetCaptureInfo_v2`: all but the status may be null. The list is valid until the next call on the stream.
+/// `hipStreamGetCaptureInfo_v2`: all but the status may be null. The list is valid until the next call on the
+/// stream.
 pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
     stream: hipStream_t,
     status: *mut Status,
@@ -197,7 +198,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
     })
 }
 
-/// `hipStreamUpdateCaptureDependencies`: adds to or replaces what the stream's next node waits for.
+/// `hipStreamUpdateCaptureDependencies`: extends or replaces the nodes that the stream's next node waits for.
 pub(crate) unsafe extern "C" fn hipStreamUpdateCaptureDependencies(
     stream: hipStream_t,
     dependencies: *mut hipGraphNode_t,

@@ -1,7 +1,7 @@
 //! Nodes that copy and fill.
 //!
-//! A node keeps where its copy begins and what it covers, so that parameters which are asked for name these places: positions
-//! are 0, and pitches are those that were given.
+//! A node keeps the start and size of its copy, so queried parameters name these: positions are 0, and
+//! pitches are those originally given.
 
 use std::ffi::c_void;
 
@@ -23,13 +23,13 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The node of a copy, if it can be done with what is at its places now.
+/// The node of a copy, if the current memory at its addresses allows the copy.
 pub(crate) fn checked(runtime: &Runtime, transfer: Transfer) -> Result<Op> {
     transfer.check(runtime, None)?;
     Ok(Op::Copy(transfer))
 }
 
-/// The node of a fill, if it can be done with what is at its place now.
+/// The node of a fill, if the current memory at its address allows the fill.
 ///
 /// # Safety
 /// The parameters are null or readable.
@@ -46,7 +46,7 @@ pub(crate) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams)
     Ok(Op::Fill(fill))
 }
 
-/// The plain copy that a node is to do: of something, and from elsewhere than to.
+/// The plain copy of a node, which must not be empty, with different source and destination.
 pub(crate) fn plain(
     dst: *mut c_void,
     src: *const c_void,
@@ -59,8 +59,9 @@ pub(crate) fn plain(
     }
 }
 
-/// Puts another copy into a node of an executable graph: its direction stays as the program named it, as with AMD's runtime, and which
-/// end is a device's memory and which is the host's. What is at the old places may be gone by now, and then says nothing.
+/// Replaces the copy of a node in an executable graph. As with AMD's runtime, the direction that the program
+/// named must stay the same, and so must the kinds of memory (device or host) at both ends. If the old memory
+/// has been freed meanwhile, the kinds are not checked.
 pub(crate) fn replace_exec(runtime: &Runtime, op: &mut Op, other: Op) -> Result {
     if let (Op::Copy(old), Op::Copy(new)) = (&*op, &other) {
         let changed = |ends: Option<[bool; 2]>| ends.is_some() && ends != new.ends(runtime).unwrap_or(ends);
@@ -71,12 +72,12 @@ pub(crate) fn replace_exec(runtime: &Runtime, op: &mut Op, other: Op) -> Result 
     replace(op, other)
 }
 
-/// Whether the copy of a node in an executable graph has this direction, which stays.
+/// Whether the copy of a node in an executable graph has this direction, which cannot change.
 pub(crate) fn keeps_direction(exec: hipGraphExec_t, node: hipGraphNode_t, kind: hipMemcpyKind) -> Result {
     look_exec(exec, node, |op| if as_copy(op)?.kind == kind { Ok(()) } else { Err(INVALID_VALUE) })
 }
 
-/// As [`replace_exec`]. Whatever is wrong with the copy, even its direction, is a bad value here.
+/// As [`replace_exec`], but anything wrong with the copy, even its direction, is a bad value.
 fn change_exec_copy(exec: hipGraphExec_t, node: hipGraphNode_t, transfer: Result<Transfer>) -> Result {
     let runtime = active()?;
     let copy = transfer.and_then(|transfer| checked(runtime, transfer)).map_err(|_| INVALID_VALUE)?;
@@ -90,7 +91,7 @@ fn as_copy(op: &Op) -> Result<Transfer> {
     }
 }
 
-/// Rows from one rectangle to the next one.
+/// Distance between rectangles in rows.
 fn rows_of(rows: Rows) -> usize {
     match rows.depth {
         0 | 1 => rows.height,
@@ -212,7 +213,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecMemcpyNodeSetParams1D(
     entry(|| change_exec_copy(exec, node, plain(dst, src, size, kind)))
 }
 
-/// `hipDrvGraphAddMemcpyNode`: linear memory only; which context it is changes nothing.
+/// `hipDrvGraphAddMemcpyNode`: linear memory only; the context has no effect.
 pub(crate) unsafe extern "C" fn hipDrvGraphAddMemcpyNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
@@ -307,7 +308,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddMemsetNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| fill(runtime, parameters)) })
 }
 
-/// `hipDrvGraphAddMemsetNode`: the context changes nothing.
+/// `hipDrvGraphAddMemsetNode`: the context has no effect.
 pub(crate) unsafe extern "C" fn hipDrvGraphAddMemsetNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,

@@ -13,7 +13,7 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// What a node is, and with the flags that ask for it, what it does.
+/// The kind of a node, and its details if the flags ask for them.
 fn label(op: &Op, flags: Flags) -> String {
     let wants = |flag: Flags| flags.intersects(flag | Flags::hipGraphDebugDotFlagsVerbose);
     match op {
@@ -77,7 +77,7 @@ fn print(graph: &Graph, flags: Flags, out: &mut String) {
         if flags.intersects(Flags::hipGraphDebugDotFlagsHandles | Flags::hipGraphDebugDotFlagsVerbose) {
             let _ = write!(label, "\\nnode {:#x}", node.handle);
         }
-        // Names of kernels may hold quotes.
+        // Names of kernels may contain quotes.
         let _ = writeln!(out, "  n{id} [label=\"{}\"];", label.replace('"', "\\\""));
         for before in &node.after {
             let _ = writeln!(out, "  n{before} -> n{id};");
@@ -104,7 +104,7 @@ pub(crate) unsafe extern "C" fn hipGraphDebugDotPrint(
         print(&graph, Flags::from_bits_retain(flags), &mut text);
         text.push_str("}\n");
         std::fs::write(path, text).map_err(|error| {
-            tracing::error!(%error, path, "a graph cannot be written");
+            tracing::error!(%error, path, "a graph could not be written");
             hipError_t::hipErrorOperatingSystem
         })
     })

@@ -1,4 +1,4 @@
-//! Nodes and edges: asking for them, adding and removing them, whatever the nodes do.
+//! Querying, adding and removing nodes and edges of any kind.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// Adds a node for one of the functions that do. What the node is to do is looked at before what it waits for, as by AMD's runtime.
+/// Adds a node, for the functions that do that. The operation is checked before the dependencies, as in AMD's
+/// runtime.
 ///
 /// # Safety
 /// `out` is null or valid for writing; `dependencies` is null or has `count` readable handles.
@@ -77,8 +78,8 @@ pub(crate) fn look_exec(
     exec.look(id, |step| work(&step.op))
 }
 
-/// Writes handles to a caller's list, as HIP's functions that return lists do: without a list, only their number; else as many
-/// as there is room for, null behind the last one.
+/// Writes handles to a caller's list, as HIP's list functions do: without a list, only their number; else as
+/// many as fit, with null after the last one.
 ///
 /// # Safety
 /// Both are null or valid for writing, the list for as many handles as the number says.
@@ -102,7 +103,7 @@ fn handles<'a>(nodes: &Nodes, ids: impl IntoIterator<Item = &'a NodeId>) -> Vec<
     ids.into_iter().filter_map(|id| nodes.get(id)).map(|node| node.handle).collect()
 }
 
-/// `hipGraphGetNodes`: in the order in which they were made.
+/// `hipGraphGetNodes`: in the order of creation.
 pub(crate) unsafe extern "C" fn hipGraphGetNodes(
     handle: hipGraph_t,
     list: *mut hipGraphNode_t,
@@ -116,7 +117,7 @@ pub(crate) unsafe extern "C" fn hipGraphGetNodes(
     })
 }
 
-/// `hipGraphGetRootNodes`: those that wait for none.
+/// `hipGraphGetRootNodes`: nodes without dependencies.
 pub(crate) unsafe extern "C" fn hipGraphGetRootNodes(
     handle: hipGraph_t,
     list: *mut hipGraphNode_t,
@@ -203,7 +204,7 @@ pub(crate) unsafe extern "C" fn hipGraphNodeGetType(
     })
 }
 
-/// The edges that two lists of nodes stand for, by where they begin and end.
+/// The edges described by two lists of nodes: their beginnings and ends.
 ///
 /// # Safety
 /// Both lists are null or have as many readable handles.
@@ -228,7 +229,7 @@ unsafe fn edges(
     Ok(edges)
 }
 
-/// Changes edges, all of which are there before, or none.
+/// Changes all edges, or none if one is invalid.
 ///
 /// # Safety
 /// As [`edges`].
@@ -255,7 +256,7 @@ unsafe fn change_edges(
     Ok(())
 }
 
-/// `hipGraphAddDependencies`: all edges are new, or none is added. A circle is refused when the graph is instantiated.
+/// `hipGraphAddDependencies`: all edges must be new, or none is added. Instantiation refuses cycles.
 pub(crate) unsafe extern "C" fn hipGraphAddDependencies(
     handle: hipGraph_t,
     from: *const hipGraphNode_t,
@@ -266,7 +267,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddDependencies(
     entry(|| unsafe { change_edges(handle, (from, to, count), false, |after, from| after.push(from)) })
 }
 
-/// `hipGraphRemoveDependencies`: all edges are there, or none is removed.
+/// `hipGraphRemoveDependencies`: all edges must exist, or none is removed.
 pub(crate) unsafe extern "C" fn hipGraphRemoveDependencies(
     handle: hipGraph_t,
     from: *const hipGraphNode_t,

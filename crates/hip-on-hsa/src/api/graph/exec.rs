@@ -1,4 +1,4 @@
-//! Executable graphs: making, launching, destroying.
+//! Executable graphs: creating, launching, destroying.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ fn instantiate(
     }
 }
 
-/// The handle of the node that a graph was refused for.
+/// The handle of the node that caused a refusal.
 fn refused_node(graph: &Graph, refusal: &Refusal) -> hipGraphNode_t {
     let id = refusal.node.and_then(|place| Some(flatten(graph).ok()?.get(place)?.id));
     let handle = id.and_then(|id| handle_within(graph, id));
     handle.unwrap_or(0) as hipGraphNode_t
 }
 
-/// `hipGraphInstantiate`: `hipErrorInvalidValue` if nodes wait for each other in a circle. The log gets a text.
+/// `hipGraphInstantiate`: `hipErrorInvalidValue` if there is a cycle. The log buffer gets a text.
 pub(crate) unsafe extern "C" fn hipGraphInstantiate(
     out: *mut hipGraphExec_t,
     handle: hipGraph_t,
@@ -69,7 +69,8 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiate(
     })
 }
 
-/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes change nothing.
+/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes have no
+/// effect.
 pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
     out: *mut hipGraphExec_t,
     handle: hipGraph_t,
@@ -77,7 +78,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
 ) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        // AMD's runtime takes the others only in the parameters of the function below.
+        // AMD's runtime accepts the others only in the parameters of the function below.
         if flags & !(AUTO_FREE | NODE_PRIORITY) != 0 {
             return Err(INVALID_VALUE);
         }
@@ -88,7 +89,7 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
     })
 }
 
-/// `hipGraphInstantiateWithParams`: says in the structure why it failed and which node is to blame.
+/// `hipGraphInstantiateWithParams`: the structure gets the reason and the node of a failure.
 pub(crate) unsafe extern "C" fn hipGraphInstantiateWithParams(
     out: *mut hipGraphExec_t,
     handle: hipGraph_t,
@@ -123,7 +124,8 @@ pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> h
     entry(|| graph_execs(active()?).remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
 }
 
-/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the captured one.
+/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the
+/// captured one.
 pub(crate) unsafe extern "C" fn hipGraphLaunch(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

@@ -49,7 +49,7 @@ unsafe fn operation(runtime: &'static Runtime, parameters: *mut hipGraphNodePara
     }
 }
 
-/// Whether the parameters of a node can be changed, and what they are then.
+/// The new operation of a node, if its parameters can be changed.
 ///
 /// # Safety
 /// As [`operation`].
@@ -72,7 +72,7 @@ unsafe fn changed(runtime: &'static Runtime, parameters: *mut hipGraphNodeParams
     }
 }
 
-/// `hipGraphAddNode`: no semaphores, symbols and batches of memory operations.
+/// `hipGraphAddNode`: no semaphores, symbols or batches of memory operations.
 pub(crate) unsafe extern "C" fn hipGraphAddNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
@@ -84,7 +84,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| operation(runtime, parameters)) })
 }
 
-/// `hipGraphNodeSetParams`: parameters of the node's kind. Memory nodes, children and empty nodes have none to set.
+/// `hipGraphNodeSetParams`: parameters of the node's kind. Memory nodes, children and empty nodes have none
+/// to set.
 pub(crate) unsafe extern "C" fn hipGraphNodeSetParams(
     node: hipGraphNode_t,
     parameters: *mut hipGraphNodeParams,

@@ -17,8 +17,8 @@ use crate::queue::arguments::Explicit;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The launch that parameters describe. The function is a host stub's address, for the current device, or the handle of
-/// one.
+/// The launch that parameters describe. The function is a host stub's address, for the current device, or a
+/// function's handle.
 ///
 /// # Safety
 /// The parameters are null or readable, and their arguments are as `hipModuleLaunchKernel` needs them.
@@ -40,7 +40,7 @@ pub(crate) unsafe fn kernel(parameters: *const hipKernelNodeParams) -> Result<Ke
     Ok(unsafe { KernelOp::new(launch, p.func as usize, arguments) })
 }
 
-/// As [`kernel`], for the functions of kernel nodes, to which no function is a bad value.
+/// As [`kernel`], for the functions of kernel nodes, which return a bad value for a missing function.
 ///
 /// # Safety
 /// As [`kernel`].
@@ -60,7 +60,7 @@ fn as_kernel(op: &Op) -> Result<&KernelOp> {
     }
 }
 
-/// Puts other parameters into a kernel node; its attributes stay.
+/// Replaces the parameters of a kernel node; its attributes stay.
 pub(crate) fn replace(op: &mut Op, mut kernel: KernelOp) -> Result {
     let before = as_kernel(op)?;
     kernel.attributes = before.attributes;
@@ -85,7 +85,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddKernelNode(
     })
 }
 
-/// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or gets others.
+/// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or its parameters
+/// change.
 pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetParams(
     node: hipGraphNode_t,
     out: *mut hipKernelNodeParams,
@@ -143,8 +144,8 @@ pub(crate) fn replace_exec(op: &mut Op, kernel: KernelOp) -> Result {
     replace(op, kernel)
 }
 
-/// `hipGraphKernelNodeSetAttribute`: cooperation is a property of the launch; priority and access policy are kept and change
-/// nothing.
+/// `hipGraphKernelNodeSetAttribute`: cooperation is a property of the launch; priority and access policy are
+/// stored and have no effect.
 pub(crate) unsafe extern "C" fn hipGraphKernelNodeSetAttribute(
     node: hipGraphNode_t,
     attribute: hipLaunchAttributeID,

@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddMemAllocNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| allocation(runtime, parameters)) })
 }
 
-/// `hipGraphMemAllocNodeGetParams`: without descriptors of access.
+/// `hipGraphMemAllocNodeGetParams`: without access descriptors.
 pub(crate) unsafe extern "C" fn hipGraphMemAllocNodeGetParams(
     node: hipGraphNode_t,
     out: *mut hipMemAllocNodeParams,
@@ -121,7 +121,7 @@ pub(crate) unsafe extern "C" fn hipDeviceGetGraphMemAttribute(
     })
 }
 
-/// `hipDeviceSetGraphMemAttribute`: 0 takes a high mark down to what there is now; there is nothing else to set.
+/// `hipDeviceSetGraphMemAttribute`: 0 resets a high-water mark to the current value; nothing else can be set.
 pub(crate) unsafe extern "C" fn hipDeviceSetGraphMemAttribute(
     device: i32,
     attribute: hipGraphMemAttributeType,
@@ -144,7 +144,7 @@ pub(crate) unsafe extern "C" fn hipDeviceSetGraphMemAttribute(
     })
 }
 
-/// `hipDeviceGraphMemTrim`: what was freed is no longer reserved.
+/// `hipDeviceGraphMemTrim`: freed memory is no longer reserved.
 pub(crate) unsafe extern "C" fn hipDeviceGraphMemTrim(device: i32) -> hipError_t {
     entry(|| {
         Usage::of(by_ordinal(device)?).lock().idle = 0;

@@ -13,10 +13,10 @@ use crate::runtime::{Runtime, active};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The operation that parameters describe. The context that they name says nothing that the addresses do not.
+/// The operation that parameters describe. The context is ignored, because the addresses are enough.
 ///
 /// # Safety
-/// The parameters are null or readable, and their list has as many entries as they say.
+/// The parameters are null or readable, and their list has the stated number of entries.
 unsafe fn operations(runtime: &Runtime, parameters: *const hipBatchMemOpNodeParams) -> Result<Op> {
     // SAFETY: as this function's contract.
     let ops = unsafe {
@@ -39,8 +39,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddBatchMemOpNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| operations(runtime, parameters)) })
 }
 
-/// `hipGraphBatchMemOpNodeGetParams`: the list is the node's, valid until it ends or gets another one. The context is the current
-/// device's.
+/// `hipGraphBatchMemOpNodeGetParams`: the list is the node's, valid until it ends or its list changes. The
+/// context is the current device's.
 pub(crate) unsafe extern "C" fn hipGraphBatchMemOpNodeGetParams(
     node: hipGraphNode_t,
     out: *mut hipBatchMemOpNodeParams,

@@ -1,4 +1,4 @@
-//! Nodes with little to say: host functions, events, children, empty ones.
+//! Simple nodes: host functions, events, children, empty nodes.
 
 use hip_sys::{hipError_t, hipEvent_t, hipGraph_t, hipGraphExec_t, hipGraphNode_t, hipHostNodeParams};
 
@@ -60,7 +60,7 @@ pub(crate) unsafe extern "C" fn hipGraphHostNodeGetParams(
     })
 }
 
-/// Puts another operation of the same kind into a node.
+/// Replaces a node's operation with another of the same kind.
 pub(crate) fn replace(op: &mut Op, other: Op) -> Result {
     if op.kind() != other.kind() {
         return Err(INVALID_VALUE);
@@ -111,7 +111,7 @@ pub(crate) fn wait(runtime: &Runtime, handle: hipEvent_t) -> Result<Op> {
     event_op(runtime, handle).map(Op::Wait)
 }
 
-/// The event of a node, if it is of the kind that `of` takes.
+/// The event of a node, if `of` accepts its kind.
 ///
 /// # Safety
 /// `out` is null or valid for writing.
@@ -217,7 +217,8 @@ pub(crate) fn child(runtime: &Runtime, handle: hipGraph_t) -> Result<Op> {
     Ok(Op::Child(graph(runtime, handle)?.duplicate(runtime)?))
 }
 
-/// `hipGraphAddChildGraphNode`: the child is copied as it is now. `hipErrorInvalidValue` for more than 64 graphs within each other.
+/// `hipGraphAddChildGraphNode`: the child is copied in its current state. `hipErrorInvalidValue` for more
+/// than 64 levels of nesting.
 pub(crate) unsafe extern "C" fn hipGraphAddChildGraphNode(
     out: *mut hipGraphNode_t,
     graph: hipGraph_t,
@@ -229,7 +230,7 @@ pub(crate) unsafe extern "C" fn hipGraphAddChildGraphNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| child(runtime, child_graph)) })
 }
 
-/// `hipGraphChildGraphNodeGetGraph`: the node's own copy. Changing it changes what later instantiations run.
+/// `hipGraphChildGraphNodeGetGraph`: the node's own copy. Changes affect later instantiations.
 pub(crate) unsafe extern "C" fn hipGraphChildGraphNodeGetGraph(
     node: hipGraphNode_t,
     out: *mut hipGraph_t,

@@ -1,4 +1,4 @@
-//! Graphs: making, copying, destroying, and what nodes they have.
+//! Graphs: creating and destroying.
 
 use hip_sys::{hipError_t, hipGraph_t};
 
@@ -23,8 +23,8 @@ pub(crate) unsafe extern "C" fn hipGraphCreate(out: *mut hipGraph_t, flags: u32)
     })
 }
 
-/// `hipGraphDestroy`: executable graphs made from it stay. The graph of a node ends with the node only; one that has ended is
-/// `hipErrorIllegalState`.
+/// `hipGraphDestroy`: executable graphs created from it stay. The graph of a node ends only with the node;
+/// one that has ended gives `hipErrorIllegalState`.
 pub(crate) unsafe extern "C" fn hipGraphDestroy(handle: hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

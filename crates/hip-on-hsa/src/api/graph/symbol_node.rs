@@ -1,6 +1,6 @@
-//! Copies to and from variables of device code, named by their host side: nodes like those of other copies, to or from the
-//! current device's variable. As with AMD's runtime, a node that is made may have any direction, and one that is changed only that of
-//! its memory.
+//! Copies to and from variables of device code, named by their host side: nodes like those of other copies,
+//! to or from the current device's variable. As with AMD's runtime, a new node may have any direction, and a
+//! changed one only the direction of its memory.
 
 use std::ffi::c_void;
 

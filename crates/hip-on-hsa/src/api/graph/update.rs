@@ -1,6 +1,6 @@
-//! Changing an executable graph to what another graph of the same form says.
+//! Updating an executable graph from another graph of the same shape.
 //!
-//! Nodes correspond by the order in which they were made, so that a graph that was captured by the same calls always fits.
+//! Nodes are matched in the order of creation, so a graph captured by the same calls always fits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::runtime::active;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// What keeps a graph from being updated, and at which node of the new one.
+/// The reason why a graph cannot be updated, and the node of the new graph.
 type Difference = (Outcome, Option<NodeId>);
 
 /// Compares two lists of steps.
@@ -47,15 +47,16 @@ fn compare(old: &[Step], new: &[Step]) -> std::result::Result<(), Difference> {
     Ok(())
 }
 
-/// Takes over the operations of steps that have been compared.
+/// Takes over the operations of matched steps.
 fn take_over(old: &mut [Step], new: Vec<Step>) {
     for (old, new) in old.iter_mut().zip(new) {
         old.op = new.op;
     }
 }
 
-/// `hipGraphExecUpdate`: which nodes are enabled stays; what the program lets the graph keep takes the place of what the former one kept,
-/// which ends behind the launches so far. Says in `result` why it failed, and at which node of `graph`.
+/// `hipGraphExecUpdate`: enabled and disabled nodes stay so. The new graph's user objects replace the old
+/// ones, which are released after the launches so far. On failure, `result` gets the reason and the node of
+/// `graph`.
 pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     handle: hipGraphExec_t,
     graph_handle: hipGraph_t,
@@ -88,7 +89,7 @@ pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     })
 }
 
-/// `hipGraphExecChildGraphNodeSetParams`: the child has the form of the node's.
+/// `hipGraphExecChildGraphNodeSetParams`: the child must have the same shape as the node's.
 pub(crate) unsafe extern "C" fn hipGraphExecChildGraphNodeSetParams(
     handle: hipGraphExec_t,
     node_handle: hipGraphNode_t,

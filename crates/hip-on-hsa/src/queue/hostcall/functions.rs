@@ -1,14 +1,14 @@
 //! Functions of the program that device code may call.
 //!
-//! AMD's protocol has device code name any address. Here a call reaches only what the program has named, so that a kernel that
-//! forges one cannot have the host jump where it likes.
+//! With AMD's protocol, device code can name any address. Here, calls reach only functions that the program
+//! has registered, so a kernel that forges a call cannot make the host jump to an arbitrary address.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
 
 use hip_sys::DeviceFunction;
 
-/// The addresses that may be called. Held for reading while a function runs.
+/// The addresses that may be called. Read-locked while a function runs.
 static FUNCTIONS: RwLock<BTreeSet<usize>> = RwLock::new(BTreeSet::new());
 
 /// The extension `device_function`.
@@ -26,14 +26,15 @@ pub(crate) fn call(words: &[u64; 8]) -> Result<[u64; 2], String> {
     let functions = FUNCTIONS.read().unwrap_or_else(PoisonError::into_inner);
     let Some(&address) = usize::try_from(words[0]).ok().and_then(|address| functions.get(&address)) else {
         return Err(format!(
-            "device code called a host function at {:#x}, which the program has not named as one that it may call",
+            "device code called a host function at {:#x}, which the program has not registered",
             words[0]
         ));
     };
     // SAFETY: the program has passed a function of this type with that address.
     let function = unsafe { std::mem::transmute::<usize, DeviceFunction>(address) };
     let mut output = [0u64; 2];
-    // SAFETY: the program said that device code may call the function, with any words; it stays named until this returns.
+    // SAFETY: the program said that device code may call the function, with any words; it stays registered
+    // until this returns.
     unsafe { function(output.as_mut_ptr(), words[1..].as_ptr()) };
     Ok(output)
 }

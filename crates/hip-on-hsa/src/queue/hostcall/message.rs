@@ -13,34 +13,35 @@ pub(crate) const END: u64 = 1 << 1;
 pub(crate) const LENGTH_SHIFT: u32 = 5;
 pub(crate) const LENGTH_MASK: u64 = 7;
 pub(crate) const NUMBER_SHIFT: u32 = 8;
-/// The number of messages that are dropped: their other parts are taken and forgotten.
+/// The message number of dropped messages: their other parts are accepted and ignored.
 const DROPPED: u64 = 0;
 
-/// Words of one message at most: 1 MiB, of which a format and its arguments need a few hundred.
+/// Maximum words of one message: 1 MiB; a format and its arguments usually need a few hundred bytes.
 pub(crate) const LONGEST: usize = 1 << 17;
-/// Words that all messages in progress of a queue have at most: 16 MiB.
+/// Maximum words of all messages in progress of a queue: 16 MiB.
 pub(crate) const MOST: usize = 1 << 21;
 
-/// Messages of a queue of which the end is still to come.
+/// Incomplete messages of a queue.
 pub(crate) struct Messages {
     /// By number, the oldest first.
     parts: BTreeMap<u64, Vec<u64>>,
-    /// How many there can be: one for each work-item that runs.
+    /// The maximum number: one for each work-item that can run.
     limit: usize,
     /// Words of all of them.
     words: usize,
     last: u64,
-    /// It was said that messages are dropped.
+    /// Whether dropped messages have been reported.
     said: bool,
 }
 
 impl Messages {
-    /// The messages of a queue on which so many work-items can run.
+    /// The messages of a queue on which this many work-items can run.
     pub(crate) fn new(limit: usize) -> Self {
         Messages { parts: BTreeMap::new(), limit, words: 0, last: DROPPED, said: false }
     }
 
-    /// Takes a part of a message. The whole one is printed, and answered by how many bytes that were, or by -1.
+    /// Takes a part of a message. A complete message is printed, and the answer is the number of bytes, or
+    /// -1.
     pub(crate) fn take(&mut self, words: [u64; 8], text: &mut Text) -> Result<[u64; 2], String> {
         let mut descriptor = words[0];
         if descriptor & BEGIN != 0 {
@@ -67,7 +68,7 @@ impl Messages {
         let printed = match message.split_first() {
             Some((0, message)) => self.print(Channel::Output, message, text),
             Some((1, message)) => self.print(Channel::Error, message, text),
-            // Versions of the message that nobody knows yet, and what was dropped.
+            // Unknown versions of the message, and dropped messages.
             _ => -1,
         };
         Ok([printed as u64, words[1]])
@@ -75,7 +76,7 @@ impl Messages {
 
     /// Begins a message and returns its number.
     fn begin(&mut self, text: &mut Text) -> u64 {
-        // With one for each work-item that runs, and one more, the oldest is of one that has ended.
+        // If there is one more than work-items can run, the oldest belongs to a work-item that has ended.
         if self.parts.len() >= self.limit
             && let Some(&oldest) = self.parts.keys().next()
         {
@@ -96,7 +97,7 @@ impl Messages {
         message
     }
 
-    /// Drops a message, and says so the first time.
+    /// Drops a message, and reports that the first time.
     fn forget(&mut self, number: u64, text: &mut Text) {
         self.remove(number);
         self.say(text);
@@ -127,7 +128,7 @@ fn with_number(descriptor: u64, number: u64) -> u64 {
     descriptor & ((1 << NUMBER_SHIFT) - 1) | number << NUMBER_SHIFT
 }
 
-/// What the lanes of a wave print at once.
+/// Output of the lanes of a wave in one call.
 #[derive(Default)]
 pub(crate) struct Text {
     pub(crate) output: Vec<u8>,
@@ -143,7 +144,7 @@ impl Text {
         text.len() as i64
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.output.len() + self.error.len()
     }
@@ -187,7 +188,7 @@ mod tests {
         take([more(second, 2, 0), a, b, 9, 9, 9, 9, 9]).unwrap();
         assert_eq!(take([more(second, 2, END), 3, 40, 9, 9, 9, 9, 9]).unwrap()[0], 8);
         assert_eq!(take([more(first, 2, END), 1, 2, 9, 9, 9, 9, 9]).unwrap()[0], 7);
-        // Neither a message that has ended nor a version that is unknown is taken for anything else.
+        // Ended messages and unknown versions are not mistaken for anything else.
         assert!(take([more(first, 2, END), 1, 2, 9, 9, 9, 9, 9]).is_err());
         assert_eq!(take([BEGIN | END | 1 << LENGTH_SHIFT, 2, 9, 9, 9, 9, 9, 9]).unwrap()[0], u64::MAX);
         assert_eq!((text.output.as_slice(), text.error.as_slice()), (&b"1 of 2\n"[..], &b"3 of 40\n"[..]));
@@ -203,7 +204,7 @@ mod tests {
             messages.take(begin, &mut text).unwrap();
         }
         assert_eq!(messages.held(), (4, 4));
-        // One that goes on and on.
+        // A message without an end.
         let mut endless = messages.take(begin, &mut text).unwrap()[0];
         for _ in 0..LONGEST {
             endless = messages.take([more(endless, 7, 0), 1, 2, 3, 4, 5, 6, 7], &mut text).unwrap()[0];
@@ -213,7 +214,7 @@ mod tests {
             messages.take([more(endless, 7, END), 1, 2, 3, 4, 5, 6, 7], &mut text).unwrap()[0],
             u64::MAX
         );
-        // Many that are long together.
+        // Many messages with a large total.
         let mut messages = Messages::new(1 << 20);
         let mut long: Vec<u64> = (0..64).map(|_| messages.take(begin, &mut text).unwrap()[0]).collect();
         for _ in 0..LONGEST / 8 {
@@ -222,7 +223,7 @@ mod tests {
             }
             assert!(messages.held().1 <= MOST);
         }
-        // A message that is whole is printed all the same.
+        // A complete message is still printed.
         let whole = messages.take(begin, &mut text).unwrap()[0];
         assert_eq!(
             messages.take([more(whole, 1, END), word(b"hello\n\0\0"), 0, 0, 0, 0, 0, 0], &mut text).unwrap()
@@ -230,7 +231,7 @@ mod tests {
             6
         );
         assert_eq!(text.output, b"hello\n");
-        // Each of the two queues said once what it did.
+        // Each of the two queues reported once what it did.
         assert_eq!(String::from_utf8(text.error).unwrap(), output::DROPPED.repeat(2));
     }
 }

@@ -7,19 +7,19 @@ use hsa_sys::hsa_signal_t;
 
 use crate::queue::hostcall::message::{Messages, Text};
 
-/// Numbers of the services that device code can ask for.
+/// Numbers of the services that device code can request.
 const FUNCTION_CALL: u32 = 1;
 const PRINTF: u32 = 2;
 const DEVICE_MEMORY: u32 = 3;
 
-/// The bit of a packet's control word that its wave waits for.
+/// The bit of a packet's control word on which its wave waits.
 const READY: u32 = 1;
 
 /// The head of a packet.
 #[repr(C)]
 struct Header {
     next: AtomicU64,
-    /// Lanes that ask.
+    /// The requesting lanes.
     active: AtomicU64,
     service: AtomicU32,
     control: AtomicU32,
@@ -28,7 +28,7 @@ struct Header {
 /// A packet's rows, by lane.
 type Payload = [[AtomicU64; 8]; 64];
 
-/// What `hidden_hostcall_buffer` points to.
+/// The structure at the start of the buffer in `hidden_hostcall_buffer`.
 #[repr(C)]
 struct Head {
     headers: u64,
@@ -36,28 +36,28 @@ struct Head {
     doorbell: hsa_signal_t,
     free: AtomicU64,
     ready: AtomicU64,
-    /// The bits of a list's head that are an index.
+    /// The index bits of a list's head.
     mask: u64,
 }
 
-/// Who answers what is in packets.
+/// The code that answers packets.
 pub(crate) trait Host {
     /// Allocates memory for the device's `malloc`, or frees it.
     fn device_memory(&self, address: u64, size: u64) -> u64;
     /// Calls a function of the program: its address, and seven words for it.
     fn function(&self, words: &[u64; 8]) -> Result<[u64; 2], String>;
-    /// Passes on what was printed.
+    /// Passes on printed text.
     fn print(&self, text: Text);
 }
 
-/// What became of packets that were ready.
+/// The result of serving ready packets.
 pub(crate) struct Served {
-    /// There may be more of them by now.
+    /// There may be more by now.
     pub(crate) more: bool,
-    /// What the device asked for that nobody offers, or what is wrong with the packets.
+    /// A request for an unknown service, or an error in the packets.
     pub(crate) trouble: Option<String>,
-    /// Packets that asked for what nobody offers. Their waves wait until [`Packets::release`], for which the caller first records
-    /// the trouble: otherwise the kernel may complete, and whoever waits for it see no error.
+    /// Packets with failed requests. Their waves wait until [`Packets::release`]; the caller records the
+    /// trouble first. Otherwise the kernel might complete, and its waiters would see no error.
     pub(crate) refused: Vec<usize>,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct Served {
 pub(crate) struct Packets {
     /// The [`Head`], then headers, then payloads.
     memory: usize,
-    /// How many; a power of two.
+    /// The number of packets; a power of two.
     count: u64,
 }
 
-/// Where headers and payloads begin, and the size of it all.
+/// Offsets of headers and payloads, and the total size.
 fn layout(count: u64) -> (u64, u64, u64) {
     let headers = (size_of::<Head>() as u64).next_multiple_of(align_of::<Header>() as u64);
     let payloads = (headers + count * size_of::<Header>() as u64).next_multiple_of(64);
@@ -85,12 +85,13 @@ impl Packets {
     /// Puts packets into memory, all of them on the free list.
     ///
     /// # Safety
-    /// The memory is aligned to 64 bytes and has [`size`] bytes, which nobody else knows yet and which stay, for atomic accesses
-    /// only, as long as packets are served. The count is a power of two.
+    /// The memory is aligned to 64 bytes and has [`size`] bytes, which nothing else uses yet and which stay
+    /// allocated, with only atomic accesses, as long as packets are served. The count is a power of two.
     pub(crate) unsafe fn new(memory: usize, count: u64, doorbell: hsa_signal_t) -> Self {
         let (headers, payloads, _) = layout(count);
         let base = memory as u64;
-        // SAFETY: `layout` has room for the head and all headers in the memory, which is the caller's to give.
+        // SAFETY: `layout` has room for the head and all headers in the memory, which is the caller's to
+        // give.
         unsafe {
             (memory as *mut u8).write_bytes(0, payloads as usize);
             (memory as *mut Head).write(Head {
@@ -111,20 +112,20 @@ impl Packets {
         Self { memory, count }
     }
 
-    /// What `hidden_hostcall_buffer` gets.
+    /// The value of `hidden_hostcall_buffer`.
     pub(crate) fn address(&self) -> u64 {
         self.memory as u64
     }
 
-    /// How many lanes can ask at once.
+    /// How many lanes can make requests at once.
     pub(crate) fn lanes(&self) -> usize {
         self.count as usize * 64
     }
 
     /// The head of the ready list.
     fn ready(&self) -> &AtomicU64 {
-        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and host access the word
-        // atomically only.
+        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and
+        // host access the word atomically only.
         unsafe { &*((self.memory + offset_of!(Head, ready)) as *const AtomicU64) }
     }
 
@@ -137,23 +138,23 @@ impl Packets {
         let (headers, payloads, _) = layout(self.count);
         let header = self.memory + headers as usize + index * size_of::<Header>();
         let payload = self.memory + payloads as usize + index * size_of::<Payload>();
-        // SAFETY: both lie in the memory, as `index` is less than the number of packets; they consist of atomic words.
+        // SAFETY: both lie in the memory, as `index` is less than the number of packets; they consist of
+        // atomic words.
         unsafe { (&*(header as *const Header), &*(payload as *const Payload)) }
     }
 
-    /// Answers what is ready, each packet once at most.
+    /// Answers ready packets, each at most once.
     pub(crate) fn serve(&self, messages: &mut Messages, host: &dyn Host) -> Served {
         let mut served = Served { more: false, trouble: None, refused: Vec::new() };
         let mut seen = vec![false; self.count as usize];
-        // The list has the last one first.
+        // The list starts with the newest packet.
         let mut waiting = Vec::new();
         let mut next = self.ready().swap(0, Ordering::Acquire);
         while next != 0 {
             served.more = true;
             let index = self.index(next);
             if std::mem::replace(&mut seen[index], true) {
-                served.trouble =
-                    Some("device code made the list of its calls to the host endless".to_owned());
+                served.trouble = Some("device code made an endless list of calls to the host".to_owned());
                 break;
             }
             waiting.push(index);
@@ -178,7 +179,7 @@ impl Packets {
     }
 }
 
-/// Answers one packet, lane by lane; an error says what the device asked for that nobody offers.
+/// Answers one packet, lane by lane; an error names the request that could not be fulfilled.
 fn answer(
     header: &Header,
     payload: &Payload,
@@ -197,7 +198,7 @@ fn answer(
             PRINTF => messages.take(words, &mut text),
             DEVICE_MEMORY => Ok([host.device_memory(words[0], words[1]), words[1]]),
             FUNCTION_CALL => host.function(&words),
-            _ => Err(format!("device code asked the host for service {service}, which is none")),
+            _ => Err(format!("device code asked the host for service {service}, which does not exist")),
         };
         let answer = answered.unwrap_or_else(|what| {
             result = Err(what);
@@ -216,7 +217,7 @@ fn answer(
 /// Bytes of text that are collected before they are passed on.
 const AT_ONCE: usize = 1 << 20;
 
-/// Any bytes in the memory of packets, as a kernel may write them: they are answered, and nothing else happens.
+/// Any bytes that a kernel may write to the packets are answered, and have no other effect.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     use crate::queue::hostcall::message::{LONGEST, MOST};
@@ -261,13 +262,13 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     let mut messages = Messages::new(packets.lanes());
     let answers = Answers::default();
     let mut rest = bytes;
-    // Each round: where bytes go, how many, and the bytes; or what is on the ready list.
+    // Each round: the position, number and values of bytes to write; or the contents of the ready list.
     while let Some((&[what, low, high, length], after)) = rest.split_first_chunk::<4>() {
         let (data, after) = after.split_at(usize::from(length).min(after.len()));
         rest = after;
         let at = u64::from(u16::from_le_bytes([low, high]));
         let start = match what & 3 {
-            // The words that a row begins with are those that matter most.
+            // The first words of a row matter most.
             0 => payloads + at % (64 * COUNT) * 64,
             1 => headers + at % (COUNT * size_of::<Header>() as u64),
             2 => at % size,
@@ -284,7 +285,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
         };
         for (offset, &byte) in data.iter().enumerate() {
             let place = (start as usize + offset) % size as usize;
-            // SAFETY: the place is in the memory, to which nobody has a reference now.
+            // SAFETY: the place is in the memory, to which there are no references now.
             unsafe { ((address + place) as *mut u8).write(byte) };
         }
     }
@@ -314,7 +315,7 @@ mod tests {
         let mut next = crate::tests::random();
         for round in 0..2000 {
             let mut bytes: Vec<u8> = (0..4096 + round % 512).map(|_| (next() >> 32) as u8).collect();
-            // A service that there is, and lanes that ask for it, in the header of the packet that is ready.
+            // An existing service, and requesting lanes, in the header of the ready packet.
             let service = (next() % 5) as u8;
             for (index, byte) in
                 [1, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, service, 0, 0, 0, 1, 0, 0, 0]
@@ -330,7 +331,7 @@ mod tests {
         }
     }
 
-    /// A host that offers memory and functions, and has neither.
+    /// A host that accepts requests for memory and functions, but has neither.
     struct Nobody;
 
     impl Host for Nobody {
@@ -343,11 +344,12 @@ mod tests {
         fn print(&self, _: Text) {}
     }
 
-    /// Calls a function with four packets.
+    /// Calls a function with a buffer of four packets.
     fn with_packets(body: impl FnOnce(&Packets)) {
         let mut memory = vec![0u128; size(4) as usize / 16 + 8];
         let address = (memory.as_mut_ptr() as usize).next_multiple_of(64);
-        // SAFETY: the memory is larger than it has to be by what aligning it takes, and lives until the end of this function.
+        // SAFETY: the memory is larger than it has to be by what aligning it takes, and lives until the end
+        // of this function.
         body(&unsafe { Packets::new(address, 4, hsa_signal_t { handle: 0 }) });
     }
 
@@ -361,7 +363,7 @@ mod tests {
         packets.ready().store(4 + index, Ordering::Release);
     }
 
-    /// The waves of packets that were refused wait until whoever serves them has said what happened.
+    /// The waves of refused packets wait until the error has been recorded.
     #[test]
     fn waves_that_are_refused_wait_until_they_are_released() {
         with_packets(|packets| {
@@ -379,7 +381,7 @@ mod tests {
         });
     }
 
-    /// A list whose end is its beginning is followed once.
+    /// A circular list is followed once.
     #[test]
     fn a_list_that_never_ends_is_trouble() {
         with_packets(|packets| {

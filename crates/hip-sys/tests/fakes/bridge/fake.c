@@ -1,6 +1,6 @@
-// A HIP runtime of an older version that compares what it is given with what the test gives, in the form that version has,
-// and answers with known contents. SHAPE is the version, as major * 10 + minor. With HEADERS it is compiled against the
-// version's own headers. A value that is not what was expected is reported as the error 10000 + line.
+// A HIP runtime of an older version that compares its arguments with the test's values, in the form of that version,
+// and returns known contents. SHAPE is the version, as major * 10 + minor. With HEADERS, it is compiled against the
+// version's own headers. An unexpected value is reported as the error 10000 + line.
 
 #ifdef HEADERS
 #include <stddef.h>
@@ -332,7 +332,7 @@ hipError_t hipMemGetAllocationPropertiesFromHandle(
     return (hipError_t)0;
 }
 
-// As a C++ compiler names hipDestroySurfaceObject.
+// The C++ mangled name of hipDestroySurfaceObject.
 hipError_t _Z23hipDestroySurfaceObjectP13__hip_surface(void *surface) {
     IS(surface, 1);
     return (hipError_t)0;
@@ -427,6 +427,6 @@ hipError_t hipLaunchKernelExC(void) { return INVALID; }
 #endif
 
 #if SHAPE < 60
-// No HIP 5 is known to export this; what it would take is unknown.
+// No HIP 5 is known to export this, so its arguments are unknown.
 hipError_t hipDrvGraphAddMemcpyNode(void) { return INVALID; }
 #endif

@@ -1,5 +1,5 @@
-// What a fake library needs of the headers of an older HIP, where those are not at hand.
-// SHAPE is the version that it is of, as major * 10 + minor.
+// The parts of an older HIP's headers that a fake library needs, if those headers are not available.
+// SHAPE is the version, as major * 10 + minor.
 
 #include <stddef.h>
 #include <stdint.h>

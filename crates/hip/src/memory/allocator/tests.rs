@@ -32,7 +32,7 @@ fn another_stream_waits_on_the_device() {
     fake::set_busy(&a, true);
     drop(buffer);
     fake::calls(&a);
-    // All of the segment but the block of that buffer is taken.
+    // The rest of the segment, without that buffer's block, is taken.
     let _rest = bytes(&b, 16 * MIB);
     let _rest = bytes(&b, 14 * MIB);
     let mut buffer = bytes(&b, 2 * MIB);
@@ -51,7 +51,7 @@ fn own_memory_comes_before_idle_memory_and_that_before_others() {
         let address = buffer.allocation().address();
         (buffer, address)
     };
-    // Whole segments, so that no block can be divided; each is smaller than the one before.
+    // Whole segments, so that no block can be divided. Each is smaller than the one before.
     let (of_a, at_a) = used_on(&a, 20 * MIB);
     let (of_b, at_b) = used_on(&b, 20 * MIB - 1);
     let (idle, at_idle) = used_on(&c, 20 * MIB - 2);
@@ -95,7 +95,7 @@ fn too_little_memory_gives_the_cache_back_and_then_says_who_holds_it() {
     fake::calls(&stream);
     let large = bytes(&stream, 58 * MIB);
     assert_eq!(fake::calls(&stream), ["synchronize"], "what used the memory ended before it was freed");
-    // Two more MiB: not enough for a usual segment, enough for the block alone.
+    // Two more MiB: too little for a usual segment, but enough for the block alone.
     let medium = bytes(&stream, 2 * MIB);
     assert_eq!(device.memory_stats().reserved, 80 * MIB);
     let error = DeviceBuffer::<u8>::uninit(&device, 1).unwrap_err();
@@ -183,7 +183,7 @@ fn what_a_callers_thread_drops_is_counted_as_well() {
         (stats.allocated, stats.allocations, stats.hits + stats.misses),
         (0, 0, 4 * rounds as u64 * 2)
     );
-    // Threads that find no segment at the same time make one each.
+    // Threads that find no segment at the same time allocate one each.
     let segments = fake::allocations(&device);
     assert!((1..=4).contains(&segments), "{segments}");
     assert_eq!(stats.reserved, segments * 2 * MIB);
@@ -210,7 +210,7 @@ fn memory_that_was_kept_for_work_lets_its_buffer_go_while_later_work_waits() {
     buffer.as_slice().address_on(&stream).unwrap();
     buffer.as_slice().keep_until_done(&stream).unwrap();
     stream.synchronize().unwrap();
-    // Of a second collective, say, which waits for this thread as well.
+    // As by a second collective, for example, which waits for this thread as well.
     let hold = fake::hold(&stream);
     drop(buffer);
     assert_eq!(fake::allocations(&device), before + 1);
@@ -233,12 +233,12 @@ fn memory_that_is_kept_for_work_lets_its_buffer_go_without_waiting() {
     let hold = fake::hold(&stream);
     buffer.as_slice().address_on(&stream).unwrap();
     buffer.as_slice().keep_until_done(&stream).unwrap();
-    // Without that, this would wait for the stream, which is held.
+    // Otherwise this would wait for the stream, which is held.
     drop(buffer);
     assert_eq!(fake::allocations(&device), before + 1);
     drop(hold);
     stream.synchronize().unwrap();
-    // It is freed on another thread.
+    // Another thread frees it.
     let began = std::time::Instant::now();
     while fake::allocations(&device) != before {
         assert!(began.elapsed() < std::time::Duration::from_secs(60));

@@ -32,7 +32,7 @@ fn uses(ids: &[u64]) -> BTreeSet<u64> {
     ids.iter().copied().collect()
 }
 
-/// What must hold between any two calls.
+/// The invariants between any two calls.
 fn check(blocks: &Plain) {
     let mut covered = BTreeMap::new();
     let (mut taken, mut free) = (0, BTreeSet::new());
@@ -61,7 +61,7 @@ fn check(blocks: &Plain) {
     assert_eq!(blocks.reserved, blocks.segments.values().map(|(_, size)| size).sum::<u64>());
 }
 
-/// A device that gives memory at ever higher addresses, with no gaps between segments.
+/// A device whose segments follow one another at rising addresses, without gaps.
 #[derive(Default)]
 struct Fixture {
     blocks: Plain,
@@ -200,7 +200,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..if cfg!(miri) { 30 } else { 200 })
 }
 
-/// Takes a range out of those that are used.
+/// Removes a range from the used ones.
 fn cut(used: &mut Vec<(u64, u64, u64)>, start: u64, end: u64) {
     let before = used.iter().map(|(from, to, stream)| (*from, *to.min(&start), *stream));
     let after = used.iter().map(|(from, to, stream)| (*from.max(&end), *to, *stream));
@@ -214,13 +214,13 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Against a list of who owns which bytes: no two owners share one, and every former use is handed on until its
-    /// stream is known to be done.
+    /// Compares with a list of the owners of bytes: no two owners share a byte, and every former use is
+    /// passed on until its stream is known to be done.
     #[test]
     fn no_byte_has_two_owners_and_no_use_is_lost(steps in steps()) {
         let mut f = Fixture::new();
         let mut owned: Vec<(u64, u64)> = Vec::new();
-        // Former uses by the start of what was used, its end, and the stream.
+        // Former uses: start, end, stream.
         let mut used: Vec<(u64, u64, u64)> = Vec::new();
         for step in steps {
             match step {
@@ -244,7 +244,7 @@ proptest! {
                 Step::GiveBack { index, streams } if !owned.is_empty() => {
                     let (start, end) = owned.swap_remove(index % owned.len());
                     prop_assert!(f.blocks.give_back(start, uses(&streams)));
-                    // Of an owner all streams are those that it names: it has waited for the others.
+                    // An owner lists all its streams, because it has waited for the others.
                     cut(&mut used, start, end);
                     used.extend(streams.iter().map(|stream| (start, end, *stream)));
                 }
@@ -268,7 +268,7 @@ proptest! {
             }
             check(&f.blocks);
         }
-        // When everything has been given back, everything can go.
+        // Once everything is free, everything can be released.
         for (start, _) in owned {
             prop_assert!(f.blocks.give_back(start, uses(&[])));
         }

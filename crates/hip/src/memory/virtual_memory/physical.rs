@@ -1,4 +1,4 @@
-//! Memory of a device that has no address of its own.
+//! Device memory without an address.
 
 use std::ffi::{c_int, c_void};
 use std::io::{Seek, SeekFrom};
@@ -18,20 +18,20 @@ use crate::error::{Error, Result};
 use crate::live::{Counted, Kind};
 use crate::stream::release;
 
-/// What sizes and offsets of mapped memory are multiples of, in bytes: [`Device::granularity`].
+/// The granularity of sizes and offsets of mapped memory, in bytes: [`Device::granularity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granularity {
-    /// What they have to be multiples of.
+    /// They must be multiples of this.
     pub minimum: usize,
-    /// What they should be multiples of to be fast.
+    /// For speed, they should be multiples of this.
     pub recommended: usize,
 }
 
-/// Memory of a device without an address (`hipMemCreate`). [`AddressRange::map`](crate::AddressRange::map) gives it one, for as
-/// long as the buffer lives that this makes; what is in it stays until the memory is gone.
+/// Device memory without an address (`hipMemCreate`). [`AddressRange::map`](crate::AddressRange::map) gives
+/// it one, for as long as the resulting buffer lives. The contents stay as long as the memory exists.
 ///
-/// A clone is another handle of the same memory. The memory is given back (`hipMemRelease`) when there is no handle and no buffer of
-/// it any more.
+/// A clone is another handle of the same memory. The memory is released (`hipMemRelease`) once no handle and
+/// no buffer of it exists.
 #[doc(alias = "hipMemCreate")]
 #[doc(alias = "hipMemGenericAllocationHandle_t")]
 #[doc(alias = "cuMemCreate")]
@@ -48,7 +48,7 @@ struct Inner {
     counted: Option<Counted>,
 }
 
-/// What HIP knows the memory by.
+/// HIP's handle of the memory.
 #[derive(Clone, Copy, Debug)]
 struct Handle(hipMemGenericAllocationHandle_t);
 
@@ -67,16 +67,16 @@ const DESCRIPTOR: hipMemAllocationHandleType =
     hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
 
 impl PhysicalMemory {
-    /// Takes memory from the device: `bytes` bytes at least, rounded up to a multiple of [`Granularity::minimum`].
+    /// Allocates at least `bytes` bytes on the device, rounded up to a multiple of [`Granularity::minimum`].
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has too little, [`Error::TooLarge`] if the size does not fit into the address space,
-    /// else [`Error::Hip`], also where the device has no virtual memory management.
+    /// [`Error::OutOfMemory`] if the device has too little, [`Error::TooLarge`] if the size does not fit into
+    /// the address space, else [`Error::Hip`], also where the device has no virtual memory management.
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         Self::create(device, bytes, false)
     }
 
-    /// As [`new`](Self::new), memory that [`export`](Self::export) gives to other processes.
+    /// As [`new`](Self::new), for memory that can be given to other processes with [`export`](Self::export).
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -110,27 +110,28 @@ impl PhysicalMemory {
         }))
     }
 
-    /// Bytes that there are.
+    /// The size in bytes.
     pub fn size(&self) -> usize {
         self.0.size
     }
 
-    /// The device whose memory it is.
+    /// The device that the memory belongs to.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// Whether the memory has addresses.
+    /// Whether the memory is mapped.
     pub fn is_mapped(&self) -> bool {
         self.0.mapped.load(Ordering::Acquire)
     }
 
-    /// A file descriptor that stands for the memory (`hipMemExportToShareableHandle`): for another process, which gets it through a Unix
-    /// socket, or inherits it, and [imports](Self::import) it. The memory lives as long as one process has the descriptor or imported
-    /// memory.
+    /// Exports the memory as a file descriptor (`hipMemExportToShareableHandle`). Another process gets it
+    /// through a Unix socket, or inherits it, and [imports](Self::import) it. The memory lives as long as any
+    /// process has the descriptor or the imported memory.
     ///
     /// # Errors
-    /// [`VirtualMemoryError::NotExportable`] unless it was made by [`exportable`](Self::exportable), else [`Error::Hip`].
+    /// [`VirtualMemoryError::NotExportable`] unless it was made by [`exportable`](Self::exportable), else
+    /// [`Error::Hip`].
     #[doc(alias = "hipMemExportToShareableHandle")]
     #[doc(alias = "cuMemExportToShareableHandle")]
     pub fn export(&self) -> Result<OwnedFd> {
@@ -139,7 +140,7 @@ impl PhysicalMemory {
         }
         let mut descriptor: c_int = -1;
         self.0.device.make_current()?;
-        // SAFETY: the result is a place for what a descriptor is, and the handle is valid.
+        // SAFETY: the result is a place for a descriptor, and the handle is valid.
         unsafe {
             let place = (&raw mut descriptor).cast::<c_void>();
             call!(self.0.device.table(), hipMemExportToShareableHandle(place, self.handle(), DESCRIPTOR, 0))?;
@@ -150,24 +151,24 @@ impl PhysicalMemory {
         }
     }
 
-    /// Memory that another process has [exported](Self::export) (`hipMemImportFromShareableHandle`). The descriptor may be closed
-    /// afterwards.
+    /// Imports memory that another process has [exported](Self::export) (`hipMemImportFromShareableHandle`).
+    /// The descriptor may be closed afterwards.
     ///
     /// # Errors
     /// [`VirtualMemoryError::NoMemory`] if the descriptor has no size, else [`Error::Hip`].
     ///
     /// # Safety
-    /// The descriptor stands for memory of this device: libraries do not look what it is. Nothing tells the uses of the memory by
-    /// several processes apart but their programs, nor those of one process by several handles: as long as work uses a part
-    /// through one, none writes it through another.
+    /// The descriptor refers to memory of this device; libraries do not check that. The programs must keep
+    /// apart the uses of the memory by several processes, and by several handles of one process: while work
+    /// uses a part through one handle, none writes it through another.
     #[doc(alias = "hipMemImportFromShareableHandle")]
     #[doc(alias = "cuMemImportFromShareableHandle")]
     pub unsafe fn import(device: &Device, descriptor: impl AsFd) -> Result<Self> {
         let no_memory = |reason| Error::from(VirtualMemoryError::NoMemory { reason });
-        // AMD's library takes descriptor 0 for none at all; a copy has another number.
+        // AMD's library treats descriptor 0 as missing; a copy has another number.
         let copy = descriptor.as_fd().try_clone_to_owned().map_err(|error| no_memory(error.to_string()))?;
         let mut file = std::fs::File::from(copy);
-        // DMA buffers tell their size by their end.
+        // The end of a DMA buffer tells its size.
         let end = file.seek(SeekFrom::End(0)).map_err(|error| no_memory(error.to_string()))?;
         let size = usize::try_from(end).map_err(|error| no_memory(error.to_string()))?;
         if size == 0 {
@@ -175,7 +176,8 @@ impl PhysicalMemory {
         }
         let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the result is a place to write to; the number of an open descriptor is what the type says.
+        // SAFETY: the result is a place to write to; for this type, HIP expects the number of an open
+        // descriptor.
         unsafe {
             let number = std::ptr::without_provenance_mut(file.as_raw_fd() as usize);
             call!(device.table(), hipMemImportFromShareableHandle(&raw mut handle, number, DESCRIPTOR))?;
@@ -195,7 +197,7 @@ impl PhysicalMemory {
         }
     }
 
-    /// It is mapped no more.
+    /// Releases the claim after unmapping.
     pub(super) fn unclaim(&self) {
         self.0.mapped.store(false, Ordering::Release);
     }
@@ -215,7 +217,8 @@ impl Drop for Inner {
         let (device, handle, counted) = (self.device.clone(), self.handle, self.counted.take());
         release("physical memory", move || {
             let released = device.make_current().and_then(|()| {
-                // SAFETY: the memory was made or imported for this, and is mapped nowhere: mappings hold it.
+                // SAFETY: the memory was made or imported for this, and is not mapped, because mappings hold
+                // it.
                 unsafe { call!(device.table(), hipMemRelease(handle.get())) }
             });
             dropped("physical memory", released);
@@ -225,7 +228,7 @@ impl Drop for Inner {
 }
 
 impl Device {
-    /// What sizes and offsets of mapped memory are multiples of (`hipMemGetAllocationGranularity`).
+    /// The granularity of sizes and offsets of mapped memory (`hipMemGetAllocationGranularity`).
     ///
     /// # Errors
     /// [`Error::Hip`], also where the device has no virtual memory management.

@@ -4,7 +4,7 @@ use super::*;
 use crate::fake::{self, GRANULARITY};
 use crate::{GrowableBuffer, drop_failures};
 
-/// The fake's bookkeeping is the process's: one test at a time.
+/// The fake's bookkeeping is global, so tests run one at a time.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,7 +32,7 @@ fn memory_is_mapped_once_and_where_nothing_is() {
     assert_eq!(one_at(2 * PAGE), VirtualMemoryError::Occupied { start: PAGE, end: 3 * PAGE });
     assert_eq!(one_at(1), VirtualMemoryError::Misaligned { offset: 1, granularity: PAGE });
     assert_eq!(refused(0, std::slice::from_ref(&two)), VirtualMemoryError::AlreadyMapped);
-    // Of a list, all is mapped or nothing.
+    // A list is mapped as a whole or not at all.
     assert_eq!(refused(0, &[one.clone(), one.clone()]), VirtualMemoryError::AlreadyMapped);
     assert_eq!(fake::virtual_memory(), (1, 2, 1));
     for offset in [4 * PAGE, usize::MAX - PAGE + 1, usize::MAX / PAGE * PAGE] {
@@ -70,7 +70,7 @@ fn it_is_unmapped_when_its_streams_are_done_and_in_whatever_order_things_are_dro
     assert_eq!(fake::virtual_memory(), (1, 1, 1), "the buffer keeps both");
     drop(buffer);
     assert_eq!(fake::virtual_memory(), (0, 0, 0));
-    // Work that still runs keeps the thread that drops the buffer.
+    // Dropping the buffer blocks while work still uses it.
     let (range, memory, buffer) = make();
     let hold = fake::hold(&stream);
     let dropping = std::thread::spawn(move || drop(buffer));
@@ -111,7 +111,7 @@ fn what_no_device_may_use_is_unmapped_again() {
     let refused = range.map::<u32>(0, &two);
     assert!(matches!(refused, Err(Error::Hip { operation: "hipMemSetAccess", .. })), "{refused:?}");
     assert_eq!(fake::virtual_memory(), (1, 2, 0));
-    // Nothing of it is left behind.
+    // Nothing is left behind.
     let mapped = range.map::<u32>(0, &two).unwrap();
     assert_eq!((mapped.size_in_bytes(), fake::virtual_memory().2), (3 * PAGE, 2));
     let mut growable = GrowableBuffer::<u32>::new(&device, 3 * PAGE).unwrap();
@@ -157,7 +157,7 @@ fn only_what_was_made_for_it_is_exported() {
     assert!(matches!(refused, Err(Error::VirtualMemory(VirtualMemoryError::NotExportable))), "{refused:?}");
     let memory = PhysicalMemory::exportable(&device, 2 * PAGE).unwrap();
     let descriptor = memory.export().unwrap();
-    // SAFETY: the fake's descriptors stand for memory of its own, which nothing uses.
+    // SAFETY: the fake's descriptors refer to its own memory, which nothing uses.
     let imported = unsafe { PhysicalMemory::import(&device, &descriptor) }.unwrap();
     assert_eq!(imported.size(), 2 * PAGE);
     assert_ne!(imported, memory);

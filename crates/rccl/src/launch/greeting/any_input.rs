@@ -1,12 +1,12 @@
-//! Any bytes as what the other side says.
+//! Arbitrary bytes from the other side.
 
 use super::*;
 
 const KEY: fn() -> Key = || Key::of("none", ["", ""]);
 const NONCE: Nonce = [1; 32];
 
-/// What a rank would say to rank 0, of which `keep` bytes are kept and `bytes` follow, in pieces: rank 0 believes nothing but the whole. And
-/// what rank 0 would say, in the same way, to a rank.
+/// Cuts a rank's messages to rank 0 after `keep` bytes, appends `bytes`, and delivers them in pieces. Rank 0
+/// must believe only the whole conversation. The same is then done with rank 0's messages to a rank.
 pub(crate) fn run(bytes: &[u8], keep: usize, pieces: &[usize]) {
     let key = KEY();
     let asks = || Asks::new(&key, 5, 3, [2; 32]);

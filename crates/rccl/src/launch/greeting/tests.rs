@@ -16,7 +16,7 @@ fn exactly<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().unwrap()
 }
 
-/// Everything that both sides say, and what comes of it.
+/// Runs the whole conversation, and returns its result.
 fn talk(asks: Asks, caller: &mut Caller, offer: &mut Offer<'_>) -> Result<Result<Id, Refusal>, Stranger> {
     let challenge = caller.hear(&asks.hello(), offer)?;
     let (proved, proof) = asks.prove(&exactly(&challenge))?;
@@ -49,10 +49,10 @@ fn a_rank_that_knows_the_key_gets_the_id_once() {
 fn neither_side_trusts_one_who_does_not_know_the_key() {
     let (ours, theirs) = (key("secret"), key("guess"));
     let mut offer = offer(&ours, 2);
-    // The rank hears that this is no rank 0.
+    // The rank notices that this is not rank 0.
     let mut caller = Caller::new([1; 32]);
     assert_eq!(talk(Asks::new(&theirs, 2, 1, [2; 32]), &mut caller, &mut offer), Err(Stranger));
-    // Rank 0 hears that this is no rank, whatever it sends as a proof: its own, too.
+    // Rank 0 notices that this is not a rank, whatever it sends as a proof, even rank 0's own.
     for at in [0, 32] {
         let mut caller = Caller::new([1; 32]);
         let challenge = caller.hear(&Asks::new(&theirs, 2, 1, [2; 32]).hello(), &mut offer).unwrap();
@@ -73,7 +73,7 @@ fn nothing_that_was_said_serves_again_or_tells_the_id() {
     assert_eq!(proved.hear(&exactly(&answer)), Ok(Ok(ID)));
     let said = [&hello[..], &challenge, &proof, &answer].concat();
     assert!(!said.windows(4).any(|bytes| bytes == &ID[..4]));
-    // To rank 0, by somebody who has listened.
+    // To rank 0, by an eavesdropper.
     let mut again = Caller::new([3; 32]);
     assert_ne!(again.hear(&hello, &mut offer).unwrap(), challenge);
     assert_eq!(again.hear(&proof, &mut offer), Err(Stranger));

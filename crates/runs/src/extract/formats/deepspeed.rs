@@ -1,7 +1,8 @@
 //! DeepSpeed's own lines.
 //!
-//! `epoch=0/micro_step=199/global_step=199, RunningAvgSamplesPerSec=58.7, CurrSamplesPerSec=61.3, MemAllocated=6.01GB,
-//! MaxMemAllocated=19.52GB` and `step=10, skipped=0, lr=[0.0001], mom=[(0.9, 0.999)]`. It calls 2³⁰ bytes GB.
+//! `epoch=0/micro_step=199/global_step=199, RunningAvgSamplesPerSec=58.7, CurrSamplesPerSec=61.3,
+//! MemAllocated=6.01GB, MaxMemAllocated=19.52GB` and `step=10, skipped=0, lr=[0.0001], mom=[(0.9, 0.999)]`.
+//! DeepSpeed calls 2³⁰ bytes GB.
 
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};

@@ -1,8 +1,9 @@
 //! Hugging Face's Trainer: dictionaries as Python prints them, and progress bars.
 //!
 //! `{'loss': 2.512, 'grad_norm': 1.25, 'learning_rate': 2e-05, 'epoch': 0.01}`, and at the end
-//! `{'train_runtime': 9117.7, 'train_samples_per_second': 0.663, 'train_steps_per_second': 0.041, 'train_loss': 0.26, 'epoch': 3.0}`.
-//! A dictionary has no number of the step; the bar before it has: ` 13%|█▎        | 50/378 [17:05<1:52:03, 20.5s/it]`.
+//! `{'train_runtime': 9117.7, 'train_samples_per_second': 0.663, 'train_steps_per_second': 0.041,
+//! 'train_loss': 0.26, 'epoch': 3.0}`. A dictionary has no step number, but the bar before it does: ` 13%|█▎ |
+//! 50/378 [17:05<1:52:03, 20.5s/it]`.
 
 use memchr::memmem;
 
@@ -12,11 +13,11 @@ use super::{Field, Found, after};
 pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let bar = bar(line);
     if memmem::find(line, b" [").is_some() && line.contains(&b'<') {
-        // Whether it is a bar is a question of its numbers.
+        // Its numbers decide whether it is a bar.
         found.trace.unusual();
     }
     if let Some(bar) = bar
-        // An evaluation has a bar of its own, of fewer steps.
+        // An evaluation has a separate bar with fewer steps.
         && found.summary.bar.is_none_or(|(done, total, _)| bar.total > total || bar.total == total && bar.done >= done)
     {
         found.summary.bar = Some((bar.done, bar.total, bar.elapsed));
@@ -33,7 +34,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
         [b'\'', b'"'].into_iter().find_map(|quote| {
             let quoted: Vec<u8> = [&[quote], key.as_bytes(), &[quote, b':']].concat();
             let value = after(text, &quoted)?.trim_ascii_start();
-            // Newer versions print texts.
+            // Newer versions print values as texts.
             Some(value.strip_prefix(b"'").or_else(|| value.strip_prefix(b"\"")).unwrap_or(value))
         })
     };
@@ -64,7 +65,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
             found.take(field, key.as_bytes(), value, Commas::Decimal, 1.0);
         }
     }
-    // The bracket ends the dictionary, so no value of it is cut.
+    // The bracket ends the dictionary, so none of its values is cut.
     found.row.last = None;
     let printed = value("step").and_then(|text| Some((whole(text)?.0, text)));
     if let Some((step, text)) = printed.or(bar.map(|bar| (bar.done, line))) {
@@ -77,7 +78,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
 pub(super) struct Bar {
     pub(super) done: u64,
     pub(super) total: u64,
-    /// Seconds since the bar began.
+    /// Seconds since the start of the bar.
     pub(super) elapsed: u64,
 }
 

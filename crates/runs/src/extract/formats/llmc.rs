@@ -1,5 +1,6 @@
-//! llm.c: `step    1/10 | loss 11.032358 (+nanz)| norm 22.1414 (+nanz)| lr 8.57e-07 | 2575.63 ms | 39.0% bf16 MFU | 203557 tok/s`, and the
-//! Python program beside it: `step    1/10 | train loss 4.3677 | norm 13.0082 | lr 3.00e-04 | (349.48 ms | 11720 tok/s)`.
+//! llm.c: `step 1/10 | loss 11.032358 (+nanz)| norm 22.1414 (+nanz)| lr 8.57e-07 | 2575.63 ms | 39.0% bf16
+//! MFU | 203557 tok/s`, and its Python counterpart: `step 1/10 | train loss 4.3677 | norm 13.0082 | lr
+//! 3.00e-04 | (349.48 ms | 11720 tok/s)`.
 
 use memchr::memmem;
 

@@ -1,4 +1,5 @@
-//! MaxText: `completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527, total_weights: 262144, loss: 10.172`.
+//! MaxText: `completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527,
+//! total_weights: 262144, loss: 10.172`.
 
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};
@@ -27,7 +28,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
             _ => None,
         };
         let behind = field.and_then(|field| found.take(field, key, value, Commas::Decimal, 1.0));
-        // The next field, whatever this one's value was.
+        // Go on with the next field, whatever the value of this one.
         let Some(comma) = behind.unwrap_or(value).iter().position(|byte| *byte == b',') else { break };
         rest = &behind.unwrap_or(value)[comma + 1..];
     }

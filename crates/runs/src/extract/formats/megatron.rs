@@ -1,7 +1,8 @@
-//! Megatron-LM and what prints its lines: Primus, Megatron-DeepSpeed, Megatron Bridge.
+//! Megatron-LM, and programs that print its lines: Primus, Megatron-DeepSpeed, Megatron Bridge.
 //!
-//! ` iteration  126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss: 6.5E-03 | grad norm: 0.061 |
-//! …`. Primus prints the current value and the average (`13372.8/13364.7`, `615.5 (avg 615.0)`): the current one is taken.
+//! ` iteration 126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss:
+//! 6.5E-03 | grad norm: 0.061 | …`. Primus prints the current value and the average (`13372.8/13364.7`,
+//! `615.5 (avg 615.0)`): the parser takes the current one.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use memchr::memmem;
 use super::super::text::{Commas, whole};
 use super::{Field, Found};
 
-/// `hip mem usage` is printed in 2³⁰ bytes and called GB.
+/// `hip mem usage` is in units of 2³⁰ bytes, called GB.
 const GIB: f64 = 1_073_741_824.0;
 
 static ITERATION: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"iteration "));
@@ -19,16 +20,16 @@ static MEMORY: LazyLock<memmem::Finder<'static>> =
 
 pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     if MEMORY.find(line).is_some() {
-        // A line of several ranks, perhaps, that is one of each.
+        // Possibly lines of several ranks, merged into one.
         found.trace.unusual();
         memory(line, found);
         return;
     }
-    // `iteration`, then two numbers. A line that was cut may have the next one in it: the last one is whole.
+    // `iteration`, then two numbers. A cut line may contain the next one: the last one is complete.
     let mut starts = ITERATION.find_iter(line).filter_map(|at| iteration(&line[at + 10..]));
     let first = starts.next();
     let Some(mut last) = first else {
-        // Without a number of the step, as in an excerpt.
+        // Without a step number, as in an excerpt.
         fields(line, found);
         return;
     };
@@ -41,7 +42,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     fields(last.rest, found);
 }
 
-/// `126/ 5000`: two numbers with the texts that they begin, and what is behind.
+/// `126/ 5000`: two numbers with the texts that they begin, and the text after them.
 struct Iteration<'t> {
     step: (u64, &'t [u8]),
     total: (u64, &'t [u8]),
@@ -59,7 +60,7 @@ fn iteration(text: &[u8]) -> Option<Iteration<'_>> {
 struct Part<'t> {
     key: &'t [u8],
     value: &'t [u8],
-    /// Where it ends in the text.
+    /// Its end in the text.
     end: usize,
 }
 
@@ -69,7 +70,7 @@ fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
     ends.filter_map(move |end| {
         let part = text[from..end].trim_ascii_start();
         from = end + 1;
-        // A prefix may have a time of day with colons.
+        // A prefix may contain a time of day with colons.
         let colon =
             memchr::memchr_iter(b':', part).find(|at| part.get(at + 1).is_none_or(|byte| *byte == b' '));
         let colon = colon.or_else(|| memchr::memchr(b':', part))?;
@@ -77,16 +78,16 @@ fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// What is behind a key.
+/// The values after a key.
 enum Meaning {
-    /// A number, and how many of its units are one of the field's.
+    /// A number, and the number of its units in one of the field's.
     Value(Field, f64),
     /// Memory in use, free, and in total.
     UsedAndTotal,
     None,
 }
 
-/// What is behind a key, and whether Primus adds the field to Megatron-LM's.
+/// The meaning of the values after a key, and whether Primus adds the field to Megatron-LM's.
 fn meaning(key: &[u8]) -> (Meaning, bool) {
     match key {
         _ if key.ends_with(b"elapsed time per iteration (ms)") => {
@@ -119,7 +120,7 @@ fn fields(text: &[u8], found: &mut Found<'_, '_>) {
         match meaning {
             Meaning::Value(field, per) => {
                 found.take(field, key, value, Commas::Decimal, per);
-                // The value of an average is no end of a line.
+                // An average does not count as the end of a line.
                 if end < text.len() {
                     found.row.last = None;
                 }
@@ -127,7 +128,7 @@ fn fields(text: &[u8], found: &mut Found<'_, '_>) {
             Meaning::UsedAndTotal => {
                 found.summary.is_amd = true;
                 let Some(rest) = found.take_memory(Field::Used, key, value, GIB) else { continue };
-                // Behind what is free.
+                // After the free memory.
                 if let Some(total) = rest.split(|byte| *byte == b'/').nth(2) {
                     found.take_memory(Field::TotalMemory, key, total, GIB);
                 }
@@ -137,8 +138,9 @@ fn fields(text: &[u8], found: &mut Found<'_, '_>) {
     }
 }
 
-/// `(after 20 iterations) memory (MB) | allocated: 1570.77 | max allocated: 2589.1 | reserved: 2608.0 | max reserved: 2608.0`, in 2²⁰
-/// bytes. Several ranks may have written it into one line; each rank's peak is one of the run's.
+/// `(after 20 iterations) memory (MB) | allocated: 1570.77 | max allocated: 2589.1 | reserved: 2608.0 | max
+/// reserved: 2608.0`, in 2²⁰ bytes. Several ranks may have written to one line; each rank's peak counts for
+/// the run.
 fn memory(line: &[u8], found: &mut Found<'_, '_>) {
     const MIB_IN_GB: f64 = 1e9 / 1_048_576.0;
     let mut peaks = [
@@ -176,6 +178,6 @@ fn memory(line: &[u8], found: &mut Found<'_, '_>) {
             }
         }
     }
-    // It is no line about a step, so it says nothing about how those end.
+    // It is not a line about a step, so it does not show how those end.
     found.row.last = None;
 }

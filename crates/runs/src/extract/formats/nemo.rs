@@ -1,7 +1,8 @@
 //! NeMo on Lightning.
 //!
-//! NeMo 2: `Training epoch 0, iteration 49/49 | lr: 7.5e-06 | global_step: 49 | reduced_train_loss: 11.96 | train_step_timing in s: 12.39 |
-//! …`. NeMo 1 has them in a progress bar: `Epoch 0: 47%|… | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=5.000, …]`.
+//! NeMo 2: `Training epoch 0, iteration 49/49 | lr: 7.5e-06 | global_step: 49 | reduced_train_loss: 11.96 |
+//! train_step_timing in s: 12.39
+//! | …`. NeMo 1 prints them in a progress bar: `Epoch 0: 47%|… | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=5.000, …]`.
 
 use memchr::memmem;
 
@@ -56,7 +57,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
             b"TFLOPS_per_GPU" => (Field::Tflops, 1.0),
             b"tokens_per_sec_per_gpu" => (Field::TokensPerGpu, 1.0),
             b"samples/sec" => (Field::Samples, 1.0),
-            // In bytes. `peak_memory_usage` is the older name of what the allocator holds at most.
+            // In bytes. `peak_memory_usage` is the older name for the allocator's peak.
             b"peak_memory_usage" | b"max_memory_reserved" => (Field::PeakReserved, 1e9),
             b"max_memory_allocated" => (Field::PeakAllocated, 1e9),
             b"memory_allocated" => (Field::Allocated, 1e9),
@@ -67,7 +68,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
             }
             _ => continue,
         };
-        // A bar has four digits of large numbers, which makes them none.
+        // A bar only prints four digits of large numbers, so these are not step numbers.
         let rounded = separator == b',' && field == Field::ConsumedSamples;
         if !rounded {
             found.take(field, key, value, Commas::Decimal, per);
@@ -78,7 +79,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     }
 }
 
-/// `49`, `5.000`; `1.23e+3` is rounded and no number of a step.
+/// `49`, `5.000`; `1.23e+3` is rounded and thus not a step number.
 fn global_step(value: &[u8], found: &mut Found<'_, '_>) {
     if let Number::Value(step, rest) = number(value, Commas::Decimal) {
         let exact = !value[..value.len() - rest.len()].iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'));

@@ -1,19 +1,22 @@
-//! Lines of programs that have no format of their own: `step 10 loss 3.21`, `iter 100: loss 4.8186, time 1537.05ms, mfu 14.52%`,
-//! `[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345`.
+//! Lines of programs without a specific format: `step 10 loss 3.21`, `iter 100: loss 4.8186, time 1537.05ms,
+//! mfu 14.52%`, `[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345`.
 //!
-//! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, behind it or in its key; without one it is left out.
+//! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, after it or in its key;
+//! without a unit it is left out.
 
 use memchr::memchr_iter;
 
 use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found, Slot};
 
-/// Where a text is in a line. Dozens are searched for in each line, which is too short to prepare for each of them.
+/// Where a text is in a line. Each line is searched for dozens of texts, and is too short to prepare a
+/// searcher for each.
 fn places<'t>(line: &'t [u8], text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     memchr_iter(text[0], line).filter(move |at| line[*at..].starts_with(text))
 }
 
-/// Where a key is in the text, as a word of its own, in either case; and what is behind its `:`, `=` or space.
+/// Where a key is in the text, as a separate word, in upper or lower case; and the text after its `:`, `=` or
+/// space.
 fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8])> {
     places(lower, key.as_bytes()).find_map(|at| {
         let before = at.checked_sub(1).map(|place| lower[place]);
@@ -28,10 +31,10 @@ fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8]
     })
 }
 
-/// Bytes of a line about a step at most.
+/// The maximum bytes of a line about a step.
 const LONGEST: usize = 1000;
 
-/// Keys of a value, and how many of its units are one of the field's.
+/// Keys of a value, and the number of its units in one of the field's.
 const KEYS: &[(&[&str], Field, f64)] = &[
     (&["train_loss", "train loss", "training loss", "loss"], Field::Loss, 1.0),
     (&["learning_rate", "learning rate", "lr"], Field::LearningRate, 1.0),
@@ -45,17 +48,17 @@ const KEYS: &[(&[&str], Field, f64)] = &[
     (&["step_time_s", "time_s", "s/step", "sec/step", "seconds_per_step", "seconds"], Field::Seconds, 1.0),
 ];
 
-/// Keys of a time whose unit is behind the value.
+/// Keys of a time whose unit follows the value.
 const TIMES: [&str; 6] = ["step_time", "step time", "iter_time", "elapsed", "time", "dt"];
 
 pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
-    // A longer line is no line about a step.
+    // A longer line is not about a step.
     found.trace.at_most(LONGEST);
     if line.len() > LONGEST {
         return;
     }
     let lower = line.to_ascii_lowercase();
-    // Losses of evaluation are none of a step.
+    // Losses of an evaluation do not belong to a step.
     if [&b"val"[..], b"eval", b"test loss", b"perplexity"]
         .into_iter()
         .any(|word| places(&lower, word).next().is_some())
@@ -103,7 +106,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     }
 }
 
-/// A time with its unit behind it.
+/// A time followed by its unit.
 fn timed(key: &str, value: &[u8], found: &mut Found<'_, '_>) {
     let Number::Value(time, rest) = number(value, Commas::Decimal) else {
         found.trace.unusual();

@@ -1,13 +1,13 @@
 //! torchtitan: `step: 10  loss:  7.0812  grad_norm:  1.0012  memory: 50.00GiB(62.50%)  tps: 1,000  tflops: 400.00  mfu: 30.00%`.
 //!
-//! `memory` is what the allocator holds at most; `tps` are tokens per second of one GPU.
+//! `memory` is the allocator's peak; `tps` is tokens per second of one GPU.
 
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};
 
 pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let Some(text) = after(line, b"step: ") else { return };
-    // Other programs print tokens per second by the same letters.
+    // Other programs print tokens per second with the same letters.
     if memchr::memmem::find(text, b"loss:").is_none() {
         return;
     }

@@ -1,11 +1,12 @@
-//! A decoder of bzip2: blocks of Huffman-coded, move-to-front-coded, Burrows-Wheeler-transformed text with runs. There is no specification;
-//! the format is that of Julian Seward's program. Checksums of blocks and streams are checked.
+//! A decoder for bzip2: blocks of Huffman-coded, move-to-front-coded, Burrows-Wheeler-transformed text with
+//! runs. There is no specification; Julian Seward's program defines the format. The decoder verifies the
+//! checksums of blocks and streams.
 
 use std::io::{self, Read};
 
 const BLOCK: u64 = 0x3141_5926_5359;
 const END: u64 = 0x1772_4538_5090;
-/// Symbols that one of a block's tables is used for before the next is chosen.
+/// The number of symbols for which one of a block's tables is used before the next is chosen.
 const GROUP: usize = 50;
 const MAX_LENGTH: usize = 20;
 
@@ -13,7 +14,7 @@ fn bad(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("bzip2: {what}"))
 }
 
-/// Bits of a stream, the highest of each byte first.
+/// Bits of a stream, the highest bit of each byte first.
 struct Bits<R> {
     source: R,
     buffer: Box<[u8]>,
@@ -65,7 +66,7 @@ impl<R: Read> Bits<R> {
     }
 }
 
-/// A Huffman code: for each length, the first code beyond those of that length, and where its symbols begin.
+/// A Huffman code: for each length, the first code beyond that length, and where its symbols begin.
 struct Table {
     limits: [u32; MAX_LENGTH + 2],
     offsets: [u32; MAX_LENGTH + 2],
@@ -128,11 +129,11 @@ fn checksum(mut sum: u32, byte: u8) -> u32 {
 /// Decodes one bzip2 file: all of its streams.
 pub(super) struct Decoder<R> {
     bits: Bits<R>,
-    /// Bytes of a block at most; 0 outside of a stream.
+    /// The maximum bytes of a block; 0 outside of a stream.
     capacity: usize,
     /// The stream's checksum so far.
     combined: u32,
-    /// Text that is decoded and not read yet.
+    /// Decoded text that has not been read yet.
     text: Vec<u8>,
     at: usize,
     ended: bool,
@@ -143,7 +144,7 @@ impl<R: Read> Decoder<R> {
         Decoder { bits: Bits::new(source), capacity: 0, combined: 0, text: Vec::new(), at: 0, ended: false }
     }
 
-    /// Begins the next stream; false if there is none.
+    /// Starts the next stream; false if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         self.bits.align();
         if self.bits.count == 0 {
@@ -152,7 +153,7 @@ impl<R: Read> Decoder<R> {
             self.bits.count = 8;
         }
         if self.bits.take(24)? != u32::from_be_bytes([0, b'B', b'Z', b'h']) {
-            return Err(bad("no stream where one has to begin"));
+            return Err(bad("no stream where one must begin"));
         }
         let level = self.bits.take(8)?;
         if !(u32::from(b'1')..=u32::from(b'9')).contains(&level) {
@@ -193,7 +194,7 @@ impl<R: Read> Decoder<R> {
         Ok(())
     }
 
-    /// The text as the transform left it.
+    /// The transformed text.
     fn transformed(&mut self) -> io::Result<Vec<u8>> {
         let bits = &mut self.bits;
         let ranges = bits.take(16)?;
@@ -219,7 +220,7 @@ impl<R: Read> Decoder<R> {
             while bits.bit()? {
                 place += 1;
                 if place >= groups {
-                    return Err(bad("a table that is not there"));
+                    return Err(bad("a table that does not exist"));
                 }
             }
             order[..=place].rotate_right(1);
@@ -275,7 +276,7 @@ impl<R: Read> Decoder<R> {
         Err(bad("a block without an end"))
     }
 
-    /// Inverts the transform, and then the runs that were shortened before it.
+    /// Inverts the transform, and then expands the runs that were shortened before it.
     fn restore(&mut self, transformed: &[u8], origin: usize) -> io::Result<()> {
         if origin >= transformed.len() {
             return Err(bad("a block that begins outside of itself"));
@@ -301,7 +302,7 @@ impl<R: Read> Decoder<R> {
         for _ in 0..transformed.len() {
             let byte = transformed[place];
             place = next[place] as usize;
-            // Behind four equal bytes is how many more there are.
+            // After four equal bytes comes the number of further ones.
             if repeated == 4 {
                 self.text.resize(self.text.len() + usize::from(byte), last.unwrap_or(0));
                 (last, repeated) = (None, 0);

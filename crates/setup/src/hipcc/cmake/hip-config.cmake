@@ -1,7 +1,7 @@
 # find_package(hip): HIP for C++ targets.
 #
 # hip::host      headers and library, for C++ that calls HIP and is compiled by any compiler
-# hip::device    the same, and C++ sources compiled as HIP for GPU_TARGETS; the C++ compiler has to be hipcc or its clang++
+# hip::device    the same, and C++ sources compiled as HIP for GPU_TARGETS; the C++ compiler must be hipcc or its clang++
 # hip::amdhip64  the library
 get_filename_component(hip_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(hip_VERSION "@VERSION@")

@@ -1,4 +1,4 @@
-# What CMake's language HIP needs: the library that is linked into every target with HIP sources.
+# For CMake's language HIP: the library to link into every target with HIP sources.
 get_filename_component(_hip_lang_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT TARGET hip-lang::device)
   add_library(hip-lang::amdhip64 SHARED IMPORTED)
@@ -13,5 +13,5 @@ if(NOT TARGET hip-lang::device)
     INTERFACE_LINK_LIBRARIES hip-lang::amdhip64)
 endif()
 unset(_hip_lang_prefix)
-# CMake links this target into what has HIP sources.
+# CMake links this target into targets with HIP sources.
 set(_CMAKE_HIP_DEVICE_RUNTIME_TARGET "hip-lang::device")

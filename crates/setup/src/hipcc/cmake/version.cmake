@@ -1,4 +1,4 @@
-# Says whether a requested version of HIP is here: the same major version, and no later one.
+# Checks a requested version of HIP: it must have the same major version and not be later.
 set(PACKAGE_VERSION "@VERSION@")
 if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
   set(PACKAGE_VERSION_COMPATIBLE FALSE)

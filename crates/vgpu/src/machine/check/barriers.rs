@@ -1,21 +1,22 @@
-//! Barriers that not all waves of a workgroup come to: some had ended without, or are at another one.
+//! Barriers that not all waves of a workgroup reach: some waves ended before it, or are at another barrier.
 //!
-//! Hardware does not wait for waves that have ended, and knows one barrier only, wherever its instructions stand. Languages ask that all
-//! work-items come to the same barrier, as often as the others; what a kernel does otherwise works by accident.
+//! Hardware does not wait for ended waves, and it has a single barrier, wherever the barrier instructions
+//! are. Languages require that all work-items reach the same barrier, equally often. A kernel that breaks
+//! this rule works only by accident.
 
 use crate::isa::{Op, Operand};
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::FaultKind;
 use vgpu_exec::{Elsewhere, WaveFault};
 
-/// How far a wave has come.
+/// The progress of a wave.
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    /// How many barriers it has come to.
+    /// How many barriers it has reached.
     barriers: u32,
-    /// The address of the instruction by which it came to the last one.
+    /// The address of the last barrier instruction.
     at: u64,
-    /// That of the instruction that ended it.
+    /// The address of the instruction that ended it.
     ended: Option<u64>,
 }
 
@@ -29,7 +30,7 @@ impl Barriers {
         Barriers { waves: vec![Progress::default(); waves] }
     }
 
-    /// A wave comes to an instruction.
+    /// A wave reaches an instruction.
     pub(super) fn step(&mut self, step: &Step<'_>) -> Verdict {
         let index = step.wave as usize;
         if index >= self.waves.len() {
@@ -37,7 +38,7 @@ impl Barriers {
         }
         match step.resolved.op {
             Op::SBarrier => self.arrives(index, step.address),
-            // Other barriers are not the workgroup's.
+            // Other barriers do not belong to the workgroup.
             Op::SBarrierSignal | Op::SBarrierSignalIsfirst if step.inst.src[0] == Operand::Int(-1) => {
                 self.arrives(index, step.address)
             }
@@ -54,11 +55,11 @@ impl Barriers {
         let without = |wave: &Progress| wave.barriers < round && wave.ended.is_some();
         if let Some(other) = self.waves.iter().position(without) {
             let ended = self.waves[other].ended.unwrap_or_default();
-            return self.fault(round, other, "a wave has ended without coming to it", ended);
+            return self.fault(round, other, "a wave ended without reaching it", ended);
         }
         let elsewhere = |wave: &Progress| wave.barriers == round && wave.at != address;
         match self.waves.iter().position(elsewhere) {
-            Some(other) => self.fault(round, other, "a wave came to another barrier", self.waves[other].at),
+            Some(other) => self.fault(round, other, "a wave reached another barrier", self.waves[other].at),
             None => Ok(()),
         }
     }

@@ -1,8 +1,8 @@
-//! Which bits of a vector instruction's result depend on which bits of its sources, found out by running it: one bit of one
-//! source is turned over in each lane, and what changes depends on it.
+//! Determines which bits of a vector instruction's result depend on which bits of its sources, by running the
+//! instruction. One bit of one source is flipped in each lane; the result bits that change depend on it.
 //!
-//! So an instruction that uses a byte of a register, a half, or 24 bits, depends on these and no others, and results that are
-//! made of parts depend on their own parts only.
+//! So an instruction that uses one byte, a half, or 24 bits of a register depends only on these bits. Results
+//! made of several parts depend only on the sources of each part.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::twin::Twin;
 use crate::isa::{Elem, Fact, Inst, Operand};
 
-/// Registers of the sources, the result, and where those that are lane masks are.
+/// The registers of the sources and of the result, and those of lane masks.
 const SOURCES: [u8; 4] = [8, 12, 16, 20];
 const RESULT: u8 = 24;
 const MASKS: [u8; 4] = [8, 10, 12, 14];
@@ -28,16 +28,16 @@ struct Reach {
     second: bool,
 }
 
-/// What depends on each bit of each source.
+/// The dependents of each bit of each source.
 #[derive(Debug)]
 pub struct Dependence {
     reach: Box<[[Reach; 64]; 4]>,
-    /// Bits of the destination that stay as they were.
+    /// Bits of the destination that keep their value.
     pub kept: u64,
 }
 
 impl Dependence {
-    /// What is unknown of the results if these bits of the sources are.
+    /// The unknown bits of the results, given the unknown bits of the sources.
     pub fn of(&self, unknown: [u64; 4]) -> (u64, bool) {
         let mut all = Reach::default();
         for (reach, unknown) in self.reach.iter().zip(unknown) {
@@ -50,7 +50,7 @@ impl Dependence {
     }
 }
 
-/// What was found out, by the address of the instruction and which half of a pair it is.
+/// The dependences found so far, by instruction address and half of a pair.
 #[derive(Default, Debug)]
 pub(super) struct Dependences(Mutex<HashMap<Key, Option<Arc<Dependence>>>>);
 
@@ -58,7 +58,7 @@ pub(super) struct Dependences(Mutex<HashMap<Key, Option<Arc<Dependence>>>>);
 type Key = (u64, bool);
 
 impl Dependences {
-    /// Of an instruction; none if it cannot be run apart from its wave.
+    /// Those of an instruction; none if it cannot run outside its wave.
     ///
     /// # Safety
     /// As for [`learn`].
@@ -81,10 +81,10 @@ fn random(seed: &mut u64) -> u64 {
     (*seed ^ *seed >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// An instruction on registers of its own.
+/// An instruction that runs on its own registers.
 struct Apart {
     inst: Inst,
-    /// Where each source is, if it is a register.
+    /// The position of each source that is a register.
     sources: [Option<Place>; 4],
     has_mask_result: bool,
 }
@@ -145,10 +145,10 @@ fn results(apart: &Apart, twin: &mut Twin) -> Results {
     (first, twin.scalar64(SECOND_RESULT))
 }
 
-/// Finds out what depends on what in an instruction, under a MODE; none where it does not run.
+/// Determines the dependences of an instruction under a MODE; none if it does not run.
 ///
 /// # Safety
-/// The instruction is one that the decoder has returned, whose registers exist.
+/// `inst` was returned by the decoder, and its registers exist.
 pub unsafe fn learn(inst: &Inst, mode: u32, twin: &mut Twin) -> Option<Dependence> {
     let apart = apart(inst);
     let ready = twin.ready(&apart.inst, 64);
@@ -158,7 +158,7 @@ pub unsafe fn learn(inst: &Inst, mode: u32, twin: &mut Twin) -> Option<Dependenc
     for round in 0..ROUNDS {
         let equal = random(&mut seed);
         let values: [u64; 4] = std::array::from_fn(|i| match round {
-            // Zeros and ones in all combinations: there carries go far.
+            // All combinations of zeros and ones: these propagate carries far.
             0..=7 => {
                 if round >> i & 1 != 0 {
                     u64::MAX
@@ -167,7 +167,7 @@ pub unsafe fn learn(inst: &Inst, mode: u32, twin: &mut Twin) -> Option<Dependenc
                 }
             }
             8..=10 => equal,
-            // Numbers near one, as f32 and f16 have them.
+            // Numbers near one, as f32 and as f16.
             11 | 12 => 0x3f80_3c00_3f80_3c00 ^ random(&mut seed) & 0x00ff_03ff_00ff_03ff,
             _ => random(&mut seed),
         });

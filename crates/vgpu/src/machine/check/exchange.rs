@@ -1,5 +1,5 @@
-//! Bits that nobody wrote where lanes see other lanes: permutes, DPP, matrices. The instruction itself moves them: it runs on
-//! the bits that are unknown in place of the data.
+//! Uninitialised bits where lanes read other lanes: permutes, DPP, matrices. The instruction itself moves the
+//! bits: it runs on the masks of unknown bits instead of the data.
 
 use super::transfer::Bits;
 use super::twin::Twin;
@@ -11,7 +11,7 @@ use crate::isa::{Elem, Format, Inst, Modifiers, Op, Operand};
 const RESULT: u8 = 160;
 const OPERANDS: [u8; 4] = [0, 40, 80, 120];
 
-/// Source 0 as DPP moved it.
+/// Source 0 after DPP.
 pub(super) struct Moved {
     value: [[u32; 64]; 2],
     unknown: [[u32; 64]; 2],
@@ -26,18 +26,18 @@ impl Moved {
         Bits { value: wide(&self.value), unknown: wide(&self.unknown) }
     }
 
-    /// Where unknown bits of a lane come from.
+    /// The origin of a lane's unknown bits.
     pub(super) fn from(&self, lane: usize) -> u32 {
         self.from[usize::from(self.unknown[0][lane] == 0)][lane]
     }
 }
 
-/// The lanes of a register's unknown bits.
+/// A register's unknown bits, lane by lane.
 fn unknown_row(state: &State, register: usize) -> impl Iterator<Item = u32> + '_ {
     (0..state.lanes).map(move |lane| state.vector(register, lane))
 }
 
-/// Where they come from.
+/// Their origins.
 fn from_row(state: &State, register: usize) -> impl Iterator<Item = u32> + '_ {
     (0..state.lanes).map(move |lane| state.from(register, lane))
 }
@@ -54,12 +54,12 @@ fn fill(row: &mut [u32], values: impl Iterator<Item = u32>) {
 #[derive(Clone, Copy)]
 struct Element {
     bits: u32,
-    /// A number above zero, as often as it fits into a register; of 64 bits, its upper half.
+    /// A positive number, repeated to fill a register; of a 64-bit number, its upper half.
     one: u32,
 }
 
 impl Element {
-    /// Of A and B.
+    /// An element of A and B.
     fn source(op: Op) -> Element {
         let bits = exec::matrix::source_bits(op).unwrap_or(32);
         let one = match bits {
@@ -72,7 +72,7 @@ impl Element {
         Element { bits, one }
     }
 
-    /// Of C and D.
+    /// An element of C and D.
     fn result(op: Op) -> Element {
         match op.signature().dst.elem {
             Elem::F64 => Element { bits: 64, one: 0x3ff0_0000 },
@@ -81,7 +81,8 @@ impl Element {
         }
     }
 
-    /// Ones in a register for the elements that have any of these bits; `other` is the other register of a pair.
+    /// Ones in a register for the elements that have any of these bits set; `other` is the other register of
+    /// a pair.
     fn marked(self, bits: u32, other: u32, is_high: bool) -> u32 {
         match self.bits {
             64 => {
@@ -95,7 +96,7 @@ impl Element {
         }
     }
 
-    /// All bits of the elements that have any of these.
+    /// All bits of the elements that have any of these bits set.
     fn spread(self, bits: u32) -> u32 {
         let element = if self.bits >= 32 { u32::MAX } else { (1 << self.bits) - 1 };
         let all = (0..32).step_by(self.bits.min(32) as usize).map(|shift| element << shift);
@@ -128,7 +129,7 @@ impl Values {
             twin.row(usize::from(RESULT)).fill(before);
             twin.run(&ready).then(|| twin.lanes(usize::from(RESULT)))
         };
-        // What is not written stays.
+        // Lanes that are not written keep their value.
         let kept = run(&mut std::iter::repeat(0), u32::MAX).unwrap_or([0; 64]);
         moved.written &=
             lanes(u64::MAX).filter(|lane| kept[*lane] == 0).fold(0, |mask, lane| mask | 1 << lane);
@@ -141,7 +142,7 @@ impl Values {
         moved
     }
 
-    /// Permutes and swizzles: of the operands, one is data, and the others say from where.
+    /// Permutes and swizzles: one operand is data, the others select the source lanes.
     pub(super) fn exchange(&mut self, index: usize, wave: &Wave, inst: &Inst) {
         let Some(register) = vector(inst.dst) else { return };
         let per_lane = matches!(inst.op, Op::DsBpermuteB32 | Op::DsBpermuteFiB32);
@@ -151,7 +152,7 @@ impl Values {
         let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(RESULT)), unknown_row(state, register));
-        // Where the data come from, lane by lane; and what chooses among them, if that is unknown.
+        // The source of each lane's data, and the origin of the selecting operand if that is unknown.
         let mut sources: [u32; 64] = std::array::from_fn(|lane| state.from(register, lane % state.lanes));
         let before = sources;
         let (mut lost, mut chooser) = (0u64, [None; 64]);
@@ -197,7 +198,7 @@ impl Values {
         }
         let ready = twin.ready(&apart, state.lanes);
         let found = twin.run(&ready).then(|| twin.lanes(usize::from(RESULT)));
-        // The same again with the places that the data come from.
+        // The same again with the origins.
         fill(twin.row(usize::from(RESULT)), before.into_iter());
         fill(twin.row(usize::from(OPERANDS[data])), sources.into_iter());
         let from = if twin.run(&ready) { twin.lanes(usize::from(RESULT)) } else { sources };
@@ -209,11 +210,11 @@ impl Values {
         state.settle(register);
     }
 
-    /// `v_swap_b16`: halves of two registers.
+    /// `v_swap_b16` exchanges halves of two registers.
     pub(super) fn swap_halves(&mut self, index: usize, wave: &Wave, inst: &Inst) {
         let (Some(a), Some(b)) = (vector(inst.dst), vector(inst.src[0])) else { return };
         let state = &self.waves[index];
-        // The halves of one register are exchanged in place.
+        // Halves of the same register are exchanged in place.
         let rows = [OPERANDS[0], if a == b { OPERANDS[0] } else { OPERANDS[1] }];
         let mut twin = Twin::new(self.isa);
         twin.copy(wave);
@@ -237,8 +238,9 @@ impl Values {
         }
     }
 
-    /// Matrix instructions: an element of the result is unknown if an element that it is made of is. Elements that are unknown
-    /// are ones and all others zeros, and what they are multiplied with is ones: then what is not zero is unknown.
+    /// Matrix instructions: an element of the result is unknown if any element that contributes to it is.
+    /// Unknown elements are set to one and all others to zero, and they are multiplied by ones. Then every
+    /// nonzero element of the result is unknown.
     pub(super) fn matrix(&mut self, index: usize, wave: &Wave, inst: &Inst) {
         let Some(register) = vector(inst.dst) else { return };
         let state = &self.waves[index];

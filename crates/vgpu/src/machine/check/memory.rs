@@ -1,4 +1,5 @@
-//! What loads, stores and atomic instructions do with bits that nobody wrote, and what their addresses may not depend on.
+//! Tracks uninitialised bits through loads, stores and atomic instructions, and checks that addresses do not
+//! depend on them.
 
 use super::values::{COMPUTED, Load, Values, lanes, vector};
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed, transposed_from_lds};
@@ -7,7 +8,7 @@ use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
 use gpu_report::{AccessKind, Space, Use};
 
 impl Values {
-    /// Addresses may not depend on unknown bits.
+    /// Checks that addresses do not depend on unknown bits.
     pub(super) fn check_addresses(&self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
         let inst = step.resolved;
         let state = &self.waves[index];
@@ -47,7 +48,7 @@ impl Values {
         Ok(())
     }
 
-    /// What a load, a store or an atomic instruction does.
+    /// Tracks a load, a store or an atomic instruction.
     pub(super) fn accesses(&mut self, index: usize, step: &Step<'_>) -> Verdict {
         for access in step.accesses.iter() {
             match access.moved {
@@ -111,8 +112,9 @@ impl Values {
         Ok(())
     }
 
-    /// What a lane stores to global memory may not come from global memory that nobody wrote. Padding may: bytes that were only moved, if
-    /// the lane stores others beside them. `old` is where unknown bits of what it stores to come from, which an atomic operation reads.
+    /// Checks that a lane does not store values from uninitialised global memory to global memory. Padding is
+    /// allowed: bytes that were only moved, if the lane stores other bytes beside them. `old` is the origin
+    /// of unknown bits at the destination, which an atomic operation reads.
     fn check_output(
         &self,
         index: usize,
@@ -145,7 +147,8 @@ impl Values {
         step.resolved.op.signature().dst.dwords() as usize
     }
 
-    /// Unknown bits of the dword that a lane copies to LDS from what another access of the instruction reads.
+    /// Unknown bits of the dword that a lane copies to LDS from the memory that another access of the
+    /// instruction reads.
     fn copied(&mut self, index: usize, step: &Step<'_>, source: usize, lane: usize) -> Vec<u8> {
         let found = step.accesses.get(source).filter(|access| access.kind == AccessKind::Read);
         let Some(access) = found.filter(|access| access.mask >> lane & 1 != 0) else { return vec![0; 4] };
@@ -163,7 +166,7 @@ impl Values {
         self.data(index, access, lane, data, step.resolved.op.has(Fact::HIGH))
     }
 
-    /// A matrix of 16 by 16 elements that is transposed on the way.
+    /// A matrix of 16 by 16 elements that is transposed by the load.
     fn transposed(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, element: usize) {
         let Some(first) = access.loaded.map(usize::from) else { return };
         let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
@@ -222,7 +225,7 @@ impl Values {
         (0..registers).for_each(|i| state.settle(first + i));
     }
 
-    /// Remembers a lane's load of unknown bits and returns its number.
+    /// Records a lane's load of unknown bits and returns its number.
     fn note_load(&mut self, step: &Step<'_>, access: &LaneAccess, lane: usize, address: u64) -> u32 {
         let bytes = address as usize..(address as usize).saturating_add(access.bytes as usize);
         let written = self.lds_written.get(bytes).is_some_and(|bytes| bytes.iter().all(|written| *written));
@@ -280,7 +283,7 @@ impl Values {
         }
     }
 
-    /// Unknown bits of what a lane stores.
+    /// Unknown bits of the data that a lane stores.
     fn data(&self, index: usize, access: &LaneAccess, lane: usize, bytes: usize, high_half: bool) -> Vec<u8> {
         let state = &self.waves[index];
         let Some(first) = access.stored.map(usize::from) else { return vec![0; bytes] };
@@ -297,7 +300,7 @@ impl Values {
             .collect()
     }
 
-    /// Puts what a lane loaded into its registers.
+    /// Puts a lane's loaded value into its registers.
     #[allow(clippy::too_many_arguments, reason = "what is loaded, from where, to where")]
     fn load(
         &mut self,
@@ -331,7 +334,7 @@ impl Values {
             } else {
                 bits
             };
-            // What stays comes from where it came from.
+            // Bits that are not written keep their origin.
             let from = if part.iter().any(|bits| *bits != 0) { from } else { state.from(first + i, lane) };
             state.set_vector(first + i, lane, bits, from);
         }

@@ -1,9 +1,9 @@
-//! Data races in LDS: accesses of two waves to the same byte, at least one of them a write, that nothing orders.
+//! Data races in LDS: unordered accesses of two waves to the same byte, at least one of them a write.
 //!
-//! What orders accesses: the barrier of the workgroup, global wave sync, and atomic instructions on the same address, as locks
-//! and counters use them. Accesses of one wave are in order, whatever their lanes, but lanes of one instruction race if they
-//! write different values to the same byte. Atomic accesses do not race with each other. A write of what a byte holds already
-//! does not race.
+//! Accesses are ordered by the barrier of the workgroup, by global wave sync, and by atomic instructions on
+//! the same address, as in locks and counters. Accesses of one wave are always ordered, whatever their lanes,
+//! but lanes of one instruction race if they write different values to the same byte. Atomic accesses do not
+//! race with each other. Writing the value that a byte already holds is not a race.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::machine::observe::{LaneAccess, Step, Verdict};
 use gpu_report::{AccessKind, FaultKind, Space};
 use vgpu_exec::{Elsewhere, WaveFault};
 
-/// How far the waves of the workgroup had come, each by its own count.
+/// A vector clock: the progress of each wave of the workgroup, by its own count.
 type Clock = Vec<u32>;
 
 fn join(clock: &mut Clock, other: &[u32]) {
@@ -25,7 +25,7 @@ fn join(clock: &mut Clock, other: &[u32]) {
 /// An access to a byte.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// Of the instruction.
+    /// The address of the instruction.
     address: u64,
     /// The wave's own count.
     time: u32,
@@ -43,15 +43,15 @@ struct Byte {
     reads: Vec<Mark>,
 }
 
-/// A barrier, at which the same waves meet round after round.
+/// A barrier that the same waves use round after round.
 #[derive(Default)]
 struct Rounds {
-    /// What the arrivals of a round know together, by its number.
+    /// The joint knowledge of the waves that arrived in a round, by its number.
     known: HashMap<u64, Clock>,
-    /// How often each wave has arrived and gone on.
+    /// How often each wave has arrived and continued.
     arrived: Vec<u64>,
     passed: Vec<u64>,
-    /// Waves that ended, after so many arrivals, and what they knew: they count as arrived in all later rounds.
+    /// Ended waves: how often each had arrived, and its clock. They count as arrived in all later rounds.
     ended: Vec<(u64, Clock)>,
 }
 
@@ -60,17 +60,17 @@ impl Rounds {
         Rounds { arrived: vec![0; waves], passed: vec![0; waves], ..Rounds::default() }
     }
 
-    /// A wave arrives that knows what `clock` says.
+    /// A wave with this clock arrives.
     fn arrive(&mut self, wave: usize, clock: &[u32]) {
         self.arrived[wave] += 1;
         let known = self.known.entry(self.arrived[wave]).or_insert_with(|| vec![0; clock.len()]);
         join(known, clock);
-        // No wave waits for older ones any more.
+        // No wave waits for older rounds any more.
         let oldest = self.passed.iter().copied().min().unwrap_or(0);
         self.known.retain(|round, _| *round > oldest);
     }
 
-    /// A wave goes on after its next round, and then knows more.
+    /// A wave continues after its next round and learns what the others knew.
     fn pass(&mut self, wave: usize, clock: &mut Clock) {
         self.passed[wave] += 1;
         let round = self.passed[wave];
@@ -87,28 +87,28 @@ impl Rounds {
 /// A workgroup.
 pub(super) struct Races {
     bytes: Vec<Byte>,
-    /// What each wave knows of the others.
+    /// What each wave knows about the others.
     clocks: Vec<Clock>,
     /// The workgroup's barrier.
     barrier: Rounds,
-    /// The resources of global wave sync that were used, and at which of them each wave is.
+    /// The resources of global wave sync in use, and the resource at which each wave waits.
     resources: HashMap<u32, Rounds>,
     waits: Vec<Option<u32>>,
-    /// What is known to whoever accesses an atomic variable next.
+    /// What the next access to an atomic variable learns.
     variables: HashMap<(Space, u64), Arc<Clock>>,
 }
 
-/// The access of the step that is looked at.
+/// The access that the current step makes.
 #[derive(Clone, Copy)]
 struct Now {
     mark: Mark,
     /// The byte in LDS.
     at: u64,
-    /// Whether it writes what the byte holds already.
+    /// Whether it writes the value that the byte already holds.
     silent: bool,
 }
 
-/// A byte that a lane stores: byte `i` of what `access` stores.
+/// A byte that a lane stores: byte `i` of the data of `access`.
 fn stored(step: &Step<'_>, wave: &Wave, access: &LaneAccess, lane: usize, i: usize) -> Option<u8> {
     let first = access.stored.filter(|_| access.kind == AccessKind::Write)?;
     let high = if step.resolved.op.has(Fact::HIGH) { 16 } else { 0 };
@@ -135,7 +135,7 @@ impl Races {
         }
     }
 
-    /// A wave goes on after the workgroup's barrier.
+    /// A wave continues after the workgroup's barrier.
     pub(super) fn released(&mut self, wave: u32) {
         if let Some(clock) = self.clocks.get_mut(wave as usize) {
             self.barrier.pass(wave as usize, clock);
@@ -147,7 +147,8 @@ impl Races {
         self.clocks[wave][wave] += 1;
     }
 
-    /// A wave waits at a resource of global wave sync; it comes to the instruction again until all are there.
+    /// A wave waits at a resource of global wave sync. It executes the instruction again until all waves are
+    /// there.
     fn waits_at(&mut self, wave: usize, resource: u32) {
         if self.waits[wave].replace(resource).is_none() {
             let waves = self.clocks.len();
@@ -167,7 +168,7 @@ impl Races {
         }
     }
 
-    /// A wave comes to an instruction.
+    /// A wave reaches an instruction.
     pub(super) fn step(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
         let index = step.wave as usize;
         if index >= self.clocks.len() {
@@ -175,7 +176,7 @@ impl Races {
         }
         match step.resolved.op {
             Op::SBarrier => self.arrives(index),
-            // Signals to other barriers arrive nowhere.
+            // Signals to other barriers do not count as arrivals.
             Op::SBarrierSignal | Op::SBarrierSignalIsfirst if step.inst.src[0] == Operand::Int(-1) => {
                 self.arrives(index);
             }
@@ -222,7 +223,8 @@ impl Races {
         Ok(())
     }
 
-    /// Atomic accesses order what was before one with what is after the next to the same address.
+    /// An atomic access orders everything before it with everything after the next atomic access to the same
+    /// address.
     fn synchronise(&mut self, wave: usize, access: &LaneAccess) {
         let mut addresses: Vec<u64> = access.lanes().map(|(_, address)| address).collect();
         addresses.dedup();
@@ -236,7 +238,7 @@ impl Races {
         }
     }
 
-    /// Whether an access comes before whatever the wave does now.
+    /// Whether an access is ordered before everything that the wave does from now on.
     fn is_before(&self, earlier: &Mark, wave: u16) -> bool {
         let known = self.clocks[usize::from(wave)].get(usize::from(earlier.wave)).copied().unwrap_or(0);
         earlier.wave == wave || known >= earlier.time
@@ -245,10 +247,10 @@ impl Races {
     fn look(&mut self, mut now: Now) -> Verdict {
         let mark = now.mark;
         let Some(byte) = self.bytes.get(now.at as usize) else {
-            // Nothing is there.
+            // There is no LDS at this address.
             return Ok(());
         };
-        // That a byte is zero when the workgroup begins is nothing that a program may count on.
+        // Programs must not rely on LDS being zero at the start of the workgroup.
         now.silent &= byte.write.is_some();
         if let Some(write) = byte.write
             && !self.is_before(&write, mark.wave)
@@ -256,7 +258,7 @@ impl Races {
             match (write.kind, mark.kind) {
                 (AccessKind::Atomic, AccessKind::Atomic) => {}
                 (AccessKind::Atomic, AccessKind::Read) => {
-                    // Atomic loads are plain ones: it reads what the other published.
+                    // Atomic loads are plain loads: this one reads a value that another wave published.
                     let word = now.at & !3;
                     let variables = [now.at, word, word & !7].map(|at| (Space::Lds, at));
                     let known = variables.iter().find_map(|variable| self.variables.get(variable)).cloned();
@@ -269,7 +271,7 @@ impl Races {
             }
         }
         if now.silent {
-            // Whoever wrote the value first still counts.
+            // The first write of the value still counts.
             return Ok(());
         }
         let reads = &self.bytes[now.at as usize].reads;

@@ -1,4 +1,4 @@
-//! Which bits of device memory were written, since it was allocated.
+//! Tracks which bits of device memory were written since its allocation.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -7,19 +7,21 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::machine::memory::Mapping;
 use gpu_report::{Allocation, MemoryKind};
 
-/// One allocation's.
+/// The shadow of one allocation.
 #[derive(Debug)]
 pub(super) struct Shadow {
     /// The allocation.
     pub allocation: Allocation,
-    /// One byte for each of the allocation, with ones for bits that are known. Pages appear as they are written.
+    /// One byte for each byte of the allocation; ones mark known bits. Pages are allocated as they are
+    /// written.
     known: u64,
     _mapping: Mapping,
 }
 
 impl Shadow {
     fn bytes(&self) -> &[AtomicU8] {
-        // SAFETY: the mapping has at least as many bytes as the allocation, lives as long as `self`, and is only accessed here.
+        // SAFETY: the mapping has at least as many bytes as the allocation, lives as long as `self`, and is
+        // only accessed here.
         unsafe { std::slice::from_raw_parts(self.known as *const AtomicU8, self.allocation.size as usize) }
     }
 
@@ -29,8 +31,8 @@ impl Shadow {
 
     /// The known bits of the byte at an address in the allocation.
     ///
-    /// The host may write with plain stores, which nobody hears of; fresh memory is zero. So what is not zero, though nobody is
-    /// known to have written it, is the host's.
+    /// The host may write with plain stores, which are not observed. Fresh memory is zero, so a nonzero byte
+    /// without a recorded write was written by the host.
     pub(super) fn known(&self, address: u64) -> u8 {
         let Some(shadow) = self.bytes().get(address.wrapping_sub(self.allocation.start) as usize) else {
             return 0xff;
@@ -39,12 +41,13 @@ impl Shadow {
         if known != 0 {
             return known;
         }
-        // SAFETY: the byte lies in a live allocation: it is not unmapped before the wave that is checked ends its time slice.
+        // SAFETY: the byte lies in a live allocation: it is not unmapped before the wave that is checked ends
+        // its time slice.
         let byte = unsafe { (address as *const u8).read_volatile() };
         if byte != 0 { 0xff } else { 0 }
     }
 
-    /// Says which bits of a byte are known from now on.
+    /// Sets which bits of a byte are known.
     pub(super) fn set(&self, address: u64, known: u8) {
         if let Some(shadow) = self.bytes().get(address.wrapping_sub(self.allocation.start) as usize) {
             shadow.store(known, Ordering::Relaxed);
@@ -61,7 +64,7 @@ impl Shadow {
     }
 }
 
-/// Those of all allocations that are tracked.
+/// The shadows of all tracked allocations.
 #[derive(Default, Debug)]
 pub(super) struct Shadows {
     on: AtomicBool,
@@ -69,7 +72,7 @@ pub(super) struct Shadows {
 }
 
 impl Shadows {
-    /// Tracks allocations to come, or forgets all.
+    /// Starts tracking new allocations, or stops and forgets all.
     pub(super) fn switch(&self, on: bool) {
         self.on.store(on, Ordering::Relaxed);
         if !on {
@@ -77,19 +80,20 @@ impl Shadows {
         }
     }
 
-    /// Takes all memory that there is for written.
+    /// Treats all existing memory as written.
     pub(super) fn forget(&self) {
         if !self.all.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
             self.all.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 
-    /// Only device memory that the host reaches by functions is tracked; the host may write all other at any time.
+    /// Tracks an allocation. Only device memory that the host accesses through API functions is tracked; the
+    /// host may write other memory at any time.
     pub(super) fn allocated(&self, allocation: &Allocation) {
         if !self.on.load(Ordering::Relaxed) || allocation.kind != MemoryKind::Coarse {
             return;
         }
-        // Without memory for it, the allocation is not checked.
+        // If the shadow cannot be allocated, the allocation is not checked.
         if let Ok((mapping, known)) = Mapping::new(allocation.size, 1) {
             let shadow = Shadow { allocation: allocation.clone(), known, _mapping: mapping };
             let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +117,7 @@ impl Shadows {
         }
     }
 
-    /// The allocation that holds an address, if it is tracked. `last` is what the caller found before.
+    /// The tracked allocation that contains an address, if any. `last` is the caller's previous result.
     pub(super) fn find(&self, address: u64, last: &mut Option<Arc<Shadow>>) -> Option<Arc<Shadow>> {
         if !last.as_ref().is_some_and(|shadow| shadow.holds(address)) {
             let all = self.all.read().unwrap_or_else(PoisonError::into_inner);

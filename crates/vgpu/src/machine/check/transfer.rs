@@ -1,18 +1,19 @@
-//! Which bits of a result depend on bits that nobody wrote, operation by operation.
+//! Determines which bits of a result depend on uninitialised bits, for each operation.
 //!
-//! Moves, bitwise logic, shifts and extraction of fields are exact, so that padding and parts that a program masks away are no
-//! matter. A bit of a sum or a product depends on the bits below it: compilers add 64 bits of which they want 32. What known
-//! values decide is decided here; what a vector instruction depends on otherwise is found out by running it (`depend`). Of
-//! every other scalar instruction, all bits depend on all bits of all sources.
+//! Moves, bitwise logic, shifts and field extraction are exact, so padding and parts that a program masks
+//! away are harmless. A bit of a sum or product depends on the bits below it, because compilers add 64 bits
+//! when they need 32. Results that known bits determine are handled here; other dependences of vector
+//! instructions are found by running them (`depend`). For all other scalar instructions, every result bit
+//! depends on every source bit.
 
 use crate::isa::Op;
 
 /// A value and which of its bits are unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Bits {
-    /// The value; meaningful only where it is known.
+    /// The value; meaningful only in its known bits.
     pub value: u64,
-    /// Ones for bits that depend on something that nobody wrote.
+    /// Ones mark bits that depend on something uninitialised.
     pub unknown: u64,
 }
 
@@ -25,7 +26,7 @@ impl Bits {
     }
 
     fn and(self, other: Bits) -> Bits {
-        // A known zero decides.
+        // A known zero determines the result.
         let zero = !self.value & !self.unknown | !other.value & !other.unknown;
         Bits { value: self.value & other.value, unknown: (self.unknown | other.unknown) & !zero }
     }
@@ -38,7 +39,7 @@ impl Bits {
         Bits { value: self.value ^ other.value, unknown: self.unknown | other.unknown }
     }
 
-    /// Both parts, changed alike.
+    /// Changes both parts alike.
     fn map(self, change: impl Fn(u64) -> u64) -> Bits {
         Bits { value: change(self.value), unknown: change(self.unknown) }
     }
@@ -69,12 +70,13 @@ fn low(bits: u64, width: u32) -> u64 {
     if width >= 64 { bits } else { bits & ((1 << width) - 1) }
 }
 
-/// An unknown result from the lowest of these bits on.
+/// An unknown result from the lowest of these bits upwards.
 fn upward(unknown: u64) -> Bits {
     Bits { value: 0, unknown: if unknown == 0 { 0 } else { u64::MAX << unknown.trailing_zeros() } }
 }
 
-/// What an operation makes of its sources, as far as it is exact. Bits above the width of the result have no meaning.
+/// The result of an operation, if its dependences are exact. Bits above the width of the result are
+/// meaningless.
 pub(super) fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
     let [a, b, c, _] = s;
     let left = |bits: u64, amount: u32| bits << amount;
@@ -168,7 +170,7 @@ pub(super) fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
             };
             Bits { value: part(a.value, b.value, 0xff), unknown: part(a.unknown, b.unknown, 0) }
         }
-        // Carries only go up.
+        // Carries only propagate upwards.
         Op::VAddNcU16
         | Op::VAddNcI16
         | Op::VAddNcU32
@@ -222,7 +224,7 @@ pub(super) fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
     })
 }
 
-/// What an operation makes of its sources; of a mask, bit 0 is the lane's.
+/// The result of an operation; for a mask, bit 0 is the lane's bit.
 pub(super) fn transfer(op: Op, s: [Bits; 4]) -> Bits {
     exact(op, s).unwrap_or_else(|| {
         if s.iter().any(|source| source.unknown != 0) { Bits::UNKNOWN } else { Bits::default() }
@@ -241,7 +243,7 @@ mod tests {
         bits(value, 0)
     }
 
-    /// The bits of the result, 32 of them, that are unknown.
+    /// The unknown bits of a 32-bit result.
     fn unknown(op: Op, s: &[Bits]) -> u32 {
         let mut sources = [Bits::default(); 4];
         sources[..s.len()].copy_from_slice(s);
@@ -282,7 +284,7 @@ mod tests {
         assert_eq!(unknown(Op::VAddNcU32, &[known(7), known(0)]), 0);
     }
 
-    /// Bitwise logic against all values that unknown bits may have.
+    /// Compares bitwise logic with all values that the unknown bits could have.
     #[test]
     fn logic_is_what_all_values_say() {
         type Logic = fn(u64, u64) -> u64;

@@ -1,5 +1,5 @@
-//! Single instructions run apart from the wave that comes to them: on bits that say what nobody wrote, or on values that show
-//! what a result depends on. So what an instruction does stands in its handler only.
+//! Runs single instructions outside the wave that executes them: on masks of unknown bits, or on values that
+//! reveal what a result depends on. So the effect of an instruction is written in its handler only.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::isa::{Format, Inst, Isa, Op, scalar};
 use crate::machine::memory::Memory;
 use vgpu_exec::Access;
 
-/// Registers of a file, ACC registers included, and slack for tuples.
+/// Registers of a file, including ACC registers, plus slack for tuples.
 const REGISTERS: usize = 512 + 32;
-/// Where the one instruction is.
+/// The address of the one instruction.
 const ENTRY: u64 = 0x1000;
 
-/// A wave of its own, without memory.
+/// A separate wave without memory.
 pub struct Twin {
     wave: Wave,
     file: Vec<u32>,
-    /// Where the file is aligned as a wave's must be.
+    /// The offset at which the file is aligned as a wave requires.
     start: usize,
     isa: Isa,
 }
@@ -32,7 +32,7 @@ impl Twin {
     pub fn new(isa: Isa) -> Twin {
         let file = vec![0u32; REGISTERS * 64 + 16];
         let start = file.as_ptr().align_offset(64);
-        // SAFETY: the only pointer that is set is that of the file, which lives as long.
+        // SAFETY: the only pointer that is set is that to the file, which lives as long.
         let wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         Twin { wave, file, start, isa }
     }
@@ -52,7 +52,7 @@ impl Twin {
         Ready { program, place }
     }
 
-    /// Begins as another wave is: its scalar registers and its modes, but those that instructions were resolved by.
+    /// Copies another wave's scalar registers and modes, except the modes that lowering has already resolved.
     pub(crate) fn copy(&mut self, real: &Wave) {
         self.wave.lanes = real.lanes;
         self.wave.sgpr = real.sgpr;
@@ -60,7 +60,7 @@ impl Twin {
         self.wave.mode = real.mode & !FORM_MODES;
     }
 
-    /// Begins as a wave of 64 lanes, all of them enabled.
+    /// Starts as a wave of 64 lanes, all of them enabled.
     pub(crate) fn begin(&mut self, mode: u32) {
         self.wave.lanes = 64;
         self.wave.sgpr = [0; scalar::COUNT];
@@ -75,7 +75,7 @@ impl Twin {
         &mut self.file[self.start + register * lanes..][..lanes]
     }
 
-    /// The lanes of a vector register, zeros beyond the last.
+    /// The lanes of a vector register, with zeros beyond the last lane.
     pub(crate) fn lanes(&mut self, register: usize) -> [u32; 64] {
         let mut lanes = [0; 64];
         let row = self.row(register);
@@ -98,7 +98,8 @@ impl Twin {
         self.wave.slice = 16;
         self.wave.fault = None;
         (self.wave.unit, self.wave.next) = (Some(Arc::clone(&ready.place.0)), ready.place.1);
-        // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was lowered for its size.
+        // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was
+        // lowered for its size.
         let flow = unsafe { run_unwatched(&mut self.wave, &ready.program) };
         flow == Flow::End
     }

@@ -1,7 +1,8 @@
-//! Values that nobody wrote: registers, LDS, scratch and device memory.
+//! Uninitialised values: registers, LDS, scratch and device memory.
 //!
-//! Every bit of a register, and of memory, is known or not. Loads, stores, moves and arithmetic only hand that on, so copying
-//! padding is no matter. What may not depend on an unknown bit is control flow (EXEC, conditional branches, jumps) and addresses.
+//! Each bit of a register or of memory is known or unknown. Loads, stores, moves and arithmetic only
+//! propagate this, so copying padding is harmless. Control flow (EXEC, conditional branches, jumps) and
+//! addresses must not depend on an unknown bit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,17 +17,17 @@ use crate::machine::observe::{Step, Verdict};
 use gpu_report::{Checks, FaultKind, Origin, Space, Use};
 use vgpu_exec::{Elsewhere, WaveFault};
 
-/// Registers of a wave, ACC registers included, and slack as in its file.
+/// Registers of a wave, including ACC registers, plus slack as in its register file.
 const REGISTERS: usize = 512 + 32;
-/// What a register holds when a wave begins comes from the register itself: its number, with this bit set.
+/// The initial content of a register has the register itself as its origin: its number with this bit set.
 const INITIAL: u32 = 1 << 31;
 /// Set beside [`INITIAL`] where the register is a scalar one.
 const SCALAR: u32 = 1 << 30;
-/// Set in the number of a lane mask, whose bits come from places of their own.
+/// Set in the number of a lane mask, whose bits have their own origins.
 const MASK: u32 = 1 << 29;
-/// Set beside the number of a load where the value was not only moved since.
+/// Set in the number of a load if the value was computed with, not only moved, since.
 pub(super) const COMPUTED: u32 = 1 << 28;
-/// More loads of unknown bits than this are not told apart by their addresses in memory.
+/// Beyond this many loads of unknown bits, loads are no longer distinguished by their memory address.
 const LOADS: usize = 1 << 18;
 
 /// One wave.
@@ -34,9 +35,9 @@ pub(super) struct State {
     pub(super) lanes: usize,
     /// Unknown bits, register by register, lane by lane.
     vector: Vec<u32>,
-    /// Where they come from, likewise.
+    /// Their origins, likewise.
     vector_from: Vec<u32>,
-    /// Whether a register has any.
+    /// Whether a register has any unknown bits.
     touched: Vec<bool>,
     pub(super) scalar: [u32; scalar::COUNT],
     pub(super) scalar_from: [u32; scalar::COUNT],
@@ -49,15 +50,15 @@ pub(super) struct State {
 /// Where a lane's load found unknown bits.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
-    /// Of the instruction.
+    /// The address of the instruction.
     pub(super) address: u64,
     pub(super) wave: u32,
     pub(super) lane: Option<u8>,
     pub(super) space: Space,
-    /// What it loaded.
+    /// The address that it loaded from.
     pub(super) from: u64,
     pub(super) bytes: u32,
-    /// Whether a wave had written there: what nobody wrote came from elsewhere.
+    /// Whether a wave had written there, so that the uninitialised value came from elsewhere.
     pub(super) passed_on: bool,
 }
 
@@ -68,22 +69,22 @@ pub(super) struct Values {
     pub(super) waves: Vec<State>,
     /// Known bits of LDS.
     pub(super) lds: Vec<u8>,
-    /// Which bytes of LDS were written, whatever with.
+    /// Which bytes of LDS were written, with any value.
     pub(super) lds_written: Vec<bool>,
     pub(super) scratch_size: usize,
     pub(super) shadows: Arc<Shadows>,
     pub(super) dependences: Arc<Dependences>,
     pub(super) last: Option<Arc<Shadow>>,
-    /// Loads of unknown bits; registers name them by number.
+    /// Loads of unknown bits; registers refer to them by number.
     loads: Vec<Load>,
-    /// By instruction, wave, lane, and what was loaded.
+    /// By instruction, wave, lane and loaded address.
     numbers: HashMap<(u64, u32, Option<u8>, u64), u32>,
-    /// Where the bits of lane masks come from, the latest of each instruction of each wave.
+    /// The origins of the bits of lane masks: the latest mask of each instruction of each wave.
     masks: Vec<[Option<u32>; 64]>,
     mask_numbers: HashMap<(u64, usize), u32>,
 }
 
-/// Unknown bits of an operand of one lane, and where the first of them come from.
+/// Unknown bits of an operand in one lane, and the origin of the first of them.
 pub(super) type Found = (Bits, u32);
 
 impl State {
@@ -103,7 +104,8 @@ impl State {
         state.vector[..launch.initial_vgprs() * lanes].fill(0);
         state.touched[..launch.initial_vgprs()].fill(false);
         state.scalar[..launch.initial_sgprs()].fill(0);
-        // Trap registers hold ids on some generations; slots before VCC are flat_scratch and the like where they are no SGPRs.
+        // Trap registers hold ids on some generations. The slots before VCC hold flat_scratch and similar
+        // values where they are not SGPRs.
         let set = [102..usize::from(scalar::VCC), usize::from(scalar::TTMP0)..usize::from(scalar::M0)];
         set.into_iter().for_each(|slots| state.scalar[slots].fill(0));
         state.scalar[usize::from(scalar::NULL)..].fill(0);
@@ -125,12 +127,12 @@ impl State {
         }
     }
 
-    /// Where a lane's unknown bits of a register come from, or the last ones that it had.
+    /// The origin of a lane's unknown bits of a register, or of the last ones that it had.
     pub(super) fn from(&self, register: usize, lane: usize) -> u32 {
         self.vector_from.get(register * self.lanes + lane).copied().unwrap_or(0)
     }
 
-    /// The same of the first lane whose bits are unknown.
+    /// The same for the first lane with unknown bits.
     pub(super) fn first_from(&self, register: usize) -> u32 {
         let lane = (0..self.lanes).find(|lane| self.vector(register, *lane) != 0);
         self.from(register, lane.unwrap_or(0))
@@ -152,7 +154,7 @@ impl State {
         (u64::from(low) | u64::from(high) << 32, from)
     }
 
-    /// Whether a register has unknown bits, in any lane.
+    /// Whether a register has unknown bits in any lane.
     fn is_unknown(&self, register: Register) -> bool {
         match register {
             Register::Vector(register) => self.touched.get(usize::from(register)).copied().unwrap_or(false),
@@ -161,7 +163,7 @@ impl State {
         }
     }
 
-    /// After writes to a register: whether it still has unknown bits.
+    /// Updates, after writes to a register, whether it still has unknown bits.
     pub(super) fn settle(&mut self, register: usize) {
         let lanes = register * self.lanes..(register + 1) * self.lanes;
         if let Some(bits) = self.vector.get(lanes) {
@@ -169,7 +171,7 @@ impl State {
         }
     }
 
-    /// Makes registers known in the lanes that are enabled.
+    /// Marks registers as known in the enabled lanes.
     fn clear(&mut self, register: Register, exec: u64) {
         match register {
             Register::Vector(register) => {
@@ -185,12 +187,12 @@ impl State {
     }
 }
 
-/// The lanes of a mask in rising order.
+/// The lanes of a mask in ascending order.
 pub(super) fn lanes(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |lane| mask >> lane & 1 != 0)
 }
 
-/// The number of a vector register, ACC registers after the others.
+/// The number of a vector register; ACC registers come after the others.
 pub(super) fn vector(operand: Operand) -> Option<usize> {
     match operand {
         Operand::Vgpr(register) => Some(usize::from(register)),
@@ -229,9 +231,9 @@ impl Values {
         }
     }
 
-    /// Remembers a load of unknown bits and returns its number.
+    /// Records a load of unknown bits and returns its number.
     pub(super) fn note(&mut self, load: Load) -> u32 {
-        // Of very many, the latest of each instruction of each lane.
+        // After very many loads, only the latest of each instruction and lane is kept.
         let place = if self.loads.len() < LOADS { load.from } else { u64::MAX };
         let next = self.loads.len() as u32;
         let number = *self.numbers.entry((load.address, load.wave, load.lane, place)).or_insert(next);
@@ -242,7 +244,7 @@ impl Values {
         number
     }
 
-    /// Remembers where the bits of a lane mask come from that an instruction of a wave makes.
+    /// Records the origins of the bits of a lane mask that a wave's instruction produces.
     pub(super) fn note_mask(&mut self, address: u64, index: usize, sources: [Option<u32>; 64]) -> u32 {
         let next = self.masks.len() as u32;
         let number = *self.mask_numbers.entry((address, index)).or_insert(next);
@@ -253,10 +255,10 @@ impl Values {
         MASK | number
     }
 
-    /// What a number says of a lane.
+    /// The origin that a number stands for in a lane.
     fn resolved(&self, from: u32, lane: Option<usize>) -> u32 {
         let mut found = from;
-        // A mask may come from what another one chose, and in a loop from itself.
+        // A mask may be derived from a value that another mask selected, and in a loop from itself.
         for _ in 0..16 {
             if found & INITIAL != 0 || found & MASK == 0 {
                 break;
@@ -274,13 +276,13 @@ impl Values {
         if from & INITIAL != 0 { None } else { self.loads.get((from & !COMPUTED) as usize) }
     }
 
-    /// Whether unknown bits of a lane come from global memory, at once or by way of LDS.
+    /// Whether unknown bits of a lane come from global memory, directly or through LDS.
     pub(super) fn comes_from_memory(&self, from: u32, lane: usize) -> bool {
         let load = self.load_of(from, Some(lane));
         load.is_some_and(|load| load.space == Space::Global || load.passed_on)
     }
 
-    /// Where a load found unknown bits, for reports.
+    /// The origin of a load's unknown bits, for reports.
     fn origin(&self, load: &Load) -> Origin {
         let allocation = match load.space {
             Space::Global => self.shadows.find(load.from, &mut None).map(|shadow| shadow.allocation.clone()),
@@ -326,7 +328,7 @@ impl Values {
         Err(Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other }))
     }
 
-    /// A wave comes to an instruction.
+    /// A wave reaches an instruction.
     pub(super) fn step(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
         let index = step.wave as usize;
         if index >= self.waves.len() {
@@ -339,11 +341,11 @@ impl Values {
             self.check_addresses(index, step, wave)?;
             let state = &mut self.waves[index];
             if inst.mem.tfe {
-                // The status.
+                // The status register.
                 written().last().into_iter().for_each(|register| state.clear(register, wave.active()));
             }
             if matches!(inst.format, Format::Mubuf | Format::Mtbuf) && !inst.op.is_atomic() {
-                // Lanes beyond the bounds of the buffer get zero.
+                // Lanes outside the bounds of the buffer get zero.
                 let inside = step.accesses.iter().fold(0, |mask, access| mask | access.mask);
                 written().for_each(|register| state.clear(register, wave.active() & !inside));
             }
@@ -351,14 +353,14 @@ impl Values {
         }
         let m0 = usize::from(scalar::M0);
         if step.resolved != step.inst && self.waves[index].scalar[m0] != 0 {
-            // It chooses the registers.
+            // This value selects the registers.
             self.fault(Use::Address, self.waves[index].scalar_from[m0], None)?;
         }
         let state = &mut self.waves[index];
         let is_matrix = inst.op.has(Fact::MFMA) || inst.op.has(Fact::WMMA);
         let mut reads = step.registers.read.iter().flat_map(|span| span.registers());
         if !reads.any(|register| state.is_unknown(register)) {
-            // Of some registers, only a part is written, or only some lanes.
+            // Some registers are written only in part, or only in some lanes.
             let partly = inst.op.signature().dst.is_half() || inst.sdwa.is_some() || inst.dpp.is_some();
             if !(partly && written().any(|register| state.is_unknown(register))) {
                 let all = match inst.op {
@@ -382,7 +384,7 @@ impl Values {
                 self.exchange(index, wave, inst);
                 Ok(())
             }
-            // Cache control, clocks and the like; loads that are out of bounds.
+            // Cache control, clocks and the like; out-of-bounds loads.
             _ => {
                 let exec = wave.active();
                 written().for_each(|register| state.clear(register, exec));
@@ -391,7 +393,7 @@ impl Values {
         }
     }
 
-    /// What an operand is in one lane: whole registers.
+    /// The value of an operand in one lane: whole registers.
     pub(super) fn source(
         &self,
         index: usize,
@@ -538,7 +540,7 @@ impl Values {
     }
 }
 
-/// A scalar instruction's mask operands are plain registers.
+/// The mask operands of scalar instructions are plain registers.
 fn plain(ty: Type, lanes: usize) -> Type {
     match ty.elem {
         crate::isa::Elem::Mask => {
@@ -548,7 +550,7 @@ fn plain(ty: Type, lanes: usize) -> Type {
     }
 }
 
-/// What `s_…_saveexec` and `s_…_wrexec` make of a mask and EXEC.
+/// How `s_…_saveexec` and `s_…_wrexec` combine a mask and EXEC.
 fn combined_with_exec(op: Op, mask: Bits, exec: Bits) -> Bits {
     let not = |bits: Bits| Bits { value: !bits.value, ..bits };
     let (function, mask, exec) = match op {

@@ -1,4 +1,4 @@
-//! What vector instructions make of bits that nobody wrote, lane by lane.
+//! Tracks uninitialised bits through vector instructions, lane by lane.
 
 use super::exchange::Moved;
 use super::transfer::{Bits, exact};
@@ -10,16 +10,17 @@ use crate::machine::Generation;
 use crate::machine::observe::{Step, Verdict};
 use gpu_report::Use;
 
-/// What an instruction makes of its sources in one lane.
+/// The effect of an instruction on its sources in one lane.
 #[derive(Clone, Copy)]
 struct Outcome {
     /// Unknown bits of the result.
     unknown: u64,
-    /// Bits of the destination that stay, if `unknown` is about all of it; none if it is about the part that is written.
+    /// Bits of the destination that keep their value, if `unknown` covers the whole destination; none if it
+    /// covers only the written part.
     kept: Option<u64>,
     /// Whether the second result, a lane mask, is unknown.
     second: bool,
-    /// Where unknown bits come from.
+    /// The origin of unknown bits.
     from: u32,
 }
 
@@ -34,7 +35,7 @@ fn selected(bits: Bits, select: u8) -> Bits {
     Bits { value: part(bits.value), unknown: part(bits.unknown) }
 }
 
-/// The part of a register that a source is.
+/// The part of a register that a source uses.
 fn part(inst: &Inst, (number, ty): (usize, Type), bits: Bits) -> Bits {
     match inst.sdwa {
         Some(sdwa) if number < 2 => {
@@ -47,7 +48,7 @@ fn part(inst: &Inst, (number, ty): (usize, Type), bits: Bits) -> Bits {
 }
 
 impl Values {
-    /// What one half of an instruction, the only one unless it is a pair, makes of its sources in a lane.
+    /// The outcome in a lane of one half of a pair, or of a single instruction.
     fn outcome(
         &self,
         (index, step, wave): (usize, &Step<'_>, &Wave),
@@ -71,7 +72,7 @@ impl Values {
             sources[i] = found.0;
             parts[i] = part(inst, (i, ty), found.0);
         }
-        // Where everything is known, nobody asks.
+        // Where everything is known, this is not called.
         let moves = matches!(
             inst.op,
             Op::VMovB32
@@ -87,17 +88,18 @@ impl Values {
         if parts.iter().all(|part| part.unknown == 0) {
             return Outcome { unknown: 0, kept: None, second: false, from };
         }
-        // Modifiers change values, not which are known.
+        // Modifiers change values, but not which bits are known.
         if let Some(bits) = exact(inst.op, parts) {
             return Outcome { unknown: bits.unknown, kept: None, second: bits.unknown != 0, from };
         }
-        // Few values show what a comparison depends on: of one with a constant for equality, only this constant does.
+        // Few values reveal what a comparison depends on: for equality with a constant, only this constant
+        // does.
         if signature.dst.elem == Elem::Mask {
             return Outcome { unknown: u64::MAX, kept: None, second: true, from };
         }
         let key = (step.address, is_second);
         let twin = || Twin::new(self.isa);
-        // SAFETY: a wave runs decoded instructions only.
+        // SAFETY: a wave only runs decoded instructions.
         match unsafe { self.dependences.find(key, inst, wave.mode, twin) } {
             Some(dependence) => {
                 let (unknown, second) = dependence.of(sources.map(|source| source.unknown));
@@ -107,7 +109,7 @@ impl Values {
         }
     }
 
-    /// A vector instruction some of whose registers have unknown bits.
+    /// A vector instruction with unknown bits in some of its registers.
     pub(super) fn vector(&mut self, index: usize, step: &Step<'_>, wave: &Wave) -> Verdict {
         let inst = step.resolved;
         let op = inst.op;
@@ -179,7 +181,7 @@ impl Values {
         Ok(())
     }
 
-    /// Writes a lane mask; lanes that are not named are known to be zero.
+    /// Writes a lane mask; lanes that are not listed are known to be zero.
     fn write_mask(
         &mut self,
         index: usize,
@@ -203,11 +205,11 @@ impl Values {
         }
     }
 
-    /// Writes the results of lanes to a vector register.
+    /// Writes the lanes' results to a vector register.
     fn write(&mut self, index: usize, inst: &Inst, dst: Operand, results: &[(usize, Outcome)]) {
         let Some(register) = vector(dst) else { return };
         let ty = inst.op.signature().dst;
-        // Which half the result is, in these two, the operation says.
+        // For these two, the operation determines the half of the result.
         let (mix_low, mix_high) = (inst.op == Op::VFmaMixloF16, inst.op == Op::VFmaMixhiF16);
         let clears_high = self.isa.generation() <= Generation::Gfx940 && !mix_low;
         let state = &mut self.waves[index];
@@ -235,7 +237,7 @@ impl Values {
                 }
                 (None, None) => low,
             };
-            // What stays comes from where it came from.
+            // Bits that are not written keep their origin.
             let from = if outcome.unknown == 0 { state.from(register, lane) } else { outcome.from };
             state.set_vector(register, lane, new, from);
             if ty.bits() == 64 {
@@ -248,7 +250,7 @@ impl Values {
         }
     }
 
-    /// The lane that a scalar operand names.
+    /// The lane that a scalar operand selects.
     fn lane_of(wave: &Wave, operand: Operand) -> usize {
         let lanes = usize::from(wave.lanes);
         match operand {
@@ -258,7 +260,7 @@ impl Values {
         }
     }
 
-    /// What is unknown of an operand in a lane, and where it comes from.
+    /// The unknown bits of an operand in a lane, and their origin.
     fn unknown(&self, index: usize, operand: Operand, lane: usize) -> (u32, u32) {
         let state = &self.waves[index];
         match (vector(operand), operand) {
@@ -270,7 +272,7 @@ impl Values {
         }
     }
 
-    /// Unknown bits of the operand that names a lane: then it may be any.
+    /// Unknown bits of the operand that selects a lane: then any lane may be selected.
     fn unknown_lane(&self, index: usize, operand: Operand) -> Option<Found> {
         let (unknown, from) = self.unknown(index, operand, 0);
         (matches!(operand, Operand::Sgpr(_)) && unknown != 0).then_some((Bits::UNKNOWN, from))

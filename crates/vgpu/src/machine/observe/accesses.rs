@@ -1,62 +1,64 @@
-//! The memory that an instruction accesses, from its operands and the registers before it.
+//! The memory that an instruction accesses, computed from its operands and the registers before it runs.
 //!
-//! This follows the rules of addresses by itself, and asks no handler: so observers cost nothing where there are none, and a
-//! test holds the two against each other.
+//! This implements the addressing rules separately and does not call the handlers, so observers cost nothing
+//! when there are none. A test compares the two implementations.
 
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
 use crate::isa::{Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
 use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
 use gpu_report::{AccessKind, Space};
 
-/// The same kind of access by some lanes of a wave.
+/// Accesses of the same kind by some lanes of a wave.
 #[derive(Clone, Debug)]
 pub struct LaneAccess {
     pub space: Space,
     pub kind: AccessKind,
-    /// One access by the wave, through the scalar cache, as if by lane 0, or by the lane whose scratch memory it is in.
+    /// Whether it is one access by the whole wave through the scalar cache. It is recorded as lane 0's, or as
+    /// that of the lane whose scratch memory it accesses.
     pub scalar: bool,
     /// Bytes, per lane.
     pub bytes: u32,
-    /// The lanes; not zero.
+    /// The lanes; never empty.
     pub mask: u64,
-    /// First byte, of the lanes in the mask: an address of global memory, or an offset into the workgroup's LDS or the lane's
-    /// scratch memory. What is out of bounds is here too; the instruction will fault.
+    /// The first byte for each lane in the mask: an address in global memory, or an offset into the
+    /// workgroup's LDS or the lane's scratch memory. Out-of-bounds accesses are included; the instruction
+    /// will fault.
     pub address: [u64; 64],
-    /// The first register that is loaded into, or that the old value is returned to: a vector register, 256 and on for ACC, or a
-    /// scalar slot where `scalar` is set.
+    /// The first register that is loaded, or that receives the old value: a vector register (from 256 on, ACC
+    /// registers), or a scalar slot if `scalar` is set.
     pub loaded: Option<u16>,
-    /// The first register that is stored from, numbered alike.
+    /// The first register that is stored, numbered in the same way.
     pub stored: Option<u16>,
-    /// How the bytes and the registers correspond.
+    /// How the bytes correspond to the registers.
     pub moved: Moved,
 }
 
-/// How what is in memory becomes what is in registers, or the other way round.
+/// How memory contents and register contents correspond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// Bytes stay as they are, extended where they are fewer than a register has.
+    /// Bytes are copied, and extended if there are fewer than a register holds.
     Plain,
-    /// By a buffer's format: every channel depends on the element.
+    /// Converted by a buffer's format: every channel depends on the element.
     Converted,
-    /// A matrix of elements of so many bits, whose rows the lanes name and whose columns they receive.
+    /// A matrix of elements with this many bits; lanes select its rows and receive its columns.
     Transposed(u8),
-    /// Into LDS or out of it, from the access with that number.
+    /// Copied into or out of LDS, from the access with that number.
     Copied(u8),
 }
 
 impl LaneAccess {
-    /// The lanes and where they access.
+    /// The lanes and their addresses.
     pub fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         lanes(self.mask).map(|lane| (lane, self.address[lane]))
     }
 }
 
-/// The lanes of a mask in rising order.
+/// The lanes of a mask in ascending order.
 fn lanes(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |lane| mask >> lane & 1 != 0)
 }
 
-/// What one instruction accesses.
+/// The accesses of one instruction.
 #[derive(Default, Debug)]
 pub struct Accesses(Vec<LaneAccess>);
 
@@ -78,12 +80,12 @@ fn footprint_of(inst: &Inst) -> Footprint {
     }
 }
 
-/// Whether there is a rule for an instruction: for all that are executed.
+/// Whether there is a rule for an instruction. All executed instructions have one.
 pub fn is_known(inst: &Inst) -> bool {
     footprint_of(inst) != Footprint::Unknown
 }
 
-/// The bits of a floating-point inline constant as an offset: those of an f32.
+/// The bits of a floating-point inline constant used as an offset: those of an f32.
 fn inline_f32(code: u8) -> u32 {
     match code {
         248 => 0x3e22_f983,
@@ -94,7 +96,7 @@ fn inline_f32(code: u8) -> u32 {
     }
 }
 
-/// Whether an instruction loads to LDS, not to registers.
+/// Whether an instruction loads to LDS instead of registers.
 fn is_to_lds(inst: &Inst) -> bool {
     inst.mem.lds || inst.op.has(Fact::TO_LDS)
 }
@@ -111,7 +113,7 @@ struct Finder<'a> {
 }
 
 impl Accesses {
-    /// What `inst` accesses; nothing if it is no memory instruction, or none that is executed.
+    /// The accesses of `inst`; empty if it does not access memory or is not executed.
     ///
     /// # Safety
     /// The wave must be set up for the program that `inst` comes from.
@@ -130,7 +132,7 @@ impl Accesses {
             Footprint::One(kind, bytes) | Footprint::Two(kind, bytes, _) => (kind, bytes),
             Footprint::ByLane(kind) | Footprint::Block(kind) => (kind, 4),
             Footprint::Counter => (AccessKind::Atomic, 4),
-            // The format says.
+            // The format determines the size.
             Footprint::Typed(kind, _) => (kind, 0),
             Footprint::Tile(element) => (AccessKind::Read, tile_bytes(inst, element)),
             Footprint::Direct => (AccessKind::Read, 0),
@@ -161,7 +163,8 @@ impl Accesses {
     }
 }
 
-/// Bytes that a lane reads of a matrix whose elements have so many bits: a number of elements, or from LDS its registers.
+/// Bytes that a lane reads from a matrix of elements with this many bits: a fixed number of elements, or,
+/// from LDS, as many as fill its registers.
 fn tile_bytes(inst: &Inst, bits: u8) -> u32 {
     match inst.format {
         Format::Ds => inst.op.signature().dst.bits() / 8,
@@ -169,7 +172,7 @@ fn tile_bytes(inst: &Inst, bits: u8) -> u32 {
     }
 }
 
-/// The number of a vector register as [`LaneAccess`] counts them.
+/// The number of a vector register in the numbering of [`LaneAccess`].
 fn vector(operand: Operand) -> Option<u16> {
     match operand {
         Operand::Vgpr(register) => Some(u16::from(register)),
@@ -179,7 +182,7 @@ fn vector(operand: Operand) -> Option<u16> {
 }
 
 impl Finder<'_> {
-    /// A vector operand's lanes, `after` registers on; zeros where there is no register.
+    /// The lanes of a vector operand, `after` registers further on; zeros if there is no register.
     ///
     /// # Safety
     /// See [`Accesses::find`].
@@ -223,7 +226,7 @@ impl Finder<'_> {
     fn scalar(&mut self) {
         let Operand::Sgpr(base) = self.inst.src[2] else { return };
         let granule = u64::from(self.bytes.min(4));
-        // Each part of an address is a multiple of it.
+        // Each part of an address is a multiple of the granule.
         let whole = |part: i64| part & !(granule as i64 - 1);
         let offset =
             whole(i64::from(self.inst.mem.offset)) + whole(i64::from(self.scalar32(self.inst.src[3])));
@@ -236,7 +239,7 @@ impl Finder<'_> {
             };
             let stride = u64::from(word(1) >> 16 & 0x3fff).max(1);
             let first = offset as u64 & !(granule - 1);
-            // What lies beyond the end is not accessed.
+            // Bytes beyond the end are not accessed.
             let rest = (u64::from(word(2)) * stride).saturating_sub(first);
             bytes = bytes.min(rest & !(granule - 1));
             let start = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
@@ -266,7 +269,7 @@ impl Finder<'_> {
             stored: slot(self.inst.src[1]).filter(|_| self.kind != AccessKind::Read),
             moved: Moved::Plain,
         };
-        // Scratch memory has dword after dword, of each all lanes.
+        // Scratch memory is interleaved by dword: each dword of all lanes, then the next.
         let lanes = u64::from(self.wave.lanes);
         let at = address.wrapping_sub(self.wave.access.scratch as u64);
         if at >= u64::from(self.wave.access.scratch_size) * lanes {
@@ -292,23 +295,23 @@ impl Finder<'_> {
         if slot == scalar::NULL { 0 } else { self.wave.scalar64(slot) }
     }
 
-    /// The bits of M0 that are an offset in LDS.
+    /// The bits of M0 that form an offset in LDS.
     fn m0_bits(&self) -> u32 {
         if self.wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
     }
 
-    /// Lane after lane a dword of LDS, or as many as a lane moves, from M0 on.
+    /// One dword of LDS per lane, or as many as a lane moves, consecutively from M0 on.
     fn lane_after_lane(&mut self, kind: AccessKind) {
         let start = i64::from(self.wave.sgpr[usize::from(scalar::M0)] & self.m0_bits())
             + i64::from(self.inst.mem.offset);
         self.kind = kind;
-        // Less than a dword is extended to one.
+        // Less than a dword is extended to a dword.
         self.bytes = self.bytes.max(4);
         let width = i64::from(self.bytes);
         self.push(Space::Lds, self.exec, std::array::from_fn(|lane| (start + width * lane as i64) as u64));
     }
 
-    /// What a store reads from LDS comes before what it writes; lanes that write nothing need nothing.
+    /// What a store reads from LDS comes before what it writes; lanes that write nothing read nothing.
     fn copy_from_lds(&mut self) {
         self.exec = self.found.iter().fold(0, |lanes, access| lanes | access.mask);
         if self.exec == 0 {
@@ -324,7 +327,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What all that are loaded write to LDS.
+    /// The writes to LDS of everything that was loaded.
     fn copy_to_lds(&mut self) {
         let loaded = self.found.len();
         self.lane_after_lane(AccessKind::Write);
@@ -337,7 +340,7 @@ impl Finder<'_> {
         }
     }
 
-    /// An element of LDS for all lanes: M0 has its address and, above that, its type.
+    /// One element of LDS for all lanes. M0 holds its address and, above that, its type.
     fn direct(&mut self) {
         let m0 = self.wave.sgpr[usize::from(scalar::M0)];
         self.bytes = match m0 >> 16 & 7 {
@@ -352,7 +355,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Registers that M0 selects, one after the other; those that it does not select leave holes.
+    /// Registers selected by M0, one after the other; registers that are not selected leave holes.
     ///
     /// # Safety
     /// See [`Accesses::find`].
@@ -374,7 +377,7 @@ impl Finder<'_> {
         }));
     }
 
-    /// Parts of a matrix, by the first lanes, whichever EXEC enables.
+    /// Parts of a matrix, read by the first lanes, whatever EXEC is.
     ///
     /// # Safety
     /// See [`Accesses::find`].
@@ -382,7 +385,7 @@ impl Finder<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.inst.format {
-                // All lanes read what is exchanged.
+                // All lanes read what they exchange.
                 Format::Ds => self.lds_tile(),
                 _ => self.global(u64::MAX >> (64 - TILE_LANES)),
             }
@@ -421,7 +424,7 @@ impl Finder<'_> {
             Footprint::ByLane(_) => {
                 let base = u64::from(offset) + u64::from(m0 & 0xffff);
                 self.push(Space::Lds, self.exec, std::array::from_fn(|lane| base + 4 * lane as u64));
-                // The data is where other instructions have the address.
+                // The data operand is where other instructions have the address.
                 if let Some(access) = self.found.last_mut()
                     && self.kind == AccessKind::Write
                 {
@@ -432,7 +435,7 @@ impl Finder<'_> {
                 let first = self.exec & self.exec.wrapping_neg();
                 self.push(Space::Lds, first, [u64::from(m0) + u64::from(offset & 0xffff); 64]);
             }
-            // Of the address, 16 bits count, and it is a multiple of 8.
+            // Only 16 bits of the address count, and it is a multiple of 8.
             _ if self.inst.op == Op::DsCondxchg32RtnB64 => {
                 self.push(Space::Lds, self.exec, at(offset).map(|address| address & 0xfff8));
             }
@@ -500,7 +503,7 @@ impl Finder<'_> {
         self.push(Space::Scratch, self.exec, row.map(|start| u64::from(start.wrapping_add(offset))));
     }
 
-    /// Through a buffer descriptor: lanes out of its bounds access nothing, or less.
+    /// Through a buffer descriptor: out-of-bounds lanes access nothing, or less.
     ///
     /// # Safety
     /// See [`Accesses::find`].
@@ -514,7 +517,7 @@ impl Finder<'_> {
             self.generation,
             buffer_flags(self.inst, self.generation),
         );
-        // An element with a format is in bounds entirely, or not.
+        // An element with a format is in bounds as a whole, or not at all.
         let mut element = None;
         if let Footprint::Typed(..) = footprint_of(self.inst) {
             let Some(bytes) = element_bytes(self.inst, self.generation, &view) else { return };
@@ -539,7 +542,7 @@ impl Finder<'_> {
             let start = immediate.wrapping_add(start as u32);
             return self.push(Space::Scratch, self.exec, row.map(|row| u64::from(row.wrapping_add(start))));
         }
-        // Wide accesses may be in bounds by dwords, and be spread by dwords, but for those that go to LDS.
+        // Bounds and swizzling of wide accesses may apply to each dword, except for accesses that go to LDS.
         let all = u64::from(self.bytes);
         let dwords = self.kind != AccessKind::Atomic && self.bytes > 4 && !is_to_lds(self.inst);
         let mut whole = 0u64;

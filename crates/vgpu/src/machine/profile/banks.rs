@@ -7,10 +7,10 @@ use gpu_report::AccessKind;
 
 /// Banks of LDS.
 const BANKS: usize = 32;
-/// Bytes that a bank gives or takes in a cycle.
+/// Bytes that a bank transfers per cycle.
 const BANK_BYTES: u64 = 4;
 
-/// How many cache lines of so many bytes the lanes touch.
+/// The number of cache lines of this size that the lanes touch.
 pub(super) fn cache_lines(access: &LaneAccess, line: u64) -> u64 {
     let mut lines: Vec<u64> = access
         .lanes()
@@ -21,11 +21,11 @@ pub(super) fn cache_lines(access: &LaneAccess, line: u64) -> u64 {
     lines.len() as u64
 }
 
-/// How often LDS is used for an access, and how many cycles that takes: one each time, but for conflicts.
+/// The number of passes over LDS for an access, and the number of cycles: one per pass, plus conflicts.
 ///
-/// Each time, as many neighbouring lanes take part as have 128 bytes in all: 32 lanes of up to 4 bytes (half of a wave of
-/// 64), 16 of 8 bytes, 8 of 12 or 16 bytes. A bank serves one dword in a cycle, to all lanes that read or write it. Lanes that
-/// change the same dword by an atomic operation take turns.
+/// In each pass, as many neighbouring lanes take part as make 128 bytes: 32 lanes of up to 4 bytes (half of a
+/// wave of 64), 16 lanes of 8 bytes, 8 lanes of 12 or 16 bytes. In a cycle, a bank serves one dword to all
+/// lanes that read or write it. Lanes that change the same dword atomically take turns.
 pub(super) fn lds_cycles(access: &LaneAccess) -> (u64, u64) {
     let group = match access.bytes {
         0..=4 => 32,
@@ -81,7 +81,7 @@ mod tests {
             // Every second bank, each twice.
             (4, 8, 32, (1, 2)),
             (4, 12, 32, (1, 1)),
-            // All lanes in one bank, and one padding dword that spreads them again.
+            // All lanes in one bank, and one dword of padding that spreads them again.
             (4, 128, 32, (1, 32)),
             (4, 132, 64, (2, 2)),
             // One dword for all.

@@ -17,7 +17,7 @@ use gpu_report::CounterFormat;
 use gpu_report::{AccessKind, Space};
 use gpu_report::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
 
-/// Counts what dispatches do: those that ask for it, all if it is switched on.
+/// Counts dispatches that ask for it, or all of them if it is switched on.
 #[derive(Default, Debug)]
 pub(in crate::machine) struct Profiler {
     on: AtomicBool,
@@ -37,7 +37,7 @@ impl Profiler {
 
 impl Instrument for Profiler {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
-        // The device's format counts once, in the instrument that has no format of its own.
+        // The device's format applies once, in the instrument that has no format of its own.
         let format = launch.counters.filter(|_| self.output.is_none());
         let output = self.output.clone().or_else(|| Some(Arc::new((format?, Sink::default()))));
         let wanted = self.on.load(Ordering::Relaxed) || launch.dispatch.counters || format.is_some();
@@ -45,7 +45,7 @@ impl Instrument for Profiler {
     }
 }
 
-/// What is added up.
+/// The sums.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     workgroups: u64,
@@ -144,13 +144,13 @@ struct ProfiledGroup {
     sum: Sum,
     total: Arc<Mutex<Sum>>,
     cache_line: u64,
-    /// The lanes that each wave began with.
+    /// The lanes enabled at the start of each wave.
     initial: Vec<Option<u64>>,
-    /// The lanes that are enabled before the current instruction.
+    /// The lanes enabled before the current instruction.
     exec: u64,
 }
 
-/// Whether a conditional branch is taken; none if it is no conditional branch.
+/// Whether a conditional branch is taken; none for other instructions.
 fn taken(op: Op, wave: &Wave) -> Option<bool> {
     let vcc = || wave.lane_mask(scalar::VCC);
     Some(match op {

@@ -11,7 +11,7 @@ use variables::{VGPU_COUNTERS as COUNTERS, VGPU_TRACE as TRACE, Variable};
 use crate::config::ConfigError;
 use crate::machine::observe::Instruments;
 
-/// What the environment asks for.
+/// What the environment requests.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct Settings {
     trace: Option<(Selection, Option<PathBuf>)>,
@@ -19,10 +19,10 @@ pub(in crate::machine) struct Settings {
 }
 
 impl Settings {
-    /// Reads the variables, each of which may be missing or empty.
+    /// Reads the variables, each of which may be unset or empty.
     ///
     /// # Errors
-    /// A value that cannot be read.
+    /// A value is invalid.
     pub(in crate::machine) fn from_environment() -> Result<Settings, ConfigError> {
         Settings::of(TRACE.text()?, COUNTERS.text()?)
     }
@@ -33,10 +33,10 @@ impl Settings {
         Ok(Settings { trace: trace.transpose()?, counters: count.transpose()? })
     }
 
-    /// Switches on what is asked for.
+    /// Switches on what was requested.
     ///
     /// # Errors
-    /// A file that cannot be created.
+    /// A file cannot be created.
     pub(in crate::machine) fn apply(self, instruments: &Instruments) -> Result<(), ConfigError> {
         let sink = |variable: Variable, path: Option<PathBuf>| match path {
             None => Ok(Sink::default()),
@@ -54,7 +54,7 @@ impl Settings {
     }
 }
 
-/// `table` or `json`, and where to: `json:counters.json`.
+/// The format, `table` or `json`, and the destination: `json:counters.json`.
 fn counters(text: &str) -> Result<(CounterFormat, Option<PathBuf>), String> {
     let (format, file) = match text.split_once(':') {
         Some((format, file)) => (format, Some(file)),
@@ -62,7 +62,7 @@ fn counters(text: &str) -> Result<(CounterFormat, Option<PathBuf>), String> {
     };
     let format = format.parse().map_err(|error| format!("{error}, as in json:FILE"))?;
     match file {
-        Some("") => Err("no file after the colon".to_owned()),
+        Some("") => Err("missing file name after the colon".to_owned()),
         file => Ok((format, file.map(PathBuf::from))),
     }
 }
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn variables_say_what_is_wrong_with_them() {
         for (name, value, expected) in [
-            (COUNTERS, "csv", "`csv` is no format"),
-            (COUNTERS, "json:", "no file after the colon"),
-            (TRACE, "kernel", "`kernel` is no setting"),
+            (COUNTERS, "csv", "`csv` is not a format"),
+            (COUNTERS, "json:", "missing file name after the colon"),
+            (TRACE, "kernel", "`kernel` is not a setting"),
             (TRACE, "warp=1", "`warp`"),
-            (TRACE, "wave=x", "`x` is no number"),
-            (TRACE, "group=1.2", "`1.2` is no workgroup"),
+            (TRACE, "wave=x", "`x` is not a number"),
+            (TRACE, "group=1.2", "`1.2` is not a workgroup"),
             (TRACE, "wave=1,wave=2", "`wave` is given twice"),
             (TRACE, "file=", "`file=`"),
         ] {

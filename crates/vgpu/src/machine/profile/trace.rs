@@ -1,4 +1,4 @@
-//! The instructions of chosen waves as text, with the registers that they read and write.
+//! Traces the instructions of chosen waves as text, with the registers that they read and write.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,21 +12,22 @@ use crate::machine::launch::Launch;
 use crate::machine::observe::{DispatchObserver, GroupObserver, Instrument, LaneAccess, Step, Verdict};
 use gpu_report::demangle;
 
-/// Text of a workgroup that is written at once.
+/// The size at which a workgroup's text is written.
 const CHUNK: usize = 64 << 10;
 
 /// Which waves are traced.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Selection {
-    /// A pattern for kernels' names, with `*` for anything; none for all.
+    /// A pattern for kernel names, in which `*` matches anything; none for all.
     kernel: Option<String>,
-    /// A workgroup; a dimension without a number is any.
+    /// The workgroup; a dimension without a number matches any.
     group: [Option<u32>; 3],
     wave: Option<u32>,
 }
 
 impl Selection {
-    /// Reads `kernel=gemm*,group=0.0.0,wave=1,file=trace.txt`, or `all`; and where to write.
+    /// Reads `kernel=gemm*,group=0.0.0,wave=1,file=trace.txt`, or `all`. Returns the selection and the output
+    /// file.
     pub(super) fn parse(text: &str) -> Result<(Selection, Option<PathBuf>), String> {
         let mut selection = Selection::default();
         let mut file = None;
@@ -34,7 +35,7 @@ impl Selection {
         for setting in text.split(',').map(str::trim).filter(|setting| *setting != "all") {
             let Some((key, value)) = setting.split_once('=') else {
                 return Err(format!(
-                    "`{setting}` is no setting; right are all, kernel=NAME, group=X.Y.Z, wave=N and file=PATH"
+                    "`{setting}` is not a setting; expected all, kernel=NAME, group=X.Y.Z, wave=N or file=PATH"
                 ));
             };
             let (key, value) = (key.trim(), value.trim());
@@ -45,7 +46,7 @@ impl Selection {
                 return Err(format!("`{key}` is given twice"));
             }
             given.push(key);
-            let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+            let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a number"));
             match key {
                 "kernel" => selection.kernel = Some(value.to_owned()),
                 "wave" => selection.wave = Some(number(value)?),
@@ -53,14 +54,16 @@ impl Selection {
                 "group" => {
                     let parts: Vec<&str> = value.split('.').collect();
                     let [x, y, z] = parts[..] else {
-                        return Err(format!("`{value}` is no workgroup, as in group=0.0.0 or group=3.*.*"));
+                        return Err(format!(
+                            "`{value}` is not a workgroup; expected one such as group=0.0.0 or group=3.*.*"
+                        ));
                     };
                     for (place, part) in selection.group.iter_mut().zip([x, y, z]) {
                         *place = if part == "*" { None } else { Some(number(part)?) };
                     }
                 }
                 other => {
-                    return Err(format!("`{other}` is no setting; right are kernel, group, wave and file"));
+                    return Err(format!("`{other}` is not a setting; expected kernel, group, wave or file"));
                 }
             }
         }
@@ -76,7 +79,7 @@ impl Selection {
     }
 }
 
-/// Whether a name is what the pattern says; `*` stands for anything.
+/// Whether a name matches a pattern; `*` matches anything.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -143,10 +146,10 @@ impl DispatchObserver for Traced {
 
 /// One workgroup.
 struct TracedGroup {
-    /// Number of the dispatch and the workgroup.
+    /// The numbers of the dispatch and the workgroup.
     prefix: String,
     wave: Option<u32>,
-    /// Where the code object is.
+    /// The base address of the code object.
     base: u64,
     isa: crate::isa::Isa,
     text: String,
@@ -154,14 +157,14 @@ struct TracedGroup {
 }
 
 impl TracedGroup {
-    /// A line for each register, or for each tuple of scalar registers.
+    /// Writes a line for each register, or for each tuple of scalar registers.
     fn registers(&mut self, what: &str, spans: &[Span], wave: &Wave) {
         for span in spans {
             let _ = match span.first {
                 Register::Scc => writeln!(self.text, "    {what} scc={}", u8::from(wave.scc)),
                 Register::Scalar(first) => {
                     let slots = (0..span.count).map(|i| wave.sgpr[usize::from(first.wrapping_add(i)) & 127]);
-                    // The highest dword first, as one number.
+                    // As one number, with the highest dword first.
                     let digits =
                         slots.rev().map(|value| format!("{value:08x}")).collect::<Vec<_>>().join("_");
                     writeln!(self.text, "    {what} {span}=0x{digits}")
@@ -170,7 +173,7 @@ impl TracedGroup {
                     for register in span.registers() {
                         let Register::Vector(number) = register else { continue };
                         let name = Span { first: register, count: 1 };
-                        // SAFETY: the wave runs the program that names the register.
+                        // SAFETY: the wave runs the program that uses the register.
                         let lanes = unsafe { wave.vector(number) };
                         let _ = write!(self.text, "    {what} {name}=");
                         self.lanes(&lanes, wave);
@@ -181,7 +184,8 @@ impl TracedGroup {
         }
     }
 
-    /// The lanes that EXEC enables, in eights; dots for the others. One value stands for all that hold the same.
+    /// Writes the lanes that EXEC enables, in groups of eight, with dots for the others. A value that all
+    /// lanes share is written once.
     fn lanes(&mut self, values: &[u32; 64], wave: &Wave) {
         let active = wave.active();
         let count = usize::from(wave.lanes);

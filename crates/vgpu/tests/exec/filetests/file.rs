@@ -1,10 +1,10 @@
-//! The files' syntax, see `tests/filetests/exec/README.md`.
+//! The syntax of the files; see `tests/filetests/exec/README.md`.
 
 use std::collections::HashMap;
 
 use vgpu::isa::{Isa, scalar};
 
-/// Instructions that do the same, and what they do.
+/// Instructions with the same effect, and the effect.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) variants: Vec<Variant>,
@@ -22,7 +22,7 @@ pub(super) struct Variant {
     pub(super) line: usize,
 }
 
-/// A state before the instruction, and how it differs afterwards.
+/// A state before the instruction, and the changes after it.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) inputs: Vec<(Place, Content)>,
@@ -34,28 +34,28 @@ pub(super) struct Case {
 /// How a wave ends.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum End {
-    /// At the next instruction.
+    /// It continues with the next instruction.
     Next,
-    /// At an address.
+    /// It continues at an address.
     Jump(u64),
     /// `s_endpgm`.
     Program,
     /// At a barrier.
     Barrier,
-    /// With a fault whose text has this in it.
+    /// With a fault whose text contains this.
     Fault(String),
 }
 
-/// Where something is.
+/// A location.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Place {
-    /// Vector registers: the first, accumulation registers from 256 on, and their number.
+    /// Vector registers: the first (accumulation registers from 256 on), and their number.
     Vector(usize, usize),
     /// Scalar slots: the first, and their number.
     Scalar(usize, usize),
     Scc,
     Mode,
-    /// Bytes of LDS: the first, and how many an element has.
+    /// Bytes of LDS: the first, and the number per element.
     Lds(usize, usize),
     /// Bytes of global memory, likewise.
     Memory(usize, usize),
@@ -64,12 +64,12 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Whether each lane has its own.
+    /// Whether each lane has a separate one.
     pub(super) fn has_lanes(self) -> bool {
         matches!(self, Place::Vector(..) | Place::Scratch(_))
     }
 
-    /// Bytes of one element.
+    /// The size of an element in bytes.
     pub(super) fn size(self) -> usize {
         match self {
             Place::Vector(_, count) | Place::Scalar(_, count) => 4 * count,
@@ -79,20 +79,20 @@ impl Place {
     }
 }
 
-/// What is there.
+/// The content of a location.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// The same everywhere.
+    /// One value everywhere.
     One(Value),
-    /// By lane, or by element of memory.
+    /// Values by lane, or by element of memory.
     List(Vec<(usize, Value)>),
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Little endian, as long as the place.
+    /// Little-endian bytes, as many as the location has.
     Bytes(Vec<u8>),
-    /// The address of global memory, plus this.
+    /// The address of global memory plus an offset.
     Address(u64),
     /// Any quiet NaN.
     Nan,
@@ -104,7 +104,7 @@ pub(super) enum Value {
 
 type Lists = HashMap<String, String>;
 
-/// The blocks of a file.
+/// Parses the blocks of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
     let mut lists = Lists::new();
     let mut blocks: Vec<Block> = Vec::new();
@@ -181,7 +181,7 @@ fn case(line: &str, number: usize, lists: &Lists) -> Result<Case, String> {
     Ok(Case { inputs, outputs, end, line: number })
 }
 
-/// Words with or without `=`; spaces in brackets and quotes do not separate.
+/// Splits a line into words, with or without `=`. Spaces in brackets and quotes do not separate words.
 fn words(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
     let mut list: Vec<String> = Vec::new();
     let (mut depth, mut quoted, mut new) = (0u32, false, true);
@@ -288,7 +288,7 @@ fn place(name: &str) -> Result<Place, String> {
     }
 }
 
-/// A value of so many bytes.
+/// A value with this many bytes.
 fn value(text: &str, size: usize) -> Result<Value, String> {
     if let Some(number) = text.strip_prefix("mem+") {
         return Ok(Value::Address(hex(number)?));

@@ -1,17 +1,18 @@
-//! Cases of instructions that work lane by lane, or in rows of sixteen lanes, in all lanes of a wave: each lane holds what some
-//! lane of the case holds, so that no part of a wave goes untested because the case is short.
+//! Spreads cases of instructions that work lane by lane, or in rows of sixteen lanes, over all lanes of a
+//! wave. Each lane gets the values of some lane of the case, so no part of a wave is untested because the
+//! case is short.
 
 use super::file::{Case, Content, End, Place, Value};
 use vgpu::isa::{Dpp, Elem, Format, Inst, Op, Operand, scalar};
 
-/// The enabled lanes of one of the two runs; all lanes are enabled in the other.
+/// The lanes enabled in one of the two runs; in the other, all lanes are enabled.
 const SOME: u64 = 0x5a5a_1234_f00f_8421;
 
-/// Lanes of a row, which are what the executor works on at once.
+/// The lanes of a row, which the executor processes at once.
 const ROW: usize = 16;
 
-/// The case in all lanes of a wave: with all lanes and with some enabled, or with other rows in its rows. None if lanes depend on
-/// others in another way, or no list says what is in them.
+/// The case spread over all lanes of a wave, once with all lanes enabled and once with some, or with rows
+/// shuffled. None if lanes depend on others in a different way, or if no list gives their values.
 pub(super) fn spread(case: &Case, inst: &Inst, lanes: usize) -> Vec<Case> {
     let reach = reach(inst);
     if reach == Reach::Wave || case.end != End::Next {
@@ -34,7 +35,7 @@ pub(super) fn spread(case: &Case, inst: &Inst, lanes: usize) -> Vec<Case> {
         return Vec::new();
     }
     if reach == Reach::Row {
-        // Rows must be complete, as lanes read lanes that are disabled.
+        // Rows must be complete, because lanes also read disabled lanes.
         let rows = any.trailing_ones() as usize / ROW;
         if rows == 0 || any != all || any != u64::MAX >> (64 - rows * ROW) {
             return Vec::new();
@@ -44,12 +45,12 @@ pub(super) fn spread(case: &Case, inst: &Inst, lanes: usize) -> Vec<Case> {
         return vec![wide(case, inst, lanes, enabled.fold(0, |mask, lane| mask | 1 << lane), &from)];
     }
     let order: Vec<usize> = (0..lanes).filter(|lane| exec >> lane & 1 != 0).collect();
-    // Rows begin with different lanes of the case.
+    // Each row starts with a different lane of the case.
     let from = |lane: usize| order[(lane % ROW + lane / ROW * ((order.len() + 3) / 5)) % order.len()];
     [whole, SOME & whole].map(|mask| wide(case, inst, lanes, mask, &from)).into()
 }
 
-/// The case with `exec` enabled, where each lane is what `from` says.
+/// The case with `exec` enabled; each lane is a copy of the one that `from` returns.
 fn wide(case: &Case, inst: &Inst, lanes: usize, exec: u64, from: &dyn Fn(usize) -> usize) -> Case {
     let masks = masks(inst);
     let change = |place: Place, content: &Content, enabled: u64| match (place, content) {
@@ -89,7 +90,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Where the lanes are on which a lane's results depend.
+/// The lanes on which a lane's results depend.
 #[derive(PartialEq)]
 enum Reach {
     Lane,
@@ -117,7 +118,7 @@ fn reach(inst: &Inst) -> Reach {
     match inst.dpp {
         None => Reach::Lane,
         Some(Dpp::Eight { .. }) => Reach::Row,
-        // Shifts of the wave, broadcasts to other rows.
+        // Shifts of the whole wave, and broadcasts to other rows.
         Some(Dpp::Row { ctrl: 0x130..=0x13f | 0x142 | 0x143, .. }) => Reach::Wave,
         Some(Dpp::Row { row_mask, .. }) => {
             if row_mask == 15 {
@@ -129,7 +130,7 @@ fn reach(inst: &Inst) -> Reach {
     }
 }
 
-/// Scalar registers with a bit for each lane.
+/// Scalar registers with one bit per lane.
 fn masks(inst: &Inst) -> Vec<usize> {
     let of = |op: Op, dst: Operand, sdst: Operand, src: &[Operand]| {
         let signature = op.signature();

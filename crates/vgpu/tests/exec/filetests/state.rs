@@ -1,4 +1,4 @@
-//! All that an instruction can read or change, and running one on it.
+//! Everything that an instruction can read or change, and how to run one on it.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use vgpu::exec::{Barrier, Fetched, Flow, Level, Program, Unwatched, Wave, enter,
 use vgpu::isa::{Inst, Isa, scalar};
 use vgpu::machine::{Access, FaultKind, Memory, MemoryKind, Reader};
 
-/// Where the instruction is.
+/// The address of the instruction.
 pub(super) const PC: u64 = 0x10000;
 const VECTORS: usize = 512;
-/// Tuples that begin at the last register reach as far.
+/// Tuples that start at the last register extend this far.
 const SLACK: usize = 32;
 const LDS: usize = 4096;
 const MEMORY: usize = 1024;
-/// Bytes of scratch memory of each lane.
+/// Bytes of scratch memory per lane.
 const SCRATCH: usize = 64;
 
 /// Registers and memory of a wave.
@@ -31,7 +31,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// What was there before anybody cared: different in each register and lane, and for each seed. EXEC is zero.
+    /// An arbitrary initial state, different in each register and lane and for each seed. EXEC is zero.
     pub(super) fn background(lanes: usize, seed: u32) -> State {
         let number = |kind: u32, index: usize| {
             let mut x = (index as u32 ^ kind << 24 ^ seed << 28).wrapping_mul(0x9e37_79b1);
@@ -61,7 +61,7 @@ impl State {
         self.mode = mode;
     }
 
-    /// Enables the lanes of a mask that the wave has.
+    /// Enables the lanes of a mask that exist in the wave.
     pub(super) fn set_exec(&mut self, mask: u64) {
         let mask = mask & (u64::MAX >> (64 - self.lanes));
         self.scalars[usize::from(scalar::EXEC)] = mask as u32;
@@ -73,7 +73,7 @@ impl State {
         u64::from(self.scalars[exec]) | u64::from(self.scalars[exec + 1]) << 32
     }
 
-    /// One element: `index` is the lane, or the element of memory.
+    /// One element; `index` is the lane, or the element of memory.
     fn read(&self, place: Place, index: usize) -> Vec<u8> {
         let words = |words: Vec<u32>| words.into_iter().flat_map(u32::to_le_bytes).collect();
         match place {
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    /// Where one value for all lanes goes: `mask` of them, or the only element.
+    /// Where a single value goes: to the lanes in `mask`, or to the only element.
     fn spread(&self, place: Place, content: &Content, mask: u64) -> Vec<(usize, Value)> {
         match content {
             Content::List(values) => values.clone(),
@@ -119,7 +119,7 @@ impl State {
         }
     }
 
-    /// Sets what a case says; EXEC, if it does not say that, to the lanes that its lists have.
+    /// Sets the inputs of a case. If EXEC is not among them, it enables the lanes that appear in lists.
     pub(super) fn prepare(&mut self, inputs: &[(Place, Content)], base: u64) {
         let lists = inputs.iter().filter_map(|(place, content)| match content {
             Content::List(values) if place.has_lanes() => {
@@ -136,7 +136,7 @@ impl State {
         }
     }
 
-    /// Changes what a case says that the instruction changes. Where several results are right, `actual` decides.
+    /// Applies the changes that a case expects. Where several results are correct, `actual` decides.
     pub(super) fn change(&mut self, outputs: &[(Place, Content)], base: u64, actual: &State) {
         let mask = self.exec();
         for (place, content) in outputs {
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// What is different, one line each.
+    /// The differences, one line each.
     pub(super) fn differences(&self, expected: &State) -> Vec<String> {
         let mut list = Vec::new();
         if self == expected {
@@ -198,7 +198,7 @@ impl State {
 }
 
 impl Value {
-    /// As bytes. Where several are right, `actual` if it is one of them.
+    /// The bytes of a value. If several are correct, `actual` is used if it is one of them.
     fn bytes(&self, size: usize, base: u64, actual: &[u8]) -> Vec<u8> {
         let number =
             |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
@@ -281,13 +281,14 @@ impl Bench {
         Program::new(isa, level, Box::new(fetch))
     }
 
-    /// Runs a program of one instruction: what is then, and how it ended.
+    /// Runs a program of one instruction. Returns the state afterwards, and how the program ended.
     pub(super) fn run(&mut self, program: &Program, before: &State) -> (State, End) {
         assert_eq!(before.lanes, self.lanes);
         self.wave.sgpr = before.scalars;
         self.wave.scc = before.scc != 0;
         self.wave.mode = before.mode;
-        // SAFETY: all of these were allocated as large in `new`, and only the wave, which does not run now, uses them.
+        // SAFETY: all of these were allocated as large in `new`, and only the wave, which does not run now,
+        // uses them.
         unsafe {
             before.vectors.as_ptr().copy_to(self.wave.vgpr, before.vectors.len());
             before.lds.as_ptr().copy_to(self.wave.access.lds, LDS);
@@ -311,7 +312,7 @@ impl Bench {
             Flow::End => End::Program,
             Flow::Barrier => End::Barrier,
             _ => match self.wave.fault.take().map(|fault| fault.kind) {
-                // Where no code is.
+                // An address without code.
                 Some(FaultKind::BadJump { target }) => End::Jump(target),
                 Some(kind) => End::Fault(kind.to_string()),
                 None => End::Fault(format!("{flow:?}")),

@@ -1,4 +1,4 @@
-//! Where elements are, by a table from outside: `layouts.txt`.
+//! The positions of elements, from an external table: `layouts.txt`.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -9,23 +9,24 @@ use vgpu::isa::{Fact, Op};
 /// A place in a tuple of registers: register, lane, first bit.
 pub(super) type Place = (usize, usize, usize);
 
-/// What a bit of an element's number, or of a lane's, is.
+/// The meaning of a bit of an element's number, or of a lane's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bit {
     /// A bit of a coordinate: of the row, the column, the position in the sum or the block.
     Of(usize, u32),
-    /// There is a copy for either value.
+    /// Both values of the bit hold copies.
     Copied,
-    /// The half of the register that the instruction chooses.
+    /// The half of the register that the instruction selects.
     Half,
-    /// There is nothing where it is set.
+    /// Nothing is stored where it is set.
     Empty,
 }
 
-/// Coordinates of an element, by the letters of the table.
+/// The coordinates of an element, as letters of the table.
 const COORDINATES: &str = "ijkb";
 
-/// Where the elements of an operand are: the bits of the element's number in its lane, and those of the lane.
+/// The positions of an operand's elements: the bits of the element's number within its lane, and those of the
+/// lane's number.
 #[derive(Debug)]
 struct Layout {
     element: Vec<Bit>,
@@ -77,14 +78,15 @@ struct Row {
     d: Layout,
     /// The index of a sparse A, or the scales of A and B.
     others: Vec<Layout>,
-    /// What the layouts say of all elements of A, B and D, worked out once; of D, for either half of registers.
+    /// The positions of all elements of A, B and D, computed once from the layouts; for D, separately for
+    /// each half of registers.
     places: [OnceLock<Vec<Vec<Place>>>; 3],
 }
 
-/// An instruction, the lanes of a wave, and the width of an element if the instruction chooses it, else 0.
+/// An instruction, the number of lanes, and the width of an element if the instruction selects it, otherwise 0.
 type Key = (Op, usize, usize);
 
-/// Where a row is in the table.
+/// The number of a row in the table.
 fn number((op, lanes, width): Key) -> usize {
     (op as usize * 2 + lanes / 64) * 4 + width.saturating_sub(2) / 2
 }
@@ -104,7 +106,7 @@ fn table() -> &'static [Option<(Key, Row)>] {
             let mut columns = line.split(" | ");
             let (name, lanes) = columns.next().and_then(|first| first.split_once(' ')).expect(line);
             let (name, width) = name.split_once(':').unwrap_or((name, "0"));
-            // Names that mean something else in another generation have that generation's name at their end.
+            // A name with another meaning in a different generation has the generation as a suffix.
             let suffix = if target == "gfx1201" { "_gfx12".to_owned() } else { format!("_{target}") };
             let of_target = Op::ALL.iter().find(|op| op.name().strip_suffix(&*suffix) == Some(name));
             let op = of_target.or_else(|| Op::ALL.iter().find(|op| op.name() == name));
@@ -125,7 +127,7 @@ fn table() -> &'static [Option<(Key, Row)>] {
     })
 }
 
-/// The row that has an instruction's A, or else B and D.
+/// The row of the table for an instruction's A, or otherwise for B and D.
 fn row_of(row: &Instruction, lanes: usize, is_a: bool) -> &'static Row {
     let bits = if is_a { row.a.bits() } else { row.b.bits() };
     let width = if row.op.has(Fact::FORMATS) { bits } else { 0 };
@@ -133,12 +135,12 @@ fn row_of(row: &Instruction, lanes: usize, is_a: bool) -> &'static Row {
     &found.unwrap_or_else(|| panic!("no row for {:?} in waves of {lanes}", row.op)).1
 }
 
-/// The place of an element of a lane, or of a pair of registers for elements of 64 bits.
+/// The position of a lane's element in a register; for 64-bit elements, in a pair of registers.
 fn place(element: usize, lane: usize, bits: usize) -> Place {
     if bits == 64 { (element, lane, 0) } else { (element * bits / 32, lane, element * bits % 32) }
 }
 
-/// Where an element of row `i` of a dense A, or column `i` of B, is, and all its copies.
+/// The position of an element in row `i` of a dense A, or in column `i` of B, and those of its copies.
 pub(super) fn input(
     row: &Instruction,
     lanes: usize,
@@ -160,7 +162,8 @@ pub(super) fn input(
     &places[(block * row.n + i) * row.k + k]
 }
 
-/// Where element `which` (0 or 1) of the two that a sparse A has of columns `4 * four..` is, and where its index is.
+/// The position of element `which` (0 or 1) of the two that a sparse A has in columns `4 * four..`, and that
+/// of its index.
 pub(super) fn sparse_input(
     row: &Instruction,
     lanes: usize,
@@ -177,18 +180,19 @@ pub(super) fn sparse_input(
     (place(element, lane[0], row.a.bits()), (0, index_lane[0], first + 2 * field))
 }
 
-/// How many sets of indices the index register has: as many as have room.
+/// The number of index sets in the index register: as many as fit.
 pub(super) fn index_sets(row: &Instruction, lanes: usize) -> usize {
     16 >> row_of(row, lanes, true).others[0].element.len()
 }
 
-/// The lane that has the scale of an element of row `i` of A, or column `i` of B.
+/// The lane with the scale of an element in row `i` of A, or in column `i` of B.
 pub(super) fn scale_lane(row: &Instruction, is_a: bool, i: usize, k: usize) -> usize {
     let scales = &row_of(row, 64, is_a).others[usize::from(!is_a)];
     scales.find([i, i, k, 0], 0).1[0]
 }
 
-/// Where an element of C and D is; `half` is the one that gfx11 uses of registers for 16 bits.
+/// The position of an element of C and D; `half` is the half of each register that gfx11 uses for 16-bit
+/// elements.
 pub(super) fn output(
     row: &Instruction,
     lanes: usize,

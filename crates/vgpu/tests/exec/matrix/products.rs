@@ -1,4 +1,4 @@
-//! Every instruction at every level and wave size.
+//! Every instruction, at every level and wave size.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn every_matrix_operation_is_in_the_table() {
 fn register_counts_are_those_of_the_signatures() {
     for (index, row) in INSTRUCTIONS.iter().enumerate() {
         let signature = row.op.signature();
-        // Signatures are those of waves of 32 where there are such.
+        // Signatures are those of waves of 32, if the instruction has them.
         let lanes = wave_sizes(row)[0];
         let plan = vgpu::exec::matrix::layout::plan(index, lanes);
         let words = if row.sum == Sum::F64 { 2 } else { 1 };
@@ -82,7 +82,7 @@ fn products_of_small_integers_are_exact() {
     });
 }
 
-/// Puts what was before where D is, and compares everything.
+/// Restores the old values in D's registers, and compares everything.
 fn only_the_result_changed(row: &Instruction, bench: &mut Bench, before: &[u32], acc: bool, what: &str) {
     let offset = (bench.wave.vgpr as usize - bench.file.as_ptr() as usize) / 4;
     let first = out(row, acc);
@@ -90,7 +90,7 @@ fn only_the_result_changed(row: &Instruction, bench: &mut Bench, before: &[u32],
         for lane in 0..bench.lanes {
             let old = before[offset + (first + register) * bench.lanes + lane];
             if sum_bits(row.sum) == 16 && row.family == Family::Gfx11 {
-                // The other half stays.
+                // The other half is unchanged.
                 assert_eq!(bench.word(first + register, lane) >> 16, old >> 16, "{:?}, {what}", row.op);
             }
             bench.set_word(first + register, lane, old);
@@ -113,7 +113,7 @@ fn constants_stand_for_every_element_of_c() {
         for (operand, value) in [(Operand::Int(0), 0), (Operand::Float(245), -2), (Operand::Int(-3), -3)] {
             let integer = row.sum == Sum::I32;
             if value != 0 && integer != matches!(operand, Operand::Int(_)) {
-                // Bits of the other kind of number.
+                // Bits that belong to the other kind of number.
                 continue;
             }
             let mut matrices = Matrices::random(row, [false; 2], random);
@@ -137,7 +137,7 @@ fn operands_may_overlap_the_result() {
         let mut bench = Bench::new(lanes, 2);
         matrices.load(row, &mut bench, 0);
         matrices.load_sum(row, &mut bench, false, 0);
-        // A and B lie where D goes, A at its end.
+        // A and B overlap D, with A at its end.
         let (a, b) = (out(row, false), out(row, false) + 8);
         for (from, to) in [(A, a), (B, b)] {
             for register in 0..8 {
@@ -168,7 +168,7 @@ fn c_may_be_the_result_or_overlap_it() {
             matrices.load(row, &mut bench, 0);
             matrices.load_sum(row, &mut bench, false, 0);
             let mut inst = inst(row, Modifiers::default(), false);
-            // D begins where C does, or some registers after that.
+            // D starts at C, or some registers after it.
             inst.dst = Operand::Vgpr((C + shift) as u8);
             bench.run(&inst, LATER, Level::detect());
             for register in 0..32 {
@@ -199,7 +199,7 @@ fn sets_of_indices_are_chosen() {
             bench.run(&inst(row, mods, false), LATER, Level::detect());
             check(row, &bench, &matrices.product(row), false, 0, &format!("set {set}"));
             if row.family == Family::Mfma && set == 0 {
-                // With `cbsz` the first set is used, whatever `abid` says.
+                // With `cbsz`, the first set is used, whatever `abid` is.
                 matrices.load_sum(row, &mut bench, false, 0);
                 let mods = Modifiers { abid: 1, cbsz: 1, ..Modifiers::default() };
                 bench.run(&inst(row, mods, false), LATER, Level::detect());
@@ -225,7 +225,7 @@ fn blocks_of_a_are_broadcast() {
                     matrices.a[block * size..][..size].copy_from_slice(&original.a[source * size..][..size]);
                 }
                 let expected = matrices.product(row);
-                // f64 instructions have no such field.
+                // f64 instructions do not have this field.
                 let expected = if row.sum == Sum::F64 { original.product(row) } else { expected };
                 let mods = Modifiers { cbsz, abid, ..Modifiers::default() };
                 bench.run(&inst(row, mods, false), GFX90A, Level::detect());
@@ -250,7 +250,8 @@ fn lanes_of_b_are_permuted() {
         }
         for blgp in 1..8 {
             let matrices = Matrices::random(row, [false; 2], random);
-            // The permuted registers without the field give the same as the others with it.
+            // Permuting the registers without the field gives the same result as the field with the original
+            // registers.
             let results = [false, true].map(|field| {
                 let mut bench = Bench::new(lanes, 5);
                 matrices.load(row, &mut bench, 0);
@@ -272,7 +273,7 @@ fn lanes_of_b_are_permuted() {
     });
 }
 
-/// Scales are powers of two, so that products of small integers stay exact.
+/// Scales are powers of two, so products of small integers stay exact.
 #[test]
 fn each_32_elements_have_a_scale() {
     for row in INSTRUCTIONS.iter().filter(|row| row.op.has(Fact::FORMATS)) {

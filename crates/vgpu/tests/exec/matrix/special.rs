@@ -1,11 +1,11 @@
-//! Rounding, special values and modifiers: bits against a scalar model of the order of operations.
+//! Rounding, special values and modifiers: bits compared with a scalar model of the order of operations.
 
 use super::*;
 use crate::dots::{Dot, Factors};
 use vgpu::isa::Special;
 use vgpu::machine::{PRIVATE_APERTURE, SHARED_APERTURE};
 
-/// Every number of an 8-bit format, times one.
+/// Every number of an 8-bit format, multiplied by one.
 #[test]
 fn eight_bit_formats_are_what_their_definitions_say() {
     for row in floats().filter(|row| row.a.bits() == 8 && row.a == row.b) {
@@ -50,7 +50,7 @@ fn flushed(value: f32) -> f32 {
     if value.is_subnormal() { 0.0f32.copysign(value) } else { value }
 }
 
-/// What gfx90a makes of products of 16-bit numbers.
+/// The sum that gfx90a computes from products of 16-bit numbers.
 fn paired(a: &[f32], b: &[f32], c: f32, group: usize) -> f32 {
     let zero = |value: f32| if value.is_subnormal() { 0.0 } else { value };
     let mut sum = zero(c);
@@ -65,7 +65,8 @@ fn paired(a: &[f32], b: &[f32], c: f32, group: usize) -> f32 {
     sum
 }
 
-/// Operands of random bits, tamed by `shape`, against a model of one element: of the row of A, the column of B, and C.
+/// Random operands, limited by `shape`, compared with a model of one element given the row of A, the column
+/// of B, and C.
 fn compare(
     row: &Instruction,
     lanes: usize,
@@ -77,7 +78,7 @@ fn compare(
     compare_in(F32_SUBNORMALS, row, lanes, rules, mods, shape, model);
 }
 
-/// The same in a mode of arithmetic.
+/// The same, in a given arithmetic mode.
 fn compare_in(
     mode: u32,
     row: &Instruction,
@@ -145,7 +146,7 @@ fn chain(a: &[f32], b: &[f32], c: f32) -> f32 {
     a.iter().zip(b).fold(c, |sum, (a, b)| a.mul_add(*b, sum))
 }
 
-/// What an instruction makes of one element where it does not add pairwise.
+/// The result of one element, for instructions that do not add pairwise.
 fn element(row: &Instruction) -> impl Fn(&[f32], &[f32], f32) -> u64 {
     let sum = row.sum;
     let factors = if row.a == Format::Bf16 { Factors::Bf16 } else { Factors::F16 };
@@ -166,22 +167,22 @@ fn element(row: &Instruction) -> impl Fn(&[f32], &[f32], f32) -> u64 {
     }
 }
 
-/// Dense instructions on floats, but for f64.
+/// Dense instructions on floats, except f64.
 fn floats() -> impl Iterator<Item = &'static Instruction> {
     INSTRUCTIONS.iter().filter(|row| !row.sparse && !matches!(row.sum, Sum::I32 | Sum::F64))
 }
 
-/// Numbers of any size and sign, NaN and infinity too.
+/// Numbers of any size and sign, including NaN and infinity.
 fn any(bits: u32) -> u32 {
     bits
 }
 
-/// Numbers around 1 in f32, f16 and bf16.
+/// Numbers near 1 in f32, f16 and bf16.
 fn tame(bits: u32) -> u32 {
     bits & 0xb1ff_b1ff | 0x3800_3800
 }
 
-/// Very small numbers in f32 and bf16; those of f16 are subnormal.
+/// Very small numbers in f32 and bf16; as f16, they are subnormal.
 fn tiny(bits: u32) -> u32 {
     bits & 0x87ff_83ff | 0x1800_0000
 }
@@ -240,7 +241,7 @@ fn f16_sums_saturate_if_mode_says_so() {
                 let mut matrices = Matrices::random(row, [true; 2], &mut Random(21));
                 matrices.a.fill(1);
                 matrices.b.fill(281);
-                // With 16 products: 70000, and what is infinite already.
+                // With 16 products: 70000, and an addend that is already infinite.
                 for (at, c) in matrices.c.iter_mut().enumerate() {
                     *c = if at % 3 == 0 { 1 << 20 } else { 65504 };
                 }
@@ -338,7 +339,7 @@ fn integers_saturate_or_wrap() {
             for &level in Level::available() {
                 for (clamp, start) in [(false, i32::MAX), (true, i32::MAX), (true, i32::MIN)] {
                     if clamp && row.op.has(Fact::MFMA) {
-                        // There is no such field.
+                        // This field does not exist.
                         continue;
                     }
                     let signed = [true; 2];
@@ -366,7 +367,7 @@ fn integers_saturate_or_wrap() {
 
 #[test]
 fn a_sparse_operand_skips_what_it_leaves_out() {
-    // Columns that are left out are not multiplied with infinity.
+    // Omitted columns are not multiplied by infinity.
     let row = instruction(Op::VSmfmacF32_16x16x32F16);
     let mut matrices = Matrices::random(row, [false; 2], &mut Random(13));
     matrices.columns = [0, 2].repeat(row.n * row.k / 4);
@@ -384,7 +385,8 @@ fn a_sparse_operand_skips_what_it_leaves_out() {
     check(row, &bench, &expected, false, 0, "infinities that are left out");
 }
 
-/// How fast: `cargo test --release -p ferrocm-vgpu matrix::tests::special::speed -- --ignored --nocapture`.
+/// Measures speed: `cargo test --release -p ferrocm-vgpu matrix::tests::special::speed -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
@@ -416,7 +418,7 @@ fn speed() {
     }
 }
 
-/// C that is in no registers is the same for all elements: A and B are zero, so D is C.
+/// If C is not in registers, it is the same for all elements. A and B are zero, so D is C.
 #[test]
 fn literals_and_special_values_stand_for_all_of_c() {
     let high = |aperture: u64| (aperture >> 32) as u32;
@@ -446,7 +448,8 @@ fn literals_and_special_values_stand_for_all_of_c() {
                 let size = sum_bits(row.sum);
                 let found = bench.get(OUT, model::output(row, 64, 0, row.blocks - 1, 1, 2), size);
                 let expected = u64::from(bits) & (u64::MAX >> (64 - size));
-                // Subnormal numbers are kept but by RDNA 3, and these values are no NaNs in any format.
+                // RDNA 3 flushes subnormal numbers, the others keep them. These values are not NaN in any
+                // format.
                 let dots = row.op.has(Fact::WMMA) && row.a.bits() == 16 && row.family == Family::Gfx11;
                 let tiny = sum_number(row.sum, expected).abs() < f32::MIN_POSITIVE;
                 let expected = if dots && row.sum != Sum::I32 && tiny { 0 } else { expected };

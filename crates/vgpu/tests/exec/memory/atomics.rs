@@ -1,12 +1,12 @@
-//! Read-modify-writes: every operation on every memory, against arithmetic on single words.
+//! Read-modify-writes: every operation on every memory, compared with arithmetic on single words.
 
 use super::*;
 
-/// What an operation makes of the old value, the data and the second operand.
+/// The result of an operation on the old value, the data and the second operand.
 type Model = fn(u64, u64, u64) -> u64;
 
-/// Operations on 32 and 64 bits: the end of the name in FLAT, GLOBAL and MUBUF; beginning and end in DS, where they exist; the
-/// model.
+/// Operations on 32 and 64 bits: the end of the name in FLAT, GLOBAL and MUBUF; the beginning and the end in
+/// DS, if it exists there; the model.
 const INTEGERS: &[(&str, &str, Model, Model)] = &[
     ("swap_b", "storexchg b", |_, data, _| data, |_, data, _| data),
     (
@@ -69,7 +69,7 @@ fn is_nan64(bits: u64) -> bool {
     bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000
 }
 
-/// The sum of two words as floats of 32 bits; NaN rules are written out.
+/// The sum of two words as 32-bit floats, with explicit NaN rules.
 fn add32(old: u64, data: u64) -> u64 {
     let (a, b) = (f32::from_bits(old as u32), f32::from_bits(data as u32));
     match (is_nan32(old), is_nan32(data)) {
@@ -90,21 +90,21 @@ fn add64(old: u64, data: u64) -> u64 {
     }
 }
 
-/// A float without its subnormal numbers, if they are flushed.
+/// Flushes a float if it is subnormal and `flushes` is set.
 fn flushed(bits: u64, width: u32, flushes: bool) -> u64 {
     let (exponent, sign) =
         if width == 32 { (0x7f80_0000, 1 << 31) } else { (0x7ff0_0000_0000_0000, 1 << 63) };
     if flushes && bits & exponent == 0 { bits & sign } else { bits }
 }
 
-/// The key that orders floats as the comparison of gfx12's minimum and maximum does.
+/// A key that orders floats like the comparison in gfx12's minimum and maximum.
 fn order(bits: u64, width: u32) -> i64 {
     let sign = bits >> (width - 1) & 1 != 0;
     let rest = (bits & (u64::MAX >> (65 - width))) as i64;
     if sign { -1 - rest } else { rest }
 }
 
-/// Minimum and maximum of gfx12: the number, if one is none.
+/// Minimum and maximum of gfx12: a NaN loses against a number.
 fn number(old: u64, data: u64, width: u32, low: bool) -> u64 {
     let nan: fn(u64) -> bool = if width == 32 { is_nan32 } else { is_nan64 };
     match (nan(old), nan(data)) {
@@ -116,9 +116,10 @@ fn number(old: u64, data: u64, width: u32, low: bool) -> u64 {
     }
 }
 
-/// Minimum and maximum before gfx12, as AMD's documents of CDNA 4 and RDNA 3 select: the first signalling NaN, made quiet, else what
-/// is less (greater) in an order that has quiet NaNs after (before) all numbers and -0 before +0.
-/// Where subnormal numbers are flushed, they are compared as zeros, and selected as they are.
+/// Minimum and maximum before gfx12, as in AMD's documents of CDNA 4 and RDNA 3. The result is the first
+/// signalling NaN, made quiet. Otherwise, it is the lesser (greater) value in an order with quiet NaNs after
+/// (before) all numbers, and -0 before +0. If subnormal numbers are flushed, they are compared as zeros but
+/// selected unchanged.
 fn selected(old: u64, data: u64, width: u32, low: bool, flushes: bool) -> u64 {
     let nan: fn(u64) -> bool = if width == 32 { is_nan32 } else { is_nan64 };
     let quiet = if width == 32 { 1 << 22 } else { 1 << 51 };
@@ -172,7 +173,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
         (_, true) => b | 0x40,
         _ if value(a).is_infinite() && value(b).is_infinite() && a != b => 0xffc0,
         _ => {
-            // To odd in f64, then to nearest even: right for any operands.
+            // Rounded to odd in f64, then to nearest even: correct for any operands.
             let (x, y) = (f64::from(value(a)), f64::from(value(b)));
             let sum = x + y;
             let error = if x.abs() >= y.abs() { y - (sum - x) } else { x - (sum - y) };
@@ -186,7 +187,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     }
 }
 
-/// Which subnormal numbers MODE says are zero, and where the operation happens.
+/// The subnormal numbers that MODE flushes, and where the operation happens.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     place: Place,
@@ -203,8 +204,8 @@ impl Seen {
         Seen { sources: false, results: false, ..self }
     }
 
-    /// What AMD documents of a generation's minimum, maximum and comparison: by MODE in LDS, and in memory up to gfx11 (`in_memory`);
-    /// FLAT is not flushed in LDS on gfx12.
+    /// AMD's documented behaviour of a generation's minimum, maximum and comparison: flushing by MODE in LDS,
+    /// and in memory up to gfx11 (`in_memory`); on gfx12, FLAT does not flush in LDS.
     fn compared(self, generation: Generation, in_memory: bool) -> Seen {
         let by_mode = match generation {
             Generation::Gfx12 => self.place == Place::Lds,
@@ -217,7 +218,7 @@ impl Seen {
 /// Arithmetic on the old value, the data and the second operand.
 type Floats = Box<dyn Fn(u64, u64, u64, Seen) -> u64>;
 
-/// One operation: its names, its width, the generation, and what it does.
+/// One operation: its names, its width, the generation, and its effect.
 struct Case {
     flat: String,
     lds: Option<(String, String)>,
@@ -244,7 +245,7 @@ fn cases() -> Vec<Case> {
     }
     for generation in Generation::ALL {
         let gfx12 = generation == Generation::Gfx12;
-        // gfx90a's memory has no subnormal numbers of 32 bits; sums in LDS are as MODE says, but for FLAT on gfx12.
+        // gfx90a's memory flushes subnormal f32. Sums in LDS follow MODE, except for FLAT on gfx12.
         let add = move |o, d, _, seen: Seen| {
             let Seen { sources, results, .. } = match seen.place {
                 place if generation == Generation::Gfx9 && !seen.in_lds() => {
@@ -294,7 +295,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// How many words each memory has.
+/// The number of words in each memory.
 const WORDS_THERE: usize = 24;
 
 #[test]
@@ -305,7 +306,7 @@ fn atomics_do_what_the_documents_say_lane_after_lane() {
             let names: Vec<String> = match (place, &case.lds) {
                 (Place::Lds, None) => continue,
                 (Place::Lds, Some((name, ty))) => {
-                    // An exchange that returns nothing would be a store.
+                    // An exchange without a result would be a store.
                     let plain = (name != "storexchg" && name != "wrap").then(|| format!("ds_{name}_{ty}"));
                     plain.into_iter().chain([format!("ds_{name}_rtn_{ty}")]).collect()
                 }
@@ -324,7 +325,7 @@ fn atomics_do_what_the_documents_say_lane_after_lane() {
 }
 
 fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, random: &mut Random) {
-    // Not all operations are in all encodings.
+    // Some operations do not exist in all encodings.
     let Some(&operation) = Op::ALL.iter().find(|op| op.name() == name) else { return };
     let mut bench = Bench::new(lanes);
     let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
@@ -340,7 +341,7 @@ fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, r
     let mask = if round == 3 { u64::from(random.next()) << 32 | u64::from(random.next()) } else { u64::MAX };
     let mask = mask & (u64::MAX >> (64 - lanes));
     bench.exec(mask);
-    // MODE allows subnormal numbers of 32 bits and of the others, sources and results.
+    // MODE controls subnormal numbers of 32 bits and of the other widths, for sources and results.
     bench.wave.mode = [0xf0, 0, 0x10, 0x20, 0x40, 0x80, 0x50, 0xa0][random.next() as usize % 8];
     let allowed = bench.wave.mode >> if name.ends_with("f32") { 4 } else { 6 };
     let seen = Seen { place, sources: allowed & 1 == 0, results: allowed & 2 == 0 };
@@ -370,7 +371,7 @@ fn run_case(case: &Case, place: Place, name: &str, lanes: usize, round: usize, r
     }
     for lane in 0..lanes {
         for register in 8..14 {
-            // Often equal to what is in memory, for comparisons.
+            // For comparisons, the value often equals the content of memory.
             let at = &memory[if private { lane } else { 0 }][offsets[lane] as usize / bytes];
             let value = if random.next().is_multiple_of(2) {
                 random.bits()

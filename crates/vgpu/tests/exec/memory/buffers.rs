@@ -55,7 +55,7 @@ fn scratch_buffers_are_swizzled_by_lane() {
         bench.wave.sgpr[5] = (base >> 32) as u32 | 1 << 31;
         bench.wave.sgpr[6] = u32::MAX;
         bench.wave.sgpr[7] = 1 << 23 | if lanes == 64 { 3 } else { 2 } << 21 | 1 << 19;
-        // The scalar offset is that of a stack pointer: bytes of the whole wave.
+        // The scalar offset is a stack pointer: it counts bytes of the whole wave.
         bench.wave.sgpr[32] = 16 * lanes as u32;
         for lane in 0..lanes {
             bench.set(8, lane, 300 + lane as u32);
@@ -76,13 +76,13 @@ fn scratch_buffers_are_swizzled_by_lane() {
     }
 }
 
-/// A descriptor and an instruction's part of the address, in plain numbers.
+/// A descriptor and an instruction's part of the address, as plain numbers.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     base: u64,
     stride: u64,
     records: u64,
-    /// As the descriptor has it: one bit up to gfx10, two from gfx11 on.
+    /// As encoded in the descriptor: one bit up to gfx10, two from gfx11 on.
     swizzle: u32,
     index_stride: u64,
     add_lane: bool,
@@ -122,9 +122,10 @@ impl Buffer {
         ]
     }
 
-    /// The address of `size` bytes, `further` bytes into an access; none if they are out of bounds. As AMD documents CDNA 4, RDNA 3 and
-    /// RDNA 4, and its emulator rocjitsu found their hardware to be: each dword is checked by itself; an index register takes the place
-    /// of the lane's number; the scalar offset is not swizzled, and counts where bytes do.
+    /// The address of `size` bytes, `further` bytes into an access; none if out of bounds. This follows AMD's
+    /// documents of CDNA 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
+    /// Each dword is checked separately. An index register replaces the lane's number. The scalar offset is
+    /// not swizzled, and it counts where bytes are counted.
     fn address(
         &self,
         generation: Generation,
@@ -174,7 +175,7 @@ impl Buffer {
     }
 }
 
-/// Bytes around the buffer's base that every address falls into.
+/// Bytes around the buffer's base; every address is among them.
 const ARENA: usize = 1 << 18;
 
 #[test]
@@ -236,7 +237,7 @@ fn buffers_are_addressed_and_bounded_as_each_generation_does_it() {
             for lane in 0..lanes {
                 let mut expected = old[lane];
                 if mask >> lane & 1 != 0 {
-                    // Dwords of wide accesses are placed and checked one by one.
+                    // Dwords of wide accesses are placed and checked separately.
                     let size = if bytes > 4 { 4 } else { bytes };
                     let mut data = vec![0u8; bytes as usize];
                     for at in (0..bytes).step_by(size as usize) {

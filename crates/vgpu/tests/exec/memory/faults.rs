@@ -1,4 +1,4 @@
-//! What faults, and what the fault says.
+//! Accesses that fault, and the contents of the faults.
 
 use super::*;
 
@@ -21,12 +21,12 @@ fn faults_name_lane_and_address() {
             panic!("{kind:?}")
         };
         assert_eq!((address, near.start, near.size), (base + 62 * 16, base, 1000));
-        // The lane beyond the end is off: nothing to complain about.
+        // The lane beyond the end is disabled, so there is no fault.
         bench.exec(u64::MAX >> 2);
         assert_eq!(bench.run(&load, level), Flow::Next);
 
         let freed = bench.memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
-        // SAFETY: nobody else has learnt the address.
+        // SAFETY: nobody else knows the address.
         unsafe { bench.memory.free(freed) }.unwrap();
         aim(&mut bench, Place::Global, freed, &[0; 64]);
         bench.wave.access.begin_slice(bench.memory.enter(&bench.reader));

@@ -1,4 +1,4 @@
-//! DS instructions with rules of their own, and data exchanged between lanes.
+//! DS instructions with special rules, and data exchange between lanes.
 
 use super::*;
 use vgpu::isa::Special;
@@ -177,7 +177,7 @@ fn two_words_are_exchanged_at_once() {
         let now: Vec<u32> = [1, 3, 5].iter().map(|&i| lds[first(i) as usize]).collect();
         assert_eq!(now, [1000, 2000, 2100], "{name}");
     }
-    // Both at the same place: the second word wins, both read what was there.
+    // Both access the same place: the second word wins, and both return the old value.
     let mut bench = Bench::new(32);
     bench.exec(1);
     bench.lds[0] = 5;
@@ -195,7 +195,7 @@ fn conditional_exchange_replaces_words_whose_data_have_bit_31() {
     bench.exec(0b11);
     bench.lds[2] = 0x2222_2222_1111_1111;
     for (lane, data) in [(0, [0x8000_0005, 6]), (1, [7, 0xffff_ffff])] {
-        // The address has 16 bits, of which three do not count.
+        // The address has 16 bits, of which the lowest three are ignored.
         bench.set(2, lane, 0xabcd_0008 + 3);
         bench.set(8, lane, data[0]);
         bench.set(9, lane, data[1]);
@@ -225,7 +225,7 @@ fn direct_loads_read_the_element_that_m0_names() {
         let load = inst(op("lds_direct_load"), Operand::Vgpr(4), sources, 0);
         assert_eq!(bench.run(&load, Level::Baseline), Flow::Next);
         assert_eq!((bench.get(4, 0), bench.get(4, 7), bench.get(4, 8)), (value, value, 0));
-        // As a source of a vector instruction of gfx9.
+        // As a source of a gfx9 vector instruction.
         let mut add = inst(op("v_add_nc_u32"), Operand::Vgpr(5), sources, 0);
         (add.src[0], add.src[1]) = (Operand::Special(Special::LdsDirect), Operand::Int(1));
         assert_eq!(bench.run_on(Generation::Gfx10, &add, Level::Baseline), Flow::Next);
@@ -247,7 +247,7 @@ fn the_global_data_share_is_not_there() {
     assert!(matches!(bench.fault().0, FaultKind::Unsupported { .. }));
 }
 
-/// Memory and data of one lane: the least subnormal and normal numbers, and what is between them.
+/// Memory and data of one lane: the least subnormal and normal numbers, and values between them.
 #[test]
 fn sums_of_floats_obey_the_mode_as_to_subnormal_numbers() {
     let [tiny, least] = [f32::from_bits(0x0040_0001), f32::MIN_POSITIVE];
@@ -280,7 +280,7 @@ fn sums_of_floats_obey_the_mode_as_to_subnormal_numbers() {
     }
 }
 
-/// As on hardware. With strict accesses these are faults: `faults_name_lane_and_address`.
+/// As on hardware. With strict accesses, these are faults: `faults_name_lane_and_address`.
 #[test]
 fn beyond_its_end_lds_reads_zero_and_keeps_nothing() {
     const FILLED: u64 = 0x0101_0101_0101_0101;
@@ -292,7 +292,8 @@ fn beyond_its_end_lds_reads_zero_and_keeps_nothing() {
             bench.lds.fill(FILLED);
             bench.exec(u64::MAX);
             for lane in 0..64 {
-                // The lower lanes are inside, the others beyond, the last of them by far; sums with offsets do not wrap to the start.
+                // The lower lanes are inside, the others beyond the end, the last ones far beyond. Sums with
+                // offsets do not wrap around to the start.
                 let address = if lane < 32 { 64 * lane as u32 } else { end + 64 * (lane as u32 - 32) };
                 bench.set(2, lane, if lane == 63 { 0xffff_ff00 } else { address });
                 for register in 8..24 {

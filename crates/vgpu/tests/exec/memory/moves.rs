@@ -1,9 +1,9 @@
-//! Loads and stores of every size from every place.
+//! Loads and stores of every size at every place.
 
 use super::*;
 
-/// The registers after a load of `bytes` from `data` by an operation with that name. Where registers have ECC, as those of CDNA, half of
-/// one is not loaded alone.
+/// The registers after a load of `bytes` from `data` by an operation with this name. If registers have ECC,
+/// as on CDNA, half a register is not loaded separately.
 pub(super) fn loaded(name: &str, generation: Generation, old: u32, data: &[u8]) -> Vec<u32> {
     let old = if generation.is_cdna() { 0 } else { old };
     let half = |value: u16| match name {
@@ -129,7 +129,7 @@ fn loads_move_what_memory_holds() {
                     }
                 }
                 let [address, scalar] = aim(bench, place, base, offsets);
-                // The destination covers the address.
+                // The destination overlaps the address.
                 let old: Vec<Vec<u32>> =
                     (0..4).map(|r| (0..lanes).map(|l| bench.get(2 + r, l)).collect()).collect();
                 let mut inst =
@@ -227,7 +227,8 @@ fn stores_write_enabled_lanes_only() {
     }
 }
 
-/// Aims lane after lane at global memory, LDS and scratch, 16 bytes apart; returns where each lane's bytes are.
+/// Aims consecutive lanes at global memory, LDS and scratch in turn, 16 bytes apart; returns the location of
+/// each lane's bytes.
 fn aim_at_all(bench: &mut Bench, base: u64, lanes: usize) -> Vec<*mut u8> {
     const MEMORIES: [(Place, u64); 3] = [
         (Place::FlatGlobal, 0),

@@ -23,7 +23,7 @@ fn scalar_loads_fill_slots() {
     assert_eq!(bench.run(&beyond, Level::Baseline), Flow::Fault);
     let (kind, lane) = bench.fault();
     assert!(matches!(kind, FaultKind::OutOfBounds { size: 64, .. }) && lane.is_none(), "{kind:?}");
-    // A buffer of 20 bytes: what is beyond reads zero.
+    // A buffer of 20 bytes: anything beyond reads zero.
     (bench.wave.sgpr[4], bench.wave.sgpr[5]) = (base as u32, (base >> 32) as u32);
     bench.wave.sgpr[6] = 20;
     let buffer = inst(
@@ -40,7 +40,7 @@ fn scalar_loads_fill_slots() {
     assert!(matches!(bench.fault().0, FaultKind::Unsupported { .. }));
 }
 
-/// A wave with 64 bytes of memory that hold 0, 1, 2… as dwords, its address in s[0:1].
+/// A wave with 64 bytes of memory, holding 0, 1, 2… as dwords, and the address in s[0:1].
 fn with_words() -> (Bench, u64) {
     let mut bench = Bench::new(64);
     let base = bench.memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
@@ -65,7 +65,7 @@ fn parts_of_addresses_are_whole_dwords() {
     let load = smem("s_load_b32", Operand::Sgpr(10), Operand::None, 0, Operand::Sgpr(8), 11);
     assert_eq!(bench.run(&load, Level::Baseline), Flow::Next);
     assert_eq!(bench.wave.sgpr[10], 3);
-    // Elements of gfx12 are whole, too.
+    // Elements of gfx12 are also aligned.
     bench.wave.sgpr[0] &= !3;
     let load = smem("s_load_i8", Operand::Sgpr(10), Operand::None, 0, Operand::None, 5);
     let word = smem("s_load_u16", Operand::Sgpr(11), Operand::None, 0, Operand::None, 13);
@@ -124,12 +124,12 @@ fn scalar_scratch_counts_registers_in_waves() {
     (bench.wave.sgpr[12], bench.wave.sgpr[13]) = (7, 8);
     let store = smem("s_scratch_store_b64", Operand::None, Operand::Sgpr(12), 0, Operand::Sgpr(8), 8);
     assert_eq!(bench.run_on(Generation::Gfx9, &store, Level::Baseline), Flow::Next);
-    // Four bytes of each of 64 lanes, and eight.
+    // Four bytes for each of 64 lanes, and then eight.
     assert_eq!(bench.scratch[64 + 2..][..2], [7, 8]);
     let load = smem("s_scratch_load_b32", Operand::Sgpr(20), Operand::None, 0, Operand::None, 4 * 64 + 12);
     assert_eq!(bench.run_on(Generation::Gfx9, &load, Level::Baseline), Flow::Next);
     assert_eq!(bench.wave.sgpr[20], 8);
-    // Memory instructions of other kinds do not reach it, and it has an end.
+    // Other memory instructions cannot access it, and it has an end.
     let plain = smem("s_load_b32", Operand::Sgpr(20), Operand::None, 0, Operand::None, 0);
     let beyond =
         smem("s_scratch_load_b32", Operand::Sgpr(20), Operand::None, 0, Operand::None, 64 * SCRATCH as i32);
@@ -141,7 +141,7 @@ fn scalar_scratch_counts_registers_in_waves() {
 
 #[test]
 fn scalar_atomics_change_one_word() {
-    // Name, data, memory after 5; numbers of 64 bits have 9 in their upper half.
+    // The name, the data, and memory afterwards (5 before). In 64-bit numbers, the upper half is 9.
     for (name, data, after) in [
         ("swap_b", 8, 8),
         ("add_u", 3, 8),
@@ -190,7 +190,7 @@ fn scalar_atomics_change_one_word() {
     assert_eq!(bench.run_on(Generation::Gfx9, &swap, Level::Baseline), Flow::Next);
     // SAFETY: as above.
     assert_eq!((unsafe { ((memory + 12) as *const u32).read() }, bench.wave.sgpr[12]), (50, 3));
-    // Beyond the end of a buffer: nothing happens, and zero returns.
+    // Beyond the end of a buffer, nothing happens and zero is returned.
     let add = smem("s_buffer_atomic_add_u32", Operand::Sgpr(12), Operand::Sgpr(12), 0, Operand::None, 20);
     assert_eq!(bench.run_on(Generation::Gfx9, &add, Level::Baseline), Flow::Next);
     // SAFETY: as above.

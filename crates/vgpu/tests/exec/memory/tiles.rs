@@ -1,4 +1,4 @@
-//! Blocks of registers, transposed matrices, addresses that count lanes.
+//! Blocks of registers, transposed matrices, and addresses derived from lane numbers.
 
 use super::*;
 
@@ -45,13 +45,13 @@ fn blocks_leave_holes_where_m0_has_zeros() {
                     assert_eq!(bench.get(8 + i, lane), expected, "{place:?} lane {lane} register {i}");
                 }
             }
-            // Back, one dword further.
+            // The reverse, one dword further.
             let store = format!("{}_store_block", place.prefix());
             let sources = [address, Operand::Vgpr(8), scalar, Operand::None];
             let store = inst(op(&store), Operand::None, sources, 8);
             assert_eq!(bench.run_on(Generation::Gfx12, &store, Level::Baseline), Flow::Next);
             for (lane, &offset) in offsets.iter().enumerate() {
-                // What is stored at dword i + 1 of the block is what was loaded from dword i.
+                // The value stored at dword i + 1 of the block is the one loaded from dword i.
                 for i in 0..31 {
                     let at = offset as usize + 8 + 4 * i;
                     // SAFETY: as above.
@@ -65,8 +65,9 @@ fn blocks_leave_holes_where_m0_has_zeros() {
     }
 }
 
-/// Which element of memory a lane receives as its element `i`, where lane `l` names elements `8 * l` and on: as measured on
-/// gfx1201 in waves of 32. What waves of 64 receive follows from where matrix instructions have the elements.
+/// The element of memory that a lane receives as its element `i`, where lane `l` addresses elements from `8 *
+/// l` on, as measured on gfx1201 in waves of 32. For waves of 64, it follows from the element layout of
+/// matrix instructions.
 fn received(element: usize, lane: usize, i: usize) -> usize {
     let (lane, i) = (lane % 32, i + lane / 32 * 4);
     match element {
@@ -87,7 +88,7 @@ fn transposing_loads_exchange_squares() {
                     unsafe { (base as *mut u8).add(i * element + j).write(i as u8) };
                 }
             }
-            // Only the first 32 lanes name addresses.
+            // Only the first 32 lanes provide addresses.
             let offsets: Vec<u32> = (0..lanes)
                 .map(|lane| if lane < 32 { (8 * lane * element) as u32 } else { 1 << 30 })
                 .collect();
@@ -116,11 +117,11 @@ fn transposing_loads_exchange_squares() {
     }
 }
 
-/// A matrix in memory, row after row, arrives as matrix instructions want its columns if lanes name the rows as programs for
-/// gfx1201 do.
+/// A matrix in memory, row after row, is loaded in the column layout of matrix instructions if lanes address
+/// the rows as programs for gfx1201 do.
 #[test]
 fn transposing_loads_give_columns() {
-    // Of 8-bit elements: row and first column of the lane. The lanes then have 8 rows of their column.
+    // 8-bit elements: the row and the first column of the lane. The lanes then have 8 rows of their column.
     let mut bench = Bench::new(32);
     let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
     // SAFETY: the allocation holds the matrix.

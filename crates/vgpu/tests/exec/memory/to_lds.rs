@@ -15,7 +15,7 @@ fn lanes_go_to_consecutive_dwords_of_lds() {
             for (generation, lanes) in
                 [(Generation::Gfx10, 32), (Generation::Gfx10, 64), (Generation::Gfx940, 64)]
             {
-                // gfx942 has instructions of their own besides the bit of MUBUF.
+                // gfx942 has separate instructions besides the bit of MUBUF.
                 let own = generation == Generation::Gfx940 && place != Place::Buffer;
                 let name = format!("{}_load_{}{name}", place.prefix(), if own { "lds_" } else { "" });
                 let mut random = Random(3);
@@ -26,7 +26,7 @@ fn lanes_go_to_consecutive_dwords_of_lds() {
                 let mut words = vec![0u32; lanes];
                 for lane in 0..lanes {
                     for at in 0..SCRATCH {
-                        // The same for all lanes, so that shared memory is as good as private.
+                        // The same for all lanes, so shared memory works as well as private memory.
                         let value = (at * 73 + at / 5 * 11) as u8 ^ 0x80;
                         // SAFETY: all places hold that many bytes.
                         unsafe { byte(&bench, place, base, lane, at).write(value) };
@@ -48,7 +48,7 @@ fn lanes_go_to_consecutive_dwords_of_lds() {
                 (inst.mem.offen, inst.mem.lds) = (true, !own);
                 let flow = bench.run_on(generation, &inst, Level::Baseline);
                 assert_eq!(flow, Flow::Next, "{name} {place:?} {:?}", bench.wave.fault);
-                // The instruction's offset counts in both memories.
+                // The instruction's offset applies to both memories.
                 let first = (0x100 + 8) / 4;
                 for (i, &word) in dwords(&bench.lds).iter().enumerate() {
                     let lane = i.wrapping_sub(first);
@@ -100,7 +100,8 @@ fn typed_buffers_convert_on_the_way_to_lds() {
     assert_eq!(dwords(&bench.lds)[..3], [0, 0x3f80_0000, 0]);
 }
 
-/// gfx90a: the way back. With lanes added to the index, consecutive dwords go to consecutive elements of the buffer.
+/// gfx90a: the other direction. If lane numbers are added to the index, consecutive dwords go to consecutive
+/// elements of the buffer.
 #[test]
 fn consecutive_dwords_of_lds_go_to_a_buffer() {
     let mut bench = Bench::new(64);
@@ -122,7 +123,7 @@ fn consecutive_dwords_of_lds_go_to_a_buffer() {
     store.mem.lds = true;
     assert_eq!(bench.run_on(Generation::Gfx9, &store, Level::Baseline), Flow::Next);
     for (i, &word) in memory.iter().enumerate() {
-        // The instruction's offset counts in both memories.
+        // The instruction's offset applies to both memories.
         let lane = (i >= 2 && (i - 2) % 3 == 0).then(|| (i - 2) / 3).filter(|&lane| lane < 64);
         let stored = lane.filter(|lane| mask >> lane & 1 != 0);
         let expected = stored.map_or(7, |lane| (0x100 + 8) / 4 + lane as u32);

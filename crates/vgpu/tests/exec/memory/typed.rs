@@ -3,7 +3,8 @@
 use super::*;
 use vgpu::isa::{BufferFormat, Isa, NumberFormat};
 
-/// Runs one typed instruction on lane 0 of a buffer at `base`, with the format in the descriptor or in the instruction.
+/// Runs one typed instruction on lane 0 of a buffer at `base`, with the format in the descriptor or in the
+/// instruction.
 struct Typed {
     bench: Bench,
     base: u64,
@@ -23,12 +24,13 @@ impl Typed {
         unsafe { &mut *(self.base as *mut [u8; 64]) }
     }
 
-    /// A format of the descriptor, for instructions that have their own.
+    /// A format for the descriptor, when instructions have their own.
     fn some_format(&self) -> u32 {
         if self.generation.is_cdna() { 1 << 15 } else { 1 << 12 }
     }
 
-    /// `word` is the descriptor's last; a code is the instruction's. A word of zero gets some format then.
+    /// `word` is the descriptor's last word, and `code` is the instruction's format. If `word` is zero, some
+    /// format is used.
     fn run(&mut self, name: &str, word: u32, code: Option<u8>) {
         let own = if code.is_some() && word == 0 { self.some_format() } else { 0 };
         let sgpr = &mut self.bench.wave.sgpr;
@@ -71,8 +73,9 @@ fn bits(value: f32) -> u32 {
 /// The descriptor's last word that selects channels x, y, z, w.
 const IDENTITY: u32 = 4 | 5 << 3 | 6 << 6 | 7 << 9;
 
-/// What each format makes of the bytes 80 ff 7f 81: its code on gfx10, data and number format on gfx9, the results of a load of
-/// four channels. Channels are counted from the lowest bits; the missing ones are 0.
+/// The values that each format gives for the bytes 80 ff 7f 81: its code on gfx10, the data and number format
+/// on gfx9, and the results of a load of four channels. Channels are counted from the lowest bits; missing
+/// ones are 0.
 fn expected() -> Vec<(u8, [u8; 2], [u32; 4])> {
     let signed = |value: i32| value as u32;
     vec![
@@ -125,7 +128,7 @@ fn loads_convert_channels_of_every_kind() {
 
 #[test]
 fn descriptors_of_no_format_bind_no_buffer() {
-    // 8_8_8_8 uint; of gfx9's descriptors the data format counts, not the number format.
+    // 8_8_8_8 uint. In gfx9's descriptors, the data format decides, not the number format.
     for (generation, code, format) in [
         (Generation::Gfx9, 10 | 4 << 4, 15 << 15),
         (Generation::Gfx940, 10 | 4 << 4, 15 << 15),
@@ -162,7 +165,7 @@ fn small_floats_have_no_sign() {
         }
         let stored = typed.store("tbuffer_store_format_xyz", &values.map(bits), 0, Some(30));
         let stored = u32::from_le_bytes([stored[0], stored[1], stored[2], stored[3]]);
-        // NaN has no particular fraction.
+        // NaN has no fixed fraction.
         let mask = if values[2].is_nan() { 0xf83f_ffff } else { u32::MAX };
         assert_eq!(stored & mask, element & mask);
     }
@@ -182,7 +185,7 @@ fn the_descriptor_selects_channels_and_constants() {
     // w, 0, 1, x of 8_8_8_8 uint, code 46 from gfx11 on.
     let word = 46 << 12 | 7 | 1 << 6 | 4 << 9;
     assert_eq!(typed.load("buffer_load_format_xyzw", &[1, 2, 3, 4], word, None), [4, 0, 1, 1]);
-    // Out of bounds: constants stay. Raw buffer of 64 bytes, 16 at 60.
+    // Out of bounds: constants are kept. A raw buffer of 64 bytes, 16 bytes at 60.
     typed.bench.wave.sgpr[9] = 0;
     let sources = [Operand::None, Operand::None, Operand::Sgpr(4), Operand::Int(0)];
     let load = inst(op("buffer_load_format_xyzw"), Operand::Vgpr(8), sources, 61);
@@ -203,7 +206,7 @@ fn halves_hold_channels_of_d16() {
     assert_eq!(found[..3], [51 | 255 << 16, 0x5555_0000, 0x5555_aaaa]);
     let found = typed.load("tbuffer_load_d16_format_x", &1.000_976_6f32.to_le_bytes(), 0, Some(22));
     assert_eq!(found[0], 0x5555_3c01);
-    // f32 are cut, other numbers rounded.
+    // f32 is truncated, other numbers are rounded.
     let almost = 0x3f80_1fffu32.to_le_bytes();
     let found = typed.load("tbuffer_load_d16_format_x", &almost, 0, Some(22));
     assert_eq!(found[0], 0x5555_3c00);
@@ -290,7 +293,7 @@ fn what_a_load_reads_a_store_writes_back() {
                 }
                 let stored = typed.store("tbuffer_store_format_xyzw", &values, 0, Some(code));
                 let text = format!("{generation:?} {code} {format:?} {values:x?}");
-                // Of signed fractions the two smallest are the same number.
+                // The two smallest signed fractions are the same number.
                 if format.number != NumberFormat::Snorm {
                     assert_eq!(stored[..bytes.len()], bytes[..], "{text}");
                 }

@@ -1,4 +1,4 @@
-//! The memory that observers are told of, held against the bytes that handlers touch.
+//! The memory accesses reported to observers, compared with the bytes that handlers touch.
 
 use super::*;
 use vgpu::isa::Operand;
@@ -11,10 +11,10 @@ const GLOBAL: usize = 16 << 10;
 const LDS: usize = 8 << 10;
 /// Bytes of each lane.
 const SCRATCH: usize = 4 << 10;
-/// Every byte of memory; none of data has its highest bit.
+/// The initial value of all memory. In data, no byte has its highest bit set.
 const FILL: u8 = 0xaa;
 
-/// All memory that a wave can reach, one after the other.
+/// All memory that a wave can access, concatenated.
 struct Memories {
     memory: Arc<Memory>,
     reader: Arc<Reader>,
@@ -58,7 +58,7 @@ impl Memories {
             .collect()
     }
 
-    /// Where a byte of an access is in [`Memories::read`]; none if it is out of bounds.
+    /// The position of an accessed byte in [`Memories::read`]; none if out of bounds.
     fn place(&self, space: Space, address: u64, lane: usize) -> Option<usize> {
         let at = |start: usize, offset: u64, size: usize| {
             let offset = usize::try_from(offset).ok()?;
@@ -75,14 +75,14 @@ impl Memories {
     }
 }
 
-/// What a byte is said to be.
+/// The reported access to a byte.
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
-/// By an atomic operation, which may leave it as it is.
+/// Accessed by an atomic operation, which may leave it unchanged.
 const UPDATED: u8 = 4;
 
 impl Memories {
-    /// For each byte of [`Memories::read`] what accesses are said to do with it; none if one is out of bounds.
+    /// The reported access to each byte of [`Memories::read`]; none if one is out of bounds.
     fn touched(&self, accesses: &[LaneAccess]) -> Option<Vec<u8>> {
         let mut touched = vec![0; GLOBAL + LDS + SCRATCH * self.lanes];
         for access in accesses {
@@ -101,7 +101,7 @@ impl Memories {
     }
 }
 
-/// Registers with addresses where the instruction has them, and data elsewhere.
+/// Registers with addresses where the instruction needs them, and data elsewhere.
 fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> {
     let lanes = memories.lanes;
     let mut state = State {
@@ -115,7 +115,7 @@ fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> 
     state.scalar[usize::from(scalar::EXEC)] = random(seed) | 4;
     state.scalar[usize::from(scalar::EXEC) + 1] = random(seed);
     let mut scalars = |operand: Operand, values: &[u32]| match operand {
-        // Registers with a meaning of their own stay as they are.
+        // Registers with a special meaning are not changed.
         Operand::Sgpr(slot) if usize::from(slot) + values.len() > 100 => None,
         Operand::Sgpr(slot) => {
             state.scalar[usize::from(slot)..][..values.len()].copy_from_slice(values);
@@ -130,7 +130,7 @@ fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> 
             let stride = [0, 16][random(seed) as usize % 2];
             let records = if stride == 0 { 4001 } else { 250 };
             scalars(inst.src[3], &[64])?;
-            // Any format, channels in their order, any check of bounds.
+            // Any format, channels in order, any bounds check.
             let last = random(seed) & (3 << 28 | 0x7f << 12) | 0xfac;
             scalars(inst.src[2], &[low, high & 0xffff | stride << 16, records, last])?;
         }
@@ -146,7 +146,7 @@ fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> 
         Format::Scratch => scalars(inst.src[2], &[16])?,
         _ => scalars(inst.src[2], &[low, high])?,
     }
-    // What is stored must be data: an address may have any bits, FILL's among them.
+    // Stored values must be data: an address may have any bits, including those of FILL.
     let number = |operand| match operand {
         Operand::Vgpr(register) | Operand::Sgpr(register) => Some(i32::from(register)),
         _ => None,
@@ -191,15 +191,16 @@ fn registers(inst: &Inst, memories: &Memories, seed: &mut u64) -> Option<State> 
     Some(state)
 }
 
-/// The instruction with an offset that stays in the little memory there is.
+/// The instruction with an offset that stays within the small memory.
 fn near(mut inst: Inst) -> Inst {
     inst.mem.offset =
         if inst.format == Format::Ds { inst.mem.offset & 0x303 } else { inst.mem.offset % 1024 };
     inst
 }
 
-/// Runs each memory instruction: stores change exactly the bytes that are said to be written, what loads give depends on all
-/// lanes' bytes that are said to be read and on no others, and atomic operations change no others.
+/// Runs each memory instruction. Stores change exactly the bytes reported as written. The results of loads
+/// depend on all bytes of all lanes reported as read, and on no others. Atomic operations change no other
+/// bytes.
 #[test]
 fn accesses_are_those_that_handlers_make() {
     let mut failures = Vec::new();
@@ -219,7 +220,7 @@ fn accesses_are_those_that_handlers_make() {
             bench.wave.access.scratch_size = SCRATCH as u32;
             let full = vec![FILL; GLOBAL + LDS + SCRATCH * lanes];
             let mut seed = 3;
-            // Clocks never give the same twice.
+            // Clocks never return the same value twice.
             let clock = |inst: &Inst| matches!(inst.op, Op::SMemtime | Op::SMemrealtime);
             for (text, inst) in all.iter().filter(|(_, inst)| is_memory(inst.format) && !clock(inst)) {
                 let what = format!("{} in waves of {lanes}: {text}", isa.name());
@@ -230,7 +231,7 @@ fn accesses_are_those_that_handlers_make() {
                 let Some(after) = bench.run(&program, &before) else { continue };
                 let found = memories.read();
                 if !is_known(inst) {
-                    failures.push(format!("{what}: nothing is known of its accesses"));
+                    failures.push(format!("{what}: its accesses are unknown"));
                     continue;
                 }
                 bench.load(&before);
@@ -244,14 +245,14 @@ fn accesses_are_those_that_handlers_make() {
                 *executed.entry(inst.format).or_insert(0usize) += 1;
                 let copies_to_lds = accesses.iter().any(|access| matches!(access.moved, Moved::Copied(_)));
                 let wrong = found.iter().zip(&said).position(|(byte, said)| match byte {
-                    // What is copied to LDS may be what was there.
+                    // Data copied to LDS may equal the old content.
                     &FILL => said & WRITTEN != 0 && !copies_to_lds,
                     _ => said & (WRITTEN | UPDATED) == 0,
                 });
                 if let Some(at) = wrong {
                     failures.push(format!("{what}: byte {at}, {}", found[at]));
                 }
-                // Loads: other bytes do not matter, and those that are read do.
+                // Loads: other bytes do not matter, and the bytes that are read do.
                 let loads =
                     said.iter().any(|said| said & READ != 0) && inst.dst != Operand::Sgpr(scalar::NULL);
                 for flips in [0, READ] {
@@ -266,7 +267,7 @@ fn accesses_are_those_that_handlers_make() {
                         .any(|(said, (byte, other))| said & WRITTEN != 0 && byte != other);
                     let differs = copies || after.vector != other.vector || after.scalar != other.scalar;
                     if differs != (flips == READ && loads) {
-                        failures.push(format!("{what}: that others change what it loads is {differs}"));
+                        failures.push(format!("{what}: whether other bytes change what it loads: {differs}"));
                     }
                 }
             }

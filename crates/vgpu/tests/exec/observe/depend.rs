@@ -1,4 +1,4 @@
-//! Which bits of results depend on which bits of sources, as checks find it out.
+//! Which bits of results depend on which bits of sources, as the checks determine it.
 
 use vgpu::isa::{Isa, decode};
 use vgpu::machine::check::depend::{Dependence, learn};

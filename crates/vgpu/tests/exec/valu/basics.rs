@@ -1,4 +1,4 @@
-//! The shapes of instructions, on a few operations each.
+//! The forms of instructions, each on a few operations.
 
 use super::*;
 use vgpu::isa::Dpp;
@@ -76,7 +76,7 @@ fn float_operations_match_their_models() {
     check(Op::VCeilF32, 1, true, float(|a, _, _| a.ceil()));
     check(Op::VTruncF32, 1, true, float(|a, _, _| a.trunc()));
     check(Op::VRndneF32, 1, true, float(|a, _, _| a.round_ties_even()));
-    // These have no subnormal numbers, whatever MODE says.
+    // These flush subnormal numbers, whatever MODE is.
     let flush = |a: f32| if a.is_subnormal() { 0f32.copysign(a) } else { a };
     check(Op::VSqrtF32, 1, true, float(|a, _, _| flush(a).sqrt()));
     check(Op::VRcpF32, 1, true, float(|a, _, _| flush(1.0 / flush(a))));
@@ -129,7 +129,7 @@ fn compares_write_masks_of_enabled_lanes() {
                     (Op::VCmpUF32, expected(&|a, b| f(a).is_nan() || f(b).is_nan())),
                 ];
                 for (op, expected) in cases {
-                    // what is not written must stay
+                    // Lanes that are not written must keep their value.
                     bench.wave.set_scalar64(20, u64::MAX);
                     let sources = [Operand::Vgpr(1), Operand::Vgpr(2)];
                     assert_eq!(
@@ -181,7 +181,7 @@ fn modifiers_apply_to_sources_and_results() {
             bench.set(1, lane, (lane as f32 - 16.0).to_bits());
             bench.set(2, lane, 2.0f32.to_bits());
         }
-        // The output multiplier has no subnormal numbers; where MODE keeps them, it does nothing.
+        // The output multiplier flushes subnormal numbers; if MODE keeps them, it does nothing.
         bench.wave.mode = 0x1d0;
         let mut multiply =
             inst(Op::VMulF32, Format::Vop3, Operand::Vgpr(0), &[Operand::Vgpr(1), Operand::Vgpr(2)]);

@@ -1,4 +1,4 @@
-//! Integers of 16 and 64 bits, packed ones, sums of parts.
+//! Integers of 16 and 64 bits, packed integers, and sums of parts.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Floating-point operations: f16, f64, functions, conversions, the steps of division.
+//! Floating-point operations: f16, f64, functions, conversions, division steps.
 
 use super::*;
 use half::f16;
@@ -7,12 +7,12 @@ fn h(bits: u64) -> f16 {
     f16::from_bits(bits as u16)
 }
 
-/// Which bits a NaN has is another test's business.
+/// Another test checks the bits of NaNs.
 fn quiet16(value: f16) -> u64 {
     u64::from(if value.is_nan() { 0x7e00 } else { value.to_bits() })
 }
 
-/// The exact sum of products of f16, a multiple of 2^-48, rounded to f16 to nearest even.
+/// The exact sum of products of f16, a multiple of 2^-48, rounded to f16, to nearest even.
 fn exact16(a: f16, b: f16, c: f16) -> f16 {
     let (x, y, z) = (a.to_f64(), b.to_f64(), c.to_f64());
     if !(x.is_finite() && y.is_finite() && z.is_finite()) || x * y == 0.0 || z == 0.0 {
@@ -32,7 +32,7 @@ fn exact16(a: f16, b: f16, c: f16) -> f16 {
     f16::from_f64(if sum < 0 { -value } else { value })
 }
 
-/// Results that are NaN as one NaN.
+/// All NaN results are treated as equal.
 fn check16(op: Op, model: impl Fn([f16; 3]) -> f16) {
     for seed in 0..4 {
         let case = Case::new(op, Format::Vop3);
@@ -187,7 +187,7 @@ fn sines_take_turns() {
     }
 }
 
-/// One step of a sequence: registers are v(2n) for each value.
+/// One step of a sequence; value n is in register v(2n).
 fn step(bench: &mut Bench, level: Level, op: Op, dst: u8, src: &[(u8, bool)], flag: Option<u8>) {
     let operands: Vec<Operand> = src
         .iter()
@@ -205,7 +205,8 @@ fn step(bench: &mut Bench, level: Level, op: Op, dst: u8, src: &[(u8, bool)], fl
     assert_eq!(bench.run(&inst, level), Flow::Next);
 }
 
-/// What compilers make of `n / d`: the steps below give the correctly rounded quotient for all numbers.
+/// The sequence that compilers generate for `n / d`: its steps give the correctly rounded quotient for all
+/// numbers.
 #[test]
 fn division_steps_give_the_rounded_quotient() {
     for &level in Level::available() {
@@ -304,7 +305,7 @@ fn conversions_saturate() {
     case(Op::VFrexpExpI32F64).check(PLAIN, doubles(9), |[a, ..], _| {
         let x = f64::from_bits(a);
         let exponent = if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log2().floor() as i32 + 1 };
-        // log2 of numbers just below a power of two may round up to it.
+        // log2 of a number just below a power of two may round up to the exponent of that power.
         let exponent = if x != 0.0 && x.is_finite() && x.abs() < 2f64.powi(exponent - 1) {
             exponent - 1
         } else {
@@ -332,9 +333,9 @@ fn two_over_pi_is_found_in_segments() {
     }
 }
 
-/// What gfx1201 gives for all f16, as AMD's emulator rocjitsu has it: a hash (FNV-1a, 16 bits at a time) for each output
-/// multiplier, where FP16_OVFL is off and on; subnormal sources are kept. Then the hashes without output multiplier where subnormal
-/// results are flushed.
+/// The results of gfx1201 for all f16, according to AMD's emulator rocjitsu: a hash (FNV-1a, 16 bits at a
+/// time) for each output multiplier, with FP16_OVFL off and on, keeping subnormal sources. Then the hashes
+/// without an output multiplier, with subnormal results flushed.
 #[test]
 fn powers_and_logarithms_of_all_f16_are_those_of_a_device() {
     let devices = [

@@ -3,7 +3,7 @@
 use super::*;
 use vgpu::isa::{Dpp, Sdwa, scalar};
 
-/// The lane a DPP control names, as the vendor's tables put it.
+/// The lane that a DPP control selects, following the vendor's tables.
 fn partner(ctrl: u16, lane: usize, lanes: usize) -> Option<usize> {
     let (row, at) = (lane / 16 * 16, lane % 16);
     let n = usize::from(ctrl & 15);
@@ -47,7 +47,7 @@ fn every_dpp_pattern_reads_its_lanes() {
                         let mut case = Case::new(op, Format::Vop2);
                         case.inst.dpp =
                             Some(Dpp::Row { ctrl, row_mask, bank_mask, bound_ctrl, fetch_inactive });
-                        // From gfx10 on nothing comes from beyond a row.
+                        // From gfx10 on, nothing crosses a row.
                         let beyond = matches!(ctrl, 0x130..=0x13c | 0x142 | 0x143);
                         if beyond {
                             assert!(

@@ -1,9 +1,9 @@
-//! What holds for all operations: levels give the same bits.
+//! Properties of all operations: every level gives the same bits.
 
 use super::*;
 use vgpu::isa::Elem;
 
-/// The formats in which a vector operation may come.
+/// The formats that a vector operation can have.
 fn format(op: Op) -> Format {
     let name = op.name();
     let packed = name.starts_with("v_pk_") && op != Op::VPkFmacF16
@@ -46,7 +46,7 @@ fn all_levels_give_the_same_bits() {
             if case.lower(Level::Baseline, 64, &mut Pool::new()).is_none() {
                 continue;
             }
-            // Lanes and registers that sources name stay in the small file.
+            // Lanes and registers that sources select stay within the small file.
             if matches!(
                 op,
                 Op::VMovrelsB32 | Op::VMovreldB32 | Op::VMovrelsdB32 | Op::VMovrelsd2B32 | Op::VSwaprelB32

@@ -1,6 +1,6 @@
-//! Every vector operation that works lane by lane against a model of one lane, written from the vendor's pseudo-code in plain
-//! integers: in every generation that has the operation, at every level, in waves of both sizes, with lanes disabled, with
-//! modifiers, in several modes of arithmetic.
+//! Every vector operation that works lane by lane, compared with a model of one lane that follows the
+//! vendor's pseudo-code in plain integers. It is tested in every generation that has it, at every level, in
+//! waves of both sizes, with disabled lanes, with modifiers, and in several arithmetic modes.
 
 mod compare;
 mod exact;
@@ -21,20 +21,21 @@ use vgpu::exec::Level;
 use vgpu::isa::{Elem, Format, Modifiers, Op};
 use vgpu::machine::Generation;
 
-/// What an operation sees in one lane: sources after modifiers, with subnormal numbers flushed if MODE says so.
+/// The inputs of an operation in one lane: sources after modifiers, with subnormal numbers flushed if MODE
+/// requires it.
 struct In {
     op: Op,
     s: [u64; 4],
-    /// Bits of each source.
+    /// The bits of each source.
     bits: [u32; 4],
-    /// The lane's bit of the mask that is a source.
+    /// The lane's bit of a source mask.
     mask: bool,
-    /// The destination before.
+    /// The old value of the destination.
     old: u64,
     lane: u32,
     mode: u32,
     generation: Generation,
-    /// The format of the first floating-point source, or else of the result.
+    /// The format of the first floating-point source, or otherwise of the result.
     format: Float,
     clamp: bool,
     neg: u8,
@@ -52,12 +53,12 @@ impl In {
         i128::from(self.s[k])
     }
 
-    /// A source of 32 bits as a signed number.
+    /// A 32-bit source as a signed number.
     fn z(&self, k: usize) -> i128 {
         i128::from(self.s[k] as i32)
     }
 
-    /// A source of 16 bits as a signed number.
+    /// A 16-bit source as a signed number.
     fn h(&self, k: usize) -> i128 {
         i128::from(self.s[k] as i16)
     }
@@ -74,12 +75,12 @@ impl In {
         self.generation == Generation::Gfx12
     }
 
-    /// MODE's rounding mode of the operation's format.
+    /// The rounding mode of MODE for the operation's format.
     fn round(&self) -> u32 {
         if self.format == F32 { self.mode & 3 } else { self.mode >> 2 & 3 }
     }
 
-    /// A rounding mode, with what becomes of subnormal results.
+    /// A rounding mode, combined with the treatment of subnormal results.
     fn results(&self, round: u32) -> u32 {
         let loud = is_loud(self.op) && loud(self.generation, self.mode);
         round & 3 | if self.flush_out { FLUSH } else { 0 } | if loud { LOUD } else { 0 }
@@ -90,26 +91,26 @@ impl In {
         self.format.nan_of(sources, self.rounding())
     }
 
-    /// The same of the operation's format.
+    /// The same for the operation's format.
     fn rounding(&self) -> u32 {
         self.results(self.round())
     }
 }
 
-/// What it gives.
+/// The result.
 #[derive(Clone, Copy)]
 enum Out {
     /// These bits.
     Bits(u64),
-    /// An integer that is cut to the result's width, or saturates to it; whether that is signed.
+    /// An integer that is truncated or saturated to the result's width; whether it is signed.
     Sat(i128, bool),
-    /// The same with a bit of a mask.
+    /// The same, with a mask bit.
     SatFlag(i128, bool, bool),
-    /// Bits, and a bit of a mask.
+    /// Bits and a mask bit.
     Flag(u64, bool),
-    /// A bit of a mask.
+    /// A mask bit.
     Mask(bool),
-    /// A number that hardware approximates: within one unit of the last place.
+    /// A number that hardware approximates: correct within one unit in the last place.
     Near(f64),
 }
 
@@ -128,7 +129,7 @@ fn model(op: Op) -> Option<Model> {
     integer::model(op).or_else(|| compare::model(op)).or_else(|| float::model(op))
 }
 
-/// Operations that have no model here, and why.
+/// Operations without a model here, and why.
 const ELSEWHERE: &[(&str, &[Op])] = &[
     ("do nothing", &[Op::VNop, Op::VPipeflush, Op::VClrexcp]),
     ("illegal by definition", &[Op::VIllegal]),
@@ -302,7 +303,7 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
     let signs = floats.fold(0u8, |all, (i, _)| all | 1 << i);
     let halves = (0..3).filter(|i| signature.src[*i].is_half()).fold(0u8, |all, i| all | 1 << i);
     let halves = halves | if signature.dst.is_half() { 8 } else { 0 };
-    // Where abs would be, this encoding has something else.
+    // This encoding has another field in the place of abs.
     let packs = op.name().starts_with("v_dot");
     let pairs = has_modified_pairs(op);
     let paired = has_paired_signs(op);
@@ -363,7 +364,7 @@ fn settings(op: Op, generation: Generation) -> Vec<Setting> {
     all
 }
 
-/// f32 whose exponents are often near each other, among others.
+/// f32, often with exponents near each other.
 fn singles(seed: u64) -> impl Fn(usize, usize) -> u32 {
     let numbers = numbers(seed);
     move |register, lane| {
@@ -376,13 +377,13 @@ fn singles(seed: u64) -> impl Fn(usize, usize) -> u32 {
     }
 }
 
-/// Contents of registers that suit an operation.
+/// Register contents that suit an operation.
 fn contents(op: Op, seed: u64) -> Box<dyn Fn(usize, usize) -> u32> {
     let signature = op.signature();
     let has = |elem: &[Elem]| signature.src.iter().any(|ty| elem.contains(&ty.elem));
     let name = op.name();
     if name.starts_with("v_dot4_f32") {
-        // Addends about as large as the products.
+        // Addends of about the same size as the products.
         let numbers = numbers(seed);
         Box::new(move |register, lane| {
             let random = numbers(register, lane);
@@ -439,7 +440,7 @@ fn modified(op: Op, setting: &Setting, format: Float, bits: u64) -> u64 {
     bits
 }
 
-/// The result of a lane: bits of the destination, of the mask, and how far they may be off.
+/// The expected result of a lane: bits of the destination, of the mask, and the tolerance.
 struct Expected {
     bits: u64,
     flag: bool,
@@ -482,7 +483,7 @@ fn expect(op: Op, setting: &Setting, model: Model, i: &In, finite: bool) -> Expe
     Expected { bits, flag, tolerance }
 }
 
-/// Tries an operation in one setting; the first difference, if any.
+/// Tests an operation in one setting; returns the first difference, if any.
 fn check(op: Op, model: Model, setting: &Setting) -> Option<String> {
     let signature = op.signature();
     let fill = contents(op, setting.seed);

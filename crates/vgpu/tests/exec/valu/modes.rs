@@ -1,9 +1,10 @@
-//! The MODE register: rounding, subnormals, clamping of NaN, IEEE's rules for signalling NaNs; which NaN operations give.
+//! The MODE register: rounding, subnormals, clamping of NaN, IEEE's rules for signalling NaNs; and which NaN
+//! operations return.
 
 use super::*;
 use vgpu::exec::float::soft::{Env, F16, F32, F64, Format as Float};
 
-/// MODE with rounding modes of f32 and of f64 and f16, and subnormals.
+/// MODE with rounding modes for f32 and for f64 and f16, and subnormals enabled.
 fn mode(single: u32, double: u32) -> u32 {
     0x1f0 | single | double << 2
 }
@@ -11,7 +12,7 @@ fn mode(single: u32, double: u32) -> u32 {
 #[test]
 fn arithmetic_rounds_as_mode_says() {
     for round in 0..4u8 {
-        // Signalling NaNs stay what they are.
+        // Signalling NaNs stay signalling.
         let env = Env { round, quiet: false, ..Env::IEEE };
         let check = |op, float: Float, model: &dyn Fn(Float, [u64; 3]) -> u64| {
             let fill = |register: usize, lane: usize| match float {
@@ -33,7 +34,7 @@ fn arithmetic_rounds_as_mode_says() {
         check(Op::VFmaF64, F64, &|f, [a, b, c]| f.fma(a, b, c, env));
         check(Op::VCvtF32U32, F32, &|f, [a, ..]| f.integer(i128::from(a), env));
         if round != 0 {
-            // To nearest even, payloads of NaNs take another way; see below.
+            // With rounding to nearest even, NaN payloads are computed differently; see below.
             check(Op::VFmaF16, F16, &|f, [a, b, c]| f.fma(a, b, c, env));
         }
     }
@@ -53,7 +54,7 @@ fn subnormals_are_flushed_where_mode_says() {
     check(Op::VAddF32, &|[a, b, _]| F32.add(a, b, env));
     check(Op::VMulF32, &|[a, b, _]| F32.mul(a, b, env));
     check(Op::VFmaF32, &|[a, b, c]| F32.fma(a, b, c, env));
-    // Bits that are only moved stay.
+    // Bits that are only moved are unchanged.
     check(Op::VMovB32, &|[a, ..]| a);
 }
 
@@ -75,7 +76,7 @@ fn a_nan_result_is_the_first_nan_source() {
             }
         }
     }
-    // What has no result is the negative quiet NaN.
+    // An undefined result is the negative quiet NaN.
     let fill = |register: usize, _: usize| if register == 4 { 0x7f80_0000 } else { 0xff80_0000 };
     for &level in Level::available() {
         let bench = Case::new(Op::VAddF32, Format::Vop3).run(level, 32, u64::MAX, PLAIN, fill);

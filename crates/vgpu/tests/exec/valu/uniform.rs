@@ -11,7 +11,7 @@ fn f(value: f32) -> u32 {
     value.to_bits()
 }
 
-/// The result in `s4` and SCC of an operation on `s6`, `s7` and `s4`, with no lane enabled.
+/// The result in `s4`, and SCC, of an operation on `s6`, `s7` and `s4`, with no lane enabled.
 fn apply(op: Op, sources: [u32; 3]) -> [(u32, bool); 3] {
     let mut results = [(0, false); 3];
     for (result, &level) in results.iter_mut().zip(Level::available().iter().cycle()) {

@@ -1,4 +1,4 @@
-//! Additions of 64 bits, which are executed as one: both halves, in every order that registers can overlap.
+//! 64-bit additions whose halves are executed together, with every possible overlap of registers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use vgpu::isa::{Format, Inst, Isa, Op, Operand, scalar};
 use vgpu::machine::{Access, Memory};
 
 const ENTRY: u64 = 0x1000;
-/// Registers that are looked at.
+/// The registers that are compared.
 const VECTORS: usize = 6;
 const SCALARS: [u8; 4] = [10, 11, scalar::VCC, scalar::VCC + 1];
 
@@ -23,7 +23,7 @@ fn program(halves: [Inst; 2], level: Level) -> Program {
     Program::new(Isa::Gfx1100, level, Box::new(fetch))
 }
 
-/// One after the other, lane by lane.
+/// Both halves in turn, lane by lane.
 fn model(
     halves: &[Inst; 2],
     lanes: usize,

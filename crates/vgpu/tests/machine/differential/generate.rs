@@ -1,17 +1,18 @@
-//! Writes programs: C++ that means the same on the CPU and on every device, whatever the numbers.
+//! Generates programs: C++ that means the same on the CPU and on every device, for any input.
 //!
-//! A program is a sequence of phases with a barrier after each. Within a phase, work-items write only what is theirs, or what
-//! commutes (atomics), so the order in which they run does not matter: the CPU runs them one after the other.
+//! A program is a sequence of phases, with a barrier after each. Within a phase, work-items write only their
+//! own data, or use operations that commute (atomics). So the order in which they run does not matter, and
+//! the CPU runs them one after another.
 
 use std::fmt::Write as _;
 
 use super::super::common::Random;
 
-/// Words of input that every program reads.
+/// Words of input for every program.
 pub(super) const INPUT_WORDS: usize = 1024;
-/// Bytes of output that each work-item has.
+/// Bytes of output per work-item.
 pub(super) const ITEM_BYTES: usize = 256;
-/// Atomic variables of 64 bits in global memory: one row for each operation.
+/// 64-bit atomic variables in global memory: one row for each operation.
 pub(super) const SHARED_WORDS: usize = OPERATIONS.len() * COLUMNS;
 /// Bytes of LDS that each work-item may write.
 const LDS_BYTES: usize = 16;
@@ -20,7 +21,7 @@ const COLUMNS: usize = 4;
 /// Variables of each type.
 const VARIABLES: u64 = 2;
 
-/// What a program is mostly made of.
+/// What a program mostly consists of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Integers,
@@ -85,16 +86,16 @@ const TYPES: [Type; 11] = [
 const OPERATIONS: [&str; 7] =
     ["atomic_add", "atomic_sub", "atomic_and", "atomic_or", "atomic_xor", "atomic_min", "atomic_max"];
 
-/// What expressions may read at a place in the program.
+/// What expressions may read at some point of the program.
 #[derive(Clone, Copy)]
 struct Scope {
     /// Loop variables `i0`, `i1`, …
     loops: u32,
-    /// The state of the work-item, input and ids: not inside called functions, which have their parameters only.
+    /// The work-item's state, input and ids. Called functions cannot read these, only their parameters.
     item: bool,
-    /// LDS, which nobody writes in this phase.
+    /// LDS, which is not written in this phase.
     lds: bool,
-    /// How many of the called functions exist by now.
+    /// The number of called functions so far.
     functions: u32,
 }
 
@@ -145,7 +146,7 @@ impl Generator {
             self.function();
         }
         if functions > 0 {
-            // Called through a pointer that differs from lane to lane.
+            // Called through a pointer that differs between lanes.
             self.line(0, &format!("typedef u32 (*{name}_pointer)(u32, u32, f32);"));
             self.line(0, &format!("INLINE {name}_pointer {name}_any(u32 which) {{"));
             for i in 1..functions {
@@ -265,7 +266,7 @@ impl Generator {
             return;
         }
         match (self.kind, phase % 2) {
-            // What others wrote is read in odd phases, and written in even ones.
+            // The data of others is read in odd phases and written in even ones.
             (Kind::Lds, 0) => {
                 self.statements(1, 3, scope);
                 let of = self.pick(&TYPES);
@@ -282,7 +283,7 @@ impl Generator {
         self.own_output(scope);
     }
 
-    /// Writes the work-item's part of LDS, as elements of a type: all of it with the widest ones.
+    /// Writes the work-item's part of LDS, as elements of a type: all of it with the widest elements.
     fn own_lds(&mut self, of: Type, scope: Scope) {
         let count = (LDS_BYTES as u32 * 8 / of.bits).min(4);
         for i in 0..count {
@@ -294,7 +295,8 @@ impl Generator {
         }
     }
 
-    /// Writes some of the work-item's bytes of output that the end does not write, and reads them back.
+    /// Writes some of the work-item's output bytes that the end of the program does not write, and reads them
+    /// back.
     fn own_output(&mut self, scope: Scope) {
         let of = self.pick(&TYPES);
         let at = 208 + 8 * self.below(5);
@@ -310,7 +312,8 @@ impl Generator {
         let of = self.pick(&[U32, I32, U64, TYPES[3]]);
         let value = self.expression(of, 2, scope);
         let base = self.pick(&["shared", "counters"]);
-        // 32-bit variables are the low or high half of the first two columns, 64-bit ones the other columns.
+        // 32-bit variables are the low or high halves of the first two columns, 64-bit ones are the other
+        // columns.
         let index = self.expression(U32, 1, scope);
         let (column, half) = (if of.bits == 64 { 2 } else { 0 }, if of.bits == 64 { 2 } else { 4 });
         // Signed and unsigned minima of the same variable do not commute.
@@ -346,7 +349,7 @@ impl Generator {
             self.line(1, &call);
         }
         if self.one_in(3) {
-            // What comes back is known where nobody else has the variable.
+            // The returned value is known if no other work-item uses the variable.
             let (old, new) = (self.expression(U32, 1, scope), self.expression(U32, 1, scope));
             let place = format!("(u32 *)(out + item * {ITEM_BYTES} + {})", 192 + 4 * self.below(4));
             self.line(1, &format!("s.u32_0 += atomic_swap({place}, {new});"));
@@ -482,7 +485,7 @@ impl Generator {
         }
     }
 
-    /// A constant or something that is there to be read.
+    /// A constant, or something that can be read.
     fn leaf(&mut self, of: Type, scope: Scope) -> String {
         if self.one_in(4) || (!scope.item && of != U32 && of.name != "f32") {
             return self.constant(of);
@@ -527,7 +530,7 @@ impl Generator {
         match (of.class, of.bits) {
             (Class::Float, 16) => format!("bits<f16>((u16){read})"),
             (Class::Float, _) if self.one_in(2) => {
-                // Numbers of ordinary size, as any bits are mostly very large or very small ones.
+                // Numbers of ordinary size; random bits are mostly very large or very small numbers.
                 format!("(({})(i32)({read}) / ({})65536)", of.name, of.name)
             }
             (Class::Float, _) => format!("bits<{}>({read})", of.name),
@@ -588,7 +591,7 @@ impl Generator {
         let (a, b) = (e(self), e(self));
         match self.below(12) {
             0..=5 => format!("({name})({a} {} {b})", self.pick(&["+", "-", "*", "/", "+", "*"])),
-            // The CPU has no exact one for f16.
+            // The CPU has no exact version for f16.
             6 | 7 if of.bits > 16 => {
                 let c = e(self);
                 format!("fused<{name}>({a}, {b}, {c})")
@@ -661,7 +664,7 @@ impl Generator {
     }
 }
 
-/// What a value is stored as: NaNs as one NaN.
+/// The stored form of a value: all NaNs become one NaN.
 fn stored(of: Type, value: &str) -> String {
     match of.class {
         Class::Float => format!("bits<{}>(bits_of(({})({value})))", of.name, of.name),
@@ -669,7 +672,7 @@ fn stored(of: Type, value: &str) -> String {
     }
 }
 
-/// A value as another type. f16 is reached from f32 only, or some would be rounded twice and others not.
+/// A value as another type. f16 is converted only from f32, because others would sometimes be rounded twice.
 fn convert(from: Type, to: Type, value: &str) -> String {
     match (from.class, to.class) {
         (Class::Float, Class::Float) if to.bits == 16 => format!("(f16)(f32)({value})"),

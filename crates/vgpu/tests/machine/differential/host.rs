@@ -9,7 +9,8 @@ use libloading::{Library, Symbol};
 use super::generate::{ITEM_BYTES, Program, SHARED_WORDS};
 use super::{Left, input, shared};
 
-/// Runs one workgroup: input, output, atomic variables, the workgroup's number, its size.
+/// Runs one workgroup. The arguments are the input, the output, the atomic variables, the workgroup's number
+/// and its size.
 type Run = unsafe extern "C" fn(*const u32, *mut u8, *mut u64, u32, u32);
 
 /// Compiled programs.
@@ -18,14 +19,14 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Compiles all programs in a folder, or says why that cannot be done here.
+    /// Compiles all programs in a folder, or returns why this is impossible here.
     pub(super) fn build(toolchain: &Toolchain, folder: &Path) -> Result<Host, String> {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
             return Err("programs are compiled for x86-64 Linux only".to_owned());
         }
         #[cfg(target_arch = "x86_64")]
         if !(is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")) {
-            // Without them the compiler calls library functions for f16 and fused multiplication.
+            // Without these, the compiler calls library functions for f16 and fused multiplication.
             return Err("this CPU has no FMA and F16C".to_owned());
         }
         let mut sources: Vec<_> = std::fs::read_dir(folder)
@@ -38,7 +39,7 @@ impl Host {
         for source in sources {
             let (object, library) = (source.with_extension("o"), source.with_extension("so"));
             let mut compile = Command::new(&toolchain.clang);
-            // `-O1` is another compiler, as it were, than the `-O3` of the devices.
+            // `-O1` is practically a different compiler from the devices' `-O3`.
             compile
                 .args([
                     "--no-default-config",
@@ -69,7 +70,7 @@ impl Host {
         Ok(Host { libraries })
     }
 
-    /// What the program leaves in memory.
+    /// The memory after the program has run.
     pub(super) fn run(&self, program: &Program) -> Left {
         let (input, mut shared) = (input(), shared());
         let mut out = vec![0u8; (program.groups * program.group_size) as usize * ITEM_BYTES];

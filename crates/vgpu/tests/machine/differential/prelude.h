@@ -1,5 +1,5 @@
-// What generated programs are made of, for the device and for the CPU. Nothing here is undefined for any input, and
-// everything is exact: IEEE arithmetic rounded once, and NaNs lose their bits before anybody looks at them.
+// The operations of generated programs, for the device and for the CPU. They are defined for every input and exact:
+// IEEE arithmetic is rounded once, and all NaNs become the same NaN before they are used as bits.
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -103,7 +103,7 @@ PACKED(packed_min, i16x2, __builtin_elementwise_min(a, b))
 PACKED(packed_max, u16x2, __builtin_elementwise_max(a, b))
 PACKED(packed_add_sat, i16x2, __builtin_elementwise_add_sat(a, b))
 
-// NaNs are one NaN.
+// All NaNs become one NaN.
 template <class T> INLINE T plain(T a) { return a == a ? a : T(__builtin_nanf("")); }
 INLINE u16 bits_of(f16 a) { return a == a ? bits<u16>(a) : u16(0x7e00); }
 INLINE u32 bits_of(f32 a) { return a == a ? bits<u32>(a) : 0x7fc00000u; }
@@ -125,7 +125,7 @@ template <class T> INLINE T nearest(T a) { return __builtin_elementwise_roundeve
 template <class T> INLINE T size_of(T a) { return __builtin_elementwise_abs(a); }
 template <class T> INLINE T with_sign(T a, T b) { return __builtin_elementwise_copysign(a, plain(b)); }
 
-// To integers, where the value fits; else zero. Bounds are powers of two, which all formats but f16 hold.
+// To integers if the value fits, otherwise zero. The bounds are powers of two, which all formats except f16 can hold.
 template <class To, class From> INLINE To whole(From a) {
     const bool is_signed = To(-1) < To(0);
     const f64 high = f64(To(1) << (sizeof(To) * 8 - 2)) * (is_signed ? 2.0 : 4.0), low = is_signed ? -high : -1.0;

@@ -1,4 +1,4 @@
-//! Comparisons, by their names.
+//! Comparisons, modelled by their names.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::exact::Format;
 use super::{In, Model, Out};
 use vgpu::isa::Op;
 
-/// Whether a predicate holds for what two numbers are to each other.
+/// Whether a predicate holds for an ordering of two numbers.
 fn holds(predicate: &str, order: Option<Ordering>) -> bool {
     let is = |wanted: &[Ordering]| order.is_some_and(|order| wanted.contains(&order));
     use Ordering::{Equal, Greater, Less};

@@ -1,4 +1,5 @@
-//! Numbers of any length, and their rounding to formats. Slow and plain, and nothing of the executor in it.
+//! Numbers of any length, and their rounding to formats. This code is slow and simple, and shares nothing
+//! with the executor.
 
 use std::cmp::Ordering;
 
@@ -14,10 +15,10 @@ pub(super) const BF16: Format = Format { fraction: 7, exponent: 8 };
 pub(super) const F32: Format = Format { fraction: 23, exponent: 8 };
 pub(super) const F64: Format = Format { fraction: 52, exponent: 11 };
 
-/// Added to a rounding mode: results that are not normal are zero.
+/// A flag in a rounding mode: subnormal results become zero.
 pub(super) const FLUSH: u32 = 8;
 
-/// Added to a rounding mode: signalling NaNs stay what they are.
+/// A flag in a rounding mode: signalling NaNs stay signalling.
 pub(super) const LOUD: u32 = 16;
 
 /// A non-negative integer, lowest word first, without zeros at the end.
@@ -68,7 +69,7 @@ impl Natural {
         Natural::trimmed(words)
     }
 
-    /// What is left after taking a smaller one away.
+    /// The difference; the other number must not be larger.
     fn minus(&self, other: &Self) -> Self {
         let mut words = Vec::new();
         let mut borrow = 0i64;
@@ -102,7 +103,7 @@ impl Natural {
     }
 }
 
-/// `digits * 2^exponent`, with a sign, which zero has too.
+/// `digits * 2^exponent`, with a sign, even for zero.
 #[derive(Clone, Debug)]
 pub(super) struct Exact {
     pub negative: bool,
@@ -131,7 +132,7 @@ impl Exact {
         Exact { exponent: self.exponent + power, ..self.clone() }
     }
 
-    /// The sum; a zero from numbers of both signs is negative if `down`.
+    /// The sum. Zero as a sum of opposite signs is negative if `down`.
     pub(super) fn plus(&self, other: &Self, down: bool) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let at = |n: &Self| n.digits.shifted((n.exponent - exponent) as u32);
@@ -146,7 +147,7 @@ impl Exact {
         }
     }
 
-    /// The integer that a rounding mode gives: 0 nearest even, 1 up, 2 down, 3 toward zero, 4 nearest with halves up.
+    /// Rounds to an integer: 0 nearest even, 1 up, 2 down, 3 toward zero, 4 nearest with halves up.
     pub(super) fn to_integer(&self, mode: u32) -> i128 {
         let size = match self.kept(0, mode) {
             (digits, _) if digits.bits() > 100 => i128::MAX,
@@ -155,7 +156,7 @@ impl Exact {
         if self.negative { -size } else { size }
     }
 
-    /// The digits from `2^unit` on, rounded, and whether that lost something.
+    /// The digits from `2^unit` on, rounded, and whether anything was lost.
     fn kept(&self, unit: i32, mode: u32) -> (Natural, bool) {
         let shift = unit - self.exponent;
         if shift <= 0 {
@@ -180,7 +181,7 @@ impl Exact {
     }
 }
 
-/// What bits stand for.
+/// The meaning of a bit pattern.
 pub(super) enum Class {
     Nan,
     Infinite(bool),
@@ -200,7 +201,7 @@ impl Format {
         1 << (self.fraction - 1)
     }
 
-    /// What invalid operations give.
+    /// The result of invalid operations.
     pub(super) fn default_nan(self) -> u64 {
         self.sign() | self.infinity() | self.quiet()
     }
@@ -244,12 +245,12 @@ impl Format {
     pub(super) fn value(self, bits: u64) -> Exact {
         match self.class(bits) {
             Class::Number(exact) => exact,
-            _ => panic!("{bits:#x} is no number"),
+            _ => panic!("{bits:#x} is not a number"),
         }
     }
 
-    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero. With [`FLUSH`], what is below the least normal number after
-    /// rounding as if there were no least exponent is zero.
+    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero. With [`FLUSH`], the result is rounded
+    /// as if there were no least exponent, and becomes zero if it is then below the least normal number.
     pub(super) fn round(self, exact: &Exact, mode: u32) -> u64 {
         let sign = if exact.negative { self.sign() } else { 0 };
         if exact.is_zero() {
@@ -267,7 +268,7 @@ impl Format {
         let unit = (exact.exponent + exact.digits.bits() - 1 - self.fraction as i32).max(least);
         let (kept, _) = exact.kept(unit, mode);
         let kept = kept.0.iter().rev().fold(0u64, |all, word| all << 32 | u64::from(*word));
-        // A carry makes the fraction zero and the exponent greater by one, by itself.
+        // A carry clears the fraction and increments the exponent by itself.
         let bits = ((unit - least) as u64).wrapping_shl(self.fraction).wrapping_add(kept);
         let overflows = unit - least + 1 >= (1 << self.exponent) - 1 || bits >= self.infinity();
         if !overflows {
@@ -277,7 +278,8 @@ impl Format {
         sign | if infinite { self.infinity() } else { self.infinity() - 1 }
     }
 
-    /// A number's digits rounded to as many as the format has, and what the last of them stands for as a power of two.
+    /// A number's digits, rounded to the precision of the format, and the weight of the last one as a power
+    /// of two.
     fn significand(self, exact: &Exact, mode: u32) -> (Natural, i32) {
         let unit = exact.exponent + exact.digits.bits() - 1 - self.fraction as i32;
         (exact.kept(unit, mode).0, unit)
@@ -294,7 +296,7 @@ impl Format {
         sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| bits | quiet)
     }
 
-    /// With the other sign; NaNs stay as they are, for which of them wins is told by their bits.
+    /// Negates; NaNs are unchanged, because their bits show which of them wins.
     pub(super) fn negated(self, bits: u64) -> u64 {
         if self.is_nan(bits) { bits } else { bits ^ self.sign() }
     }
@@ -356,7 +358,8 @@ impl Format {
         }
     }
 
-    /// The same number in another format. With [`LOUD`], a signalling NaN stays one if any of its payload does.
+    /// The same number in another format. With [`LOUD`], a signalling NaN stays signalling if any of its
+    /// payload is kept.
     pub(super) fn convert(self, bits: u64, to: Format, mode: u32) -> u64 {
         let sign = if bits & self.sign() != 0 { to.sign() } else { 0 };
         match self.class(bits) {
@@ -375,7 +378,7 @@ impl Format {
         }
     }
 
-    /// As f64, exactly for all but f64 itself.
+    /// As f64; exact for all other formats.
     pub(super) fn to_f64(self, bits: u64) -> f64 {
         f64::from_bits(self.convert(bits, F64, 0))
     }

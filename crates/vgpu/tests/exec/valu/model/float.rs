@@ -1,4 +1,4 @@
-//! Floating-point operations. `i.format` is the format that an operation is named after.
+//! Floating-point operations. `i.format` is the format in the operation's name.
 
 use super::exact::{BF16, Exact, F16, F32, F64, Format};
 use super::{In, Model, Out, flushes};
@@ -8,7 +8,7 @@ use vgpu::machine::Generation;
 
 use Out::{Bits, Flag, Near};
 
-/// The lesser or greater number; -0 is less than +0. Of NaNs, what the generation gives.
+/// The lesser or greater number; -0 is less than +0. For NaNs, the result depends on the generation.
 fn extreme(i: &In, a: u64, b: u64, greater: bool) -> u64 {
     let f = i.format;
     let signalling = |bits: u64| f.is_nan(bits) && bits & f.quiet() == 0;
@@ -39,7 +39,7 @@ fn extreme(i: &In, a: u64, b: u64, greater: bool) -> u64 {
     }
 }
 
-/// The same, where a NaN wins.
+/// The same, but a NaN wins.
 fn ordered(i: &In, a: u64, b: u64, greater: bool) -> u64 {
     i.format.first_nan(&[a, b]).unwrap_or_else(|| extreme(i, a, b, greater))
 }
@@ -86,7 +86,7 @@ fn fract(i: &In) -> Out {
     Bits(if rest == one { one - 1 } else { rest & !f.sign() })
 }
 
-/// A function of f64, with the special values that the caller names.
+/// A function of f64; the caller gives the special values.
 fn near(i: &In, special: impl Fn(f64) -> Option<u64>, function: impl Fn(f64) -> f64) -> Out {
     if let Some(nan) = i.nan_of(&[i.s[0]]) {
         return Bits(nan);
@@ -189,7 +189,7 @@ fn frexp(i: &In) -> (u64, i32) {
     (sign | half | size & ((1 << f.fraction) - 1), exponent + field)
 }
 
-/// An integer in a range; NaN is zero, or a limit by its sign.
+/// An integer in a range; NaN becomes zero, or a limit depending on its sign.
 fn integer(bits: u64, f: Format, mode: u32, least: i128, most: i128, nan_by_sign: bool) -> i128 {
     let negative = bits & f.sign() != 0;
     if f.is_nan(bits) {
@@ -230,7 +230,7 @@ fn normalized(bits: u64, f: Format, least: f64, most: f64) -> u64 {
 
 fn cube(i: &In, part: usize) -> Out {
     let s = [i.s[0], i.s[1], i.s[2]];
-    // How far each coordinate goes; subnormal ones not at all.
+    // The magnitude of each coordinate; zero for subnormal ones.
     let size = s.map(|bits| F32.to_f64(flushed(F32, bits)).abs());
     let axis = if size[2] >= size[0] && size[2] >= size[1] {
         2
@@ -338,7 +338,8 @@ fn halves(i: &In, k: usize, f: Format) -> [u64; 2] {
     [i.s[k] & 0xffff, i.s[k] >> 16].map(|bits| f.convert(bits, F32, 0))
 }
 
-/// RDNA 3 and 4 add all at once; before, there were two fused multiply-adds, on gfx90a without subnormal f16.
+/// RDNA 3 and 4 add everything at once. Earlier generations used two fused multiply-adds, on gfx90a without
+/// subnormal f16.
 fn dot2(i: &In, f: Format) -> Out {
     if i.generation >= Generation::Gfx11 {
         return grid_dot2(i, f, false);
@@ -348,7 +349,7 @@ fn dot2(i: &In, f: Format) -> Out {
         let gone = i.generation == Generation::Gfx9 && f.is_subnormal(bits);
         f.convert(if gone { bits & f.sign() } else { bits }, F32, 0)
     };
-    // CDNA takes a subnormal addend for zero, whatever MODE says.
+    // CDNA flushes a subnormal addend, whatever MODE is.
     let addend = if i.is_cdna() { flushed(F32, i.s[2]) } else { i.s[2] };
     let first = F32.fma(normal(0, 0), normal(1, 0), addend, 0, 0);
     Bits(F32.fma(normal(0, 1), normal(1, 1), first, 0, 0))
@@ -384,7 +385,7 @@ fn eight(i: &In, byte: u64, wide: bool) -> u64 {
     sign | F32.round(&exact, 0)
 }
 
-/// f32 to an 8-bit float by the nearest of all its numbers.
+/// f32 to an 8-bit float, by searching for the nearest of all its numbers.
 fn to_eight(i: &In, bits: u64, wide: bool) -> u64 {
     let sign = bits >> 24 & 0x80;
     let nan = if i.is_cdna() { 0x80 } else { sign | 0x7f };
@@ -400,7 +401,7 @@ fn to_eight(i: &In, bits: u64, wide: bool) -> u64 {
         0x7e
     };
     let value = |code: u64| F32.to_f64(eight(i, code, wide));
-    // One step beyond the largest number, halves of which round away.
+    // The step after the largest number; from its midpoint on, values round away.
     let limit = value(largest) + (value(largest) - value(largest - 1)) / 2.0;
     let odd_is_largest = largest & 1 != 0;
     if size > limit || size == limit && odd_is_largest {
@@ -445,7 +446,7 @@ pub(super) fn flushed(f: Format, bits: u64) -> u64 {
     if f.is_subnormal(bits) { bits & f.sign() } else { bits }
 }
 
-/// Multiplies, rounds, adds, rounds.
+/// Multiplies and rounds, then adds and rounds.
 fn twice(i: &In, zero_wins: bool) -> Out {
     let f = i.format;
     let product = if zero_wins && any_zero(i) { 0 } else { f.mul(i.s[0], i.s[1], i.rounding()) };

@@ -1,4 +1,4 @@
-//! Operations on both halves of registers or on two registers, and operations whose sources are whole or halves.
+//! Operations on both halves of registers or on two registers, and operations with whole or half sources.
 
 use super::exact::{F16, F32, FLUSH, LOUD};
 use super::float::flushed;
@@ -10,7 +10,7 @@ use crate::valu::{Case, masks};
 use vgpu::exec::Level;
 use vgpu::isa::{Elem, Format, Modifiers, Op};
 
-/// Operations on both halves or registers, and the operation on one.
+/// Operations on both halves or registers, and the corresponding single operation.
 const PACKED: &[(Op, Op)] = &[
     (Op::VPkAddF16, Op::VAddF16),
     (Op::VPkMulF16, Op::VMulF16),
@@ -119,7 +119,7 @@ fn packed_operations_are_two() {
     }
 }
 
-/// What a source of `v_fma_mix` is in a lane, as f32; `loud` is [`LOUD`] or 0.
+/// A lane's source of `v_fma_mix`, as f32; `loud` is [`LOUD`] or 0.
 fn mixed(word: u32, mods: &Modifiers, k: usize, mode: u32, loud: u32) -> u64 {
     let set = |bits: u8| bits >> k & 1 != 0;
     let (format, bits) = if set(mods.op_sel_hi) {
@@ -129,7 +129,7 @@ fn mixed(word: u32, mods: &Modifiers, k: usize, mode: u32, loud: u32) -> u64 {
     };
     let bits = if set(mods.neg_hi) { bits & !format.sign() } else { bits };
     let bits = if set(mods.neg) { bits ^ format.sign() } else { bits };
-    // What MODE says about f32 holds for sources of f16, too.
+    // The f32 settings of MODE apply to f16 sources, too.
     let bits = if flushes(F32, mode)[0] { flushed(format, bits) } else { bits };
     if set(mods.op_sel_hi) { format.convert(bits, F32, loud) } else { bits }
 }

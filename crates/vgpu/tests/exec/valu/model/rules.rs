@@ -1,4 +1,4 @@
-//! What holds of operations besides the number that they give: what they flush, round, keep and choose.
+//! Properties of operations other than their result: what they flush, round, keep and select.
 
 use super::Setting;
 use super::exact::{BF16, F16, F32, F64, Format as Float};
@@ -15,19 +15,19 @@ pub(super) fn float_of(ty: Type) -> Option<Float> {
     }
 }
 
-/// Whether MODE has a format's subnormal sources and results count as zero.
+/// Whether MODE flushes a format's subnormal sources and results.
 pub(super) fn flushes(format: Float, mode: u32) -> [bool; 2] {
     let bits = if format == F32 { mode >> 4 } else { mode >> 6 };
     [bits & 1 == 0, bits & 2 == 0]
 }
 
-/// Dot products of RDNA 3 and 4 treat subnormal numbers in their own way, which is in their models.
+/// Dot products of RDNA 3 and 4 treat subnormal numbers differently; their models implement that.
 pub(super) fn is_on_grid(op: Op, generation: Generation) -> bool {
     (op.name().starts_with("v_dot2") || op.name().starts_with("v_dot4_f32"))
         && generation >= Generation::Gfx11
 }
 
-/// Operations on f32 that have no subnormal numbers.
+/// Operations on f32 that always flush subnormal numbers.
 pub(super) fn always_flushes(op: Op, generation: Generation) -> bool {
     let name = op.name();
     if matches!(op, Op::VDot2F32F16 | Op::VDot2accF32F16) {
@@ -40,19 +40,20 @@ pub(super) fn always_flushes(op: Op, generation: Generation) -> bool {
     zero_wins || name.ends_with("_f32") && bases.iter().any(|base| name.starts_with(base))
 }
 
-/// Whether subnormal results are zero: because of MODE, of the operation, or since gfx12 of the output multiplier.
+/// Whether subnormal results become zero: because of MODE, the operation, or, since gfx12, the output
+/// multiplier.
 pub(super) fn flushes_results(op: Op, setting: &Setting) -> bool {
     let by_mode = float_of(op.signature().dst).is_some_and(|format| flushes(format, setting.mode)[1]);
     let multiplied = setting.mods.omod != 0 && setting.generation == Generation::Gfx12;
     by_mode || multiplied || always_flushes(op, setting.generation)
 }
 
-/// Where signalling NaNs stay what they are: before gfx12, without IEEE's rules.
+/// Whether signalling NaNs stay signalling: before gfx12, without IEEE's rules.
 pub(super) fn loud(generation: Generation, mode: u32) -> bool {
     generation < Generation::Gfx12 && mode & 0x200 == 0
 }
 
-/// The operations that this is about.
+/// The operations to which this applies.
 pub(super) fn is_loud(op: Op) -> bool {
     let name = op.name().trim_start_matches("v_");
     let Some(base) = ["_f16", "_f32", "_f64"].iter().find_map(|end| name.strip_suffix(end)) else {
@@ -65,7 +66,7 @@ pub(super) fn is_loud(op: Op) -> bool {
     all.split(' ').any(|one| one == base)
 }
 
-/// Operations whose output multiplier does not ask whether MODE keeps subnormal results.
+/// Operations whose output multiplier applies even if MODE keeps subnormal results.
 pub(super) fn always_multiplies(op: Op, generation: Generation) -> bool {
     always_flushes(op, generation) || is_cube(op) || op == Op::VCosF32
 }
@@ -84,17 +85,17 @@ pub(super) fn is_transcendental(op: Op) -> bool {
     !op.name().ends_with("_f64") && bases.iter().any(|base| op.name().starts_with(base))
 }
 
-/// Whether a source is taken with its subnormal numbers whatever MODE says.
+/// Whether a source keeps its subnormal numbers, whatever MODE is.
 pub(super) fn keeps_source(op: Op, k: usize) -> bool {
     is_cube(op) || op.name().starts_with("v_div_fmas") || is_fixup(op) && k == 0
 }
 
-/// Whether a result stays as the operation gives it, neither flushed nor saturated.
+/// Whether a result is kept unchanged, neither flushed nor saturated.
 pub(super) fn keeps_result(op: Op) -> bool {
     is_extreme(op) || is_cube(op) || is_fixup(op)
 }
 
-/// The operations that MODE's rounding mode matters to.
+/// The operations that the rounding mode of MODE affects.
 pub(super) fn rounds(op: Op) -> bool {
     let name = op.name().trim_start_matches("v_");
     let bases = [
@@ -129,7 +130,7 @@ pub(super) fn rounds(op: Op) -> bool {
     bases.iter().any(|base| name.starts_with(base))
 }
 
-/// Where a 16-bit result leaves the rest of its register alone.
+/// Whether a 16-bit result leaves the rest of its register unchanged.
 pub(super) fn keeps_rest(op: Op, generation: Generation) -> bool {
     let name = op.name().trim_start_matches("v_");
     let new = [
@@ -148,12 +149,12 @@ pub(super) fn keeps_rest(op: Op, generation: Generation) -> bool {
     !generation.is_cdna() || new.contains(&name)
 }
 
-/// Dot products whose halves are chosen and negated one by one.
+/// Dot products whose halves are selected and negated separately.
 pub(super) fn has_modified_pairs(op: Op) -> bool {
     matches!(op, Op::VDot2F32F16 | Op::VDot2F32Bf16)
 }
 
-/// Dot products whose sign modifiers are those of both halves.
+/// Dot products whose sign modifiers apply to both halves.
 pub(super) fn has_paired_signs(op: Op) -> bool {
     matches!(op, Op::VDot2F16F16 | Op::VDot2Bf16Bf16 | Op::VDot2accF32F16 | Op::VDot2accF32Bf16)
 }
@@ -162,7 +163,7 @@ pub(super) fn mask_of(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
 
-/// Minimum, maximum and the like only choose a source.
+/// Minimum, maximum and similar operations only select a source.
 pub(super) fn is_extreme(op: Op) -> bool {
     op.name().starts_with("v_m")
         && (op.name().contains("min") || op.name().contains("max") || op.name().contains("med3"))

@@ -1,4 +1,4 @@
-//! Scalar operations that take values and give values.
+//! Scalar operations on values.
 
 use crate::coverage;
 use vgpu::exec::lower::{self, Context};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use vgpu::machine::{Access, Memory};
 
-/// What a scalar operation sees: sources, the destination before, SCC and EXEC.
+/// The inputs of a scalar operation: sources, the old destination, SCC and EXEC.
 struct In {
     s: [u64; 2],
     old: u64,
@@ -19,7 +19,7 @@ struct In {
     exec: u64,
 }
 
-/// What it changes.
+/// The outputs.
 #[derive(Default)]
 struct Out {
     value: Option<u64>,
@@ -31,7 +31,7 @@ fn value(value: u64) -> Out {
     Out { value: Some(value), ..Out::default() }
 }
 
-/// A value, and SCC where it is not zero.
+/// A value, with SCC set if it is not zero.
 fn nonzero(value: u64) -> Out {
     Out { value: Some(value), scc: Some(value != 0), exec: None }
 }
@@ -53,12 +53,12 @@ impl In {
         i128::from(self.s[k] as i32)
     }
 
-    /// The destination gets EXEC, EXEC the value.
+    /// The destination gets EXEC, and EXEC the value.
     fn save(&self, value: u64) -> Out {
         Out { value: Some(self.exec), scc: Some(value != 0), exec: Some(value) }
     }
 
-    /// Destination and EXEC get the value.
+    /// The destination and EXEC get the value.
     fn write(&self, value: u64) -> Out {
         Out { value: Some(value), scc: Some(value != 0), exec: Some(value) }
     }
@@ -88,7 +88,8 @@ fn quads(value: u64, whole: bool) -> u64 {
         .fold(0, |all, k| all | if whole { 15 << (4 * k) } else { 1 << k })
 }
 
-/// A field of a number of `bits`; the control has its offset in the low bits and its width in 16..=22.
+/// A field of a number with this many bits; the control has its offset in the low bits and its width in
+/// 16..=22.
 fn field(data: u64, control: u64, bits: u32, signed: bool) -> u64 {
     let offset = (control & u64::from(bits - 1)) as u32;
     let width = ((control >> 16 & 0x7f) as u32).min(bits);
@@ -117,7 +118,7 @@ fn immediate(i: &In) -> u64 {
     i.s[1] & 0xffff
 }
 
-/// The operation on bits of a name like `s_and_not1_saveexec_b64`.
+/// The bitwise operation in a name such as `s_and_not1_saveexec_b64`.
 fn bitwise(name: &str, a: u64, b: u64) -> Option<u64> {
     Some(match name {
         "and" => a & b,
@@ -134,7 +135,7 @@ fn bitwise(name: &str, a: u64, b: u64) -> Option<u64> {
     })
 }
 
-/// Operations on bits, whose names say all.
+/// Bitwise operations, fully described by their names.
 fn bits_model(op: Op, i: &In) -> Option<Out> {
     let (name, width) = op.name().strip_prefix("s_")?.rsplit_once("_b")?;
     let mask = if width == "64" { u64::MAX } else { u64::from(u32::MAX) };
@@ -267,8 +268,8 @@ fn is_scalar(inst: &Inst) -> bool {
     matches!(inst.format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp)
 }
 
-/// Whether an operation changes what is executed next, or registers that no operand names, or does nothing here; and the
-/// floating-point ones, which are the vector operations.
+/// Whether an operation changes control flow or registers that are not operands, does nothing here, or is a
+/// floating-point operation; those are tested with the vector operations.
 fn is_elsewhere(op: Op) -> bool {
     let name = op.name();
     let prefixes = [
@@ -306,7 +307,7 @@ fn is_elsewhere(op: Op) -> bool {
     vgpu::exec::valu::is_uniform(op) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Numbers of which many are special: few bits set, or all but few.
+/// Numbers, many of them special: few bits set, or all but a few.
 fn numbers(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
@@ -323,7 +324,7 @@ fn numbers(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// One instruction on `s[10:11]` and `s[12:13]` to `s[14:15]`, as it is encoded but for the registers.
+/// One instruction on `s[10:11]` and `s[12:13]` to `s[14:15]`, encoded as given except for the registers.
 fn check(generation: Generation, sample: &Inst, seed: u64) -> Option<String> {
     let mut inst = *sample;
     let op = inst.op;
