@@ -7,12 +7,12 @@ use crate::tools::{self, TARGETS};
 /// The virtual devices that tests run on: one of each generation.
 pub(crate) const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
-/// Of them, one for each size of waves: those of every run. The others take a suite of their own, `devices`, as most of the time of a run
-/// with them would go into compiling kernels.
+/// Of them, one for each size of waves: those of every run. The others take a suite of their own, `devices`,
+/// as most of the time of a run with them would go into compiling kernels.
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 
-/// The other processors that builds are for. Only the device tests of the kernels run on them, in the suite `related`: they differ from
-/// one of the others in a few instructions.
+/// The other processors that builds are for. Only the device tests of the kernels run on them, in the suite
+/// `related`: they differ from one of the others in a few instructions.
 pub(crate) fn related_devices() -> Vec<String> {
     let devices = kernel_build::DEFAULT_TARGETS.iter().map(|target| format!("vgpu:{target}"));
     devices.filter(|device| !VIRTUAL_DEVICES.contains(&device.as_str())).collect()

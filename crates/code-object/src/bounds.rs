@@ -1,8 +1,9 @@
 //! Checks that everything the headers name lies in the file.
 //!
-//! A library that gets an address without a length, as HIP's does, takes the file's end from the headers: from the tables, the
-//! segments and the sections, even those that are never loaded. It then follows indices and offsets inside. So a file is accepted only
-//! if none of these leads outside, whether this crate uses the part or not.
+//! A library that gets an address without a length, as HIP's does, takes the file's end from the headers:
+//! from the tables, the segments and the sections, even those that are never loaded. It then follows indices
+//! and offsets inside. So a file is accepted only if none of these leads outside, whether this crate uses the
+//! part or not.
 
 use object::LittleEndian as LE;
 use object::elf;
@@ -43,8 +44,8 @@ pub(crate) fn check(header: &Header, bytes: &[u8]) -> Result<(), Error> {
     (0..sections.len()).try_for_each(|index| file.section(index))
 }
 
-/// A table of headers. The number that means "the count is elsewhere" is refused: no code object has so many headers, and not every
-/// reader knows where to look.
+/// A table of headers. The number that means "the count is elsewhere" is refused: no code object has so many
+/// headers, and not every reader knows where to look.
 fn table<'a, T: object::Pod>(
     bytes: &'a [u8],
     what: &str,

@@ -1,11 +1,12 @@
 //! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co`
 //! of libraries).
 //!
-//! clang writes `__CLANG_OFFLOAD_BUNDLE__` and a list of entries. With `--offload-compress` it packs that by zlib or Zstandard
-//! (`CCOB`). [`code_for`] takes a bundle of either kind, or a plain code object, and returns the code that fits a
-//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] finds the length of a file when only its address is
-//! known, as in HIP's C
-//! functions. It never exceeds the length of a file that [`CodeObject::parse`](crate::CodeObject::parse) accepts.
+//! clang writes `__CLANG_OFFLOAD_BUNDLE__` and a list of entries. With `--offload-compress` it packs that by
+//! zlib or Zstandard (`CCOB`). [`code_for`] takes a bundle of either kind, or a plain code object, and
+//! returns the code that fits a device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`]
+//! finds the length of a file when only its address is known, as in HIP's C
+//! functions. It never exceeds the length of a file that [`CodeObject::parse`](crate::CodeObject::parse)
+//! accepts.
 
 mod compressed;
 mod extent;
@@ -136,9 +137,10 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
     file
 }
 
-/// The code object for a device. In a bundle, compressed or not, this is the entry that fits best: first one for the exact target id, then
-/// one for the processor, then one for its generic processor. Bytes that are not a bundle are returned unchanged. Nothing is copied, unless
-/// the bundle is compressed: then all of it is [unpacked](uncompressed) and only the entry is kept.
+/// The code object for a device. In a bundle, compressed or not, this is the entry that fits best: first one
+/// for the exact target id, then one for the processor, then one for its generic processor. Bytes that are
+/// not a bundle are returned unchanged. Nothing is copied, unless the bundle is compressed: then all of it is
+/// [unpacked](uncompressed) and only the entry is kept.
 ///
 /// # Errors
 /// [`Error::NoCode`] if nothing in the bundle fits; it lists what there is. [`Error::Bundle`] if the bundle cannot be read.
@@ -158,7 +160,8 @@ pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>
     })
 }
 
-/// The entry of a bundle, compressed or not, that `choose` picks. Bytes that are not a bundle are returned unchanged.
+/// The entry of a bundle, compressed or not, that `choose` picks. Bytes that are not a bundle are returned
+/// unchanged.
 fn take<'a>(
     bytes: &'a [u8],
     choose: impl for<'b> Fn(&'b [u8]) -> Result<&'b [u8], Error>,

@@ -4,9 +4,9 @@
 //! program's read-only data; nothing is parsed, copied or unpacked until a module is loaded.
 //!
 //! # Compressed modules
-//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of one file for each target. The choice
-//! of the code object for a device does not read the bundle; [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a
-//! module is loaded on a device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
+//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of one
+//! file for each target. The choice of the code object for a device does not read the bundle;
+//! [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a module is loaded on a device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,8 @@ pub struct Module {
     pub source: &'static str,
     /// Names of the kernels of all targets, sorted. A kernel's position here is its id within the module.
     pub kernels: &'static [&'static str],
-    /// One code object per target, in the order of the build's targets; empty if nothing was compiled for AMD GPUs.
+    /// One code object per target, in the order of the build's targets; empty if nothing was compiled for AMD
+    /// GPUs.
     pub code_objects: &'static [CodeObject],
     /// Code for NVIDIA GPUs, in the order of the build's architectures; empty if the build has none.
     pub cuda: &'static [CudaImage],
@@ -34,8 +35,8 @@ pub struct Module {
 pub struct CodeObject {
     /// Target id, as [`TargetId`] prints it.
     pub target: &'static str,
-    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects. [`code`](Self::code) returns
-    /// the ELF file in both cases. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
+    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects.
+    /// [`code`](Self::code) returns the ELF file in both cases. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
     pub bytes: &'static [u8],
     /// blake3 hash of the ELF file in hexadecimal: equal hashes mean equal code.
     pub hash: &'static str,

@@ -11,8 +11,8 @@
 //! Code objects come from outside, so parsing never panics. Every fault is an [`Error`] that names
 //! the part at fault. What a returned [`CodeObject`] says is consistent: file
 //! ranges lie within the file, descriptors within loaded segments, arguments within the kernel's argument
-//! segment. Every size, offset and index of the ELF headers, used here or not, stays within the file too, so a library that
-//! gets an accepted file's address without its length reads nothing behind its end.
+//! segment. Every size, offset and index of the ELF headers, used here or not, stays within the file too, so
+//! a library that gets an accepted file's address without its length reads nothing behind its end.
 //!
 //! ```no_run
 //! use code_object::CodeObject;

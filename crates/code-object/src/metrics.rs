@@ -1,7 +1,8 @@
 //! The counters of a code object that counts its own work.
 //!
-//! `kernel-build` adds counters to kernels on request ([`Builder::metrics`]). They are an array of 64-bit numbers in a variable,
-//! [`COUNTERS`], which the kernels add to. A second variable, [`TABLE`], holds a [`Table`] that says what each counter counts.
+//! `kernel-build` adds counters to kernels on request ([`Builder::metrics`]). They are an array of 64-bit
+//! numbers in a variable, [`COUNTERS`], which the kernels add to. A second variable, [`TABLE`], holds a
+//! [`Table`] that says what each counter counts.
 //!
 //! [`Builder::metrics`]: https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.metrics
 
@@ -25,7 +26,8 @@ const VERSION: u32 = 1;
 pub enum Space {
     /// Global memory, buffers included.
     Global,
-    /// Global memory that does not change while a kernel runs: `__constant__` variables and HIP's hidden arguments.
+    /// Global memory that does not change while a kernel runs: `__constant__` variables and HIP's hidden
+    /// arguments.
     Constant,
     /// LDS, which CUDA calls shared memory.
     Lds,
@@ -77,7 +79,8 @@ pub struct Waves {
     pub cycles: u32,
     /// The same in ticks of the clock of constant rate.
     pub ticks: u32,
-    /// Waves that ran too long for the shader clock, so that `cycles` is wrong; only on targets whose clock has 20 bits.
+    /// Waves that ran too long for the shader clock, so that `cycles` is wrong; only on targets whose clock
+    /// has 20 bits.
     pub too_long: Option<u32>,
 }
 
@@ -114,8 +117,8 @@ pub struct Counts {
 pub struct WaveCounts {
     /// Number of waves.
     pub count: u64,
-    /// Cycles of the shader clock from start to end; `None` if the target's clock has 20 bits and a wave may have run for longer
-    /// than it can count.
+    /// Cycles of the shader clock from start to end; `None` if the target's clock has 20 bits and a wave may
+    /// have run for longer than it can count.
     pub cycles: Option<u64>,
     /// Ticks of the constant-rate clock from start to end.
     pub ticks: u64,

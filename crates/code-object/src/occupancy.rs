@@ -8,11 +8,12 @@ use crate::processors::{CDNA, GCN, Processor, RDNA, RDNA1, gfx_version};
 
 /// Scalar registers are allocated in pieces of this many, if waves share them.
 const SGPR_GRANULE: u32 = 16;
-/// Barriers of a compute unit. Each workgroup of more than one wave takes one. A pair of compute units has twice as many.
+/// Barriers of a compute unit. Each workgroup of more than one wave takes one. A pair of compute units has
+/// twice as many.
 const BARRIERS: u32 = 16;
 
-/// What the waves of a compute unit share. LLVM's compiler uses the same numbers (`AMDGPUBaseInfo`); a test of the virtual
-/// GPU compares them.
+/// What the waves of a compute unit share. LLVM's compiler uses the same numbers (`AMDGPUBaseInfo`); a test
+/// of the virtual GPU compares them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ComputeUnit {
     /// SIMD units.
@@ -23,12 +24,13 @@ pub struct ComputeUnit {
     pub lds: u32,
     /// The unit in which LDS is allocated.
     pub lds_granule: u32,
-    /// Vector registers per lane that the waves of a SIMD unit share, for waves of 64 and of 32. They include ACC registers in the
-    /// same file.
+    /// Vector registers per lane that the waves of a SIMD unit share, for waves of 64 and of 32. They include
+    /// ACC registers in the same file.
     pub vgpr_file: [u32; 2],
     /// The unit in which vector registers are allocated.
     pub vgpr_alloc: [u32; 2],
-    /// Scalar registers that the waves of a SIMD unit share; `None` if every wave has all that it can address.
+    /// Scalar registers that the waves of a SIMD unit share; `None` if every wave has all that it can
+    /// address.
     pub sgpr_file: Option<u32>,
 }
 
@@ -38,7 +40,8 @@ impl ComputeUnit {
         self.simds * self.waves_per_simd
     }
 
-    /// The compute unit of a processor by its name, `gfx90a`. An unknown one gets the smallest registers of its generation.
+    /// The compute unit of a processor by its name, `gfx90a`. An unknown one gets the smallest registers of
+    /// its generation.
     pub fn of(processor: &str) -> ComputeUnit {
         let known = Processor::by_name(processor).and_then(|row| row.limits);
         known.map_or_else(
@@ -179,7 +182,8 @@ impl Occupancy {
 }
 
 impl Occupancy {
-    /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) counts for: two in WGP mode.
+    /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) counts for: two in WGP
+    /// mode.
     pub fn compute_units_per_unit(&self) -> u32 {
         self.resources.compute_units()
     }

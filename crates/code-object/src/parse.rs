@@ -324,7 +324,8 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
         });
     }
     for pair in segments.windows(2) {
-        // The format demands this. Loaders take the lowest address from the first segment and the highest from the last.
+        // The format demands this. Loaders take the lowest address from the first segment and the highest
+        // from the last.
         if pair[0].vaddr > pair[1].vaddr {
             let reason = format!("that at {:#x} comes after that at {:#x}", pair[1].vaddr, pair[0].vaddr);
             return Err(malformed("segments", reason));
@@ -337,8 +338,8 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
     Ok(segments)
 }
 
-/// The metadata of all notes together. Compilers write one note, but the linker keeps one for each input. Tensile's objects
-/// have hundreds, with one kernel each.
+/// The metadata of all notes together. Compilers write one note, but the linker keeps one for each input.
+/// Tensile's objects have hundreds, with one kernel each.
 fn metadata(header: &Header, bytes: &[u8]) -> Result<Metadata, Error> {
     let mut all: Option<Metadata> = None;
     for (i, ph) in program_headers(header, bytes)?.iter().enumerate() {

@@ -145,8 +145,8 @@ pub struct Processor {
     pub generic: Option<&'static str>,
     /// What its kernels can have; `None` if that is not known here.
     pub limits: Option<Limits>,
-    /// The processor after which its instruction set is named, if the virtual GPU executes it. Processors with the same instructions
-    /// name the same one.
+    /// The processor after which its instruction set is named, if the virtual GPU executes it. Processors
+    /// with the same instructions name the same one.
     pub instructions: Option<&'static str>,
     /// Kernels are compiled for it when nobody says for which processors.
     pub is_default: bool,
@@ -194,7 +194,8 @@ impl Processor {
         Self { limits: Some(Limits { unit: RDNA_WIDE, ..limits }), ..self }
     }
 
-    /// The virtual GPU executes its code: the processor after which the instruction set is named, and what a device reports.
+    /// The virtual GPU executes its code: the processor after which the instruction set is named, and what a
+    /// device reports.
     const fn executes(self, instructions: &'static str, pci_id: u32, clock_mhz: u32) -> Self {
         Self { instructions: Some(instructions), pci_id, clock_mhz, ..self }
     }
@@ -292,8 +293,8 @@ pub const PROCESSORS: &[Processor] = &[
     p("gfx12-generic", 0x59, Rdna4, ""),
 ];
 
-/// Major version, minor version and stepping in the name of a processor that is not generic: `gfx90a` is 9, 0, 10. The last two are
-/// one hexadecimal digit each.
+/// Major version, minor version and stepping in the name of a processor that is not generic: `gfx90a` is 9,
+/// 0, 10. The last two are one hexadecimal digit each.
 #[must_use]
 pub fn gfx_version(processor: &str) -> Option<[u32; 3]> {
     let digits = processor.strip_prefix("gfx")?;

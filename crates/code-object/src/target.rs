@@ -78,8 +78,8 @@ impl TargetId {
 
     /// Whether code for `self` runs on `device`.
     ///
-    /// The processor must be the device's or its generic one. A stated feature must have the same state on both sides;
-    /// a feature that either side leaves open always fits.
+    /// The processor must be the device's or its generic one. A stated feature must have the same state on
+    /// both sides; a feature that either side leaves open always fits.
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> bool {
         self.fit(device).is_some()

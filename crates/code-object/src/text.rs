@@ -1,8 +1,8 @@
 //! Code as text, for interfaces that carry PTX in a string.
 //!
-//! Programs for NVIDIA GPUs often keep kernels as `&str` constants with PTX, and hand such a string to the driver when they load it.
-//! Code objects are binary, so [`encode`] writes them in base64, after a line that says what they are. [`decode`] returns the
-//! bytes: a code object, or a [bundle](crate::bundle) of several.
+//! Programs for NVIDIA GPUs often keep kernels as `&str` constants with PTX, and hand such a string to the
+//! driver when they load it. Code objects are binary, so [`encode`] writes them in base64, after a line that
+//! says what they are. [`decode`] returns the bytes: a code object, or a [bundle](crate::bundle) of several.
 //!
 //! ```
 //! use code_object::text;
@@ -46,7 +46,8 @@ pub fn is_code(text: impl AsRef<[u8]>) -> bool {
     text.as_ref().starts_with(HEAD.as_bytes())
 }
 
-/// The bytes in a text. White space at the end is ignored, and so is everything after a NUL, which ends a string in C.
+/// The bytes in a text. White space at the end is ignored, and so is everything after a NUL, which ends a
+/// string in C.
 ///
 /// # Errors
 /// [`NoCode`]: the text is something else, or damaged.

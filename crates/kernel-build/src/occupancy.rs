@@ -30,7 +30,8 @@ pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
     Some(if kernel.required_workgroup_size.is_some() { largest } else { largest.max(waves(1)) })
 }
 
-/// Vector registers that the kernel asks for at its start. They are more than those it uses if the source says that few waves shall run.
+/// Vector registers that the kernel asks for at its start. They are more than those it uses if the source
+/// says that few waves shall run.
 fn allocated_vgprs(limits: &Limits, kernel: &Kernel) -> u32 {
     let granule = limits.vgpr_granule[usize::from(kernel.wavefront_size == 32)];
     (kernel.descriptor.granulated_workitem_vgpr_count() + 1) * granule

@@ -58,8 +58,8 @@
 //! | [`Kernels::adamw`] | `training.cu` | f32, f16, bf16, with moments in f32 |
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
-//! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
-//! `FERROCM_TARGETS`, or else for
+//! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the
+//! targets in `FERROCM_TARGETS`, or else for
 //! [the default processors](https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md).
 //!
 //! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not

@@ -8,7 +8,8 @@ use kernels::modules;
 const TYPES: [&str; 4] = ["f16", "bf16", "i8", "f8_e4m3"];
 
 // NEW-TARGET: the row of its instruction set, if that is new.
-/// The matrix or dot instruction of products of the [`TYPES`] in each instruction set; nothing where they are made by plain multiply-adds.
+/// The matrix or dot instruction of products of the [`TYPES`] in each instruction set; nothing where they are
+/// made by plain multiply-adds.
 const PRODUCTS: &[(&[&str], [&str; 4])] = &[
     (&["gfx1030"], ["v_dot2c_f32_f16", "", "v_dot4c_i32_i8", "v_dot2c_f32_f16"]),
     (

@@ -48,8 +48,9 @@ impl Op {
         if self.has(Fact::SPARSE) && self.has(Fact::WMMA) { 3 } else { 2 }
     }
 
-    /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` and
-    /// the results of transposing loads take half as many registers. On gfx12 the other matrices do, too.
+    /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and
+    /// `v_swmmac` and the results of transposing loads take half as many registers. On gfx12 the other
+    /// matrices do, too.
     pub(super) fn signature_of(self, generation: Generation, wave64: bool) -> Signature {
         let mut signature = *self.signature();
         let half = |of: &mut Type| of.count = of.count.div_ceil(2);

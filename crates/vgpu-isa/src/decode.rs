@@ -330,8 +330,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A scalar destination in an encoding with 8 bits for it. The codes after the registers are values that cannot be
-    /// written; LLVM accepts them nevertheless.
+    /// A scalar destination in an encoding with 8 bits for it. The codes after the registers are values that
+    /// cannot be written; LLVM accepts them nevertheless.
     fn scalar_result(&mut self, code: u32, of: Type) -> Result<Operand> {
         let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });
         match code {
@@ -342,8 +342,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Operands must not reach past the last register of their file. On gfx9, operands of several vector registers start at an
-    /// even one.
+    /// Operands must not reach past the last register of their file. On gfx9, operands of several vector
+    /// registers start at an even one.
     fn check_ranges(&self, inst: &Inst) -> Result<()> {
         let gfx9 = self.generation.is_cdna();
         // LLVM accepts any accumulation registers in LDS instructions and atomics.

@@ -79,7 +79,8 @@ facts! {
     COMPARE
     /// A vector operation on one scalar: `v_s_rcp_f32`….
     PSEUDO_SCALAR
-    /// A vector instruction with a scalar destination that is not a lane mask: `v_readlane`, `v_readfirstlane`, `v_s_rcp_f32`….
+    /// A vector instruction with a scalar destination that is not a lane mask: `v_readlane`,
+    /// `v_readfirstlane`, `v_s_rcp_f32`….
     SCALAR_RESULT
     /// Moves values between lanes.
     PERMUTES
@@ -89,8 +90,8 @@ facts! {
     FLOAT8
     /// A matrix instruction of gfx9, whose operands may be accumulation registers.
     MFMA
-    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices. The formats decide how many
-    /// registers these take.
+    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices. The formats
+    /// decide how many registers these take.
     FORMATS
     /// Applies a truth table to each bit of its sources. The table takes the place of modifiers.
     TRUTH_TABLE
@@ -98,7 +99,8 @@ facts! {
     WMMA
     /// A matrix instruction whose first matrix is sparse.
     SPARSE
-    /// A matrix instruction in gfx11's layout: A and B take as many registers in a wave of 64 as in a wave of 32.
+    /// A matrix instruction in gfx11's layout: A and B take as many registers in a wave of 64 as in a wave of
+    /// 32.
     GFX11_LAYOUT
     /// Finds its address through a buffer descriptor.
     BUFFER

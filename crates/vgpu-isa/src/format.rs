@@ -1,6 +1,7 @@
 //! The formats of typed buffers: what an element is in memory, by the codes of each generation.
 //!
-//! A name has the whole format: the numbers are the bits of the channels, the highest first; the last word is what they mean.
+//! A name has the whole format: the numbers are the bits of the channels, the highest first; the last word is
+//! what they mean.
 
 use std::sync::LazyLock;
 
@@ -96,7 +97,8 @@ impl BufferFormat {
         (0..128).any(|code| BufferFormat::by_code(Generation::Gfx10, code) == Some(format)).then_some(format)
     }
 
-    /// The code of the format, the inverse of [`BufferFormat::by_code`]; `None` if the generation lacks the format.
+    /// The code of the format, the inverse of [`BufferFormat::by_code`]; `None` if the generation lacks the
+    /// format.
     pub fn code(&self, generation: Generation) -> Option<u8> {
         (0..128).find(|&code| BufferFormat::by_code(generation, code) == Some(*self))
     }

@@ -1,4 +1,5 @@
-//! Image instructions: the place of their fields in each generation, and how many registers data and addresses take.
+//! Image instructions: the place of their fields in each generation, and how many registers data and
+//! addresses take.
 
 use super::{Generation, Graphics};
 
@@ -318,8 +319,8 @@ fn ray_registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u
     (4, addresses)
 }
 
-/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask need, if such an instruction
-/// and the registers exist; otherwise its first guess.
+/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask need, if
+/// such an instruction and the registers exist; otherwise its first guess.
 fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
     let list = fields.more != 0;
     let (least, most) = match generation {

@@ -2,8 +2,8 @@
 
 use super::{Fact, Op};
 
-/// Canonical scalar register slots. The decoder renumbers registers whose number depends on the generation (M0 and NULL swapped
-/// places in gfx11), so execution need not know the generation of an operand.
+/// Canonical scalar register slots. The decoder renumbers registers whose number depends on the generation
+/// (M0 and NULL swapped places in gfx11), so execution need not know the generation of an operand.
 pub mod scalar {
     /// `vcc_lo`; `vcc_hi` follows.
     pub const VCC: u8 = 106;

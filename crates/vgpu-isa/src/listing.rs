@@ -44,9 +44,9 @@ struct Symbol<'a> {
     label: bool,
 }
 
-/// Lists all executable sections of the code object in `bytes`, as `llvm-objdump -d` does after its first lines, which
-/// name the file. Lane masks are those of a wave of 64 if all kernels of the object have such waves; llvm-objdump
-/// needs `--mattr=+wavefrontsize64` for these.
+/// Lists all executable sections of the code object in `bytes`, as `llvm-objdump -d` does after its first
+/// lines, which name the file. Lane masks are those of a wave of 64 if all kernels of the object have such
+/// waves; llvm-objdump needs `--mattr=+wavefrontsize64` for these.
 pub fn listing(bytes: &[u8], text: &mut String) -> Result<Listed, ListingError> {
     let object = CodeObject::parse(bytes)?;
     let processor = &object.target().processor;

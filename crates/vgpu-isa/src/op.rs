@@ -77,12 +77,13 @@ macro_rules! ops {
     )*) => {
         /// What an instruction does, independent of the generation and of the encoding it came in.
         ///
-        /// An operation is named after its gfx11 mnemonic without encoding suffix. An operation that gfx11 lacks is named after
-        /// its gfx12 mnemonic,
-        /// else after its gfx9 or gfx10 mnemonic with today's spelling of sizes (`b64`, not `dwordx2`). Generations that
-        /// spell the same operation differently share one `Op`; operations that share a spelling but differ in meaning
-        /// have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two data operands in the other order than
-        /// `ds_cmpstore_b32`; the operands of `v_wmma_*` are laid out differently in gfx12).
+        /// An operation is named after its gfx11 mnemonic without encoding suffix. An operation that gfx11
+        /// lacks is named after its gfx12 mnemonic,
+        /// else after its gfx9 or gfx10 mnemonic with today's spelling of sizes (`b64`, not `dwordx2`).
+        /// Generations that spell the same operation differently share one `Op`; operations that share a
+        /// spelling but differ in meaning have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two
+        /// data operands in the other order than `ds_cmpstore_b32`; the operands of `v_wmma_*` are laid out
+        /// differently in gfx12).
         ///
         /// One difference between generations is not in the operation: up to gfx9, 16-bit results clear the
         /// upper half of their register, from gfx10 on they keep it.
@@ -145,9 +146,9 @@ impl Op {
 }
 
 // NEW-OP: a line.
-// Each line: variant, canonical name, (destination, scalar destination; sources), class. `B32 * 4` is four 32-bit elements; `None` is
-// the place of an operand that the operation lacks. After `@` what it accesses in memory, `Load(4)` for four bytes ([`Footprint`]); in
-// braces what else holds for it ([`Fact`]).
+// Each line: variant, canonical name, (destination, scalar destination; sources), class. `B32 * 4` is four
+// 32-bit elements; `None` is the place of an operand that the operation lacks. After `@` what it accesses in
+// memory, `Load(4)` for four bytes ([`Footprint`]); in braces what else holds for it ([`Fact`]).
 ops! {
     BufferAtomicAddF32 "buffer_atomic_add_f32" (F32; B32, F32, B128, B32) VmemAtomic @ Atomic(4) {BUFFER}
     BufferAtomicAddF64 "buffer_atomic_add_f64" (F64; B32, F64, B128, B32) VmemAtomic @ Atomic(8) {BUFFER}

@@ -177,7 +177,8 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// A literal. LLVM marks a literal that could be an inline constant, so that it assembles to a literal again.
+    /// A literal. LLVM marks a literal that could be an inline constant, so that it assembles to a literal
+    /// again.
     fn literal(&mut self, value: u32, of: Type) -> fmt::Result {
         let small = |value: i32| (-16..=64).contains(&value);
         let low = value & 0xffff;
@@ -232,7 +233,8 @@ impl Printer<'_, '_> {
         matches!(self.inst.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1
     }
 
-    /// Whether halves are named. LLVM's usual text for gfx12 has whole registers; halves are named there if one is an upper half.
+    /// Whether halves are named. LLVM's usual text for gfx12 has whole registers; halves are named there if
+    /// one is an upper half.
     fn names_halves(&self) -> bool {
         let inst = self.inst;
         let asks = || match inst.format {

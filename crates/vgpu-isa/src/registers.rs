@@ -61,16 +61,16 @@ impl std::fmt::Display for Span {
     }
 }
 
-/// What an instruction reads and writes. Lanes that EXEC disables keep their value. If an instruction writes a part of a register,
-/// the rest keeps its value, too.
+/// What an instruction reads and writes. Lanes that EXEC disables keep their value. If an instruction writes
+/// a part of a register, the rest keeps its value, too.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Registers {
     /// What it reads, in the order of its operands, implicit ones after them.
     pub read: Vec<Span>,
     /// What it writes.
     pub written: Vec<Span>,
-    /// Accesses more or other registers, which M0 or MODE select (`v_movrels_b32`, instructions between `s_set_gpr_idx_on` and
-    /// `s_set_gpr_idx_off`, `s_cbranch_join`…).
+    /// Accesses more or other registers, which M0 or MODE select (`v_movrels_b32`, instructions between
+    /// `s_set_gpr_idx_on` and `s_set_gpr_idx_off`, `s_cbranch_join`…).
     pub indirect: bool,
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Row {
     pub(crate) op: Op,
     /// The mnemonic that LLVM prints, without the suffix of an encoding (`_e32`, `_e64`).
     pub(crate) name: &'static str,
-    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM does so only with `real-true16`; its
-    /// usual code has whole registers, and the bit for the upper half is zero.
+    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM does so only
+    /// with `real-true16`; its usual code has whole registers, and the bit for the upper half is zero.
     pub(crate) true16: bool,
     /// Which modifiers a vector encoding has.
     pub(crate) form: Form,
@@ -50,7 +50,8 @@ pub(super) struct Form {
     pub(crate) dpp_any_op_sel: bool,
     /// Whether it has a form with SDWA.
     pub(crate) sdwa: bool,
-    /// Whether halves must be named. Other instructions with halves also have a form that names whole registers.
+    /// Whether halves must be named. Other instructions with halves also have a form that names whole
+    /// registers.
     pub(crate) halves_only: bool,
     /// gfx12: whether `op_sel` has a meaning only where halves are named, and bits that it lacks have none.
     pub(crate) optional_halves: bool,

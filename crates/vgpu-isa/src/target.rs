@@ -43,8 +43,8 @@ impl Generation {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)
     }
 
-    /// Whether ECC guards registers (`sramecc+` in the target id). Such registers are always written whole: a load to one half clears the
-    /// other.
+    /// Whether ECC guards registers (`sramecc+` in the target id). Such registers are always written whole: a
+    /// load to one half clears the other.
     pub const fn has_register_ecc(self) -> bool {
         self.is_cdna()
     }
@@ -96,8 +96,8 @@ impl Target {
         self.isa.generation()
     }
 
-    /// The resources that a kernel takes according to its descriptor, in workgroups of so many work-items and so many bytes of LDS, dynamic
-    /// LDS included.
+    /// The resources that a kernel takes according to its descriptor, in workgroups of so many work-items and
+    /// so many bytes of LDS, dynamic LDS included.
     pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
         let wave_size = descriptor.wavefront_size();
         let granule = self.limits.vgpr_granule[usize::from(wave_size == 32)];

@@ -81,10 +81,10 @@ impl Type {
 /// The operand types of an operation, in the order that [`Inst`](super::Inst) documents, implicit operands
 /// included.
 ///
-/// If the encoding decides a width, the signature has the widest: `src[0]` of `flat`, `global` is 64 bits, but 32 when
-/// `src[2]` (the scalar base) is present; `src[0]` of `buffer` is 64 bits when both `idxen` and `offen` are set. Matrix
-/// operands (`v_wmma`, `v_swmmac`) are those of a wave of 32; in a wave of 64 the accumulators take half as many registers
-/// (gfx12: the other operands too).
+/// If the encoding decides a width, the signature has the widest: `src[0]` of `flat`, `global` is 64 bits,
+/// but 32 when `src[2]` (the scalar base) is present; `src[0]` of `buffer` is 64 bits when both `idxen` and
+/// `offen` are set. Matrix operands (`v_wmma`, `v_swmmac`) are those of a wave of 32; in a wave of 64 the
+/// accumulators take half as many registers (gfx12: the other operands too).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
     /// The first result.

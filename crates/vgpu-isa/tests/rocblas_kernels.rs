@@ -2,8 +2,8 @@
 //! is read.
 //!
 //! `cargo xtask test rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
-//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. If llvm-objdump 22 is installed, each listing is compared with
-//! its listing.
+//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. If llvm-objdump 22 is installed, each listing is
+//! compared with its listing.
 
 mod objdump;
 

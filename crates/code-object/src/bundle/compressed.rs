@@ -1,7 +1,7 @@
 //! Compressed bundles.
 //!
-//! The header has the length of the file, the length of the content, and the method: zlib or Zstandard. Version 1 lacks
-//! the length of the file.
+//! The header has the length of the file, the length of the content, and the method: zlib or Zstandard.
+//! Version 1 lacks the length of the file.
 
 use std::io::Read as _;
 
@@ -78,8 +78,9 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     usize::try_from(length).map(Extent::Bytes).map_err(|_| bad("a length that cannot be"))
 }
 
-/// Packs a bundle by zlib. The format is version 2 of what clang-offload-bundler writes with `-compress`; every ROCm that reads
-/// compressed bundles reads it. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
+/// Packs a bundle by zlib. The format is version 2 of what clang-offload-bundler writes with `-compress`;
+/// every ROCm that reads compressed bundles reads it. [`uncompressed`] is the inverse. Equal bundles give
+/// equal bytes.
 ///
 /// ```
 /// use code_object::bundle::{Entry, bundle, code_for, compressed};

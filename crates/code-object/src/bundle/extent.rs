@@ -19,7 +19,8 @@ const ELF_HEADER: usize = 64;
 /// the answer asks for, until it is [`Extent::Bytes`]. It never asks for bytes behind the file's end.
 ///
 /// # Errors
-/// The bytes begin neither, the headers contradict each other, or the format lacks the length (compressed bundles of version 1).
+/// The bytes begin neither, the headers contradict each other, or the format lacks the length (compressed
+/// bundles of version 1).
 pub fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     if beginning.starts_with(ELF_MAGIC) {
         elf(beginning)
@@ -109,7 +110,8 @@ mod tests {
     use super::super::tests::bundle;
     use super::*;
 
-    /// Asks like a reader that has only the file's address, and checks that it is never asked for more than there is.
+    /// Asks like a reader that has only the file's address, and checks that it is never asked for more than
+    /// there is.
     fn ask(file: &[u8]) -> Result<usize, Error> {
         let mut known = 4;
         loop {

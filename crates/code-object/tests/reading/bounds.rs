@@ -1,4 +1,5 @@
-//! No header of an accepted file leads outside: neither a table, nor the end that libraries compute if they lack the length.
+//! No header of an accepted file leads outside: neither a table, nor the end that libraries compute if they
+//! lack the length.
 
 use code_object::bundle::{Extent, extent};
 use code_object::{CodeObject, Error};

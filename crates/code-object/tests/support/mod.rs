@@ -236,8 +236,9 @@ impl Synthetic {
     }
 }
 
-/// The length that AMD's HIP runtime computes for a file at an address: up to the section that begins last, or the table of sections.
-/// It uses the entry size of the format, whatever the header says. `None` if it reads behind the end to find out.
+/// The length that AMD's HIP runtime computes for a file at an address: up to the section that begins last,
+/// or the table of sections. It uses the entry size of the format, whatever the header says. `None` if it
+/// reads behind the end to find out.
 pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u64::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));

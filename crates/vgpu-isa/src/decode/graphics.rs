@@ -1,4 +1,5 @@
-//! Images, exports and interpolation. They are decoded and printed, but a compute device does not support them.
+//! Images, exports and interpolation. They are decoded and printed, but a compute device does not support
+//! them.
 
 use super::{DecodeErrorKind, Decoder, Result, bits, unused};
 use crate::image::Image;

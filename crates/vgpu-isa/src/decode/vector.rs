@@ -54,7 +54,8 @@ fn half(generation: Generation, row: &Row, of: Type, code: u32) -> Result<(u32, 
 }
 
 impl Decoder<'_> {
-    /// Source 0 of the short encodings, and the modifiers from the word that follows. Source 1 must be set before.
+    /// Source 0 of the short encodings, and the modifiers from the word that follows. Source 1 must be set
+    /// before.
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
@@ -79,8 +80,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The word after a DPP16 instruction; returns the register of source 0. It has the modifiers of the short encodings, which have no
-    /// fields for them.
+    /// The word after a DPP16 instruction; returns the register of source 0. It has the modifiers of the
+    /// short encodings, which have no fields for them.
     fn dpp16(&mut self, inst: &mut Inst, short: Option<&Row>) -> Result<u32> {
         let word = self.word()?;
         inst.dpp = Some(Dpp::Row {
@@ -312,8 +313,8 @@ impl Decoder<'_> {
         Ok(inst)
     }
 
-    /// The scalar destination of a vector instruction, if it is not a lane mask. A lane's value cannot go to M0, nor gfx12's
-    /// scalar results to EXEC.
+    /// The scalar destination of a vector instruction, if it is not a lane mask. A lane's value cannot go to
+    /// M0, nor gfx12's scalar results to EXEC.
     fn lane_result(&mut self, op: Op, code: u32, of: Type) -> Result<Operand> {
         let result = self.scalar_result(code, of)?;
         let bad = match op {
@@ -525,8 +526,8 @@ fn kind(op: Op, index: usize, dpp: bool, generation: Generation) -> Option<Kind>
     })
 }
 
-/// Sources that the field can name but the instruction cannot have. LLVM prints them with a remark that they are invalid. It accepts
-/// special values, which it treats as constants.
+/// Sources that the field can name but the instruction cannot have. LLVM prints them with a remark that they
+/// are invalid. It accepts special values, which it treats as constants.
 fn check_kinds(inst: &Inst, generation: Generation) -> Result<()> {
     if inst.sdwa.is_some() {
         return Ok(());
@@ -568,7 +569,8 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, generation: Generation, dpp: 
         if !form.optional_halves && (!row.true16 || form.halves_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        // LLVM then decodes the form that names whole registers. On gfx11 that form has modifiers if a source is a float.
+        // LLVM then decodes the form that names whole registers. On gfx11 that form has modifiers if a source
+        // is a float.
         mods.whole = true;
         mods.op_sel &= used;
         sources = if floats == 0 && !form.optional_halves { 0 } else { sources };

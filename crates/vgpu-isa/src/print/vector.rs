@@ -291,8 +291,8 @@ impl Printer<'_, '_> {
             count = index + 1;
             self.separate()?;
             let mut of = signature.src[index];
-            // LLVM treats constants in place of an accumulator of eight registers as 64-bit floats, of four as 32-bit ones.
-            // On gfx12 it treats constants of halves as one half.
+            // LLVM treats constants in place of an accumulator of eight registers as 64-bit floats, of four
+            // as 32-bit ones. On gfx12 it treats constants of halves as one half.
             if index == 2 && inst.op.has(Fact::WMMA) && !matches!(inst.src[2], Operand::Vgpr(_)) {
                 match self.generation {
                     Generation::Gfx11 => of = if self.wave == 32 { F64 } else { B32 },
@@ -319,7 +319,8 @@ impl Printer<'_, '_> {
         }
         let mods = inst.mods;
         let all = (1u8 << count) - 1;
-        // Sources that can have 16 or 32 bits have 32 by default. Sources of bytes and nibbles have no halves.
+        // Sources that can have 16 or 32 bits have 32 by default. Sources of bytes and nibbles have no
+        // halves.
         let wide_matrix = inst.op.has(Fact::WMMA) && signature.dst.elem.bits() == 32;
         let bytes = inst.op.has(Fact::BYTES);
         let default_high = match (mix, bytes || wide_matrix) {
@@ -390,7 +391,8 @@ impl Printer<'_, '_> {
         Ok(())
     }
 
-    /// One of the two instructions; `unmarked` if literals that could be inline constants are printed like them.
+    /// One of the two instructions; `unmarked` if literals that could be inline constants are printed like
+    /// them.
     fn vopd_half(
         &mut self,
         name: &str,

@@ -31,8 +31,9 @@ fn assemble(source: &Path, processor: &str, folder: &Path) -> (Output, Option<Ve
     (told, object)
 }
 
-/// Clang assembles the lines of an instruction set to the same bytes for all its processors. The assembler does not accept every line of
-/// the disassembler; lines that it refuses for the processor that the set is named after are left out.
+/// Clang assembles the lines of an instruction set to the same bytes for all its processors. The assembler
+/// does not accept every line of the disassembler; lines that it refuses for the processor that the set is
+/// named after are left out.
 #[test]
 fn llvm_assembles_the_same_code_for_siblings() {
     if let Err(why) = toolchain::find() {

@@ -215,7 +215,8 @@ fn what_is_accessed_ends_with_the_last_register_status_too() {
             assert_eq!(decoded.is_ok(), first <= last, "{} {bytes:02x?}: {decoded:?}", isa.name());
         }
     }
-    // global_load_tr_b64 v255, v37, ttmp[14:15], which takes one register in a wave of 64, and two in one of 32.
+    // global_load_tr_b64 v255, v37, ttmp[14:15], which takes one register in a wave of 64, and two in one of
+    // 32.
     let bytes = [0x7a, 0, 0x16, 0xee, 255, 0, 0, 0, 0x25, 0, 0, 0];
     let inst = decode_wave64(Isa::Gfx1201, &bytes).unwrap();
     assert_eq!(inst.registers(64).written, [Span { first: Register::Vector(255), count: 1 }]);

@@ -71,7 +71,7 @@ fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
             Ok(size) if (1..=target.limits.max_workgroup_size).contains(&size) => Some(size),
             _ => {
                 return Err(format!(
-                    "{size} is no size of a workgroup, 1 to {}",
+                    "bad workgroup size {size}: must be 1 to {}",
                     target.limits.max_workgroup_size
                 ));
             }

@@ -6,7 +6,8 @@ use vgpu::machine::{Occupancy, TARGETS};
 use crate::common::{Arg, Gpu};
 use crate::profile::remark;
 
-/// A kernel that the compiler makes for a processor runs on it, and the compiler counts waves as its row does.
+/// A kernel that the compiler makes for a processor runs on it, and the compiler counts waves as its row
+/// does.
 #[test]
 fn every_processor_runs_a_kernel_that_is_compiled_for_it() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/processors");

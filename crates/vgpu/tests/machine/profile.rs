@@ -185,8 +185,9 @@ fn occupancy_is_what_the_compiler_says() {
     }
 }
 
-/// Vector registers and the waves that fit, from AMD's documents: MI200 has 512 registers per lane in eights; RDNA 2
-/// has 1024 in sixteens, and so have the smaller GPUs of RDNA 3; RDNA 3 and 4 as in Navi 31 and Navi 48 have 1536 in 24s, for waves of 32.
+/// Vector registers and the waves that fit, from AMD's documents: MI200 has 512 registers per lane in eights;
+/// RDNA 2 has 1024 in sixteens, and so have the smaller GPUs of RDNA 3; RDNA 3 and 4 as in Navi 31 and Navi
+/// 48 have 1536 in 24s, for waves of 32.
 #[test]
 fn occupancy_by_registers_is_what_amd_publishes() {
     type Cases<'a> = (&'a [&'a str], u32, &'a [(u32, u32)]);
