@@ -131,8 +131,8 @@ enum Task {
 
 #[derive(Debug, Args)]
 struct BuildKernelsArguments {
-    /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
-    /// the defaults that docs/generated/processors.md lists]
+    /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default:
+    /// FERROCM_TARGETS, else the defaults that docs/generated/processors.md lists]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
     /// Folder of the sources: every .cu in it and below is compiled [default: kernels]

@@ -69,7 +69,8 @@ enum Suite {
     ///
     /// A plain run uses one virtual GPU of each wave size.
     Devices(Only),
-    /// The device tests of the kernels on the other targets of builds, which differ little from those of other runs
+    /// The device tests of the kernels on the other targets of builds, which differ little from those of
+    /// other runs
     ///
     /// Compiles the kernels for them. Also compares listings of much compiled code with LLVM's.
     Related(Only),

@@ -143,7 +143,8 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
 /// [unpacked](uncompressed) and only the entry is kept.
 ///
 /// # Errors
-/// [`Error::NoCode`] if nothing in the bundle fits; it lists what there is. [`Error::Bundle`] if the bundle cannot be read.
+/// [`Error::NoCode`] if nothing in the bundle fits; it lists what there is. [`Error::Bundle`] if the bundle
+/// cannot be read.
 pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Error> {
     take(bytes, |bundle| best(bundle, device))
 }

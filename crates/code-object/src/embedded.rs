@@ -6,7 +6,8 @@
 //! # Compressed modules
 //! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of one
 //! file for each target. The choice of the code object for a device does not read the bundle;
-//! [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a module is loaded on a device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
+//! [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a module is loaded on a
+//! device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
 
 use std::borrow::Cow;
 
@@ -36,7 +37,8 @@ pub struct CodeObject {
     /// Target id, as [`TargetId`] prints it.
     pub target: &'static str,
     /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects.
-    /// [`code`](Self::code) returns the ELF file in both cases. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
+    /// [`code`](Self::code) returns the ELF file in both cases. Starts at a multiple of 4096 bytes where the
+    /// generated code embeds it through [`Aligned`].
     pub bytes: &'static [u8],
     /// blake3 hash of the ELF file in hexadecimal: equal hashes mean equal code.
     pub hash: &'static str,

@@ -164,7 +164,8 @@ fn workgroups_take_a_lock_in_turn() {
 #[test]
 fn workgroups_wait_for_earlier_and_later_ones() {
     on_all_wave_sizes("execution", |gpu| {
-        // As many as the device holds, and no power of two: parts of work that threads take do not fit evenly.
+        // As many as the device holds, and no power of two: parts of work that threads take do not fit
+        // evenly.
         let held = (gpu.device.compute_units() * gpu.device.target().limits.unit.waves()) as usize;
         for (direction, groups) in [(1, 3 * held), (1, held), (-1, held), (-1, 2), (-1, held - 3)] {
             let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
@@ -189,7 +190,8 @@ fn workgroups_wait_for_earlier_and_later_ones() {
 fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
     let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
     let held = (gpu.device.compute_units() * gpu.device.target().limits.unit.waves()) as usize;
-    // One more would do if they began in order; but a thread that has no core for a while begins those that it took later.
+    // One more would do if they began in order; but a thread that has no core for a while begins those that
+    // it took later.
     let groups = 2 * held;
     let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
     let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];

@@ -1,5 +1,6 @@
-//! Any bytes as a program: a code object for one of the instruction sets, with whatever instructions the bytes decode to. Running it
-//! may end in a fault, and never in anything else. The fuzz target `program` uses this file too.
+//! Any bytes as a program: a code object for one of the instruction sets, with whatever instructions the
+//! bytes decode to. Running it may end in a fault, and never in anything else. The fuzz target `program` uses
+//! this file too.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,7 +10,8 @@ use vgpu::machine::{Device, Dispatch, DispatchError, Machine, MemoryKind};
 
 use crate::synthetic::{CODE, DESCRIPTOR, Synthetic};
 
-/// The ELF header's flags of code for the processor that an instruction set is named after, with any state of its features.
+/// The ELF header's flags of code for the processor that an instruction set is named after, with any state of
+/// its features.
 fn flags(isa: Isa) -> u32 {
     let processor = Target::by_name(isa.name()).expect("a target").processor;
     processor.mach | u32::from(processor.xnack) << 8 | u32::from(processor.sramecc) << 10
