@@ -8,7 +8,7 @@
 //! ```
 //! # fn forward() {}
 //! // Adds the `tracing` spans of the program and its libraries. If the program has its own subscriber, use
-//! `Spans::over`.
+//! // `Spans::over`.
 //! tracing::subscriber::set_global_default(hip::timeline::Spans::new())?;
 //! tracing::info_span!("forward", layer = 3).in_scope(forward);
 //!
