@@ -26,7 +26,7 @@ pub const CRATES: &[&[&str]] = &[
         "vulkan-test",
         "workspace-hack",
     ],
-    &["device-compiler", "drop-in", "gpu-report", "hip-sys", "hsa-sys", "timeline"],
+    &["cuda-sys", "device-compiler", "drop-in", "gpu-report", "hip-sys", "hsa-sys", "timeline"],
     &["hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
     &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
     &["vgpu"],

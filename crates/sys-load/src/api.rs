@@ -21,7 +21,7 @@
 /// [`Table::load`](crate::Loaded::get_or_load) will be safe: the generated module is as said above, the files of these names are
 /// the library, in any place that [the crate](crate) looks at, and its initialisers may run in any process. Documentation comments before `builder;` are added to those of
 /// `Builder`. `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`:
-/// [`Functions::bridge`](crate::Functions::bridge) says what it may do.
+/// [`Functions::bridge`](crate::Functions::bridge) says what it may do. `rocm: false` after it is for libraries that are not ROCm's.
 ///
 /// ```
 /// mod table {
@@ -93,6 +93,7 @@ macro_rules! table_api {
         versioning: $versioning:expr,
         unsupported: $unsupported:literal
         $(, bridge: $bridge:expr)?
+        $(, rocm: $rocm:expr)?
         $(,)?
     ) => {
         static UNSUPPORTED: Table = Table::STUBS;
@@ -108,6 +109,7 @@ macro_rules! table_api {
                 names: $names,
                 required: $required,
                 versioning: $versioning,
+                rocm: true $(&& $rocm)?,
             };
             const VERSIONS: &'static [&'static str] = &table::VERSIONS;
 

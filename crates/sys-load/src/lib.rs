@@ -50,6 +50,8 @@ pub struct Search {
     pub required: &'static CStr,
     /// Where its version is to be had.
     pub versioning: Versioning,
+    /// Whether it is part of ROCm, and so also looked for where ROCm is: steps 3 and 5 to 7 of [the crate](crate)'s list.
+    pub rocm: bool,
 }
 
 /// How a file came to be tried.
