@@ -27,7 +27,7 @@ pub const CRATES: &[&[&str]] = &[
         "workspace-hack",
     ],
     &["cuda-sys", "device-compiler", "drop-in", "gpu-report", "hip-sys", "hsa-sys", "timeline"],
-    &["hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
+    &["hip-on-cuda", "hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
     &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
     &["vgpu"],
     // What programs call, and the shared libraries that stand for AMD's.
