@@ -1,8 +1,8 @@
-//! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD and virtual GPUs.
+//! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD, NVIDIA and virtual GPUs.
 //!
 //! A program opens a [`Device`] by its [URI](uri), loads a [`Module`] of compiled kernels, and launches its
-//! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. It needs no SDK to build: AMD's library is opened
-//! when the program runs, and where there is no GPU, a virtual one in this process executes the same machine code.
+//! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. It needs no SDK to build: AMD's library or NVIDIA's
+//! driver is opened when the program runs, and where there is no GPU, a virtual one in this process executes the same machine code.
 //!
 //! ```no_run
 #![doc = include_str!("../examples/saxpy.rs")]
