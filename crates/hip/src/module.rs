@@ -313,7 +313,8 @@ impl Module {
                     _ => error,
                 })?;
                 let (table, wave_size) = (inner.device.table(), properties.wave_size);
-                DriverInfo { table, code: *code, name, function: handle, wave_size }.read()?
+                DriverInfo { table, code: *code, name, function: handle, wave_size, image: &inner.image }
+                    .read()?
             }
             (Code::Amd(_), Some(kernel)) => {
                 found?;

@@ -586,6 +586,15 @@ fn cubins_fatbins_and_embedded_modules_are_loaded() {
     let bytes: &'static [u8] = std::fs::read(&cubin).unwrap().leak();
     let module = Module::load(&device, bytes).unwrap();
     assert_eq!(module.kernels().count(), 5);
+    // The driver, the cubin and PTX agree on every kernel's parameters.
+    for name in module.kernels() {
+        let told = module.function(name).unwrap();
+        let told: Vec<_> = told.parameters().iter().map(|p| (p.offset, p.size)).collect();
+        for image in [bytes, PTX.as_bytes()] {
+            let own = hip::code_object::cuda::parameters(image, name).unwrap();
+            assert_eq!(own.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>(), told, "{name}");
+        }
+    }
     let (cut, _) = bytes.split_at(bytes.len() - 1);
     println!("{}", Module::load(&device, cut).unwrap_err());
     let both = with(vec![image("sm_70", CudaKind::Ptx, b"none"), image(arch, CudaKind::Cubin, bytes)].leak());
