@@ -6,8 +6,14 @@ use object::read::elf::{FileHeader as _, SectionHeader as _};
 
 /// NVIDIA's machine in ELF headers.
 const EM_CUDA: u16 = 190;
-/// An entry of `.nv.info` about a parameter (`EIATTR_KPARAM_INFO`), and the format of entries with a size (`EIFMT_SVAL`).
+/// Entries of `.nv.info` about a parameter (`EIATTR_KPARAM_INFO`), and about one of a kernel whose parameters have more than 4 KiB
+/// (`EIATTR_KPARAM_INFO_V2`).
 const KPARAM_INFO: u8 = 0x17;
+const KPARAM_INFO_V2: u8 = 0x45;
+/// The entry with the size of all parameters (`EIATTR_CBANK_PARAM_SIZE`).
+const PARAM_SIZE: u8 = 0x19;
+/// Formats of entries: a number of 16 bits (`EIFMT_HVAL`), and one with a size (`EIFMT_SVAL`).
+const HALF: u8 = 3;
 const SIZED: u8 = 4;
 
 /// A parameter of a kernel.
@@ -49,6 +55,7 @@ fn of_cubin(image: &[u8], kernel: &str) -> Option<Vec<Parameter>> {
     let (_, section) = sections.section_by_name(LittleEndian, format!(".nv.info.{kernel}").as_bytes())?;
     let mut rest = section.data(LittleEndian, image).ok()?;
     let mut found: Vec<(u16, Parameter)> = Vec::new();
+    let mut total = 0;
     while let [format, attribute, low, high, after @ ..] = rest {
         let value = u16::from_le_bytes([*low, *high]);
         // Only sized entries have more than these four bytes.
@@ -57,20 +64,25 @@ fn of_cubin(image: &[u8], kernel: &str) -> Option<Vec<Parameter>> {
             1..=3 => (&[][..], after),
             _ => return None,
         };
-        if (*format, *attribute) == (SIZED, KPARAM_INFO) {
-            let word = |at: usize| -> Option<u16> {
-                Some(u16::from_le_bytes([*payload.get(at)?, *payload.get(at + 1)?]))
-            };
-            let size = u32::from(word(10)?) << 16 | u32::from(word(8)?);
-            let parameter = Parameter { offset: word(6)?.into(), size: size >> 18, is_pointer: false };
-            found.push((word(4)?, parameter));
+        match (*format, *attribute) {
+            (SIZED, KPARAM_INFO | KPARAM_INFO_V2) => {
+                let [_, _, _, _, o0, o1, a0, a1, size @ ..] = payload else { return None };
+                let size = u32::from_le_bytes(size.try_into().ok()?);
+                let size = if *attribute == KPARAM_INFO { size >> 18 } else { size };
+                let offset = u16::from_le_bytes([*a0, *a1]).into();
+                found.push((u16::from_le_bytes([*o0, *o1]), Parameter { offset, size, is_pointer: false }));
+            }
+            (HALF, PARAM_SIZE) => total = u32::from(value),
+            _ => {}
         }
         rest = next;
     }
     found.sort_by_key(|(ordinal, _)| *ordinal);
-    // One that is missing is described in a way that is not known here.
-    let is_whole = found.iter().enumerate().all(|(at, (ordinal, _))| at == usize::from(*ordinal));
-    (rest.is_empty() && is_whole).then(|| found.into_iter().map(|(_, parameter)| parameter).collect())
+    // What is missing is described in a way that is not known here: the last one ends where all do.
+    let in_order = found.iter().enumerate().all(|(at, (ordinal, _))| at == usize::from(*ordinal));
+    let end = found.iter().map(|(_, parameter)| parameter.offset.saturating_add(parameter.size)).max();
+    let is_whole = rest.is_empty() && in_order && end.unwrap_or(0) == total;
+    is_whole.then(|| found.into_iter().map(|(_, parameter)| parameter).collect())
 }
 
 /// The text with a blank for each comment.
@@ -206,27 +218,51 @@ mod tests {
         bytes
     }
 
-    fn entry(ordinal: u16, offset: u16, size: u32) -> Vec<u8> {
-        let mut bytes = vec![SIZED, KPARAM_INFO, 12, 0, 0, 0, 0, 0];
+    fn entry(kind: u8, ordinal: u16, offset: u16, size: u32) -> Vec<u8> {
+        let mut bytes = vec![SIZED, kind, 12, 0, 0, 0, 0, 0];
         bytes.extend(ordinal.to_le_bytes());
         bytes.extend(offset.to_le_bytes());
-        bytes.extend((size << 18 | 0x1_f000).to_le_bytes());
+        bytes.extend(if kind == KPARAM_INFO { size << 18 | 0x1_f000 } else { size }.to_le_bytes());
         bytes
+    }
+
+    fn total(bytes: u16) -> Vec<u8> {
+        [&[HALF, PARAM_SIZE][..], &bytes.to_le_bytes()].concat()
     }
 
     #[test]
     fn entries_of_a_cubin_are_in_order() {
-        let info = [entry(1, 8, 8), vec![3, 0x1b, 255, 0], entry(0, 0, 4), vec![1, 0x35, 0, 0]].concat();
+        let [first, second] =
+            [(0, 0, 4), (1, 8, 8)].map(|(at, offset, size)| entry(KPARAM_INFO, at, offset, size));
+        let info = [&second[..], &[3, 0x1b, 255, 0], &first, &[1, 0x35, 0, 0], &total(16)].concat();
         let whole = cubin("f", &info);
         assert_eq!(found(&whole, "f").unwrap(), [(0, 4, false), (8, 8, false)]);
         assert_eq!(found(&whole, "g"), None);
         assert_eq!(found(&cubin("f", &[]), "f").unwrap(), []);
-        assert_eq!(found(&cubin("f", &entry(1, 8, 8)), "f"), None, "the first is missing");
+        assert_eq!(
+            found(&cubin("f", &[&second[..], &total(16)].concat()), "f"),
+            None,
+            "the first is missing"
+        );
+        assert_eq!(
+            found(&cubin("f", &[&first[..], &total(16)].concat()), "f"),
+            None,
+            "the second is missing"
+        );
+        assert_eq!(found(&cubin("f", &total(8)), "f"), None, "none is described");
         assert_eq!(found(&cubin("f", &info[..6]), "f"), None, "an entry is cut");
         assert_eq!(found(&cubin("f", &[9, 9, 0, 0]), "f"), None, "a format that is not known");
         for end in 0..whole.len() {
             let _ = found(&whole[..end], "f");
         }
+    }
+
+    #[test]
+    fn parameters_of_more_than_4_kib_have_entries_of_their_own() {
+        let entries =
+            [(1, 4800, 8), (0, 0, 4800)].map(|(at, offset, size)| entry(KPARAM_INFO_V2, at, offset, size));
+        let whole = cubin("f", &[entries.concat(), total(4808)].concat());
+        assert_eq!(found(&whole, "f").unwrap(), [(0, 4800, false), (4800, 8, false)]);
     }
 
     proptest::proptest! {

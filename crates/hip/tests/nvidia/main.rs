@@ -613,6 +613,84 @@ fn cubins_fatbins_and_embedded_modules_are_loaded() {
     }
 }
 
+/// Kernels with parameters of every kind, one of more than 4 KiB.
+const SOURCE: &str = r#"
+struct Pair { char tag; double value; };
+struct Large { float values[1200]; };
+extern "C" __global__ void kinds(bool a, short b, Pair pair, const float *x, float3 v, void *y) {
+    if (a) ((double *)y)[0] = b + pair.value + x[0] + v.y;
+}
+extern "C" __global__ void large(Large all, float *y) { y[threadIdx.x] = all.values[threadIdx.x]; }
+extern "C" __global__ void none() {}
+template <typename T> __global__ void fill(T *y, T value, unsigned n) {
+    for (unsigned at = blockIdx.x * blockDim.x + threadIdx.x; at < n; at += gridDim.x * blockDim.x) y[at] = value;
+}
+template __global__ void fill<float>(float *, float, unsigned);
+template __global__ void fill<unsigned char>(unsigned char *, unsigned char, unsigned);
+"#;
+
+#[test]
+fn what_nvcc_compiles_is_described_alike_by_the_driver_the_cubin_and_ptx() {
+    let Some(device) = device() else { return };
+    let Some(nvcc) = toolkit("nvcc") else {
+        skip(Lack::Tool, "no nvcc");
+        return;
+    };
+    let arch = &device.target().processor;
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("kernels.cu");
+    std::fs::write(&source, SOURCE).unwrap();
+    let compile = |kind: &str| {
+        let output = folder.path().join(kind);
+        let made = Command::new(&nvcc)
+            .args([format!("-{kind}"), format!("-arch={arch}"), "-o".to_owned()])
+            .args([&output, &source])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        std::fs::read(output).unwrap()
+    };
+    let (cubin, ptx, fatbin) = (compile("cubin"), compile("ptx"), compile("fatbin"));
+    let mut differ = Vec::new();
+    for image in [&cubin, &ptx, &fatbin] {
+        let module = match Module::load(&device, image) {
+            Ok(module) => module,
+            Err(error) => {
+                // The driver may be older than the compiler, and then takes no PTX of it.
+                println!("{error}");
+                continue;
+            }
+        };
+        assert_eq!(module.kernels().count(), 5);
+        for name in module.kernels() {
+            let function = module.function(name).unwrap();
+            println!("{function}");
+            let told: Vec<_> = function.parameters().iter().map(|p| (p.offset, p.size)).collect();
+            for (what, image) in [("cubin", &cubin), ("PTX", &ptx)] {
+                let own = hip::code_object::cuda::parameters(image, name);
+                let own = own.map(|own| own.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>());
+                if own.as_ref() != Some(&told) {
+                    differ.push(format!("{name}: the driver says {told:?}, the {what} {own:?}"));
+                }
+            }
+        }
+        let stream = device.stream().unwrap();
+        let mut y = DeviceBuffer::<f32>::zeroed(&stream, 1000).unwrap();
+        let fill = module.function("_Z4fillIfEvPT_S0_j").unwrap();
+        let launch = fill.launch(&stream).grid(2).block(128).arg(&mut y).arg(2.5_f32).arg(1000_u32);
+        // SAFETY: `fill` writes y[0..n].
+        unsafe { launch.enqueue().unwrap() };
+        assert_eq!(y.to_vec(&stream).unwrap(), vec![2.5; 1000]);
+        let large = module.function("large").unwrap();
+        let all: [f32; 1200] = std::array::from_fn(|at| at as f32);
+        let launch = large.launch(&stream).grid(1).block(1000).arg(all).arg(&mut y);
+        // SAFETY: `large` writes y[0..1000].
+        unsafe { launch.enqueue().unwrap() };
+        assert_eq!(y.to_vec(&stream).unwrap(), all[..1000]);
+    }
+    assert!(differ.is_empty(), "{differ:#?}");
+}
+
 #[test]
 fn a_kernel_that_faults_ends_the_device_for_the_process() {
     let Some(_) = device() else { return };
@@ -706,7 +784,28 @@ fn what_a_launch_costs() {
         best[2] = best[2].min(start.elapsed());
         stream.synchronize().unwrap();
     }
+    let graph = device
+        .capture(|stream| {
+            for _ in 0..COUNT / 10 {
+                let launch =
+                    function.launch(stream).grid(1).block(32).arg(32_u32).arg(1.0_f32).arg(&x).arg(&mut y);
+                // SAFETY: as above.
+                unsafe { launch.enqueue()? };
+            }
+            Ok(())
+        })
+        .unwrap();
+    let exec = graph.instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    let start = Instant::now();
+    for _ in 0..10 {
+        exec.launch(&stream).unwrap();
+    }
+    stream.synchronize().unwrap();
+    let nodes = start.elapsed();
     let each = |time: Duration| time.as_nanos() as f64 / f64::from(COUNT);
+    println!("a node of a graph, run: {:.0} ns", each(nodes));
     println!(
         "a launch: driver {:.0} ns, prepared {:.0} ns ({:.3}), checked {:.0} ns ({:.3})",
         each(best[0]),
