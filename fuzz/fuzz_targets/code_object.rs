@@ -14,6 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     {
         assert_eq!(target.to_string().parse::<TargetId>().as_ref(), Ok(&target));
     }
+    let _ = code_object::cuda::parameters(bytes, "f");
     let Ok(object) = CodeObject::parse(bytes) else { return };
     assert!(matches!(extent(bytes), Ok(Extent::Bytes(length)) if length <= bytes.len()));
     assert!(synthetic::counted_as_amd_does(bytes).is_some_and(|length| length <= bytes.len()));

@@ -54,6 +54,9 @@ impl Inputs {
         run::run(&mut tools::build("--bin", GENERATOR))?;
         let mut command = tools::built(GENERATOR);
         command.arg("--headers").arg(&self.headers.folder);
+        if let Some(folder) = variables::CUDA_HEADERS.path() {
+            command.arg("--cuda-headers").arg(folder);
+        }
         command.env("LIBCLANG_PATH", self.libclang.folder());
         if let Libclang::Prefix(prefix) = &self.libclang {
             let mut folders = vec![prefix.join(setup::LIBRARY_FOLDER)];

@@ -133,6 +133,26 @@ impl Module {
         best.map(|(_, object)| object)
     }
 
+    /// What fits an NVIDIA GPU best, by its architecture (`sm_90`): a cubin for exactly that, else a cubin
+    /// for the last one before it of the same major number, else PTX for the last one before it, which the
+    /// driver compiles. Code for one architecture alone (`sm_90a`) fits that one, code for a family
+    /// (`sm_100f`) the later ones of its major number.
+    #[must_use]
+    pub fn for_cuda_device(&self, arch: &str) -> Option<&CudaImage> {
+        let (device, _) = cuda_arch(arch)?;
+        let fits = |image: &&CudaImage| {
+            let (number, suffix) = cuda_arch(image.arch)?;
+            let same_major = number / 10 == device / 10;
+            let fits = match (suffix, image.kind) {
+                ("a", _) => number == device,
+                ("f", _) | (_, CudaKind::Cubin) => same_major && number <= device,
+                (_, CudaKind::Ptx) => number <= device,
+            };
+            fits.then_some((image.kind == CudaKind::Cubin, number, suffix == "a"))
+        };
+        self.cuda.iter().filter(|image| fits(image).is_some()).max_by_key(|image| fits(image))
+    }
+
     /// Position of a kernel's name in [`kernels`](Self::kernels).
     #[must_use]
     pub fn kernel_id(&self, name: &str) -> Option<usize> {
@@ -143,6 +163,13 @@ impl Module {
     pub fn targets(&self) -> impl Iterator<Item = &'static str> {
         self.code_objects.iter().map(|object| object.target)
     }
+}
+
+/// Number and suffix of an architecture: 90 and `a` of `sm_90a`.
+fn cuda_arch(name: &str) -> Option<(u32, &str)> {
+    let name = name.strip_prefix("sm_")?;
+    let (digits, suffix) = name.split_at(name.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+    Some((digits.parse().ok()?, suffix))
 }
 
 #[cfg(test)]
@@ -196,6 +223,33 @@ mod tests {
         // Code that would run on the device is not enough: it must be for exactly this target.
         let other = CodeObject { target: "gfx1101", bytes: packed, hash: "" };
         assert!(matches!(other.code(), Err(Error::NoCode { available, .. }) if available.len() == 4));
+    }
+
+    #[test]
+    fn the_best_code_for_nvidia_is_chosen() {
+        const fn image(arch: &'static str, kind: CudaKind) -> CudaImage {
+            CudaImage { arch, kind, bytes: &[], hash: "" }
+        }
+        use CudaKind::{Cubin, Ptx};
+        const ALL: &[CudaImage] = &[
+            image("sm_80", Ptx),
+            image("sm_80", Cubin),
+            image("sm_86", Cubin),
+            image("sm_90a", Cubin),
+            image("sm_90", Ptx),
+            image("sm_100f", Cubin),
+        ];
+        let all = Module { cuda: ALL, ..MODULE };
+        let pick = |arch: &str| all.for_cuda_device(arch).map(|image| (image.arch, image.kind));
+        assert_eq!(pick("sm_80"), Some(("sm_80", Cubin)));
+        assert_eq!(pick("sm_89"), Some(("sm_86", Cubin)));
+        assert_eq!(pick("sm_90"), Some(("sm_90a", Cubin)));
+        assert_eq!(pick("sm_100"), Some(("sm_100f", Cubin)));
+        assert_eq!(pick("sm_103"), Some(("sm_100f", Cubin)));
+        assert_eq!(pick("sm_120"), Some(("sm_90", Ptx)));
+        assert_eq!(pick("sm_75"), None);
+        assert_eq!(pick("gfx90a"), None);
+        assert_eq!(MODULE.for_cuda_device("sm_80").map(|image| image.arch), None);
     }
 
     #[test]

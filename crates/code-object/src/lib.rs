@@ -30,6 +30,7 @@
 
 mod bounds;
 pub mod bundle;
+pub mod cuda;
 mod descriptor;
 pub mod embedded;
 mod error;

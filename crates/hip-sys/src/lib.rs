@@ -112,6 +112,24 @@ pub struct Extensions {
     pub leave_reports: Option<unsafe extern "C" fn()>,
     /// Makes virtual GPUs in the library, for programs without their own.
     pub open_virtual: Option<OpenVirtual>,
+    /// Tells of modules that are not AMD's code objects. Where it is there, modules are none of these.
+    pub driver_code: Option<DriverCode>,
+}
+
+/// What a driver tells of the code that it loads, where the code itself is not read: NVIDIA's cubins, fatbins
+/// and PTX.
+#[derive(Debug, Clone, Copy)]
+pub struct DriverCode {
+    /// Copies the names of a module's kernels, one a line, into a buffer, NUL-terminated and cut to its size,
+    /// and returns their full length in bytes without the NUL; 0 where the driver does not tell.
+    pub kernels: unsafe extern "C" fn(hipModule_t, *mut std::ffi::c_char, usize) -> usize,
+    /// Writes where a kernel's parameter of an index lies in the argument segment, and how many bytes it has.
+    /// `hipErrorInvalidValue` for an index beyond the last, `hipErrorNotSupported` where the driver does not
+    /// tell.
+    pub parameter: unsafe extern "C" fn(hipFunction_t, usize, *mut usize, *mut usize) -> hipError_t,
+    /// Copies what the driver's compiler has said of the module that the thread has failed to load last, as
+    /// `kernels` does.
+    pub load_failure: unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize,
 }
 
 /// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal
@@ -150,6 +168,7 @@ impl Extensions {
         has_exact_bounds: None,
         leave_reports: None,
         open_virtual: None,
+        driver_code: None,
     };
 }
 

@@ -92,9 +92,17 @@ pub(crate) fn open_amd() -> Result<Opened> {
     Ok(Opened { backend, table, devices: (0..count).map(|ordinal| (ordinal, uri(ordinal))).collect() })
 }
 
-/// The NVIDIA backend, which this version lacks.
+/// NVIDIA's driver and all its devices.
 pub(crate) fn open_cuda() -> Result<Opened> {
-    Err(Backend::Cuda.unavailable("the NVIDIA backend is not part of this build"))
+    let backend = Backend::Cuda;
+    let cuda = cuda_sys::Table::load().map_err(|error| backend.unavailable(error))?;
+    let table = hip_on_cuda::table(cuda).map_err(|error| backend.unavailable(error))?;
+    let count = device_count(table).map_err(|error| match error.code() {
+        Some(hip_sys::hipError_t::hipErrorNoDevice) => backend.unavailable("NVIDIA's driver sees no GPU"),
+        _ => backend.unavailable(error),
+    })?;
+    let uri = |ordinal: i32| DeviceUri::Cuda(Selection::Ordinal(ordinal.unsigned_abs()));
+    Ok(Opened { backend, table, devices: (0..count).map(|ordinal| (ordinal, uri(ordinal))).collect() })
 }
 
 #[cfg(feature = "virtual")]

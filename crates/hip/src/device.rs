@@ -60,6 +60,10 @@ struct DeviceInner {
     memory: Heap,
 }
 
+/// What a fault of an NVIDIA GPU means for the program.
+const CUDA_FAULT: &str = "NVIDIA's driver has given up the device for this process, and every later call on it fails the same way: end \
+                          the process and start another; `compute-sanitizer` names the kernel and the access";
+
 /// Free and total device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
@@ -88,7 +92,7 @@ impl Device {
             None => {
                 let properties = properties::read(table, ordinal)?;
                 let target = &properties.target;
-                if !target.is_known() {
+                if !target.is_known() && table.ext.driver_code.is_none() {
                     tracing::warn!(%target, "unknown processor; using the properties that the device reports");
                 }
                 if let Some(leave_reports) = table.ext.leave_reports {
@@ -303,9 +307,10 @@ impl Device {
         }
         // A library that reports faults per stream also contains them there.
         let contained = self.table().ext.stream_fault_report.is_some();
-        let text = match contained {
-            true => "the stream that failed has the report",
-            false => "the library gives no details",
+        let text = match (contained, self.backend()) {
+            (true, _) => "the stream that failed has the report",
+            (false, Backend::Cuda) => CUDA_FAULT,
+            (false, _) => "the library gives no details",
         };
         let text = text.to_owned();
         Error::Fault(Box::new(FaultReport { operation, code, text, contained, details: None }))

@@ -22,6 +22,7 @@
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
 
+/// [page-architecture]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/architecture.md
 /// [page-checks]: crate::docs::faults#optional-checks
 /// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
 /// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md

@@ -1,9 +1,9 @@
-//! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD and virtual GPUs.
+//! Safe HIP for Rust: devices, streams, buffers and checked kernel launches on AMD, NVIDIA and virtual GPUs.
 //!
 //! A program opens a [`Device`] by its [URI](uri), loads a [`Module`] of compiled kernels, and launches its
 //! [`Function`]s on a [`Stream`] with [`DeviceBuffer`]s as arguments. Building it needs no SDK: AMD's library
-//! is opened when the program runs. Without a GPU, a virtual one in the process executes the same machine
-//! code.
+//! or NVIDIA's driver is opened when the program runs. Without a GPU, a virtual one in the process executes
+//! the same machine code.
 //!
 //! ```no_run
 #![doc = include_str!("../examples/saxpy.rs")]

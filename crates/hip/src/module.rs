@@ -1,5 +1,7 @@
 //! Modules: code objects loaded on a device.
 
+mod cuda;
+
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
@@ -8,18 +10,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::metrics::Table;
 use code_object::{CodeObject, bundle};
-use hip_sys::{hipFunction_t, hipModule_t};
+use hip_sys::{DriverCode, hipError_t, hipFunction_t, hipModule_t};
 
 use crate::call::{call, dropped};
 use crate::device::Device;
 use crate::error::{Error, Result, near_names};
 use crate::function::{Function, Kernel};
 use crate::global::Globals;
+use crate::kernel_info::{DriverInfo, KernelInfo};
 use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
-/// A code object loaded on a device.
+/// A code object loaded on a device. On an NVIDIA GPU, a cubin, a fatbin or PTX.
 ///
 /// Cheap to clone. Dropping the last handle of it and of its [`Function`]s waits for its running kernels,
 /// then unloads it.
@@ -32,7 +35,7 @@ struct ModuleInner {
     device: Device,
     name: String,
     handle: ModuleHandle,
-    object: CodeObject,
+    code: Code,
     /// HIP may refer to the bytes as long as the module is loaded.
     image: Box<[u8]>,
     usage: Usage,
@@ -41,8 +44,29 @@ struct ModuleInner {
     /// The kernels that have been looked up, by name.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     globals: Globals,
-    /// The meanings of its counters.
+}
+
+/// What is known of a module's code.
+enum Code {
+    /// A code object for AMD GPUs.
+    Amd(Box<AmdCode>),
+    /// What the driver has loaded, and the names of its kernels, as far as it tells them.
+    Driver { code: DriverCode, kernels: Vec<String> },
+}
+
+struct AmdCode {
+    object: CodeObject,
+    /// Which of its counters counts what.
     counters: Option<Table>,
+}
+
+impl Code {
+    fn kernels(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Amd(code) => Box::new(code.object.kernels().iter().map(|kernel| kernel.name.as_str())),
+            Self::Driver { kernels, .. } => Box::new(kernels.iter().map(String::as_str)),
+        }
+    }
 }
 
 /// HIP's handle of the module.
@@ -76,9 +100,13 @@ impl Module {
     /// (`.hipfb`, `.co`, also compressed): for the device's exact target id, else for its processor, else for
     /// a generic one (`hipModuleLoadData`).
     ///
+    /// On an NVIDIA GPU, the bytes are a cubin, a fatbin, or PTX, which the driver compiles. Launches are
+    /// checked against the parameters that the driver reports.
+    ///
     /// # Errors
     /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they hold no code for the
-    /// device, with a list of their targets, else [`Error::Hip`].
+    /// device, with a list of their targets, [`Error::Unsupported`] with the message of the driver's compiler
+    /// if it refuses them, else [`Error::Hip`].
     #[doc(alias = "hipModuleLoadData")]
     #[doc(alias = "cuModuleLoadData")]
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Self> {
@@ -106,16 +134,24 @@ impl Module {
     /// [`Error::WrongTarget`] if nothing fits, with a list of the module's targets; else as
     /// [`load`](Self::load).
     pub fn load_embedded(device: &Device, module: &code_object::embedded::Module) -> Result<Self> {
-        let object = module.for_device(device.target()).ok_or_else(|| Error::WrongTarget {
+        let wrong_target = || Error::WrongTarget {
             module: module.name.to_owned(),
             device: device.target().to_string(),
-            available: module.targets().map(str::to_owned).collect(),
-        })?;
+            available: cuda::available(module),
+        };
+        if let Some(driver) = device.table().ext.driver_code {
+            let image = module.for_cuda_device(&device.target().processor).ok_or_else(wrong_target)?;
+            return Self::load_by_driver(device, module.name, image.bytes, driver);
+        }
+        let object = module.for_device(device.target()).ok_or_else(wrong_target)?;
         let code = object.code().map_err(|source| unreadable(module.name, source))?;
         Self::load_code(device, module.name, code.into_owned())
     }
 
     pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
+        if let Some(driver) = device.table().ext.driver_code {
+            return Self::load_by_driver(device, name, bytes, driver);
+        }
         let code = bundle::code_for(bytes, device.target()).map_err(|source| unreadable(name, source))?;
         Self::load_code(device, name, code.into_owned())
     }
@@ -140,34 +176,49 @@ impl Module {
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));
-        Ok(Self::new(device, name, handle, object, image, owned, counters))
+        Ok(Self::new(device, name, handle, Code::Amd(Box::new(AmdCode { object, counters })), image, owned))
+    }
+
+    /// Has the driver load what only it reads.
+    fn load_by_driver(device: &Device, name: &str, bytes: &[u8], driver: DriverCode) -> Result<Self> {
+        let image = cuda::image(device, name, bytes)?;
+        let mut handle: hipModule_t = std::ptr::null_mut();
+        device.make_current()?;
+        // SAFETY: the image ends where its own headers say, or in a NUL, and lives as long as the module.
+        let loaded =
+            unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast())) };
+        loaded.map_err(|error| cuda::explain(error, device, name, &driver))?;
+        // SAFETY: the module is loaded.
+        let kernels = unsafe { cuda::kernels(handle, &driver) };
+        tracing::debug!(module = name, %device, "loaded a module");
+        let (code, owned) = (Code::Driver { code: driver, kernels }, Some(Counted::new(Kind::Module)));
+        Ok(Self::new(device, name, handle, code, image, owned))
     }
 
     fn new(
         device: &Device,
         name: &str,
         handle: hipModule_t,
-        object: CodeObject,
+        code: Code,
         image: Box<[u8]>,
         owned: Option<Counted>,
-        counters: Option<Table>,
     ) -> Self {
         Self(Arc::new(ModuleInner {
             device: device.clone(),
             name: name.to_owned(),
             handle: ModuleHandle(handle),
-            object,
+            code,
             image,
             usage: Usage::default(),
             owned,
             kernels: Mutex::default(),
             globals: Globals::default(),
-            counters,
         }))
     }
 
     /// Wraps a module of other code without owning it: dropping the result does not unload the module.
-    /// Launches of its kernels are checked against `code`, the code object that it was loaded from.
+    /// Launches of its kernels are checked against `code`, the code object that it was loaded from. On an
+    /// NVIDIA GPU they are checked against what the driver reports, and `code` is not read.
     ///
     /// # Errors
     /// [`Error::CodeObject`] if the code cannot be read.
@@ -178,10 +229,24 @@ impl Module {
     /// dropped.
     pub unsafe fn from_raw(device: &Device, handle: hipModule_t, code: &[u8]) -> Result<Self> {
         let name = UNNAMED;
+        if let Some(driver) = device.table().ext.driver_code {
+            device.make_current()?;
+            // SAFETY: the module is loaded.
+            let kernels = unsafe { cuda::kernels(handle, &driver) };
+            let code = Code::Driver { code: driver, kernels };
+            return Ok(Self::new(device, name, handle, code, Box::default(), None));
+        }
         let object = CodeObject::parse(code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
         let counters = Table::of(&object, code).map_err(|source| unreadable(name, source))?;
-        Ok(Self::new(device, name, handle, object, Box::default(), None, counters))
+        Ok(Self::new(
+            device,
+            name,
+            handle,
+            Code::Amd(Box::new(AmdCode { object, counters })),
+            Box::default(),
+            None,
+        ))
     }
 
     /// The raw handle, for calls that this crate does not wrap; valid as long as this module.
@@ -199,14 +264,17 @@ impl Module {
         &self.0.device
     }
 
-    /// Its code object: target, kernels, arguments, resource use.
-    pub fn code_object(&self) -> &CodeObject {
-        &self.0.object
+    /// Its code object: target, kernels, arguments, resource use. None on an NVIDIA GPU.
+    pub fn code_object(&self) -> Option<&CodeObject> {
+        match &self.0.code {
+            Code::Amd(code) => Some(&code.object),
+            Code::Driver { .. } => None,
+        }
     }
 
-    /// The names of its kernels.
+    /// The names of its kernels; none where the driver does not tell them, as NVIDIA's does since CUDA 12.4.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.0.object.kernels().iter().map(|kernel| kernel.name.as_str())
+        self.0.code.kernels()
     }
 
     /// Finds a kernel by its name, mangled for C++ kernels (`hipModuleGetFunction`). Results are cached, so
@@ -231,18 +299,38 @@ impl Module {
 
     fn find(&self, name: &str) -> Result<Kernel> {
         let inner = &*self.0;
-        let kernel = inner.object.kernel(name).ok_or_else(|| self.missing(name))?;
         let c_name = CString::new(name).map_err(|_| self.missing(name))?;
+        let known = match &inner.code {
+            Code::Amd(code) => Some(code.object.kernel(name).ok_or_else(|| self.missing(name))?),
+            Code::Driver { .. } => None,
+        };
         let mut handle: hipFunction_t = std::ptr::null_mut();
         inner.device.make_current()?;
         // SAFETY: the module is loaded, the name ends in NUL, and the handle is a place to write to.
-        unsafe {
+        let found = unsafe {
             call!(
                 inner.device.table(),
                 hipModuleGetFunction(&raw mut handle, inner.handle.get(), c_name.as_ptr())
-            )?;
-        }
-        Ok(Kernel::new(kernel.into(), handle, inner.device.properties()))
+            )
+        };
+        let properties = inner.device.properties();
+        let info: KernelInfo = match (&inner.code, known) {
+            (Code::Driver { code, .. }, _) => {
+                found.map_err(|error| match error.code() {
+                    Some(hipError_t::hipErrorNotFound) => self.missing(name),
+                    _ => error,
+                })?;
+                let (table, wave_size) = (inner.device.table(), properties.wave_size);
+                DriverInfo { table, code: *code, name, function: handle, wave_size, image: &inner.image }
+                    .read()?
+            }
+            (Code::Amd(_), Some(kernel)) => {
+                found?;
+                kernel.into()
+            }
+            (Code::Amd(_), None) => return Err(self.missing(name)),
+        };
+        Ok(Kernel::new(info, handle, properties))
     }
 
     /// The error for a kernel that is not in the module.
@@ -252,7 +340,7 @@ impl Module {
             module: self.0.name.clone(),
             kernel: kernel.to_owned(),
             near: near_names(kernel, self.kernels()),
-            available: self.0.object.kernels().len(),
+            available: self.kernels().count(),
         }
     }
 }
@@ -280,7 +368,10 @@ impl Module {
 
     /// The meanings of the module's counters, if its kernels count.
     pub(crate) fn counters(&self) -> Option<&Table> {
-        self.0.counters.as_ref()
+        match &self.0.code {
+            Code::Amd(code) => code.counters.as_ref(),
+            Code::Driver { .. } => None,
+        }
     }
 
     /// The record of the module's variables.
@@ -322,8 +413,8 @@ impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Module")
             .field("name", &self.0.name)
-            .field("target", self.0.object.target())
-            .field("kernels", &self.0.object.kernels().len())
+            .field("target", &self.code_object().map(CodeObject::target))
+            .field("kernels", &self.kernels().count())
             .field("device", &self.0.device)
             .finish()
     }

@@ -34,6 +34,7 @@ const SEARCH: Search = Search {
     ],
     required: c"roctxRangePushA",
     versioning: Versioning::FileName { otherwise: None },
+    rocm: true,
 };
 
 /// The functions of the library.

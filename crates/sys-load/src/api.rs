@@ -22,7 +22,8 @@
 /// with these names are the library, in every place that [the crate](crate) searches, and its initialisers
 /// may run in any process. Documentation comments before `builder;` are added to those of `Builder`.
 /// `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`: see
-/// [`Functions::bridge`](crate::Functions::bridge).
+/// [`Functions::bridge`](crate::Functions::bridge). `rocm: false` after it is for libraries that are not
+/// ROCm's.
 ///
 /// ```
 /// mod table {
@@ -94,6 +95,7 @@ macro_rules! table_api {
         versioning: $versioning:expr,
         unsupported: $unsupported:literal
         $(, bridge: $bridge:expr)?
+        $(, rocm: $rocm:expr)?
         $(,)?
     ) => {
         static UNSUPPORTED: Table = Table::STUBS;
@@ -109,6 +111,7 @@ macro_rules! table_api {
                 names: $names,
                 required: $required,
                 versioning: $versioning,
+                rocm: true $(&& $rocm)?,
             };
             const VERSIONS: &'static [&'static str] = &table::VERSIONS;
 

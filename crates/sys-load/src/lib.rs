@@ -51,6 +51,9 @@ pub struct Search {
     pub required: &'static CStr,
     /// How to find its version.
     pub versioning: Versioning,
+    /// Whether it is part of ROCm, and so also looked for where ROCm is: steps 3 and 5 to 7 of [the
+    /// crate](crate)'s list.
+    pub rocm: bool,
 }
 
 /// How a file came to be tried.

@@ -132,7 +132,7 @@ impl<'a> Hunt<'a> {
         if let Some(library) = self.loaded() {
             return Some(library);
         }
-        for folder in folders_of_loaded() {
+        for folder in if self.search.rocm { folders_of_loaded() } else { Vec::new() } {
             if let Some(library) = self.folder(&folder, Source::Beside) {
                 return Some(library);
             }
@@ -141,6 +141,9 @@ impl<'a> Hunt<'a> {
             if let Some(library) = self.open(Path::new(name), Source::Loader, false) {
                 return Some(library);
             }
+        }
+        if !self.search.rocm {
+            return None;
         }
         for (folder, source) in self.places.installations() {
             if let Some(library) = self.folder(&folder, source) {

@@ -52,6 +52,10 @@ variables! {
         "what the drop-in libraries write to standard error";
         Word(&["off", "error", "warn", "info", "debug", "trace"]);
         else "`error`";
+    CUDA_LIBRARY = "FERROCM_CUDA_LIBRARY", Program:
+        "the one `libcuda` to use ([loading](../use/loading.md))";
+        Path("a file");
+        else "it is looked for";
     HIP_LIBRARY = "FERROCM_HIP_LIBRARY", Program:
         "the one `libamdhip64` to use ([loading](../use/loading.md))";
         Path("a file");
@@ -188,6 +192,10 @@ variables! {
         "the password of that key";
         Text("a password");
         else "the key has none";
+    CUDA_HEADERS = "FERROCM_CUDA_HEADERS", Tool:
+        "the headers of CUDA's versions";
+        Path("a folder of VERSION/usr/include");
+        else "`cargo xtask bindgen` leaves CUDA's bindings as they are";
     ROCM_HEADERS = "FERROCM_ROCM_HEADERS", Tool:
         "the headers of ROCm's releases";
         Path("a folder of RELEASE/usr/include");

@@ -89,8 +89,16 @@ impl fmt::Display for Change {
 
 /// Whether a constant only marks the end of its enum, so that its value does not matter.
 fn is_sentinel(constant: &str) -> bool {
-    const ENDS: [&str; 6] =
-        ["Count", "NumOptions", "NumResults", "NumTypes", "LimitRange", "_LAST_EXTENSION"];
+    const ENDS: [&str; 8] = [
+        "Count",
+        "NumOptions",
+        "NumResults",
+        "NumTypes",
+        "LimitRange",
+        "_LAST_EXTENSION",
+        "ATTRIBUTE_MAX",
+        "_NUM_OPTIONS",
+    ];
     ENDS.iter().any(|end| constant.ends_with(end)) || constant.contains("RESERVED")
 }
 

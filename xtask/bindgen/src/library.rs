@@ -46,9 +46,20 @@ pub(crate) enum Calls {
     Optional(&'static [&'static str]),
 }
 
+/// Whose headers a library has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    /// AMD: a tree for each ROCm release.
+    Amd,
+    /// NVIDIA: a tree for each CUDA version.
+    Nvidia,
+}
+
 /// One library: its headers, and what its function table needs to know.
 #[derive(Debug)]
 pub(crate) struct Library {
+    /// Whose headers it has. Layouts of AMD's are also compared with what a C compiler makes of them.
+    pub(crate) vendor: Vendor,
     /// Name for people.
     pub(crate) what: &'static str,
     /// File name of its report in docs/generated/abi, without `.md`.
@@ -112,6 +123,7 @@ const HIP_VERSIONS: &[Version] = &[
 /// Every library of this workspace.
 pub(crate) static LIBRARIES: &[Library] = &[
     Library {
+        vendor: Vendor::Amd,
         what: "HSA",
         report: "hsa",
         package: "libhsa-runtime-dev",
@@ -166,6 +178,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         also_exported: &[],
     },
     Library {
+        vendor: Vendor::Amd,
         what: "HIP",
         report: "hip",
         package: "libamdhip64-dev",
@@ -232,6 +245,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         ],
     },
     Library {
+        vendor: Vendor::Amd,
         what: "HIP RTC",
         report: "hiprtc",
         package: "libamdhip64-dev",
@@ -256,6 +270,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         also_exported: &[],
     },
     Library {
+        vendor: Vendor::Amd,
         what: "rocBLAS",
         report: "rocblas",
         package: "librocblas-dev",
@@ -280,6 +295,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         also_exported: &[],
     },
     Library {
+        vendor: Vendor::Amd,
         what: "RCCL",
         report: "rccl",
         package: "librccl-dev",
@@ -308,6 +324,39 @@ pub(crate) static LIBRARIES: &[Library] = &[
             doc: "How `ncclCommWindowRegister` registers a buffer.",
             constants: &["NCCL_WIN_DEFAULT", "NCCL_WIN_COLL_SYMMETRIC"],
         }],
+        also_exported: &[],
+    },
+    // A function's name says its version here (`cuMemAlloc_v2`): the header's macros, which hide that, are
+    // not followed.
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "CUDA",
+        report: "cuda",
+        package: "nvidia-cuda-runtime",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys",
+        folder: "src",
+        drop_ins: &[],
+        other_names: &[],
+        versions: &[
+            version("12.0", "12.0"),
+            version("12.4", "12.4"),
+            version("12.9", "12.9"),
+            version("13.0", "13.0"),
+            version("13.5", "13.5"),
+        ],
+        headers: "#include <stddef.h>\n#include <stdint.h>\n#include <cuda.h>\n",
+        files: ".*/cuda\\.h",
+        declared_here: "",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "CUDA_VERSION|CUDA_CB|CUDAAPI|__CUDA_.*",
+        status: "CUresult",
+        unsupported: "CUDA_ERROR_NOT_SUPPORTED",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
         also_exported: &[],
     },
 ];

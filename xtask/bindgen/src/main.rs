@@ -27,7 +27,7 @@ use clap::Parser;
 
 use crate::aliases::Aliases;
 use crate::api::Api;
-use crate::library::{LIBRARIES, Library, Version};
+use crate::library::{LIBRARIES, Library, Vendor, Version};
 use crate::merge::Merged;
 use crate::output::Output;
 
@@ -37,9 +37,13 @@ use crate::output::Output;
 struct Arguments {
     /// Folder with a folder per ROCm release (`5.2`, `5.7`, `6.4`, `7.2`), each with the headers in
     /// `usr/include`.
+    #[arg(long, value_name = "DIR", required_unless_present = "cuda_headers")]
+    headers: Option<PathBuf>,
+    /// Folder with a folder per CUDA version (`12.0`, `12.4`, `12.9`, `13.0`, `13.5`), each with the headers
+    /// in `usr/include`.
     #[arg(long, value_name = "DIR")]
-    headers: PathBuf,
-    /// Change nothing; fail if a checked-in file is out of date.
+    cuda_headers: Option<PathBuf>,
+    /// Change nothing; fail if a checked-in file differs from what would be generated.
     #[arg(long)]
     check: bool,
 }
@@ -51,14 +55,16 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("the workspace root")?;
     let mut output = Output::new(root, arguments.check);
-    let newest = arguments.headers.join(NEWEST_RELEASE);
-    let mut aliases = Aliases::from_hipify(&newest.join("usr/bin/hipify-perl"))?;
-    for folder in ["hip", "rocblas", "rccl"] {
-        aliases.add_macros(&newest.join("usr/include"), folder)?;
+    if let Some(headers) = &arguments.headers {
+        let newest = headers.join(NEWEST_RELEASE);
+        let mut aliases = Aliases::from_hipify(&newest.join("usr/bin/hipify-perl"))?;
+        for folder in ["hip", "rocblas", "rccl"] {
+            aliases.add_macros(&newest.join("usr/include"), folder)?;
+        }
+        generate_all(Vendor::Amd, headers, &aliases, &mut output)?;
     }
-    for (library, texts) in LIBRARIES.iter().zip(read_all(&arguments.headers)) {
-        generate(library, texts, &arguments.headers, &aliases, &mut output)
-            .with_context(|| format!("generating the bindings of {}", library.what))?;
+    if let Some(headers) = &arguments.cuda_headers {
+        generate_all(Vendor::Nvidia, headers, &Aliases::default(), &mut output)?;
     }
     if !arguments.check {
         output.write("docs/generated/coverage.md", &coverage::generate(root)?)?;
@@ -73,18 +79,29 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-/// bindgen's output for each version of each library, in order. Reading headers takes most of the time, above
-/// all HIP's, so each version has a thread.
-fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
+/// Writes the files of all libraries of one vendor.
+fn generate_all(vendor: Vendor, headers: &Path, aliases: &Aliases, output: &mut Output) -> Result<()> {
+    let libraries: Vec<_> = LIBRARIES.iter().filter(|library| library.vendor == vendor).collect();
+    for (library, texts) in libraries.iter().zip(read_all(&libraries, headers)) {
+        generate(library, texts, headers, aliases, output)
+            .with_context(|| format!("generating the bindings of {}", library.what))?;
+    }
+    Ok(())
+}
+
+/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the
+/// time, HIP's above all, so each version has a thread.
+fn read_all(libraries: &[&'static Library], headers: &Path) -> Vec<Vec<Result<String>>> {
     let read = |library: &'static Library, version: &'static Version| {
         run::bindgen(library, version, &headers.join(version.release).join("usr/include"))
     };
     let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
     std::thread::scope(|scope| {
-        let start = |library: &'static Library| -> Vec<_> {
+        let start = |library: &&'static Library| -> Vec<_> {
+            let library: &'static Library = library;
             library.versions.iter().map(|version| scope.spawn(move || read(library, version))).collect()
         };
-        let threads: Vec<_> = LIBRARIES.iter().map(start).collect();
+        let threads: Vec<_> = libraries.iter().map(start).collect();
         threads.into_iter().map(|versions| versions.into_iter().map(join).collect()).collect()
     })
 }
@@ -118,7 +135,9 @@ fn generate(
         Some(text) => output.write(&legacy, &text)?,
         None => output.remove(&legacy)?,
     }
-    let tests = format!("{}/tests/layouts/{}.rs", library.crate_folder, library.report);
-    output.write(&tests, &layouts::generate(&merged, headers)?)?;
+    if library.vendor == Vendor::Amd {
+        let tests = format!("{}/tests/layouts/{}.rs", library.crate_folder, library.report);
+        output.write(&tests, &layouts::generate(&merged, headers)?)?;
+    }
     output.write(&format!("docs/generated/abi/{}.md", library.report), &report::generate(&merged))
 }

@@ -8,7 +8,7 @@ use syn::{Attribute, ForeignItemFn, ReturnType, Type};
 
 use crate::api::{Api, Kind, identifiers};
 use crate::compare;
-use crate::library::Library;
+use crate::library::{Library, Vendor};
 use crate::unexported::UNEXPORTED;
 
 /// A set of versions of one library: bit 0 is the oldest.
@@ -117,8 +117,10 @@ impl Merged {
             merged.add(index);
         }
         merged.mark_also_exported();
-        merged.legacy =
-            (0..merged.apis.len().saturating_sub(1)).map(|index| merged.legacy_of(index)).collect();
+        // A symbol of CUDA's driver keeps its arguments: what takes others has another name, and structures
+        // grow where they were reserved.
+        let older = if library.vendor == Vendor::Amd { merged.apis.len().saturating_sub(1) } else { 0 };
+        merged.legacy = (0..older).map(|index| merged.legacy_of(index)).collect();
         for index in 1..merged.legacy.len() {
             merged.legacy[index].as_before = merged.same_as_before(index);
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::library::{Library, Version};
+use crate::library::{Library, Vendor, Version};
 
 /// bindgen's output for `version`, whose headers are in `include`.
 pub(crate) fn bindgen(library: &Library, version: &Version, include: &Path) -> Result<String> {
@@ -18,6 +18,10 @@ pub(crate) fn bindgen(library: &Library, version: &Version, include: &Path) -> R
         // The folder may be one that clang treats as a system's (/usr/include), or also contain C headers.
         .clang_args(["-fretain-comments-from-system-headers", "-Wno-macro-redefined"])
         .clang_args(version.clang)
+        // NVIDIA's comments are not ours to give on.
+        .generate_comments(library.vendor == Vendor::Amd)
+        // A structure of an older version may have one in it that has become too large to be derived for.
+        .derive_debug(library.vendor == Vendor::Amd)
         .allowlist_file(library.files)
         .allowlist_function(library.declared_here)
         .blocklist_item(library.ignored_constants)

@@ -8,7 +8,7 @@ use syn::{FnArg, ReturnType, Type};
 use crate::aliases::{self, Aliases};
 use crate::api::doc;
 use crate::bindings::origin;
-use crate::library::Library;
+use crate::library::{Library, Vendor};
 use crate::merge::Merged;
 
 /// Writes the table of all versions' functions.
@@ -36,7 +36,10 @@ pub(crate) fn generate(merged: &Merged, aliases: &Aliases) -> Result<String> {
         let value = unsupported_value(library, output, function_name)?;
         let mut docs = item.attrs.clone();
         if docs.is_empty() {
-            docs.push(doc(&format!("`{name}`; the header says no more.")));
+            docs.push(doc(&match library.vendor {
+                Vendor::Amd => format!("`{name}`; the header says no more."),
+                Vendor::Nvidia => format!("`{name}`, as NVIDIA documents it."),
+            }));
         }
         if let Some(line) = function.exported.describe(library) {
             docs.extend([doc(""), doc(&line)]);

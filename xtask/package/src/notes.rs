@@ -23,12 +23,13 @@ struct Source {
     shown: bool,
 }
 
-static REPORTS: [Source; 9] = [
+static REPORTS: [Source; 10] = [
     Source { title: "Coverage of AMD's libraries", path: "docs/generated/coverage.md", shown: true },
     Source { title: "ABI of HIP", path: "docs/generated/abi/hip.md", shown: false },
     Source { title: "ABI of hiprtc", path: "docs/generated/abi/hiprtc.md", shown: false },
     Source { title: "ABI of HSA", path: "docs/generated/abi/hsa.md", shown: false },
     Source { title: "ABI of RCCL", path: "docs/generated/abi/rccl.md", shown: false },
+    Source { title: "ABI of CUDA", path: "docs/generated/abi/cuda.md", shown: false },
     Source { title: "ABI of rocBLAS", path: "docs/generated/abi/rocblas.md", shown: false },
     Source { title: "Kernels", path: "docs/generated/kernels-checked.md", shown: false },
     Source { title: "Kernels' work", path: "docs/generated/kernels-bench.md", shown: false },

@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 pub struct Properties {
     /// The device's name.
     pub name: String,
-    /// The target to compile code for: processor and features, such as `gfx90a:sramecc+:xnack-`.
+    /// The target to compile code for: processor and features, such as `gfx90a:sramecc+:xnack-`. For an
+    /// NVIDIA GPU, its architecture, `sm_90`.
     pub target: TargetId,
     /// `GPU-` and 16 or 32 hexadecimal digits, where the device has one.
     pub uuid: Option<String>,
@@ -97,7 +98,7 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
     // already.
     let raw = unsafe { raw.assume_init() };
     let architecture = text(&raw.gcnArchName);
-    let target = architecture.parse().map_err(|error| Error::Unsupported {
+    let target = target(&architecture).map_err(|error| Error::Unsupported {
         what: format!("device {ordinal}, which reports itself as `{architecture}`"),
         instead: format!("its target id cannot be read ({error})"),
     })?;
@@ -137,6 +138,16 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
     })
 }
 
+/// A target id of AMD's, or an architecture of NVIDIA's, which has no features.
+fn target(architecture: &str) -> std::result::Result<TargetId, code_object::ParseTargetError> {
+    let number = architecture.strip_prefix("sm_").unwrap_or_default();
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return architecture.parse();
+    }
+    let any = code_object::Feature::Any;
+    Ok(TargetId { processor: architecture.to_owned(), sramecc: any, xnack: any })
+}
+
 fn number(value: i32) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
@@ -171,6 +182,15 @@ mod tests {
             [0x4f_u8, 0x1d, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 1];
         assert_eq!(uuid(&nvidia.map(|b| b as c_char)).unwrap(), "GPU-4f1d0011-2233-4455-6677-8899aabbcc01");
         assert_eq!(uuid(&[0; 16]), None);
+    }
+
+    #[test]
+    fn targets_of_both_vendors_are_read() {
+        assert_eq!(target("gfx90a:xnack-").unwrap().to_string(), "gfx90a:xnack-");
+        assert_eq!(target("sm_90").unwrap().to_string(), "sm_90");
+        for bad in ["", "sm_", "sm_x", "sm", "90"] {
+            assert!(target(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

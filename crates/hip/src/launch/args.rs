@@ -44,6 +44,9 @@ pub enum ParameterKind {
     Pointer,
     /// The value itself.
     Value,
+    /// So many bytes, of which the code tells no more, as that of NVIDIA's GPUs: a value of that size or, if
+    /// they are 8, a pointer.
+    Bytes,
     /// A kind that cannot be passed, as the code object names it.
     Other(String),
 }
@@ -71,6 +74,8 @@ impl Parameter {
         let words = match &self.kind {
             ParameterKind::Pointer => "a pointer".to_owned(),
             ParameterKind::Value => format!("a value of {} bytes", self.size),
+            ParameterKind::Bytes if self.size == 8 => "a pointer or a value of 8 bytes".to_owned(),
+            ParameterKind::Bytes => format!("a value of {} bytes", self.size),
             ParameterKind::Other(kind) => format!("a parameter of kind `{kind}`"),
         };
         match self.declared() {
@@ -96,10 +101,25 @@ pub(crate) struct Slot {
 enum SlotKind {
     Value,
     Pointer,
+    Bytes,
     Other,
 }
 
-/// The parameters of a kernel, in the form that launches need.
+impl Slot {
+    /// Whether a value of so many bytes may be passed.
+    #[inline]
+    fn takes_value(&self, size: usize) -> bool {
+        matches!(self.kind, SlotKind::Value | SlotKind::Bytes) && self.size as usize == size
+    }
+
+    /// Whether a pointer may be passed.
+    #[inline]
+    fn takes_pointer(&self) -> bool {
+        self.kind == SlotKind::Pointer || self.kind == SlotKind::Bytes && self.size == 8
+    }
+}
+
+/// The parameters of a kernel, as its launches want them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     slots: Box<[Slot]>,
@@ -115,6 +135,7 @@ impl Layout {
             kind: match parameter.kind {
                 ParameterKind::Value => SlotKind::Value,
                 ParameterKind::Pointer if parameter.size == 8 => SlotKind::Pointer,
+                ParameterKind::Bytes => SlotKind::Bytes,
                 _ => SlotKind::Other,
             },
             written: parameter.written(),
@@ -299,8 +320,7 @@ impl<'a> Arguments<'a> {
     #[inline]
     fn pass_value<T>(&mut self, bytes: &[u8], number: Option<Number>, index: usize, check: &Check<'_>) {
         let slot = &check.layout.slots[index];
-        let fits = slot.kind == SlotKind::Value && slot.size as usize == size_of::<T>();
-        if !fits || !types::fits(slot.number, number) {
+        if !slot.takes_value(size_of::<T>()) || !types::fits(slot.number, number) {
             return self.refuse(index, &Given::value::<T>(number), check);
         }
         self.store(slot.offset, bytes);
@@ -309,7 +329,7 @@ impl<'a> Arguments<'a> {
     #[inline]
     fn pass_pointer(&mut self, address: DeviceAddress, index: usize, check: &Check<'_>) {
         let slot = &check.layout.slots[index];
-        if slot.kind == SlotKind::Pointer {
+        if slot.takes_pointer() {
             self.store(slot.offset, &address.0.to_ne_bytes());
         } else {
             self.refuse(index, &Given::Address, check);
@@ -326,7 +346,7 @@ impl<'a> Arguments<'a> {
         check: &Check<'_>,
     ) {
         let slot = &check.layout.slots[index];
-        let fits = slot.kind == SlotKind::Pointer && (written || !slot.written);
+        let fits = slot.takes_pointer() && (written || !slot.written);
         if !fits || !types::fits(slot.number, T::NUMBER) {
             return self.refuse(index, &Given::memory::<T>(written), check);
         }
@@ -382,7 +402,7 @@ impl Check<'_> {
         let (kernel, argument) = (|| self.kernel.to_owned(), || self.argument(index));
         let number = match *given {
             Given::Value { size, type_name, number } => {
-                if parameter.kind != ParameterKind::Value {
+                if !matches!(parameter.kind, ParameterKind::Value | ParameterKind::Bytes) {
                     return Err(self.wrong_kind(index, format!("a value of type `{type_name}`")));
                 }
                 if parameter.size as usize != size {
@@ -393,7 +413,9 @@ impl Check<'_> {
                 number
             }
             Given::Address | Given::Memory { .. } => {
-                if parameter.kind != ParameterKind::Pointer || parameter.size != 8 {
+                if !matches!(parameter.kind, ParameterKind::Pointer | ParameterKind::Bytes)
+                    || parameter.size != 8
+                {
                     return Err(self.wrong_kind(index, "a pointer to device memory".to_owned()));
                 }
                 let Given::Memory { written, type_name, number } = *given else { return Ok(()) };

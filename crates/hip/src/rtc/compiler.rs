@@ -15,6 +15,7 @@ use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 
 use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
+use crate::backend::Backend;
 use crate::call::dropped;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -433,8 +434,15 @@ impl Device {
     /// [`Compiler::open`], opened once per process.
     ///
     /// # Errors
-    /// As [`Compiler::open`], [`Compiler::compile`] and [`Module::load`].
+    /// [`Error::Unsupported`] for an NVIDIA GPU, else as [`Compiler::open`], [`Compiler::compile`] and
+    /// [`Module::load`].
     pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
+        if self.backend() == Backend::Cuda {
+            return Err(Error::Unsupported {
+                what: format!("compiling at run time for {self}"),
+                instead: "load PTX or a cubin, which `kernel-build` makes at build time".to_owned(),
+            });
+        }
         static COMPILER: OnceLock<Compiler> = OnceLock::new();
         let compiler = match COMPILER.get() {
             Some(compiler) => compiler,

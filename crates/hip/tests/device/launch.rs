@@ -287,7 +287,7 @@ fn embedded_modules_are_chosen_by_target() {
     for module in [module(vec![other, good].leak()), within(packed)] {
         let loaded = Module::load_embedded(&device, &module).unwrap();
         assert_eq!(loaded.name(), "test");
-        assert_eq!(&loaded.code_object().target().processor, processor);
+        assert_eq!(&loaded.code_object().expect("a code object").target().processor, processor);
         loaded.function("saxpy").unwrap();
     }
     let error = Module::load_embedded(&device, &within(&packed[..packed.len() / 2])).unwrap_err();

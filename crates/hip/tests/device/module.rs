@@ -123,7 +123,7 @@ fn bundles_are_loaded_compressed_or_not() {
     let packed = [compressed(0, &zlib(&plain), plain.len()), compressed(1, &zstandard(&plain), plain.len())];
     for bytes in std::iter::once(&plain).chain(&packed) {
         let module = Module::load(&device, bytes).unwrap();
-        assert_eq!(&module.code_object().target().processor, processor);
+        assert_eq!(&module.code_object().expect("a code object").target().processor, processor);
         module.function("saxpy").unwrap();
     }
     let folder = tempfile::tempdir().unwrap();

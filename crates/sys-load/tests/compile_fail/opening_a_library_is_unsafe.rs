@@ -6,7 +6,7 @@ const ANY: Search = Search {
     variable: "ANY",
     names: &["libm.so.6"],
     required: c"cos",
-    versioning: Versioning::FileName { otherwise: None },
+    versioning: Versioning::FileName { otherwise: None }, rocm: true,
 };
 
 fn find() {

@@ -17,6 +17,7 @@ fn search(names: &'static [&'static str]) -> Search {
         names,
         required: c"slt_present",
         versioning: Versioning::FileName { otherwise: None },
+        rocm: true,
     }
 }
 

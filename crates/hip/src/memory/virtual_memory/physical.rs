@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::io::{Seek, SeekFrom};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -155,7 +155,8 @@ impl PhysicalMemory {
     /// The descriptor may be closed afterwards.
     ///
     /// # Errors
-    /// [`VirtualMemoryError::NoMemory`] if the descriptor has no size, else [`Error::Hip`].
+    /// [`VirtualMemoryError::NoMemory`] if the descriptor has no size, as those of NVIDIA's driver, for which
+    /// there is [`import_of_size`](Self::import_of_size); else [`Error::Hip`].
     ///
     /// # Safety
     /// The descriptor refers to memory of this device; libraries do not check that. The programs must keep
@@ -165,21 +166,42 @@ impl PhysicalMemory {
     #[doc(alias = "cuMemImportFromShareableHandle")]
     pub unsafe fn import(device: &Device, descriptor: impl AsFd) -> Result<Self> {
         let no_memory = |reason| Error::from(VirtualMemoryError::NoMemory { reason });
-        // AMD's library treats descriptor 0 as missing; a copy has another number.
-        let copy = descriptor.as_fd().try_clone_to_owned().map_err(|error| no_memory(error.to_string()))?;
-        let mut file = std::fs::File::from(copy);
-        // The end of a DMA buffer tells its size.
-        let end = file.seek(SeekFrom::End(0)).map_err(|error| no_memory(error.to_string()))?;
+        let mut file = std::fs::File::from(copy_of(descriptor)?);
+        // DMA buffers tell their size by their end.
+        let end = file.seek(SeekFrom::End(0)).map_err(|error| {
+            no_memory(format!("{error}; where it is one of NVIDIA's driver, `import_of_size` takes the size"))
+        })?;
         let size = usize::try_from(end).map_err(|error| no_memory(error.to_string()))?;
+        // SAFETY: the caller's promise, and the descriptor has said the size.
+        unsafe { Self::take(device, file.as_fd(), size) }
+    }
+
+    /// The same of so many bytes, for descriptors that do not tell their size: the program that exports the
+    /// memory says [how many](Self::size) it has.
+    ///
+    /// # Errors
+    /// [`VirtualMemoryError::NoMemory`] for no bytes, else [`Error::Hip`].
+    ///
+    /// # Safety
+    /// As for [`import`](Self::import), and the memory has so many bytes.
+    pub unsafe fn import_of_size(device: &Device, descriptor: impl AsFd, bytes: usize) -> Result<Self> {
+        let copy = copy_of(descriptor)?;
+        // SAFETY: the caller's promise.
+        unsafe { Self::take(device, copy.as_fd(), bytes) }
+    }
+
+    /// # Safety
+    /// As for [`import_of_size`](Self::import_of_size).
+    unsafe fn take(device: &Device, descriptor: BorrowedFd<'_>, size: usize) -> Result<Self> {
         if size == 0 {
-            return Err(no_memory("it has no size".to_owned()));
+            return Err(VirtualMemoryError::NoMemory { reason: "it has no size".to_owned() }.into());
         }
         let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the result is a place to write to; for this type, HIP expects the number of an open
         // descriptor.
         unsafe {
-            let number = std::ptr::without_provenance_mut(file.as_raw_fd() as usize);
+            let number = std::ptr::without_provenance_mut(descriptor.as_raw_fd() as usize);
             call!(device.table(), hipMemImportFromShareableHandle(&raw mut handle, number, DESCRIPTOR))?;
         }
         Ok(Self::of(device, handle, size, true))
@@ -201,6 +223,12 @@ impl PhysicalMemory {
     pub(super) fn unclaim(&self) {
         self.0.mapped.store(false, Ordering::Release);
     }
+}
+
+/// AMD's library takes descriptor 0 for none at all; a copy has another number.
+fn copy_of(descriptor: impl AsFd) -> Result<OwnedFd> {
+    let copy = descriptor.as_fd().try_clone_to_owned();
+    copy.map_err(|error| VirtualMemoryError::NoMemory { reason: error.to_string() }.into())
 }
 
 /// Handles of the same memory are equal.

@@ -1,0 +1,25 @@
+//! HIP's functions, by what they are about.
+
+mod capture;
+mod convert;
+mod copy;
+mod device;
+mod error;
+mod event;
+mod external;
+mod fill;
+mod graph;
+mod ipc;
+mod kernel;
+mod limits;
+mod memory;
+mod module;
+mod nodes;
+mod occupancy;
+mod peer;
+mod pointer;
+mod pool;
+mod properties;
+mod stream;
+pub(crate) mod table;
+mod virtual_memory;
