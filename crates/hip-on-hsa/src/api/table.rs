@@ -185,6 +185,7 @@ pub(crate) fn table() -> &'static Table {
             host_code: Some(stub::HOST_CODE),
             has_exact_bounds: Some(device::has_exact_bounds),
             // The code that chose the HSA implementation sets these: reports and virtual devices.
+            driver_code: None,
             leave_reports: None,
             open_virtual: None,
         });
