@@ -314,7 +314,7 @@ ATTENTION(float, f32, 32)
 // FEW_THREADS.
 #if defined(__NVCC__)
 #define ATTENTION_FEW(T, NAME)                                                                                         \
-    extern "C" __global__ __launch_bounds__(128, 3) void attention_few_##NAME(                                             \
+    extern "C" __global__ __launch_bounds__(nvidia::FEW_THREADS) void attention_few_##NAME(                            \
         const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
         const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
         ATTENTION_FEW_BODY(T)                                                                                          \

@@ -8,12 +8,14 @@
 #include "attention_arguments.cuh"
 #include "nvidia.cuh"
 
-#if defined(NVIDIA_MMA)
 namespace nvidia {
 // The most rows that are few, and the work-items of a workgroup for them.
 constexpr unsigned FEW_ROWS = 8;
 constexpr unsigned FEW_THREADS = 128;
+} // namespace nvidia
 
+#if defined(NVIDIA_MMA)
+namespace nvidia {
 // Which keys rows see, within a workgroup's split.
 struct Visible {
     int kv_len, q_position, window, split_begin, split_end;
@@ -91,19 +93,15 @@ struct RowPair {
 
 // Chunks of 8 numbers of a cache, as they are read and as what is multiplied.
 template <typename T, bool BYTES> struct Cached {
-    static constexpr unsigned ELEMENT = BYTES ? 1 : sizeof(T);
-    unsigned x[BYTES ? 2 : 4];
+    static constexpr unsigned ELEMENT = BYTES ? 1 : sizeof(T), SIZE = 8 * ELEMENT;
+    unsigned x[SIZE / 4];
 
-    __device__ __forceinline__ void read(const char *at) {
+    __device__ __forceinline__ void read(const char *at) { read_dwords<SIZE / 4>(x, at); }
+    __device__ __forceinline__ void read_shared(unsigned at) {
         if constexpr (BYTES)
-            read_half_chunk(x, at);
+            asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x[0]), "=r"(x[1]) : "r"(at));
         else
-            read_chunk(x, at);
-    }
-    __device__ __forceinline__ void clear() {
-#pragma unroll
-        for (unsigned i = 0; i < (BYTES ? 2 : 4); ++i)
-            x[i] = 0;
+            asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at));
     }
     __device__ __forceinline__ Chunk numbers(Stored stored, float scale) const {
         Chunk chunk;
@@ -126,6 +124,51 @@ struct FewRowsShared {
 __device__ __forceinline__ FewRowsShared &few_rows_shared() {
     __shared__ FewRowsShared shared;
     return shared;
+}
+
+// What is under way of keys and values of few rows: so many steps of 16 keys. A lane copies what it multiplies itself, so that nothing is
+// waited for but the copies.
+template <typename T, unsigned DIMS, bool BYTES> struct FewRowsRing {
+    static constexpr unsigned CHUNK = Cached<T, BYTES>::SIZE, KEY_CHUNKS = 2 * (DIMS / 32), VALUE_CHUNKS = 4 * ((DIMS < DIM ? DIMS : DIM) / 64);
+    // A scale for each key of a lane.
+    static constexpr unsigned KEY_SIZE = KEY_CHUNKS * CHUNK + (BYTES ? 2 * 4 : 0), VALUE_SIZE = VALUE_CHUNKS * CHUNK + (BYTES ? 4 * 4 : 0);
+    static constexpr unsigned STEPS = DIMS * Cached<T, BYTES>::ELEMENT <= 128 ? 4 : 2;
+    // Of all lanes of a warp, and of a workgroup.
+    static constexpr unsigned STEP = (KEY_SIZE + VALUE_SIZE) * 32, SIZE = STEPS * STEP * (FEW_THREADS / 32);
+};
+
+// 16 keys or values in a warp's part of shared memory: a line for each, whose chunks are exchanged by the line's number.
+template <unsigned D> __device__ __forceinline__ unsigned line_place(unsigned tile, unsigned line, unsigned chunk) {
+    return tile + line * (D * 2) + (chunk ^ line % 8) * 16;
+}
+// Copies them from `block` on, lines of `dims` of D numbers, without waiting. Lines beyond the last are the last.
+template <unsigned D>
+__device__ __forceinline__ void copy_lines(unsigned tile, const char *block, size_t row, unsigned last, unsigned dim0, unsigned dims) {
+    constexpr unsigned CHUNKS = D / 8, TOGETHER = 32 / CHUNKS == 0 ? 1 : 32 / CHUNKS;
+    const unsigned lane = threadIdx.x % 32, chunk = lane % CHUNKS;
+#pragma unroll
+    for (unsigned i = 0; i < 16 / TOGETHER; ++i) {
+        const unsigned line = i * TOGETHER + lane / CHUNKS;
+        const bool there = chunk * 8 < dims;
+        copy_chunk(line_place<D>(tile, line, chunk), block + (min(line, last) * row + dim0 + (there ? chunk * 8 : 0)) * 2, there ? 16 : 0);
+    }
+}
+
+// Where scales are behind a step's chunks of keys, and of values.
+template <typename Ring> constexpr unsigned KEY_CHUNKS_END = Ring::KEY_CHUNKS * Ring::CHUNK * 32;
+template <typename Ring> constexpr unsigned VALUE_CHUNKS_END = Ring::VALUE_CHUNKS * Ring::CHUNK * 32;
+
+// Copies so many bytes, or zeros, without waiting.
+template <unsigned SIZE> __device__ __forceinline__ void copy_cached(unsigned to, const void *from, bool there) {
+    if constexpr (SIZE == 16)
+        copy_chunk(to, from, there ? 16 : 0);
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(SIZE), "r"(there ? SIZE : 0) : "memory");
+}
+__device__ __forceinline__ float read_shared_float(unsigned at) {
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at));
+    return x;
 }
 
 // Rows of one kv head, at most FEW_ROWS. `DIMS` are at least those of a head, whose numbers beyond the last are zeros.
@@ -155,66 +198,105 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
 #pragma unroll
         for (unsigned j = 0; j < DEEP; ++j) {
             query[j] = {};
-            if (32 * j + 8 * t < dim)
-                read_chunk(query[j].x, at + 32 * j + 8 * t);
+            if (BYTES && 32 * j + 8 * t < dim)
+                query[j] = *reinterpret_cast<const Chunk *>(at + 32 * j + 8 * t);
+#pragma unroll
+            for (unsigned i = 0; i < 4; ++i)
+                if (!BYTES && 32 * j + 8 * i < dim)
+                    query[j].x[i] = *reinterpret_cast<const unsigned *>(at + 32 * j + 8 * i + 2 * t);
         }
     }
 
+    using Ring = FewRowsRing<T, DIMS, BYTES>;
+    constexpr unsigned STEPS = Ring::STEPS, CHUNK = Ring::CHUNK, ELEMENT = Cached<T, BYTES>::ELEMENT;
+    extern __shared__ uint4 few_rows_ring[];
+    if (launched_shared_bytes() < Ring::SIZE)
+        __trap();
+    // Of each chunk, the lanes' are neighbours.
+    const unsigned ring = shared_address(few_rows_ring) + warp * (STEPS * Ring::STEP), own = lane * CHUNK;
+    const unsigned key_scales = KEY_CHUNKS_END<Ring> + lane * 4, value_scales = VALUE_CHUNKS_END<Ring> + lane * 4;
     const int begin = visible.first(0) / 16 * 16, stop = visible.end((rows - 1) / shape.group);
-    Cached<T, BYTES> key[2][DEEP], value[4][PARTS];
-    float key_scale[2], value_scale[4];
     // 16 keys from a multiple of 16 on are in one block.
-    const auto read_keys = [&](int key0) {
-        const char *block = keys.place<Cached<T, BYTES>::ELEMENT>(key0);
+    const auto copy_keys = [&](int key0, unsigned at) {
+        if (key0 < stop) {
+            const char *block = keys.place<ELEMENT>(key0);
+            if constexpr (BYTES) {
 #pragma unroll
-        for (unsigned i = 0; i < 2; ++i) {
-            const unsigned number = min(key0 + g + 8 * i, keys.last);
-            const char *at = block + ((number - key0) * keys.row + 8 * t) * Cached<T, BYTES>::ELEMENT;
+                for (unsigned i = 0; i < 2; ++i) {
+                    const unsigned number = min(key0 + g + 8 * i, keys.last);
+                    const char *from_key = block + ((number - key0) * keys.row + 8 * t) * ELEMENT;
 #pragma unroll
-            for (unsigned j = 0; j < DEEP; ++j) {
-                if (32 * j + 8 * t < dim)
-                    key[i][j].read(at + 32 * j * Cached<T, BYTES>::ELEMENT);
-                else
-                    key[i][j].clear();
+                    for (unsigned j = 0; j < DEEP; ++j)
+                        copy_cached<CHUNK>(at + own + (i * DEEP + j) * (32 * CHUNK), from_key + 32 * j * ELEMENT, 32 * j + 8 * t < dim);
+                    if (keys.scales != nullptr)
+                        copy_cached<4>(at + key_scales + i * 128, keys.scale_place(number), true);
+                }
+            } else {
+                copy_lines<DIMS>(at, block, keys.row, keys.last - key0, 0, dim);
             }
-            key_scale[i] = BYTES ? keys.scale(number) : 1.0f;
         }
+        end_copies();
     };
-    const auto read_values = [&](int key0) {
-        const char *block = values.place<Cached<T, BYTES>::ELEMENT>(key0);
+    const auto copy_values = [&](int key0, unsigned at) {
+        if (key0 < stop) {
+            const char *block = values.place<ELEMENT>(key0);
+            if constexpr (BYTES) {
 #pragma unroll
-        for (unsigned i = 0; i < 4; ++i) {
-            const unsigned number = min(key0 + 2 * t + i % 2 + i / 2 * 8, values.last);
-            const char *at = block + ((number - key0) * values.row + dim0 + 8 * g) * Cached<T, BYTES>::ELEMENT;
+                for (unsigned i = 0; i < 4; ++i) {
+                    const unsigned number = min(key0 + 2 * t + i % 2 + i / 2 * 8, values.last);
+                    const char *from_value = block + ((number - key0) * values.row + dim0 + 8 * g) * ELEMENT;
 #pragma unroll
-            for (unsigned h = 0; h < PARTS; ++h) {
-                if (64 * h + 8 * g < out_dims)
-                    value[i][h].read(at + 64 * h * Cached<T, BYTES>::ELEMENT);
-                else
-                    value[i][h].clear();
+                    for (unsigned h = 0; h < PARTS; ++h)
+                        copy_cached<CHUNK>(at + own + (i * PARTS + h) * (32 * CHUNK), from_value + 64 * h * ELEMENT, 64 * h + 8 * g < out_dims);
+                    if (values.scales != nullptr)
+                        copy_cached<4>(at + value_scales + i * 128, values.scale_place(number), true);
+                }
+            } else {
+                copy_lines<OUT>(at, block, values.row, values.last - key0, dim0, out_dims);
             }
-            value_scale[i] = BYTES ? values.scale(number) : 1.0f;
         }
+        end_copies();
     };
 
     float out[PARTS * 4][4] = {};
+    constexpr int ROUND = WARPS * KEYS;
     int key0 = begin + static_cast<int>(warp * KEYS);
-    if (key0 < stop) {
-        read_keys(key0);
-        read_values(key0);
-    }
-#pragma unroll 1
-    for (; key0 < stop; key0 += WARPS * KEYS) {
-        const int next = key0 + static_cast<int>(WARPS * KEYS);
-        float scores[4] = {};
 #pragma unroll
-        for (unsigned j = 0; j < DEEP; ++j) {
-            const Chunk low = key[0][j].numbers(stored, key_scale[0]), high = key[1][j].numbers(stored, key_scale[1]);
-            mma<T>(scores, {low.x[0], high.x[0], low.x[1], high.x[1]}, query[j].x[0], query[j].x[1]);
-            mma<T>(scores, {low.x[2], high.x[2], low.x[3], high.x[3]}, query[j].x[2], query[j].x[3]);
+    for (unsigned step = 0; step < STEPS; ++step) {
+        copy_keys(key0 + static_cast<int>(step) * ROUND, ring + step * Ring::STEP);
+        copy_values(key0 + static_cast<int>(step) * ROUND, ring + step * Ring::STEP + Ring::KEY_SIZE * 32);
+    }
+    unsigned at = ring;
+#pragma unroll 1
+    for (; key0 < stop; key0 += ROUND) {
+        const int next = key0 + static_cast<int>(STEPS) * ROUND;
+        const unsigned values_at = at + Ring::KEY_SIZE * 32;
+        float scores[4] = {};
+        wait_for_copies<2 * STEPS - 1>();
+        if constexpr (!BYTES) {
+            __syncwarp();
+#pragma unroll
+            for (unsigned d = 0; d < DIMS / 16; ++d) {
+                unsigned a[4];
+                read_matrices(a, line_place<DIMS>(at, lane / 8 % 2 * 8 + lane % 8, 2 * d + lane / 16));
+                mma<T>(scores, a, query[d / 2].x[d % 2 * 2], query[d / 2].x[d % 2 * 2 + 1]);
+            }
+            __syncwarp();
+        } else {
+            float scale[2] = {1.0f, 1.0f};
+            if (BYTES && keys.scales != nullptr)
+                scale[0] = read_shared_float(at + key_scales), scale[1] = read_shared_float(at + key_scales + 128);
+#pragma unroll
+            for (unsigned j = 0; j < DEEP; ++j) {
+                Cached<T, BYTES> key[2];
+                key[0].read_shared(at + own + j * (32 * CHUNK));
+                key[1].read_shared(at + own + (DEEP + j) * (32 * CHUNK));
+                const Chunk low = key[0].numbers(stored, scale[0]), high = key[1].numbers(stored, scale[1]);
+                mma<T>(scores, {low.x[0], high.x[0], low.x[1], high.x[1]}, query[j].x[0], query[j].x[1]);
+                mma<T>(scores, {low.x[2], high.x[2], low.x[3], high.x[3]}, query[j].x[2], query[j].x[3]);
+            }
         }
-        if (next < stop)
-            read_keys(next);
+        copy_keys(next, at);
         const auto each = [&](auto apply) {
 #pragma unroll
             for (unsigned s = 0; s < 4; ++s)
@@ -232,23 +314,45 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
 #pragma unroll
             for (unsigned s = 0; s < 4; ++s)
                 out[b][s] *= pair.fade[s % 2];
+        wait_for_copies<2 * STEPS - 1>();
+        if constexpr (!BYTES) {
+            __syncwarp();
 #pragma unroll
-        for (unsigned h = 0; h < PARTS; ++h) {
-            Chunk v[4];
+            for (unsigned b = 0; b < PARTS * 4; ++b) {
+                unsigned a[4];
+                read_transposed_matrices(a, line_place<OUT>(values_at, lane / 16 * 8 + lane % 8, 2 * b + lane / 8 % 2));
+                mma<T>(out[b], a, b0, b1);
+            }
+            __syncwarp();
+        } else {
+            float scale[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+            if (values.scales != nullptr) {
 #pragma unroll
-            for (unsigned i = 0; i < 4; ++i)
-                v[i] = value[i][h].numbers(stored, value_scale[i]);
+                for (unsigned i = 0; i < 4; ++i)
+                    scale[i] = read_shared_float(values_at + value_scales + i * 128);
+            }
 #pragma unroll
-            for (unsigned i = 0; i < 4; ++i)
-                mma<T>(out[h * 4 + i],
-                       {lower_halves(v[0].x[i], v[1].x[i]), upper_halves(v[0].x[i], v[1].x[i]), lower_halves(v[2].x[i], v[3].x[i]), upper_halves(v[2].x[i], v[3].x[i])},
-                       b0, b1);
+            for (unsigned h = 0; h < PARTS; ++h) {
+                Chunk v[4];
+#pragma unroll
+                for (unsigned i = 0; i < 4; ++i) {
+                    Cached<T, BYTES> value;
+                    value.read_shared(values_at + own + (i * PARTS + h) * (32 * CHUNK));
+                    v[i] = value.numbers(stored, scale[i]);
+                }
+#pragma unroll
+                for (unsigned i = 0; i < 4; ++i)
+                    mma<T>(out[h * 4 + i],
+                           {lower_halves(v[0].x[i], v[1].x[i]), upper_halves(v[0].x[i], v[1].x[i]), lower_halves(v[2].x[i], v[3].x[i]), upper_halves(v[2].x[i], v[3].x[i])},
+                           b0, b1);
+            }
         }
-        if (next < stop)
-            read_values(next);
+        copy_values(next, values_at);
+        at = at + Ring::STEP == ring + STEPS * Ring::STEP ? ring : at + Ring::STEP;
     }
 
     // All warps' results are added, 32 dimensions at a time: those that products `i` of every 64 have.
+    const auto place = [&](unsigned i, unsigned h, unsigned row) { return BYTES ? h * 64 + row % 8 * 8 + 2 * i + row / 8 : h * 64 + i * 16 + row; };
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
 #pragma unroll
@@ -289,9 +393,9 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
         for (unsigned h = 0; h < PARTS; ++h)
 #pragma unroll
             for (unsigned s = 0; s < 4; ++s)
-                shared_sums[warp][2 * t + s % 2][h * 16 + 2 * g + s / 2] = out[h * 4 + i][s];
+                shared_sums[warp][2 * t + s % 2][h * 16 + g + s / 2 * 8] = out[h * 4 + i][s];
         __syncthreads();
-        const unsigned d = lane / 16 * 64 + lane % 16 / 2 * 8 + 2 * i + lane % 2;
+        const unsigned d = place(i, lane / 16, lane % 16);
 #pragma unroll
         for (unsigned r = 0; r < EACH; ++r) {
             const unsigned row = warp * EACH + r;
@@ -335,6 +439,14 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
     for (size_t row = blockIdx.x; row < all_rows; row += gridDim.x) {
         const float *sums = partial + all_rows * splits * dim + row * splits;
+        const auto part = [&](unsigned split, unsigned d) { return *reinterpret_cast<const float4 *>(partial + (row * splits + split) * dim + d); };
+        // The first ones are read before it is known what they weigh.
+        constexpr unsigned EARLY = 4;
+        float4 early[EARLY] = {};
+#pragma unroll
+        for (unsigned i = 0; i < EARLY; ++i)
+            if (warp + i * WARPS < splits && lane * 4 < dim)
+                early[i] = part(warp + i * WARPS, lane * 4);
         float highest = -INFINITY, total = 0.0f;
         for (unsigned split = lane; split < splits; split += 32)
             highest = fmaxf(highest, sums[split]);
@@ -353,15 +465,20 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
         for (unsigned dim0 = 0; dim0 < dim; dim0 += DIM) {
             const unsigned d = dim0 + lane * 4;
             float4 sum = {};
+            const auto add = [&](unsigned split, const float4 &x) {
+                const float weight = exp2_of(sums[split] - base) * share;
+                // A split that saw nothing gives nothing, whatever the others gave.
+                if (weight != 0.0f)
+                    sum = {fmaf(weight, x.x, sum.x), fmaf(weight, x.y, sum.y), fmaf(weight, x.z, sum.z), fmaf(weight, x.w, sum.w)};
+            };
             if (d < dim) {
+#pragma unroll
+                for (unsigned i = 0; i < EARLY; ++i)
+                    if (warp + i * WARPS < splits)
+                        add(warp + i * WARPS, dim0 == 0 ? early[i] : part(warp + i * WARPS, d));
 #pragma unroll 4
-                for (unsigned split = warp; split < splits; split += WARPS) {
-                    const float weight = exp2_of(sums[split] - base) * share;
-                    const float4 x = *reinterpret_cast<const float4 *>(partial + (row * splits + split) * dim + d);
-                    // A split that saw nothing gives nothing, whatever the others gave.
-                    if (weight != 0.0f)
-                        sum = {fmaf(weight, x.x, sum.x), fmaf(weight, x.y, sum.y), fmaf(weight, x.z, sum.z), fmaf(weight, x.w, sum.w)};
-                }
+                for (unsigned split = warp + EARLY * WARPS; split < splits; split += WARPS)
+                    add(split, part(split, d));
             }
             __syncthreads();
             shared[warp][lane] = sum;

@@ -3,10 +3,10 @@
 #pragma once
 #include "matrix.cuh"
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(__AMDGCN__)
 #define NVIDIA_MMA
 #endif
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if defined(NVIDIA_MMA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define NVIDIA_WGMMA
 #endif
 
@@ -34,17 +34,6 @@ __device__ __forceinline__ void store_chunk(unsigned to, const Chunk &chunk) {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(chunk.x[0]), "r"(chunk.x[1]), "r"(chunk.x[2]), "r"(chunk.x[3]) : "memory");
 }
 
-// 16 bytes that are aligned and read once.
-__device__ __forceinline__ void read_chunk(unsigned *to, const void *from) {
-    asm volatile("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "l"(from));
-}
-// The same of 8.
-__device__ __forceinline__ void read_half_chunk(unsigned *to, const void *from) {
-    asm volatile("ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from));
-}
-
 __device__ __forceinline__ float exp2_of(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -60,6 +49,16 @@ __device__ __forceinline__ unsigned transposed(unsigned two) {
     unsigned result;
     asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(two));
     return result;
+}
+
+// Four matrices of 8 by 8 numbers of 16 bits in shared memory: lane i says where row i % 8 of matrix i / 8 is, and gets of each two neighbours
+// of row `lane / 4`.
+__device__ __forceinline__ void read_matrices(unsigned (&to)[4], unsigned row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
+}
+// The same of the transposed matrices.
+__device__ __forceinline__ void read_transposed_matrices(unsigned (&to)[4], unsigned row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
 }
 
 // C += A * B of 16 by 16 and 16 by 8 numbers by a warp. With g = lane / 4 and t = lane % 4, a lane has of A: rows g, g + 8, g, g + 8 at depths

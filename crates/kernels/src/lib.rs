@@ -81,6 +81,7 @@ mod launch;
 mod library;
 mod moe;
 mod norm;
+mod nvidia;
 mod quant;
 mod reduce;
 pub mod reference;
