@@ -1,7 +1,7 @@
 // Attention on NVIDIA's tensor cores, of queries of 16 bits.
 //
-// A few rows that share keys (a decoded token's heads) are bound by memory, and have kernels of their own, `attention_few_*`: each warp reads keys and values straight into the registers that
-// `mma` multiplies, and a workgroup adds what its warps have. Many rows pass keys and values through shared memory, two tiles of each under
+// A few rows that share keys (a decoded token's heads) are bound by memory, and have kernels of their own, `attention_few_*`: each warp copies keys and values
+// into its own part of shared memory, two steps of 16 keys or more under way, multiplies them by `mma`, and a workgroup adds what its warps have. Many rows pass keys and values through shared memory, two tiles of each under
 // way, and are multiplied by `wgmma`, the rows' weights straight from registers. Strides and addresses that are not whole chunks are left to
 // `rows_of`, and so are many rows on targets without `wgmma`, or without as much shared memory as they need.
 #pragma once
@@ -126,8 +126,8 @@ __device__ __forceinline__ FewRowsShared &few_rows_shared() {
     return shared;
 }
 
-// What is under way of keys and values of few rows: so many steps of 16 keys. A lane copies what it multiplies itself, so that nothing is
-// waited for but the copies.
+// What is under way of keys and values of few rows: so many steps of 16 keys. Numbers of 16 bits lie by lines, as they are in memory. Of bytes, a
+// lane copies what it makes numbers of itself, so that nothing is waited for but the copies.
 template <typename T, unsigned DIMS, bool BYTES> struct FewRowsRing {
     static constexpr unsigned CHUNK = Cached<T, BYTES>::SIZE, KEY_CHUNKS = 2 * (DIMS / 32), VALUE_CHUNKS = 4 * ((DIMS < DIM ? DIMS : DIM) / 64);
     // A scale for each key of a lane.
@@ -174,8 +174,8 @@ __device__ __forceinline__ float read_shared_float(unsigned at) {
 // Rows of one kv head, at most FEW_ROWS. `DIMS` are at least those of a head, whose numbers beyond the last are zeros.
 //
 // The products are those of `rows_of`, 16 keys at a time: Sᵀ = K Qᵀ, Oᵀ = Vᵀ Pᵀ. Depth and rows of a product may be in any order that is the same
-// for both operands: so a lane's numbers are those of whole chunks. A lane reads keys g and g + 8 at dimensions 8t of every 32, and values of
-// keys 2t, 2t + 1, 2t + 8, 2t + 9 at dimensions 8g of every 64.
+// for both operands: so, of a cache of bytes, a lane's numbers are those of whole chunks. It has keys g and g + 8 at dimensions 8t of every 32, and
+// values of keys 2t, 2t + 1, 2t + 8, 2t + 9 at dimensions 8g of every 64.
 template <typename T, unsigned DIMS, bool BYTES>
 __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned batch, unsigned kv_head) {
     constexpr unsigned WARPS = FEW_THREADS / 32, KEYS = 16, OUT = DIMS < DIM ? DIMS : DIM, DEEP = DIMS / 32, PARTS = OUT / 64;

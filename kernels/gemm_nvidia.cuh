@@ -133,7 +133,7 @@ __device__ __forceinline__ void float_block_of(const Operand<float> &from_a, con
 
 #if defined(NVIDIA_WGMMA)
 namespace nvidia {
-// What workgroups of `gemm_*_128` and `gemm_*_64` compute on NVIDIA's GPUs. The launcher has the same numbers: crates/kernels/src/gemm/nvidia.rs.
+// What workgroups of `gemm_*_128` and `gemm_*_64` compute on NVIDIA's GPUs. The launcher has the same numbers: crates/kernels/src/nvidia.rs.
 template <unsigned SIDE> struct Tiling;
 template <> struct Tiling<128> {
     static constexpr unsigned ROWS = 128, COLUMNS = 256, STAGES = 4;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void exchange(unsigned (&x)[4]) {
     swap(0, 1, 1), swap(2, 3, 1), swap(0, 2, 2), swap(1, 3, 2);
 }
 
-// Calls `each` with the products' numbers of a workgroup, their places and sizes: `Arguments` gives operands and results of a batch.
+// Computes a workgroup's tiles of all products.
 template <typename T, unsigned SIDE, bool A_BY_ROWS, bool B_BY_ROWS, typename From, typename Out, typename Shape>
 __device__ __forceinline__ void gemm_of(const Shape &shape, float alpha, const From *a, const From *b, float beta, Out *c, unsigned shared) {
     using Tile = Tiling<SIDE>;
