@@ -6,108 +6,10 @@
 // second, in registers where the target's matrix instructions allow it. Keys and values pass through LDS, a tile at a time, with a
 // running maximum and sum of each row.
 //
-// A workgroup computes 128 dimensions of the result; for larger heads, the scores are computed once for each 128. If there are few
-// rows, `splits` workgroups share the keys of the same rows, and `attention_combine` adds their results. Waves without rows only
-// copy.
-#include "attention.cuh"
-
-constexpr unsigned THREADS = 256;
-// Rows of a workgroup.
-constexpr unsigned ROWS = 128;
-// Dimensions of a result, and of keys in LDS at a time.
-constexpr unsigned DIM = 128;
-constexpr float LOG2_E = 1.44269504088896340736f;
-
-constexpr unsigned QUERY_BYTES = 128;
-// The largest weight is 2 to the power of this, so that small ones are normal numbers in f16.
-constexpr float WEIGHT_BITS = 15.0f;
-
-enum Flags : unsigned { CAUSAL = 1, QUERIES_ARE_LAST = 2 };
-
-struct Strides {
-    // The distance, in elements, from one sequence (block of a paged cache), head and position to the next.
-    size_t batch, head, row;
-};
-
-struct Shape {
-    unsigned batches, kv_heads, group, q_len, kv_len, dim;
-    // This many workgroups share the keys, and each takes this many keys. The next `splits` workgroups compute the next
-    // dimensions.
-    unsigned splits, split_keys;
-    unsigned flags;
-    // The position of the first query among the keys, unless the queries are the last positions.
-    int q_position;
-    // A query sees at most this many keys, including the one at its own position; 0: all.
-    unsigned window;
-    Stored stored;
-    // Of a paged cache: keys of a block, number of blocks, entries of a sequence's table.
-    unsigned block_size, blocks, table_length;
-    float scale;
-    // Scores are limited to this by a hyperbolic tangent; 0: no limit.
-    float soft_cap;
-    unsigned unused;
-    Strides q, k, v, o, k_scales, v_scales;
-};
-
-__device__ __forceinline__ float exp2_of(float x) {
-#if defined(__AMDGCN__)
-    return __builtin_amdgcn_exp2f(x);
-#else
-    return exp2f(x);
-#endif
-}
-
-__device__ __forceinline__ float reciprocal(float x) {
-#if defined(__AMDGCN__)
-    return __builtin_amdgcn_rcpf(x);
-#else
-    return 1.0f / x;
-#endif
-}
-
-// The kernel's parameters, in their order.
-template <typename T> struct Arguments {
-    Shape shape;
-    const T *q;
-    const void *k, *v;
-    const float *k_scales, *v_scales;
-    // One for each sequence, or null.
-    const unsigned *kv_lens;
-    const unsigned *tables;
-    // One for each head, or null.
-    const float *slopes;
-    T *o;
-    // For each split, row by row: the row's result, and after all of them the logarithm of its sum.
-    float *partial;
-};
-
-template <typename T>
-__device__ __forceinline__ Cache cache_of(const Arguments<T> &from, bool values, unsigned batch, unsigned head, unsigned last) {
-    const Shape &shape = from.shape;
-    const void *at = values ? from.v : from.k;
-    const float *scales = values ? from.v_scales : from.k_scales;
-    const Strides &strides = values ? shape.v : shape.k, &scale_strides = values ? shape.v_scales : shape.k_scales;
-    Cache cache;
-    const unsigned bytes = shape.stored == STORED_AS_QUERIES ? sizeof(T) : 1;
-    const bool paged = from.tables != nullptr;
-    cache.at = static_cast<const char *>(at) + (head * strides.head + (paged ? 0 : batch * strides.batch)) * bytes;
-    cache.row = strides.row;
-    cache.block = strides.batch;
-    cache.table = paged ? from.tables + static_cast<size_t>(batch) * shape.table_length : nullptr;
-    cache.block_size = shape.block_size;
-    cache.blocks = shape.blocks;
-    cache.scales = scales == nullptr ? nullptr : scales + head * scale_strides.head + (paged ? 0 : batch * scale_strides.batch);
-    cache.scale_row = scale_strides.row;
-    cache.scale_block = scale_strides.batch;
-    cache.last = last;
-    return cache;
-}
-
-// A workgroup's first dimension, and its split. Of 256 dimensions, the second half of the grid computes the second half.
-__device__ __forceinline__ unsigned dim0_of(const Shape &shape) { return blockIdx.z < shape.splits ? 0 : DIM; }
-__device__ __forceinline__ unsigned split_of(const Shape &shape) { return blockIdx.z < shape.splits ? blockIdx.z : blockIdx.z - shape.splits; }
-// The dimensions that it computes.
-__device__ __forceinline__ unsigned out_dims_of(const Shape &shape) { return min(shape.dim - dim0_of(shape), DIM); }
+// A workgroup computes 128 dimensions of the result; heads of more have the scores computed once for each 128. `splits` workgroups share
+// the keys of the same rows, if there are few rows; `attention_combine` adds what they give. Waves without rows only copy.
+#include "attention_arguments.cuh"
+#include "attention_nvidia.cuh"
 
 template <typename T, unsigned KEYS>
 __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batch, unsigned kv_head) {
@@ -381,6 +283,12 @@ __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batc
 }
 
 template <typename T, unsigned KEYS> __device__ __forceinline__ void attention(const Arguments<T> &from) {
+#if defined(NVIDIA_WGMMA)
+    if constexpr (sizeof(T) == 2) {
+        if (nvidia::attention(from))
+            return;
+    }
+#endif
     // A grid has at most 65,535 blocks in its second dimension.
     unsigned batch = blockIdx.y / from.shape.kv_heads, kv_head = blockIdx.y % from.shape.kv_heads;
     while (batch < read_again(from).shape.batches) {
@@ -402,7 +310,25 @@ ATTENTION(__half, f16, 64)
 ATTENTION(__nv_bfloat16, bf16, 64)
 ATTENTION(float, f32, 32)
 
-// Adds the results of all splits of a row, each weighted by its share of all sums.
+// The same for few rows that share keys, whose strides and addresses are whole chunks of 16 bytes (8 of a cache of bytes), by workgroups of
+// FEW_THREADS.
+#if defined(__NVCC__)
+#define ATTENTION_FEW(T, NAME)                                                                                         \
+    extern "C" __global__ __launch_bounds__(nvidia::FEW_THREADS) void attention_few_##NAME(                            \
+        const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
+        const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
+        ATTENTION_FEW_BODY(T)                                                                                          \
+    }
+#if defined(NVIDIA_MMA)
+#define ATTENTION_FEW_BODY(T) nvidia::few_rows<T>({shape, q, k, v, k_scales, v_scales, kv_lens, tables, slopes, o, partial});
+#else
+#define ATTENTION_FEW_BODY(T) __trap();
+#endif
+ATTENTION_FEW(__half, f16)
+ATTENTION_FEW(__nv_bfloat16, bf16)
+#endif
+
+// Adds the results of all splits of a row, each as much as its sum is of all sums.
 template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
     const unsigned rows = shape.group * shape.q_len;
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
@@ -430,9 +356,14 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
     }
 }
 
+#if defined(NVIDIA_MMA)
+#define COMBINED nvidia::combine
+#else
+#define COMBINED combine
+#endif
 #define COMBINE(T, NAME)                                                                                               \
     extern "C" __global__ __launch_bounds__(THREADS) void attention_combine_##NAME(const Shape shape, const float *partial, T *o) { \
-        combine(shape, partial, o);                                                                                    \
+        COMBINED(shape, partial, o);                                                                                   \
     }
 COMBINE(__half, f16)
 COMBINE(__nv_bfloat16, bf16)

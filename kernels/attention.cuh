@@ -26,6 +26,10 @@ struct Cache {
             return at + key * row * SIZE;
         return at + (block_of(key) * block + key % block_size * row) * SIZE;
     }
+    // Where its scale is, if there are some.
+    __device__ __forceinline__ const float *scale_place(unsigned key) const {
+        return table == nullptr ? scales + key * scale_row : scales + block_of(key) * scale_block + key % block_size * scale_row;
+    }
     __device__ __forceinline__ float scale(unsigned key) const {
         if (scales == nullptr)
             return 1.0f;

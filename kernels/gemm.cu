@@ -1,6 +1,7 @@
 // Matrix multiplication: C = alpha * op(A) * op(B) + beta * C, by rows, any sizes, a batch of them; a workgroup computes a SIDE by SIDE block
 // of C.
 #include "gemm.cuh"
+#include "gemm_nvidia.cuh"
 #include "int4.cuh"
 
 struct Shape {
@@ -34,11 +35,23 @@ template <unsigned SIDE, typename Arguments, typename Block> __device__ __forcei
 // The elements of `From` are converted to T on their way.
 template <typename T, unsigned SIDE, typename From, typename Out>
 __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given) {
+#if defined(NVIDIA_WGMMA)
+    if constexpr (sizeof(T) == 2) {
+        nvidia::gemm<T, SIDE>(given.shape, given.alpha, given.a, given.b, given.beta, given.c);
+        return;
+    }
+#endif
     using Stage = Staging<T, SIDE, DEPTH_OF<T, SIDE>, THREADS, From>;
     for_blocks<SIDE>(given, [&](size_t batch, unsigned row0, unsigned column0) {
         const auto &[shape, alpha, a, b, beta, c] = read_again(given);
         const Operand<From> from_a = {a + batch * shape.batch_a, shape.m, shape.k, shape.lda, shape.transposed_a != 0};
         const Operand<From> from_b = {b + batch * shape.batch_b, shape.n, shape.k, shape.ldb, shape.transposed_b == 0};
+#if defined(NVIDIA_MMA)
+        if constexpr (std::is_same_v<T, float> && SIDE == nvidia::FloatTile::SIDE) {
+            nvidia::float_block_of(from_a, from_b, row0, column0, Result<float, Rows<Out>>{alpha, beta, {c + batch * shape.batch_c, shape.ldc}});
+            return;
+        }
+#endif
         block_of<T, Stage, Stage, SIDE>(from_a, from_b, row0, column0, [&] {
             const auto &now = read_again(given);
             return Result<sum_t<T>, Rows<Out>>{now.alpha, now.beta, {now.c + batch * now.shape.batch_c, now.shape.ldc}};
@@ -46,8 +59,15 @@ __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given
     });
 }
 
+// Workgroups that a compute unit shall hold at least.
+#if defined(NVIDIA_WGMMA)
+template <typename T, unsigned SIDE> constexpr unsigned WORKGROUPS = sizeof(T) == 2 && SIDE == 128 ? 1 : 2;
+#else
+template <typename, unsigned> constexpr unsigned WORKGROUPS = 2;
+#endif
+
 #define GEMM(T, FROM, OUT, NAME, SIDE)                                                                                  \
-    extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const FROM *a, \
+    extern "C" __global__ __launch_bounds__(THREADS, WORKGROUPS<T, SIDE>) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const FROM *a, \
                                                                                   const FROM *b, const sum_t<T> beta, OUT *c) { \
         gemm<T, SIDE>(Arguments<sum_t<T>, FROM, OUT>{shape, alpha, a, b, beta, c});                                    \
     }

@@ -54,7 +54,23 @@ template <unsigned DWORDS> __device__ __forceinline__ void read_dwords(unsigned 
     for (unsigned i = 0; i < DWORDS; ++i)
         to[i] = read[i];
 #else
-    memcpy(to, from, DWORDS * 4);
+    // NVIDIA's global memory needs as much alignment as is read.
+    constexpr unsigned AT_ONCE = DWORDS % 4 == 0 ? 4 : DWORDS;
+    if (reinterpret_cast<uint64_t>(from) % (AT_ONCE * 4) != 0) {
+        memcpy(to, from, DWORDS * 4);
+    } else if constexpr (AT_ONCE == 4) {
+#pragma unroll
+        for (unsigned i = 0; i < DWORDS; i += 4) {
+            const uint4 read = static_cast<const uint4 *>(from)[i / 4];
+            to[i] = read.x, to[i + 1] = read.y, to[i + 2] = read.z, to[i + 3] = read.w;
+        }
+    } else if constexpr (DWORDS == 2) {
+        const uint2 read = *static_cast<const uint2 *>(from);
+        to[0] = read.x, to[1] = read.y;
+    } else {
+        static_assert(DWORDS == 1, "one read");
+        to[0] = *static_cast<const unsigned *>(from);
+    }
 #endif
 }
 

@@ -7,7 +7,14 @@
 #include "float8.cuh"
 #include "matrix.cuh"
 
-    // The chunk of row `row` from 4 rows of elements of `SIZE` bytes stored by columns.
+// Code that the compiler does not merge with other code that does the same.
+#if defined(__AMDGCN__)
+#define TOLD_APART(NAME) asm volatile("; " NAME)
+#else
+#define TOLD_APART(NAME) asm volatile("// " NAME)
+#endif
+
+    // The chunk of row `row` in 4 rows of elements of `SIZE` bytes that stand by columns.
     template <unsigned SIZE> __device__ __forceinline__ Chunk turned(const unsigned *group, unsigned row) {
         Chunk chunk;
 #pragma unroll
@@ -167,17 +174,17 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     __device__ __forceinline__ void store(const Operand<From> &from, T *tile) const {
         // If the code of both ways were merged, selecting among their chunks would cost more than the ways themselves.
         if (from.by_columns) {
-            asm volatile("; by columns");
+            TOLD_APART("by columns");
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
                 *reinterpret_cast<Chunk *>(tile + place[i]) = by_columns(i);
-            asm volatile("; by columns, stored");
+            TOLD_APART("by columns, stored");
         } else {
-            asm volatile("; by rows");
+            TOLD_APART("by rows");
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
                 *reinterpret_cast<Chunk *>(tile + place[i]) = by_rows(i);
-            asm volatile("; by rows, stored");
+            TOLD_APART("by rows, stored");
         }
     }
 

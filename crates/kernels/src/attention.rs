@@ -1,10 +1,10 @@
 //! Fused attention.
 
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
+use hip::{DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result};
 use crate::library::{Kernels, names};
-use crate::{F8E4M3, Float, modules};
+use crate::{F8E4M3, Float, modules, nvidia};
 
 const OPERATION: &str = "attention";
 /// Work-items of a workgroup: `THREADS` of `kernels/attention.cu`.
@@ -207,6 +207,13 @@ impl Attention {
         Self { soft_cap: Some(cap), ..self }
     }
 
+    /// Whether all strides of queries, keys, values and results are multiples of 8 elements.
+    fn in_chunks(&self) -> bool {
+        [self.q, self.k, self.v, self.out]
+            .iter()
+            .all(|strides| (strides.batch | strides.head | strides.row).is_multiple_of(8))
+    }
+
     /// Checks sizes and options.
     fn check(&self) -> Result<()> {
         let size =
@@ -252,6 +259,11 @@ impl Attention {
         }
         Ok(())
     }
+}
+
+/// Whether an address is a multiple of so many bytes.
+fn in_chunks(address: DeviceAddress, bytes: u64) -> bool {
+    address.0.is_multiple_of(bytes)
 }
 
 /// Keys and values.
@@ -344,6 +356,23 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
     #[must_use]
     pub fn pages(self, table: impl Into<DeviceSlice<'a, u32>>, blocks: usize, block_size: usize) -> Self {
         Self { pages: Some(Pages { table: table.into(), block_size, blocks }), ..self }
+    }
+
+    /// Bytes of an element of keys and values.
+    fn cache_size(&self) -> usize {
+        if matches!(self.cache, Cache::Elements(..)) { size_of::<T>() } else { 1 }
+    }
+
+    /// Whether queries, keys and values begin at multiples of 8 elements.
+    fn in_chunks(&self, stream: &Stream) -> Result<bool> {
+        let (keys, values) = match &self.cache {
+            Cache::Elements(keys, values) => (keys.address_on(stream)?, values.address_on(stream)?),
+            Cache::F8(keys, values) => (keys.address_on(stream)?, values.address_on(stream)?),
+            Cache::I8(keys, values) => (keys.address_on(stream)?, values.address_on(stream)?),
+        };
+        let chunk = 8 * self.cache_size() as u64;
+        let queries = self.queries.address_on(stream)?;
+        Ok(in_chunks(queries, 16) && in_chunks(keys, chunk) && in_chunks(values, chunk))
     }
 
     /// Checks the buffers against the shape.
@@ -480,12 +509,33 @@ impl Kernels {
         let rows = heads / kv_heads * q_len;
         let groups = batch.saturating_mul(kv_heads);
         let parts = dim.div_ceil(DIM);
+        let compute_units = self.device().properties().compute_units as usize;
         let work = Work {
             blocks: rows.div_ceil(ROWS).saturating_mul(groups).saturating_mul(parts),
             kv_len,
-            compute_units: self.device().properties().compute_units as usize,
+            compute_units,
         };
-        let (splits, split_keys) = work.splits();
+        let nvidia = if nvidia::is_nvidia(self.device()) {
+            let work = nvidia::AttentionWork {
+                rows,
+                groups,
+                kv_len,
+                dim,
+                query_size: size_of::<T>(),
+                cache_size: inputs.cache_size(),
+                in_chunks: attention.in_chunks()
+                    && inputs.in_chunks(stream)?
+                    && in_chunks(out.address_on(stream)?, 16),
+                multiprocessors: compute_units,
+                wgmma: nvidia::has_wgmma(self.device()),
+                room: nvidia::has_room(self.device()),
+            };
+            Some(work.launch())
+        } else {
+            None
+        };
+        let (splits, split_keys) =
+            nvidia.map_or_else(|| work.splits(), |launch| (launch.splits, launch.split_keys));
         let (block_size, blocks, table_length) = inputs
             .pages
             .as_ref()
@@ -537,9 +587,14 @@ impl Kernels {
             )?),
         };
 
-        let grid = (rows.div_ceil(ROWS) as u32, groups.min(MOST_BLOCKS) as u32, (splits * parts) as u32);
-        let function = self.of::<T>(&modules::ATTENTION, &names!("attention"))?;
-        let launch = function.launch(stream).grid(grid).block(THREADS).arg(shape).arg(inputs.queries);
+        let few = nvidia.is_some_and(|launch| launch.few);
+        let (across, down) = if few { (groups, 1) } else { (rows.div_ceil(ROWS), groups.min(MOST_BLOCKS)) };
+        let grid = (across as u32, down as u32, (splits * parts) as u32);
+        let names = if few { &names!("attention_few") } else { &names!("attention") };
+        let function = self.of::<T>(&modules::ATTENTION, names)?;
+        let (block, dynamic_lds) = nvidia.map_or((THREADS, 0), |launch| (launch.block, launch.shared));
+        let launch = function.launch(stream).grid(grid).block(block).dynamic_lds(dynamic_lds);
+        let launch = launch.arg(shape).arg(inputs.queries);
         let launch = match inputs.cache {
             Cache::Elements(keys, values) => launch.arg(keys).arg(values),
             Cache::F8(keys, values) => launch.arg(keys).arg(values),

@@ -2,11 +2,11 @@
 
 use code_object::embedded;
 use half::{bf16, f16};
-use hip::{DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
+use hip::{Device, DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
 
 use crate::error::{Error, Result, check_counted};
 use crate::library::Kernels;
-use crate::{F8E4M3, modules};
+use crate::{F8E4M3, modules, nvidia};
 
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
@@ -70,6 +70,8 @@ mod sealed {
         const GEMM_128: &'static str;
         const GEMV: &'static str;
         const GEMM_EXPERTS: &'static str;
+        /// Whether NVIDIA's `wgmma` multiplies it.
+        const TILED: bool;
         fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<Self::Scalar>;
     }
 }
@@ -82,7 +84,7 @@ pub trait GemmElement: DeviceCopy + sealed::Product {
 }
 
 macro_rules! gemm_element {
-    ($type:ident, $name:literal, $product:ident, $scalar:ident, $convert:expr) => {
+    ($type:ident, $name:literal, $product:ident, $scalar:ident, $tiled:literal, $convert:expr) => {
         impl GemmElement for $type {
             type Product = $product;
         }
@@ -92,17 +94,18 @@ macro_rules! gemm_element {
             const GEMM_128: &'static str = concat!("gemm_", $name, "_128");
             const GEMV: &'static str = concat!("gemv_", $name);
             const GEMM_EXPERTS: &'static str = concat!("gemm_experts_", $name);
+            const TILED: bool = $tiled;
             fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<$scalar> {
                 $convert(operation, parameter, value)
             }
         }
     };
 }
-gemm_element!(f32, "f32", f32, f32, |_, _, value| Ok(value));
-gemm_element!(f16, "f16", f16, f32, |_, _, value| Ok(value));
-gemm_element!(bf16, "bf16", bf16, f32, |_, _, value| Ok(value));
-gemm_element!(F8E4M3, "f8_e4m3", f32, f32, |_, _, value| Ok(value));
-gemm_element!(i8, "i8", i32, i32, whole_number);
+gemm_element!(f32, "f32", f32, f32, false, |_, _, value| Ok(value));
+gemm_element!(f16, "f16", f16, f32, true, |_, _, value| Ok(value));
+gemm_element!(bf16, "bf16", bf16, f32, true, |_, _, value| Ok(value));
+gemm_element!(F8E4M3, "f8_e4m3", f32, f32, true, |_, _, value| Ok(value));
+gemm_element!(i8, "i8", i32, i32, false, whole_number);
 
 fn whole_number(operation: &'static str, parameter: &'static str, value: f32) -> Result<i32> {
     // Beyond 2²⁴, an f32 cannot represent every whole number.
@@ -300,6 +303,8 @@ pub struct GemmLaunch {
     pub grid: [u32; 3],
     /// Work-items of a workgroup.
     pub block: u32,
+    /// Bytes of LDS besides what the kernel declares.
+    pub dynamic_lds: u32,
     /// The first argument.
     pub shape: GemmShape,
     /// B comes before A.
@@ -307,7 +312,24 @@ pub struct GemmLaunch {
 }
 
 impl Gemm {
-    /// How this product is computed on a device with this many compute units; `None` if it has no elements.
+    /// How this product is computed on a device; nothing if it has no elements.
+    ///
+    /// Nothing is checked. The sizes are below 2³² − 1024.
+    #[must_use]
+    pub fn launch_on<T: GemmElement>(&self, device: &Device) -> Option<GemmLaunch> {
+        let compute_units = device.properties().compute_units as usize;
+        let launch = self.launch::<T>(compute_units)?;
+        let tiled = T::TILED && matches!(launch.shape, GemmShape::Blocks(_)) && nvidia::has_wgmma(device);
+        if !tiled {
+            return Some(launch);
+        }
+        let tiling = nvidia::GemmTiling::of(self.m, self.n, self.batch, compute_units);
+        let blocks = self.by_blocks::<T>(tiling.side);
+        let grid = tiling.grid(self.m, self.n, self.batch, compute_units);
+        Some(GemmLaunch { grid, dynamic_lds: tiling.shared(), ..blocks })
+    }
+
+    /// How this product is computed on an AMD GPU with so many compute units; nothing if it has no elements.
     ///
     /// This checks nothing. The sizes must be below 2³² − 1024.
     #[must_use]
@@ -339,6 +361,7 @@ impl Gemm {
                 self.batch.min(MOST_BLOCKS) as u32,
             ],
             block: THREADS,
+            dynamic_lds: 0,
             shape: GemmShape::Blocks(shape),
             swapped: false,
         }
@@ -376,6 +399,7 @@ impl Gemm {
                 1,
             ],
             block: THREADS,
+            dynamic_lds: 0,
             shape: GemmShape::Vectors(shape),
             swapped: self.n > self.m,
         }
@@ -405,11 +429,10 @@ impl Kernels {
         gemm.check(a.len(), b.len(), c.len())?;
         let (alpha, beta) =
             (T::scalar(OPERATION, "alpha", gemm.alpha)?, T::scalar(OPERATION, "beta", gemm.beta)?);
-        let compute_units = self.device().properties().compute_units as usize;
-        let Some(how) = gemm.launch::<T>(compute_units) else { return Ok(()) };
+        let Some(how) = gemm.launch_on::<T>(self.device()) else { return Ok(()) };
         let function = self.function(how.module, how.kernel)?;
         let [x, y, z] = how.grid;
-        let launch = function.launch(stream).grid((x, y, z)).block(how.block);
+        let launch = function.launch(stream).grid((x, y, z)).block(how.block).dynamic_lds(how.dynamic_lds);
         let (first, second) = if how.swapped { (b, a) } else { (a, b) };
         let launch = match how.shape {
             GemmShape::Blocks(shape) => launch.arg(shape),

@@ -84,6 +84,7 @@ mod launch;
 mod library;
 mod moe;
 mod norm;
+mod nvidia;
 mod quant;
 mod reduce;
 pub mod reference;

@@ -1,0 +1,239 @@
+//! What some kernels are launched with on NVIDIA's GPUs, where it differs from AMD's: grids, work-items, and shared memory besides what a kernel
+//! declares. The numbers are those of `kernels/attention_nvidia.cuh` and `kernels/gemm_nvidia.cuh`.
+//!
+//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. Other devices run what AMD's without matrix instructions do.
+
+use hip::Device;
+
+/// Bytes of a line of a tile, and at which multiples tiles begin.
+const LINE: usize = 128;
+const TILE_ALIGN: usize = 1024;
+
+/// Whether a device is one of NVIDIA's.
+pub(crate) fn is_nvidia(device: &Device) -> bool {
+    device.target().processor.starts_with("sm_")
+}
+
+/// Whether a device multiplies by `wgmma`.
+pub(crate) fn has_wgmma(device: &Device) -> bool {
+    device.target().processor == "sm_90"
+}
+
+/// Whether a multiprocessor has the shared memory that `attention_few_*` needs: those of sm_80, sm_90 and sm_100 do, those of sm_86 and sm_89 do
+/// not.
+pub(crate) fn has_room(device: &Device) -> bool {
+    device.properties().lds_per_compute_unit >= 128 << 10
+}
+
+/// What a workgroup of `gemm_*_64` or `gemm_*_128` computes at a time: `Tiling` of `kernels/gemm_nvidia.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GemmTiling {
+    /// The number in the kernel's name.
+    pub(crate) side: usize,
+    rows: usize,
+    columns: usize,
+    stages: usize,
+    /// Workgroups that a multiprocessor holds.
+    resident: usize,
+}
+
+const GEMM_TILINGS: [GemmTiling; 2] = [
+    GemmTiling { side: 128, rows: 128, columns: 256, stages: 4, resident: 1 },
+    GemmTiling { side: 64, rows: 64, columns: 64, stages: 4, resident: 3 },
+];
+
+impl GemmTiling {
+    /// The tiling for a batch of products: large tiles if there are enough of them for a third of the multiprocessors.
+    pub(crate) fn of(m: usize, n: usize, batch: usize, multiprocessors: usize) -> Self {
+        let [large, small] = GEMM_TILINGS;
+        if large.tiles(m, n, batch).saturating_mul(3) >= multiprocessors { large } else { small }
+    }
+
+    fn tiles(&self, m: usize, n: usize, batch: usize) -> usize {
+        m.div_ceil(self.rows).saturating_mul(n.div_ceil(self.columns)).saturating_mul(batch)
+    }
+
+    /// As many workgroups as run at once, which go from tile to tile.
+    pub(crate) fn grid(&self, m: usize, n: usize, batch: usize, multiprocessors: usize) -> [u32; 3] {
+        [self.tiles(m, n, batch).min(multiprocessors.saturating_mul(self.resident).max(1)) as u32, 1, 1]
+    }
+
+    /// Bytes of shared memory.
+    pub(crate) fn shared(&self) -> u32 {
+        (self.stages * (self.rows + self.columns) * LINE + TILE_ALIGN) as u32
+    }
+}
+
+/// What a launch of attention depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttentionWork {
+    /// Rows that share keys: of all heads of a group and all positions.
+    pub(crate) rows: usize,
+    /// Heads of keys and values of all sequences.
+    pub(crate) groups: usize,
+    pub(crate) kv_len: usize,
+    pub(crate) dim: usize,
+    /// Bytes of an element of the queries, and of keys and values.
+    pub(crate) query_size: usize,
+    pub(crate) cache_size: usize,
+    /// Whether all addresses and strides are multiples of 8 elements.
+    pub(crate) in_chunks: bool,
+    pub(crate) multiprocessors: usize,
+    /// [`has_wgmma`] and [`has_room`] of the device.
+    pub(crate) wgmma: bool,
+    pub(crate) room: bool,
+}
+
+/// How attention is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AttentionLaunch {
+    /// Whether the kernel is `attention_few_*`, whose grid has all groups in its first dimension.
+    pub(crate) few: bool,
+    pub(crate) block: u32,
+    /// Bytes of shared memory.
+    pub(crate) shared: u32,
+    pub(crate) splits: usize,
+    /// Keys of a split.
+    pub(crate) split_keys: usize,
+}
+
+/// The most rows that `attention_few_*` computes, and its work-items.
+const FEW_ROWS: usize = 8;
+const FEW_THREADS: u32 = 128;
+/// Rows and work-items of a workgroup otherwise, and the dimensions that it computes.
+const MANY_ROWS: usize = 128;
+const MANY_THREADS: u32 = 256;
+const DIM: usize = 128;
+/// Splits are multiples of this.
+const KEYS: usize = 64;
+
+impl AttentionWork {
+    pub(crate) fn launch(&self) -> AttentionLaunch {
+        let parts = self.dim.div_ceil(DIM);
+        let few = self.rows <= FEW_ROWS && self.query_size == 2 && self.in_chunks && self.room;
+        if few {
+            let (splits, split_keys) = self.splits(self.groups * parts, 128);
+            return AttentionLaunch {
+                few,
+                block: FEW_THREADS,
+                shared: self.few_shared(),
+                splits,
+                split_keys,
+            };
+        }
+        let tiles = self.rows.div_ceil(MANY_ROWS).saturating_mul(self.groups).saturating_mul(parts);
+        let (splits, split_keys) = self.splits(tiles, 512);
+        let tiled = self.query_size == 2 && self.in_chunks && self.wgmma;
+        let shared = if tiled { self.many_shared() } else { 0 };
+        AttentionLaunch { few, block: MANY_THREADS, shared, splits, split_keys }
+    }
+
+    /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys.
+    fn few_shared(&self) -> u32 {
+        let bytes = self.cache_size == 1;
+        let dims = if self.dim > 128 {
+            256
+        } else if self.dim > 64 || bytes {
+            128
+        } else {
+            64
+        };
+        let steps = if dims * self.cache_size <= 128 { 4 } else { 2 };
+        // 16 keys and values, and in a cache of bytes the lanes' scales.
+        let step = 16 * (dims + dims.min(DIM)) * self.cache_size + if bytes { 32 * 6 * 4 } else { 0 };
+        (steps * step * (FEW_THREADS as usize / 32)) as u32
+    }
+
+    /// `ManyRows::SIZE`: the queries, and two tiles of keys and values.
+    fn many_shared(&self) -> u32 {
+        let dims = if self.dim > 128 {
+            256
+        } else if self.dim > 64 {
+            128
+        } else {
+            64
+        };
+        let keys = if dims > DIM { 64 } else { 128 };
+        let elements = MANY_ROWS * dims + 2 * keys * (dims + dims.min(DIM));
+        (elements * self.query_size + TILE_ALIGN) as u32
+    }
+
+    /// Into how many parts the keys are split, and how many keys each has: the fewest with which a workgroup for each multiprocessor fills nine
+    /// tenths of them, or else those that fill them best. More workgroups that read at once are slower. A part has `least` keys.
+    fn splits(&self, workgroups: usize, least: usize) -> (usize, usize) {
+        let places = self.multiprocessors.max(1);
+        let filled = |splits: usize| {
+            let all = workgroups.saturating_mul(splits);
+            all as f64 / all.div_ceil(places).saturating_mul(places).max(1) as f64
+        };
+        let most = (self.kv_len / least).clamp(1, places.div_ceil(workgroups.max(1)));
+        let enough = (1..=most).find(|&splits| filled(splits) >= 0.9);
+        let best = || (1..=most).max_by(|a, b| filled(*a).total_cmp(&filled(*b)).then(b.cmp(a)));
+        let wanted = enough.or_else(best).unwrap_or(1);
+        let keys = self.kv_len.div_ceil(wanted).next_multiple_of(KEYS).max(KEYS);
+        (self.kv_len.div_ceil(keys).max(1), keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_large_where_there_are_enough() {
+        let large = GemmTiling::of(4096, 4096, 1, 132);
+        assert_eq!((large.side, large.grid(4096, 4096, 1, 132), large.shared()), (128, [132, 1, 1], 197_632));
+        let small = GemmTiling::of(1024, 1024, 1, 132);
+        assert_eq!((small.side, small.grid(1024, 1024, 1, 132), small.shared()), (64, [256, 1, 1], 66_560));
+        assert_eq!(small.grid(1 << 31, 1 << 31, 9, 132), [396, 1, 1]);
+    }
+
+    const DECODE: AttentionWork = AttentionWork {
+        rows: 4,
+        groups: 64,
+        kv_len: 8192,
+        dim: 128,
+        query_size: 2,
+        cache_size: 2,
+        in_chunks: true,
+        multiprocessors: 132,
+        wgmma: true,
+        room: true,
+    };
+
+    #[test]
+    fn few_rows_fill_all_multiprocessors() {
+        let launch = DECODE.launch();
+        assert!(launch.few && launch.splits == 2, "{launch:?}");
+        assert_eq!((launch.block, launch.shared), (128, 65_536));
+        assert_eq!(AttentionWork { kv_len: 100, ..DECODE }.launch().splits, 1);
+        for kv_len in [0, 1, 63, 64, 1000, 100_000] {
+            let launch = AttentionWork { kv_len, ..DECODE }.launch();
+            assert!(launch.splits >= 1 && launch.splits * launch.split_keys >= kv_len, "{launch:?}");
+            assert!((launch.splits - 1) * launch.split_keys <= kv_len, "{launch:?}");
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_that_of_the_kernels() {
+        let shared =
+            |rows, dim, cache_size| AttentionWork { rows, dim, cache_size, ..DECODE }.launch().shared;
+        for (dim, cache_size, expected) in [
+            (64, 2, 65_536),
+            (96, 2, 65_536),
+            (256, 2, 98_304),
+            (64, 1, 77_824),
+            (128, 1, 77_824),
+            (256, 1, 55_296),
+        ] {
+            assert_eq!(shared(8, dim, cache_size), expected, "{dim} {cache_size}");
+        }
+        assert_eq!(shared(9, 128, 2), 164_864);
+        assert_eq!(shared(9, 256, 1), 164_864);
+        assert_eq!(shared(9, 64, 2), 82_944);
+        assert_eq!(AttentionWork { in_chunks: false, ..DECODE }.launch().shared, 0);
+        assert_eq!(AttentionWork { rows: 9, wgmma: false, ..DECODE }.launch().shared, 0);
+        let small = AttentionWork { room: false, wgmma: false, ..DECODE }.launch();
+        assert_eq!((small.few, small.shared, small.block), (false, 0, 256));
+    }
+}
