@@ -163,7 +163,8 @@ struct TwoScales {
         minima = ((upper ? c >> 4 : b) >> at & 0x0f0fu) | (b >> (at + 2 * upper) & 0x3030u);
     }
     __device__ __forceinline__ Scale scale(unsigned k) const {
-        return {half_at(head[0] & 0xffff) * static_cast<float>(factors >> 8 * k & 255), -half_at(head[0] >> 16) * static_cast<float>(minima >> 8 * k & 255)};
+        const float d = half_at(head[0] & 0xffff), m = half_at(head[0] >> 16);
+        return {d * static_cast<float>(factors >> 8 * k & 255), -m * static_cast<float>(minima >> 8 * k & 255)};
     }
 };
 

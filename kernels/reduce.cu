@@ -233,8 +233,8 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
     extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void softmax_##NAME(const T *src, T *dst, const unsigned columns) { \
         softmax(src, dst, columns);                                                                                    \
     }                                                                                                                  \
-    extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void rmsnorm_##NAME(const T *src, T *dst, const T *alpha, const unsigned columns, \
-                                                                           const int block_size, const float eps) {    \
+    extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void rmsnorm_##NAME(                                     \
+        const T *src, T *dst, const T *alpha, const unsigned columns, const int block_size, const float eps) {         \
         rmsnorm(src, dst, alpha, columns, eps);                                                                        \
     }                                                                                                                  \
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void layernorm_##NAME(                                          \
