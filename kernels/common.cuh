@@ -145,11 +145,31 @@ template <unsigned K> struct Layouts {
         if (info == nullptr)
             return;
         size_t expected = 1;
-        for (unsigned d = rank; d-- > 0;) {
-            if (info[d] > 1)
-                for (unsigned k = 1; k <= K; ++k)
-                    contiguous = contiguous && info[k * rank + d] == expected;
-            expected *= info[d];
+        if constexpr (NVIDIA) {
+            // What is known of several dimensions is on the way at a time.
+            constexpr unsigned AHEAD = 2;
+            for (unsigned end = rank; end > 0; end -= min(end, AHEAD)) {
+                size_t known[AHEAD][1 + K];
+#pragma unroll
+                for (unsigned j = 0; j < AHEAD; ++j)
+#pragma unroll
+                    for (unsigned k = 0; k <= K; ++k)
+                        known[j][k] = j < end ? info[k * rank + end - 1 - j] : 1;
+#pragma unroll
+                for (unsigned j = 0; j < AHEAD; ++j) {
+#pragma unroll
+                    for (unsigned k = 1; k <= K; ++k)
+                        contiguous &= known[j][0] <= 1 || known[j][k] == expected;
+                    expected *= known[j][0];
+                }
+            }
+        } else {
+            for (unsigned d = rank; d-- > 0;) {
+                if (info[d] > 1)
+                    for (unsigned k = 1; k <= K; ++k)
+                        contiguous = contiguous && info[k * rank + d] == expected;
+                expected *= info[d];
+            }
         }
         wide = expected >> 32 != 0;
     }
@@ -178,8 +198,22 @@ struct Sum {
 };
 // A NaN on either side gives NaN, as tensor libraries expect of max and min.
 struct Max {
+#if __CUDA_ARCH__ >= 800
+    static __device__ __forceinline__ float apply(float a, float b) {
+        float most;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+        return most;
+    }
+#endif
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a > b || a != a ? a : b; }
 };
 struct Min {
+#if __CUDA_ARCH__ >= 800
+    static __device__ __forceinline__ float apply(float a, float b) {
+        float least;
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+        return least;
+    }
+#endif
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a < b || a != a ? a : b; }
 };

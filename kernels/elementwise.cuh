@@ -4,8 +4,8 @@
 
 #include "common.cuh"
 
-// N elements of T in registers, 4 to 32 bytes. A loop takes elements from the front and appends results at the back. So its body exists
-// once for any number of elements, and no register is indexed by a variable.
+// N elements of T in registers, 4 to 32 bytes. A loop that is unrolled has them by number; another one takes them from the front and puts
+// them in at the back: so its body exists once, however many elements there are, and no register is indexed by a variable.
 template <typename T, unsigned N> struct Lanes {
     static constexpr unsigned WORDS = N * sizeof(T) / 4;
     static constexpr unsigned ALIGNMENT = N * sizeof(T) < 16 ? N * sizeof(T) : 16;
@@ -27,6 +27,27 @@ template <typename T, unsigned N> struct Lanes {
             *to = *from;
     }
 
+    // Element i, which the compiler knows.
+    __device__ __forceinline__ T get(unsigned i) const {
+        T x;
+        if constexpr (sizeof(T) >= 4) {
+            memcpy(&x, words + i * sizeof(T) / 4, sizeof(T));
+        } else {
+            const uint32_t bits = words[i * sizeof(T) / 4] >> 8 * (i * sizeof(T) % 4);
+            memcpy(&x, &bits, sizeof(T));
+        }
+        return x;
+    }
+    // The same, which is all zeros.
+    __device__ __forceinline__ void set(unsigned i, T x) {
+        if constexpr (sizeof(T) >= 4) {
+            memcpy(words + i * sizeof(T) / 4, &x, sizeof(T));
+        } else {
+            uint32_t bits = 0;
+            memcpy(&bits, &x, sizeof(T));
+            words[i * sizeof(T) / 4] |= bits << 8 * (i * sizeof(T) % 4);
+        }
+    }
     __device__ __forceinline__ T front() const {
         T x;
         memcpy(&x, words, sizeof(T));
@@ -66,9 +87,10 @@ template <typename T, unsigned N> struct Lanes {
 };
 
 // Elements that a thread takes at once: 16 bytes of the largest type, and at least a word of the smallest.
-template <typename... T> constexpr unsigned lanes() {
+template <typename... T> __host__ __device__ constexpr unsigned lanes() {
+    constexpr size_t sizes[] = {sizeof(T)...};
     size_t largest = 1, smallest = 16;
-    for (size_t size : {sizeof(T)...}) {
+    for (size_t size : sizes) {
         largest = size > largest ? size : largest;
         smallest = size < smallest ? size : smallest;
     }
@@ -87,15 +109,27 @@ template <unsigned N, typename T> __device__ __forceinline__ Lanes<T, N> load_la
 template <unsigned N, typename Out, typename Op, typename... In>
 __device__ __forceinline__ void map_lanes(bool whole, Out *out, Op op, Lanes<In, N>... in) {
     Lanes<Out, N> results = {};
-#pragma unroll 1
-    for (unsigned left = whole ? N : 1; left > 0; --left) {
-        results.push(op(in.front()...));
-        (in.pop(), ...);
-    }
-    if (whole)
+    if constexpr (NVIDIA && N <= 8) {
+#pragma unroll
+        for (unsigned i = 0; i < N; ++i) {
+            results.set(i, op(in.get(i)...));
+            if (i == 0 && !whole) {
+                *out = results.get(0);
+                return;
+            }
+        }
         results.store_all(out);
-    else
-        *out = results.back();
+    } else {
+#pragma unroll 1
+        for (unsigned left = whole ? N : 1; left > 0; --left) {
+            results.push(op(in.front()...));
+            (in.pop(), ...);
+        }
+        if (whole)
+            results.store_all(out);
+        else
+            *out = results.back();
+    }
 }
 
 template <typename Out, typename Op, typename... In, size_t... K>

@@ -2,7 +2,7 @@
 #include "quant_vec.cuh"
 
 #define PRODUCT(Q, NAME, T, TYPE, VECTORS)                                                                             \
-    extern "C" __global__ __launch_bounds__(VEC_THREADS) void NAME##_plain_cuda##VECTORS(                              \
+    extern "C" __global__ BLOCKS_OF(VEC_THREADS, (VECTORS) == 1 ? 8 : 1) void NAME##_plain_cuda##VECTORS(                              \
         const void *x, const void *y, T *out, const int columns, const int rows, const int y_stride, const int out_stride) { \
         vec_workgroup<Q>(x, y, out, Out::TYPE, columns, rows, y_stride, out_stride, VECTORS);                          \
     }

@@ -32,12 +32,13 @@ __device__ __forceinline__ void groupnorm(const T *src, T *dst, const T *alpha, 
 }
 
 template <typename T> __device__ __forceinline__ void l2norm(const T *src, T *dst, size_t columns, float eps) {
-    src += blockIdx.x * columns;
-    float squares = 0;
-    for_each_in_row(src, columns, [&](size_t, float x) { squares += x * x; });
-    const float length = sqrtf(block_combine<Sum>(squares));
-    const float divisor = length < eps ? eps : length; // NaN stays NaN
-    map_row(src, dst + blockIdx.x * columns, columns, [=](size_t, float x) { return x / divisor; });
+    with_row(src + blockIdx.x * columns, dst + blockIdx.x * columns, columns, [=](auto row) {
+        float squares = 0;
+        row.for_each([&](size_t, float x) { squares += x * x; });
+        const float length = sqrtf(block_combine<Sum>(squares));
+        const float divisor = length < eps ? eps : length; // a NaN stays one
+        row.map([=](float x) { return x / divisor; });
+    });
 }
 
 template <typename T>

@@ -89,7 +89,7 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32
 }
 
 #define PRODUCTS(Q, NAME)                                                                                              \
-    extern "C" __global__ __launch_bounds__(ONE_THREADS) void quant_gemv_##NAME(                                       \
+    extern "C" __global__ BLOCKS_OF(ONE_THREADS, ONE_BUSY) void quant_gemv_##NAME(                                \
         const void *x, const void *y, const uint32_t *ids, void *out, const Out type, const unsigned columns, const unsigned rows, \
         const unsigned lanes, const unsigned experts, const unsigned pairs_of_vector) {                                \
         mul_one(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), Experts{ids, experts, pairs_of_vector}, out, type, columns, rows, \

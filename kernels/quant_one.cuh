@@ -1,11 +1,13 @@
 // The product of a quantised matrix with one vector of Q8_1 blocks, which reads the matrix once and little else.
 #pragma once
-#include "quant.cuh"
+#include "quant_warp.cuh"
 
 // A workgroup of 32×8 threads computes rows for each of its warps, from a vector in LDS.
 constexpr unsigned ONE_WARPS = 8;
 constexpr unsigned ONE_THREADS = 32 * ONE_WARPS;
 constexpr unsigned ONE_ROWS = 2;
+// Workgroups of a multiprocessor.
+constexpr unsigned ONE_BUSY = 4;
 // Values of the vector that are in LDS at a time.
 constexpr unsigned STAGE = 4096;
 
@@ -43,6 +45,15 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
     x += there ? expert * blocks * rows : 0;
     y += static_cast<size_t>(blockIdx.y / experts.pairs_of_vector) * (columns / Q8_1::VALUES);
 
+    if constexpr (NVIDIA) {
+        // Rows are shared by as many workgroups as there is room for.
+        const Share share = {blockIdx.x, min(gridDim.x, multiprocessors() * ONE_BUSY), thread, ONE_THREADS};
+        if (share.block < share.blocks)
+            warp_product(x, y, columns, rows, share, [=](unsigned row, float sum) {
+                store_as(type, out, static_cast<size_t>(blockIdx.y) * rows + row, there ? sum : NAN);
+            });
+        return;
+    }
     float sum[ONE_ROWS] = {};
 #pragma unroll 1
     for (unsigned begin = 0; begin < columns; begin += STAGE) {

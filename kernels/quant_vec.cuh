@@ -1,13 +1,15 @@
 // Products of a quantised matrix with one to eight vectors of Q8_1 blocks, exact except for the roundings of f32 products and sums. Shared
 // by `quantized` and `mmvq_gguf`.
 #pragma once
-#include "quant.cuh"
+#include "quant_warp.cuh"
 #include "reduce.cuh"
 
 // Four vectors or fewer are multiplied by workgroups of 32×4 threads, more by 32×2; one vector by a workgroup for each row, more by one
 // for each two rows. Callers must launch it so.
 constexpr unsigned VEC_THREADS = 128;
 constexpr unsigned SUMMANDS = 16;
+// Of a product with one vector on NVIDIA: workgroups of a multiprocessor that share all rows, of eight that there is room for.
+constexpr unsigned VEC_BUSY = 5;
 
 // The sums of all threads for each value, with a gap so that threads that read different values access different banks.
 __shared__ float sums[8 * (VEC_THREADS + VEC_THREADS / SUMMANDS)];
@@ -86,12 +88,34 @@ static __noinline__ __device__ void mul_mat_vec(const Q *x, const Q8_1 *y, void 
         store_as(type, out, static_cast<size_t>(value / ROWS) * out_stride + row, sum);
 }
 
+// A product with one vector on NVIDIA. The grid has a workgroup for each row, most of which end at once: what the others have of the vector serves
+// several rows. Where a warp has two rows on the way, few workgroups are enough, the first ones; else every fourth has a row for each warp, so
+// that there are always as many as there is room for.
+template <typename Q>
+__device__ __forceinline__ void vec_by_warps(const Q *x, const Q8_1 *y, void *out, Out type, unsigned columns, unsigned rows) {
+    constexpr unsigned WARPS = VEC_THREADS / 32;
+    Share share = {blockIdx.x, gridDim.x, threadIdx.y * 32 + threadIdx.x, VEC_THREADS};
+    if constexpr (WARP_ROWS<Q> > 1) {
+        share.blocks = min(gridDim.x, multiprocessors() * VEC_BUSY);
+    } else {
+        if (share.block % WARPS != 0)
+            return;
+        share.block /= WARPS, share.blocks = (gridDim.x - 1) / WARPS + 1;
+    }
+    if (share.block < share.blocks)
+        warp_product(x, y, columns, rows, share, [=](unsigned row, float sum) { store_as(type, out, row, sum); });
+}
+
 // A workgroup's share of a product with `vectors` vectors.
 template <typename Q>
 __device__ __forceinline__ void vec_workgroup(const void *x, const void *y, void *out, Out type, int columns, int rows, int y_stride,
                                               int out_stride, unsigned vectors) {
     const Q *matrix = static_cast<const Q *>(x);
     const Q8_1 *blocks = static_cast<const Q8_1 *>(y);
+    if constexpr (NVIDIA) {
+        if (vectors == 1)
+            return vec_by_warps(matrix, blocks, out, type, columns, rows);
+    }
     if (vectors == 1)
         mul_mat_vec<Q, 1>(matrix, blocks, out, type, blockIdx.x, columns, rows, y_stride, out_stride, vectors);
     else

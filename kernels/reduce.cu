@@ -15,7 +15,7 @@ template <typename T> struct Group {
     // Calls `f(i, element i)` for the elements of this thread.
     template <typename F> __device__ __forceinline__ void for_each(F f) const {
         if (layout.contiguous)
-            return for_each_in_row(src + first, count, f);
+            return for_each_in_row<true>(src + first, count, f);
         for (size_t i = block_thread(); i < count; i += block_threads())
             f(i, load(src + layout.offset(first + i)));
     }
@@ -108,27 +108,73 @@ __device__ __forceinline__ void sum_dims(size_t numel, size_t num_dims, size_t n
     }
 }
 
+// The same where a row is read once for its largest element and the sum: a sum so far is that of exp(x - max so far).
+template <typename T> __device__ __forceinline__ void softmax_again(const RowInMemory<T> &row) {
+    using A = compute_t<T>;
+    constexpr A LOWEST = Limits<A>::lowest();
+    A max = LOWEST, sum = 0;
+    const auto add = [&](const auto &values) {
+        A most = max;
+#pragma unroll
+        for (const A x : values)
+            most = Max::apply(most, x);
+        const A shift = most == LOWEST ? 0 : most; // the difference of infinities would be NaN
+        sum *= exponential(max - shift);
+#pragma unroll
+        for (const A x : values)
+            sum += exponential(x - shift);
+        max = most;
+    };
+    const size_t in_packs = is_wide(row.x) ? row.n / PACK<T> * PACK<T> : 0;
+    packs_ahead<2, false>(row.x, in_packs, [&](size_t, const Pack<T> &pack) {
+        A values[PACK<T>];
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j)
+            values[j] = load(&pack.at[j]);
+        add(values);
+    });
+    for (size_t i = in_packs + block_thread(); i < row.n; i += block_threads()) {
+        const A value[] = {load(row.x + i)};
+        add(value);
+    }
+    const A most = block_combine<Max>(max);
+    sum = block_combine<Sum>(sum * exponential(max - most));
+    row.map([=](A x) { return quotient(exponential(x - most), sum); });
+}
+
 // dst = exp(src - max) / sum(exp(src - max)) of each row.
 template <typename T> __device__ __forceinline__ void softmax(const T *src, T *dst, size_t columns) {
     using A = compute_t<T>;
-    src += blockIdx.x * columns;
-    A max = Limits<A>::lowest(), sum = 0;
-    for_each_in_row(src, columns, [&](size_t, A x) { max = Max::apply(max, x); });
-    max = block_combine<Max>(max);
-    for_each_in_row(src, columns, [&](size_t, A x) { sum += exponential(x - max); });
-    sum = block_combine<Sum>(sum);
-    map_row(src, dst + blockIdx.x * columns, columns, [=](size_t, A x) { return exponential(x - max) / sum; });
+    with_row(src + blockIdx.x * columns, dst + blockIdx.x * columns, columns, [=](auto row) {
+        A max = Limits<A>::lowest(), sum = 0;
+        if constexpr (row.KEPT) {
+            row.for_each([&](size_t, A x) { max = Max::apply(max, x); });
+            max = block_combine<Max>(max);
+            row.for_each([&](size_t, A &x) { sum += x = exponential(x - max); });
+            sum = block_combine<Sum>(sum);
+            row.map([=](A x) { return quotient(x, sum); });
+        } else if constexpr (NVIDIA && !row.IN_REGISTERS) {
+            softmax_again(row);
+        } else {
+            row.for_each([&](size_t, A x) { max = Max::apply(max, x); });
+            max = block_combine<Max>(max);
+            row.for_each([&](size_t, A x) { sum += exponential(x - max); });
+            sum = block_combine<Sum>(sum);
+            row.map([=](A x) { return NVIDIA ? quotient(exponential(x - max), sum) : exponential(x - max) / sum; });
+        }
+    });
 }
 
 // dst = src / sqrt(mean(src²) + eps) * alpha of each row; alpha may be null.
 template <typename T> __device__ __forceinline__ void rmsnorm(const T *src, T *dst, const T *alpha, size_t columns, float eps) {
     using A = compute_t<T>;
-    src += blockIdx.x * columns;
-    A squares = 0;
-    for_each_in_row(src, columns, [&](size_t, A x) { squares += x * x; });
-    squares = block_combine<Sum>(squares);
-    const A scale = 1 / square_root(squares / static_cast<A>(columns) + static_cast<A>(eps));
-    map_row(src, dst + blockIdx.x * columns, columns, [=](size_t i, A x) { return alpha ? x * scale * load(alpha + i) : x * scale; });
+    with_row(src + blockIdx.x * columns, dst + blockIdx.x * columns, columns, [=](auto row) {
+        A squares = 0;
+        row.for_each([&](size_t, A x) { squares += x * x; });
+        squares = block_combine<Sum>(squares);
+        const A scale = 1 / square_root(squares / static_cast<A>(columns) + static_cast<A>(eps));
+        row.map([=](A x, A weight) { return x * scale * weight; }, Weights<T>{alpha, 1});
+    });
 }
 
 // dst = (src - mean) / sqrt(variance + eps) * alpha + beta of each row; alpha and beta may be null. The variance is computed from the
@@ -136,16 +182,14 @@ template <typename T> __device__ __forceinline__ void rmsnorm(const T *src, T *d
 template <typename T>
 __device__ __forceinline__ void layernorm(const T *src, T *dst, const T *alpha, const T *beta, size_t columns, float eps) {
     using A = compute_t<T>;
-    src += blockIdx.x * columns;
-    A sum = 0, squares = 0;
-    for_each_in_row(src, columns, [&](size_t, A x) { sum += x; });
-    const A mean = block_combine<Sum>(sum) / static_cast<A>(columns);
-    for_each_in_row(src, columns, [&](size_t, A x) { squares += (x - mean) * (x - mean); });
-    squares = block_combine<Sum>(squares);
-    const A scale = 1 / square_root(squares / static_cast<A>(columns) + static_cast<A>(eps));
-    map_row(src, dst + blockIdx.x * columns, columns, [=](size_t i, A x) {
-        const A y = (x - mean) * scale;
-        return (alpha ? y * load(alpha + i) : y) + (beta ? load(beta + i) : 0);
+    with_row(src + blockIdx.x * columns, dst + blockIdx.x * columns, columns, [=](auto row) {
+        A sum = 0, squares = 0;
+        row.for_each([&](size_t, A x) { sum += x; });
+        const A mean = block_combine<Sum>(sum) / static_cast<A>(columns);
+        row.for_each([&](size_t, A x) { squares += (x - mean) * (x - mean); });
+        squares = block_combine<Sum>(squares);
+        const A scale = 1 / square_root(squares / static_cast<A>(columns) + static_cast<A>(eps));
+        row.map([=](A x, A weight, A offset) { return (x - mean) * scale * weight + offset; }, Weights<T>{alpha, 1}, Weights<T>{beta, 0});
     });
 }
 
@@ -162,7 +206,7 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
 }
 
 #define REDUCE(T, NAME, OP, NEUTRAL)                                                                                   \
-    extern "C" __global__ __launch_bounds__(MAX_BLOCK) void NAME(const size_t numel, const size_t group, const size_t num_dims, \
+    extern "C" __global__ BLOCKS_OF(MAX_BLOCK, 2) void NAME(const size_t numel, const size_t group, const size_t num_dims, \
                                                                  const size_t *info, const T *src, T *dst) {           \
         reduce<OP>(numel, group, num_dims, info, src, dst, NEUTRAL);                                                   \
     }
@@ -187,11 +231,11 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
     }
 // The number of threads comes from the workgroup itself, so `block_size` is not read.
 #define ROWS(T, NAME)                                                                                                  \
-    extern "C" __global__ __launch_bounds__(MAX_BLOCK) void softmax_##NAME(const T *src, T *dst, const unsigned columns) { \
+    extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void softmax_##NAME(const T *src, T *dst, const unsigned columns) { \
         softmax(src, dst, columns);                                                                                    \
     }                                                                                                                  \
-    extern "C" __global__ __launch_bounds__(MAX_BLOCK) void rmsnorm_##NAME(const T *src, T *dst, const T *alpha, const unsigned columns, \
-                                                                           const int block_size, const float eps) {    \
+    extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void rmsnorm_##NAME(                                     \
+        const T *src, T *dst, const T *alpha, const unsigned columns, const int block_size, const float eps) {         \
         rmsnorm(src, dst, alpha, columns, eps);                                                                        \
     }                                                                                                                  \
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void layernorm_##NAME(                                          \

@@ -3,6 +3,40 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+// NVIDIA's hardware wants loops that are unrolled, several loads on the way at a time, and few instructions between them.
+#ifdef __AMDGCN__
+constexpr bool NVIDIA = false;
+#else
+constexpr bool NVIDIA = true;
+#endif
+
+// How many workgroups of so many threads an NVIDIA multiprocessor shall hold at least: the compiler makes do with the registers that this leaves.
+#ifdef __AMDGCN__
+#define BLOCKS_OF(THREADS, COUNT) __launch_bounds__(THREADS)
+#else
+#define BLOCKS_OF(THREADS, COUNT) __launch_bounds__(THREADS, COUNT)
+#endif
+
+// How many registers a thread has at most on NVIDIA, if the compiler can be told.
+#if !defined(__AMDGCN__) && (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 4))
+#define MOST_REGISTERS(COUNT) __maxnreg__(COUNT)
+#else
+#define MOST_REGISTERS(COUNT)
+#endif
+
+// A load of what is read once: it takes no place in the nearest cache that something else has.
+template <typename T> __device__ __forceinline__ T load_once(const T *p) {
+#ifdef __CUDA_ARCH__
+    static_assert(sizeof(T) == 16);
+    const uint4 words = __ldcs(reinterpret_cast<const uint4 *>(p));
+    T x;
+    __builtin_memcpy(&x, &words, sizeof x);
+    return x;
+#else
+    return *p;
+#endif
+}
+
 // c plus the products of four signed bytes by four. One instruction (v_dot4_i32_i8, v_dot4_i32_iu8) where the target has it;
 // see kernel-build's __dp4a.
 __device__ __forceinline__ int dot4(uint32_t a, uint32_t b, int c) { return __dp4a(static_cast<int>(a), static_cast<int>(b), c); }
@@ -15,15 +49,40 @@ __device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t
     const uint32_t upper = (at >> 3 & 0x01010101u) * 255;
     return (high & upper) | (low & ~upper);
 #else
-    uint32_t found = 0;
-    for (unsigned i = 0; i < 32; i += 8)
-        found |= (table[at >> (i + 2) & 3] >> 8 * (at >> i & 3) & 255) << i;
-    return found;
+    // It takes places of 4 bits, one after the other.
+    uint32_t places = at & 0x07070707u;
+    places = (places | places >> 4) & 0x00ff00ffu;
+    places |= places >> 8;
+    const uint32_t low = __byte_perm(table[0], table[1], places & 0xffffu), high = __byte_perm(table[2], table[3], places & 0xffffu);
+    const uint32_t upper = (at >> 3 & 0x01010101u) * 255;
+    return (high & upper) | (low & ~upper);
 #endif
 }
 
-// A value that is the same in all threads of a wave. In functions that are not inlined, the compiler does not know this about
-// arguments, nor that pointers lead to global memory.
+// a / b to the last digit but one, where b, 1 / b and the quotient are normal numbers, or NaN.
+__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
+__device__ __forceinline__ float quotient(float a, float b) {
+#ifdef __CUDA_ARCH__
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    const float near = a * inverse;
+    return fmaf(fmaf(-near, b, a), inverse, near);
+#else
+    return a / b;
+#endif
+}
+
+// How many multiprocessors an NVIDIA GPU has.
+__device__ __forceinline__ unsigned multiprocessors() {
+    unsigned count = 1;
+#ifdef __CUDA_ARCH__
+    asm("mov.u32 %0, %%nsmid;" : "=r"(count));
+#endif
+    return count;
+}
+
+// A value that all threads of a wave have. Functions that are not inlined cannot know it of their arguments, nor that pointers lead to
+// global memory.
 __device__ __forceinline__ unsigned uniform(unsigned x) {
 #ifdef __AMDGCN__
     return __builtin_amdgcn_readfirstlane(x);

@@ -1,5 +1,6 @@
 // Element-wise functions of a strided tensor, written to a contiguous one. A null input means in place.
 #include "elementwise.cuh"
+#include "transpose.cuh"
 
 __device__ __forceinline__ float normal_cdf(float x) { return normcdff(x); }
 __device__ __forceinline__ float error_function(float x) { return erff(x); }
@@ -10,7 +11,7 @@ __device__ __noinline__ double error_function(double x) { return erf(x); }
 // No exponential of a large number: e^-|x| does not overflow, and small results keep their digits.
 template <typename T> __device__ __forceinline__ T sigmoid(T x) {
     const T e = exp(-fabs(x));
-    return (x < 0 ? e : T(1)) / (1 + e);
+    return quotient(x < 0 ? e : T(1), 1 + e);
 }
 
 // x * p for a p that approaches 0 faster than x approaches minus infinity.
@@ -70,12 +71,30 @@ ALL(__half, f16)
 ALL(__nv_bfloat16, bf16)
 ALL(f8_e4m3, fp8_e4m3)
 
-// Copies of elements by size, for any type.
-template <typename T> __device__ __forceinline__ void copy(size_t numel, const Layout &layout, const T *from, T *out) {
+// Of a strided copy: elements of a thread where there are so many workgroups.
+constexpr unsigned THREAD_ELEMENTS = 16, LARGE_GRID = 1 << 14;
+
+// Copies of elements of a size, whatever their type.
+template <typename T> __device__ __forceinline__ void copy(size_t numel, size_t num_dims, const size_t *info, const T *from, T *out) {
     constexpr unsigned N = 16 / sizeof(T);
+    unsigned block = blockIdx.x, blocks = gridDim.x;
+    if (NVIDIA && info && blocks >= LARGE_GRID && static_cast<size_t>(blocks) * blockDim.x >= numel) {
+        // A thread has several elements. Workgroups without any end before they read something, and are not all behind the others.
+        if (block % THREAD_ELEMENTS != 0)
+            return;
+        block /= THREAD_ELEMENTS, blocks = (blocks - 1) / THREAD_ELEMENTS + 1;
+    }
+    const Layout layout(num_dims, info);
+    if constexpr (NVIDIA)
+        if (!layout.contiguous) {
+            const Transposition<T> transposition(numel, info, layout.rank);
+            if (transposition.tiles > 0)
+                return transposition.copy(from, out, block, blocks);
+        }
     const bool wide = layout.contiguous && Lanes<T, N>::aligned(from) && Lanes<T, N>::aligned(out);
     const size_t vectors = wide ? numel / N : 0;
-    FOR_EACH_ELEMENT(i, numel - vectors * (N - 1)) {
+    const size_t step = static_cast<size_t>(blocks) * blockDim.x;
+    for (size_t i = static_cast<size_t>(block) * blockDim.x + threadIdx.x; i < numel - vectors * (N - 1); i += step) {
         if (i < vectors) {
             reinterpret_cast<uint4 *>(out)[i] = reinterpret_cast<const uint4 *>(from)[i];
         } else {
@@ -85,9 +104,10 @@ template <typename T> __device__ __forceinline__ void copy(size_t numel, const L
     }
 }
 #define COPY(T, NAME)                                                                                                  \
-    extern "C" __global__ void ucopy_##NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, const T *inp, T *out) {       \
+    extern "C" __global__ MOST_REGISTERS(40) void ucopy_##NAME(const size_t numel, const size_t num_dims, const size_t *__restrict__ info, \
+                                                               const T *inp, T *out) {                                 \
         if (inp) /* in place there is nothing to do */                                                                 \
-            copy(numel, Layout(num_dims, info), bits(inp), bits(out));                                             \
+            copy(numel, num_dims, info, bits(inp), bits(out));                                                         \
     }
 COPY(float, f32)
 COPY(double, f64)

@@ -70,7 +70,8 @@ struct Block {
 
 template <typename T> __device__ __forceinline__ void solve_block(const Block &by) {
     constexpr unsigned SIDE = 32, COLUMNS = 64, PARTS = THREADS / COLUMNS;
-    __shared__ T triangle[SIDE][SIDE + 1], right[SIDE][COLUMNS];
+    // Elements of 16 bytes have no gap: 48 KiB are all that there may be on NVIDIA.
+    __shared__ T triangle[SIDE][SIDE + (sizeof(T) < 16)], right[SIDE][COLUMNS];
     const bool lower = by.lower != 0;
     const unsigned m = static_cast<unsigned>(by.m), column = threadIdx.x % COLUMNS, part = threadIdx.x / COLUMNS;
     const auto place = [&](unsigned i) { return lower ? i : m - 1 - i; };

@@ -372,8 +372,10 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
             for (unsigned known = 0; known < DOWN * ACROSS; ++known) {
                 if (known != block)
                     continue;
-                // If the code of all blocks were merged, selecting among their sums would cost more than the blocks.
+                // Where all blocks are made one, selecting among their sums costs more than they do.
+#ifdef __AMDGCN__
                 asm volatile("; block %0" ::"i"(known));
+#endif
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s) {
                     const unsigned row = BLOCKS ? lane / M::COLUMN_LANES * M::SUMS + s : M::lane_row(lane) + M::step_row(s);

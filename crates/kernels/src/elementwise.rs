@@ -64,7 +64,8 @@ impl Kernels {
         add: T,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        let map = Map { operation: "affine", module: &modules::AFFINE, name: names!("affine")[T::INDEX] };
+        let name = names!("affine")[T::INDEX];
+        let map = Map { operation: "affine", module: &modules::AFFINE, name, items: Info::items };
         self.one_tensor(&map, stream, x, y, &[], &[mul, add])
     }
 
@@ -81,7 +82,7 @@ impl Kernels {
     ) -> Result<()> {
         let (x, y) = (x.into().carried()?, y.into().carried()?);
         let name = names!("ucopy")[T::Carrier::INDEX];
-        let map = Map { operation: "copy", module: &modules::UNARY, name };
+        let map = Map { operation: "copy", module: &modules::UNARY, name, items: Info::items_of_copy };
         self.one_tensor(&map, stream, x, y, &[], &[])
     }
 
@@ -99,7 +100,8 @@ impl Kernels {
         y: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        let map = Map { operation: "unary", module: &modules::UNARY, name: op.names()[T::INDEX] };
+        let name = op.names()[T::INDEX];
+        let map = Map { operation: "unary", module: &modules::UNARY, name, items: Info::items };
         self.one_tensor(&map, stream, x, y, op.parameter().map(T::from_f64).as_slice(), &[])
     }
 
@@ -200,9 +202,8 @@ impl Kernels {
         let launch = before.iter().fold(launch, |launch, value| launch.arg(*value));
         let launch = launch.arg(x.memory()?).arg(y.into_memory()?);
         let launch = after.iter().fold(launch, |launch, value| launch.arg(*value));
-        // SAFETY: the kernels read the elements of x that `info` describes, and write y[0..numel]; all of
-        // them exist.
-        unsafe { run(info.items(elements, size_of::<From>().max(size_of::<To>())), launch) }
+        // SAFETY: the kernels read the elements of x that `info` leads to, and write y[0..numel]; all of them exist.
+        unsafe { run((map.items)(&info, elements, size_of::<From>().max(size_of::<To>())), launch) }
     }
 
     /// The element type of `out` must be the one that the named kernels write.
@@ -237,6 +238,8 @@ struct Map {
     operation: &'static str,
     module: &'static code_object::embedded::Module,
     name: &'static str,
+    /// Work-items for so many elements of a size.
+    items: fn(&Info, usize, usize) -> usize,
 }
 
 /// The names of `where` by the condition's type.

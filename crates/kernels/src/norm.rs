@@ -4,7 +4,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
-use crate::reduce::{block, rows};
+use crate::reduce::{block, row_block, rows};
 use crate::{Float, modules};
 
 /// The shape of a [group norm](Kernels::group_norm).
@@ -58,10 +58,9 @@ impl Kernels {
             .of::<T>(&modules::REDUCE, &names!("rmsnorm"))?
             .launch(stream)
             .grid(rows)
-            .block(block(columns));
-        let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(block(columns) as i32).arg(eps);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
-        // rows*columns elements, `alpha` has columns.
+            .block(row_block(columns));
+        let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(row_block(columns) as i32).arg(eps);
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements, `alpha` has columns.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -96,9 +95,9 @@ impl Kernels {
             .of::<T>(&modules::REDUCE, &names!("layernorm"))?
             .launch(stream)
             .grid(rows)
-            .block(block(columns));
+            .block(row_block(columns));
         let launch =
-            launch.arg(x).arg(y).arg(alpha).arg(beta).arg(counted).arg(block(columns) as i32).arg(eps);
+            launch.arg(x).arg(y).arg(alpha).arg(beta).arg(counted).arg(row_block(columns) as i32).arg(eps);
         // SAFETY: as for `rms_norm`; `beta` has columns, too.
         unsafe { launch.enqueue()? };
         Ok(())
@@ -165,8 +164,11 @@ impl Kernels {
         if rows == 0 {
             return Ok(());
         }
-        let launch =
-            self.of::<T>(&modules::NORM, &names!("l2norm"))?.launch(stream).grid(rows).block(block(columns));
+        let launch = self
+            .of::<T>(&modules::NORM, &names!("l2norm"))?
+            .launch(stream)
+            .grid(rows)
+            .block(row_block(columns));
         let launch = launch.arg(x).arg(y).arg(columns).arg(eps);
         // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
         // rows*columns elements.

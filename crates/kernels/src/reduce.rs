@@ -40,7 +40,15 @@ pub(crate) fn block(elements: usize) -> u32 {
     whole_waves(WAVE, elements)
 }
 
-/// The number of rows of `columns` elements, and thus of workgroups.
+/// Work-items for a row that a kernel reads several times: 16 elements of it for each, as many as stay in registers, if there are not too many.
+pub(crate) fn row_block(columns: usize) -> u32 {
+    const ELEMENTS: usize = 16;
+    const MOST: u32 = 1024;
+    let wanted = u32::try_from(columns.div_ceil(ELEMENTS)).unwrap_or(MOST).clamp(1, MOST);
+    wanted.next_multiple_of(WAVE)
+}
+
+/// How many rows of `columns` elements there are; the number of workgroups, each for one.
 pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> Result<u32> {
     if columns == 0 || !elements.is_multiple_of(columns) {
         let problem = "must be at least 1 and divide the number of elements";
@@ -176,7 +184,7 @@ impl Kernels {
             .of::<T>(&modules::REDUCE, &names!("softmax"))?
             .launch(stream)
             .grid(rows)
-            .block(block(columns))
+            .block(row_block(columns))
             .arg(x)
             .arg(y)
             .arg(check_counted(operation, "columns", columns)?);
@@ -197,6 +205,21 @@ mod tests {
             [(0, 64), (1, 64), (64, 64), (65, 128), (256, 256), (257, 256), (usize::MAX, 256)]
         {
             assert_eq!(block(elements), expected, "{elements}");
+        }
+    }
+
+    #[test]
+    fn rows_have_16_elements_for_each_work_item() {
+        for (columns, expected) in [
+            (1, 64),
+            (1024, 64),
+            (1025, 128),
+            (4096, 256),
+            (16_384, 1024),
+            (32_000, 1024),
+            (usize::MAX, 1024),
+        ] {
+            assert_eq!(row_block(columns), expected, "{columns}");
         }
     }
 }

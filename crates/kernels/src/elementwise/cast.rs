@@ -3,6 +3,7 @@
 use hip::Stream;
 
 use super::Map;
+use super::info::Info;
 use crate::error::Result;
 use crate::library::{Kernels, Names, names};
 use crate::view::{View, ViewMut};
@@ -39,7 +40,8 @@ impl Kernels {
         x: impl Into<View<'a, From>>,
         y: impl Into<ViewMut<'a, To>>,
     ) -> Result<()> {
-        let map = Map { operation: "cast", module: &modules::CAST, name: casts(From::INDEX)[To::INDEX] };
+        let name = casts(From::INDEX)[To::INDEX];
+        let map = Map { operation: "cast", module: &modules::CAST, name, items: Info::items };
         self.one_tensor(&map, stream, x.into(), y.into(), &[], &[])
     }
 }

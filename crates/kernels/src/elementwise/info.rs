@@ -97,6 +97,14 @@ impl Info {
         if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
     }
 
+    /// The same for kernels whose work-items take several elements each where a large tensor is strided: there, a launch of a work-item for
+    /// each costs more than what it does.
+    pub(crate) fn items_of_copy(&self, elements: usize, size: usize) -> usize {
+        const LARGE: usize = 1 << 20;
+        const EACH: usize = 16;
+        if self.array.is_some() && elements >= LARGE { elements / EACH } else { self.items(elements, size) }
+    }
+
     /// Passes both.
     pub(crate) fn pass<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
         launch.arg(self.rank as u64).arg(self.array.as_ref())
