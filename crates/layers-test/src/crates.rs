@@ -27,7 +27,16 @@ pub const CRATES: &[&[&str]] = &[
         "workspace-hack",
     ],
     &["cuda-sys", "device-compiler", "drop-in", "gpu-report", "hip-sys", "hsa-sys", "timeline"],
-    &["hip-on-cuda", "hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
+    &[
+        "hip-on-cuda",
+        "hiprtc-on-clang",
+        "hiprtc-on-nvrtc",
+        "hsa",
+        "rccl-sys",
+        "rocblas-sys",
+        "test-support",
+        "vgpu-isa",
+    ],
     &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
     &["vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.

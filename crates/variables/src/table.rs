@@ -56,6 +56,14 @@ variables! {
         "the one `libcuda` to use ([loading](../use/loading.md))";
         Path("a file");
         else "it is looked for";
+    CUBLAS_LIBRARY = "FERROCM_CUBLAS_LIBRARY", Program:
+        "the one `libcublas` to use";
+        Path("a file");
+        else "it is looked for";
+    NVRTC_LIBRARY = "FERROCM_NVRTC_LIBRARY", Program:
+        "the one `libnvrtc` to use";
+        Path("a file");
+        else "it is looked for";
     HIP_LIBRARY = "FERROCM_HIP_LIBRARY", Program:
         "the one `libamdhip64` to use ([loading](../use/loading.md))";
         Path("a file");
