@@ -226,7 +226,7 @@ variables! {
         else "such tests do not run";
     ROCBLAS = "FERROCM_ROCBLAS", Test:
         "whose rocBLAS is tested";
-        Word(&["amd"]);
+        Word(&["amd", "cublas"]);
         else "this project's own";
     MODELS = "FERROCM_MODELS", Test:
         "the models of the tests of engines; set by `cargo xtask test engines`";
