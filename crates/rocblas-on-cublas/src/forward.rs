@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use rocblas_sys::*;
 
 use crate::convert::To;
-use crate::library::call;
+use crate::library::{Scalar, call};
 
 /// The type of an argument: of a kind, for a type of elements (`s`, `d`, `c`, `z`), and one of sizes.
 macro_rules! type_of {
@@ -23,6 +23,10 @@ macro_rules! type_of {
     (mut $t:ident $int:ident) => { *mut element!($t) };
     (consts $t:ident $int:ident) => { *const *const element!($t) };
     (muts $t:ident $int:ident) => { *const *mut element!($t) };
+    (scalar $t:ident $int:ident) => { *const element!($t) };
+    (result $t:ident $int:ident) => { *mut element!($t) };
+    ([scalar_of $datatype:ident] $t:ident $int:ident) => { *const c_void };
+    ([result_of $datatype:ident] $t:ident $int:ident) => { *mut c_void };
     (real_const $t:ident $int:ident) => { *const real!($t) };
     (real_mut $t:ident $int:ident) => { *mut real!($t) };
 }
@@ -53,6 +57,67 @@ macro_rules! real {
     };
 }
 
+/// Whether a type is the one whose alignment is larger in CUDA.
+macro_rules! is_double_complex {
+    (z) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
+}
+
+/// An argument for cuBLAS, or what it is taken from.
+macro_rules! prepared {
+    (scalar $argument:ident $t:ident $cublas:ident $handle:ident) => {
+        Scalar::new($cublas, $handle, $argument.cast(), is_double_complex!($t))
+    };
+    (result $argument:ident $t:ident $cublas:ident $handle:ident) => {
+        Scalar::new($cublas, $handle, $argument.cast_const().cast(), is_double_complex!($t))
+    };
+    ([scalar_of $datatype:ident] $argument:ident $t:ident $cublas:ident $handle:ident) => {
+        Scalar::new($cublas, $handle, $argument, $datatype == rocblas_datatype::rocblas_datatype_f64_c)
+    };
+    ([result_of $datatype:ident] $argument:ident $t:ident $cublas:ident $handle:ident) => {
+        Scalar::new(
+            $cublas,
+            $handle,
+            $argument.cast_const(),
+            $datatype == rocblas_datatype::rocblas_datatype_f64_c,
+        )
+    };
+    ($kind:ident $argument:ident $t:ident $cublas:ident $handle:ident) => {
+        $argument
+    };
+}
+
+/// The argument, once it is prepared.
+macro_rules! passed {
+    (scalar $argument:ident) => {
+        $argument.address()
+    };
+    (result $argument:ident) => {
+        $argument.address()
+    };
+    ([$($kind:ident)*] $argument:ident) => {
+        $argument.address()
+    };
+    ($kind:ident $argument:ident) => {
+        To::to($argument)?
+    };
+}
+
+/// What happens to the argument after the call.
+macro_rules! ended {
+    (result $argument:ident) => {
+        $argument.give_back()
+    };
+    ([result_of $datatype:ident] $argument:ident) => {
+        $argument.give_back()
+    };
+    ($kind:tt $argument:ident) => {};
+}
+
 /// One function, for one type and size.
 macro_rules! function {
     (($($kind:tt $argument:ident),*) $t:ident $int:ident $rocblas:ident $cublas:ident) => {
@@ -61,8 +126,14 @@ macro_rules! function {
             $($argument: type_of!($kind $t $int)),*
         ) -> rocblas_status {
             call(handle, |cublas, handle| {
-                // SAFETY: the caller keeps the contract of rocBLAS's function, which is that of cuBLAS's.
-                Ok(unsafe { (cublas.$cublas)(handle, $(To::to($argument)?),*) })
+                // SAFETY: the caller keeps the contract of rocBLAS's function, which is that of cuBLAS's but
+                // for the alignment of scalars.
+                unsafe {
+                    $(let $argument = prepared!($kind $argument $t cublas handle);)*
+                    let status = (cublas.$cublas)(handle, $(passed!($kind $argument)),*);
+                    $(ended!($kind $argument);)*
+                    Ok(status)
+                }
             })
         }
     };
@@ -95,7 +166,7 @@ macro_rules! functions {
 }
 
 functions! {
-    (int n, const alpha, mut x, int incx) {
+    (int n, scalar alpha, mut x, int incx) {
         s: rocblas_sscal cublasSscal_v2, rocblas_sscal_64 cublasSscal_v2_64;
         d: rocblas_dscal cublasDscal_v2, rocblas_dscal_64 cublasDscal_v2_64;
         c: rocblas_cscal cublasCscal_v2, rocblas_cscal_64 cublasCscal_v2_64;
@@ -111,7 +182,7 @@ functions! {
         c: rocblas_ccopy cublasCcopy_v2, rocblas_ccopy_64 cublasCcopy_v2_64;
         z: rocblas_zcopy cublasZcopy_v2, rocblas_zcopy_64 cublasZcopy_v2_64;
     }
-    (int n, const x, int incx, const y, int incy, mut result) {
+    (int n, const x, int incx, const y, int incy, result result) {
         s: rocblas_sdot cublasSdot_v2, rocblas_sdot_64 cublasSdot_v2_64;
         d: rocblas_ddot cublasDdot_v2, rocblas_ddot_64 cublasDdot_v2_64;
         c: rocblas_cdotu cublasCdotu_v2, rocblas_cdotu_64 cublasCdotu_v2_64;
@@ -125,13 +196,13 @@ functions! {
         c: rocblas_cswap cublasCswap_v2, rocblas_cswap_64 cublasCswap_v2_64;
         z: rocblas_zswap cublasZswap_v2, rocblas_zswap_64 cublasZswap_v2_64;
     }
-    (int n, const alpha, const x, int incx, mut y, int incy) {
+    (int n, scalar alpha, const x, int incx, mut y, int incy) {
         s: rocblas_saxpy cublasSaxpy_v2, rocblas_saxpy_64 cublasSaxpy_v2_64;
         d: rocblas_daxpy cublasDaxpy_v2, rocblas_daxpy_64 cublasDaxpy_v2_64;
         c: rocblas_caxpy cublasCaxpy_v2, rocblas_caxpy_64 cublasCaxpy_v2_64;
         z: rocblas_zaxpy cublasZaxpy_v2, rocblas_zaxpy_64 cublasZaxpy_v2_64;
     }
-    (int n, const x, int incx, mut result) {
+    (int n, const x, int incx, result result) {
         s: rocblas_sasum cublasSasum_v2, rocblas_sasum_64 cublasSasum_v2_64;
         d: rocblas_dasum cublasDasum_v2, rocblas_dasum_64 cublasDasum_v2_64;
         s: rocblas_snrm2 cublasSnrm2_v2, rocblas_snrm2_64 cublasSnrm2_v2_64;
@@ -153,11 +224,11 @@ functions! {
         c: rocblas_icamin cublasIcamin_v2, rocblas_icamin_64 cublasIcamin_v2_64;
         z: rocblas_izamin cublasIzamin_v2, rocblas_izamin_64 cublasIzamin_v2_64;
     }
-    (int n, mut x, int incx, mut y, int incy, const c, const s) {
+    (int n, mut x, int incx, mut y, int incy, const c, scalar s) {
         s: rocblas_srot cublasSrot_v2, rocblas_srot_64 cublasSrot_v2_64;
         d: rocblas_drot cublasDrot_v2, rocblas_drot_64 cublasDrot_v2_64;
     }
-    (int n, mut x, int incx, mut y, int incy, real_const c, const s) {
+    (int n, mut x, int incx, mut y, int incy, real_const c, scalar s) {
         c: rocblas_crot cublasCrot_v2, rocblas_crot_64 cublasCrot_v2_64;
         z: rocblas_zrot cublasZrot_v2, rocblas_zrot_64 cublasZrot_v2_64;
     }
@@ -169,37 +240,37 @@ functions! {
         s: rocblas_srotm cublasSrotm_v2, rocblas_srotm_64 cublasSrotm_v2_64;
         d: rocblas_drotm cublasDrotm_v2, rocblas_drotm_64 cublasDrotm_v2_64;
     }
-    (op trans, int m, int n, int kl, int ku, const alpha, const A, int lda, const x, int incx, const beta, mut y, int incy) {
+    (op trans, int m, int n, int kl, int ku, scalar alpha, const A, int lda, const x, int incx, scalar beta, mut y, int incy) {
         s: rocblas_sgbmv cublasSgbmv_v2, rocblas_sgbmv_64 cublasSgbmv_v2_64;
         d: rocblas_dgbmv cublasDgbmv_v2, rocblas_dgbmv_64 cublasDgbmv_v2_64;
         c: rocblas_cgbmv cublasCgbmv_v2, rocblas_cgbmv_64 cublasCgbmv_v2_64;
         z: rocblas_zgbmv cublasZgbmv_v2, rocblas_zgbmv_64 cublasZgbmv_v2_64;
     }
-    (op trans, int m, int n, const alpha, const A, int lda, const x, int incx, const beta, mut y, int incy) {
+    (op trans, int m, int n, scalar alpha, const A, int lda, const x, int incx, scalar beta, mut y, int incy) {
         s: rocblas_sgemv cublasSgemv_v2, rocblas_sgemv_64 cublasSgemv_v2_64;
         d: rocblas_dgemv cublasDgemv_v2, rocblas_dgemv_64 cublasDgemv_v2_64;
         c: rocblas_cgemv cublasCgemv_v2, rocblas_cgemv_64 cublasCgemv_v2_64;
         z: rocblas_zgemv cublasZgemv_v2, rocblas_zgemv_64 cublasZgemv_v2_64;
     }
-    (op trans, int m, int n, const alpha, consts A, int lda, consts x, int incx, const beta, muts y, int incy, int batch_count) {
+    (op trans, int m, int n, scalar alpha, consts A, int lda, consts x, int incx, scalar beta, muts y, int incy, int batch_count) {
         s: rocblas_sgemv_batched cublasSgemvBatched, rocblas_sgemv_batched_64 cublasSgemvBatched_64;
         d: rocblas_dgemv_batched cublasDgemvBatched, rocblas_dgemv_batched_64 cublasDgemvBatched_64;
         c: rocblas_cgemv_batched cublasCgemvBatched, rocblas_cgemv_batched_64 cublasCgemvBatched_64;
         z: rocblas_zgemv_batched cublasZgemvBatched, rocblas_zgemv_batched_64 cublasZgemvBatched_64;
     }
-    (op transA, int m, int n, const alpha, const A, int lda, stride strideA, const x, int incx, stride stridex, const beta, mut y, int incy, stride stridey, int batch_count) {
+    (op transA, int m, int n, scalar alpha, const A, int lda, stride strideA, const x, int incx, stride stridex, scalar beta, mut y, int incy, stride stridey, int batch_count) {
         s: rocblas_sgemv_strided_batched cublasSgemvStridedBatched, rocblas_sgemv_strided_batched_64 cublasSgemvStridedBatched_64;
         d: rocblas_dgemv_strided_batched cublasDgemvStridedBatched, rocblas_dgemv_strided_batched_64 cublasDgemvStridedBatched_64;
         c: rocblas_cgemv_strided_batched cublasCgemvStridedBatched, rocblas_cgemv_strided_batched_64 cublasCgemvStridedBatched_64;
         z: rocblas_zgemv_strided_batched cublasZgemvStridedBatched, rocblas_zgemv_strided_batched_64 cublasZgemvStridedBatched_64;
     }
-    (fill uplo, int n, int k, const alpha, const A, int lda, const x, int incx, const beta, mut y, int incy) {
+    (fill uplo, int n, int k, scalar alpha, const A, int lda, const x, int incx, scalar beta, mut y, int incy) {
         c: rocblas_chbmv cublasChbmv_v2, rocblas_chbmv_64 cublasChbmv_v2_64;
         z: rocblas_zhbmv cublasZhbmv_v2, rocblas_zhbmv_64 cublasZhbmv_v2_64;
         s: rocblas_ssbmv cublasSsbmv_v2, rocblas_ssbmv_64 cublasSsbmv_v2_64;
         d: rocblas_dsbmv cublasDsbmv_v2, rocblas_dsbmv_64 cublasDsbmv_v2_64;
     }
-    (fill uplo, int n, const alpha, const A, int lda, const x, int incx, const beta, mut y, int incy) {
+    (fill uplo, int n, scalar alpha, const A, int lda, const x, int incx, scalar beta, mut y, int incy) {
         c: rocblas_chemv cublasChemv_v2, rocblas_chemv_64 cublasChemv_v2_64;
         z: rocblas_zhemv cublasZhemv_v2, rocblas_zhemv_64 cublasZhemv_v2_64;
         s: rocblas_ssymv cublasSsymv_v2, rocblas_ssymv_64 cublasSsymv_v2_64;
@@ -211,7 +282,7 @@ functions! {
         c: rocblas_cher cublasCher_v2, rocblas_cher_64 cublasCher_v2_64;
         z: rocblas_zher cublasZher_v2, rocblas_zher_64 cublasZher_v2_64;
     }
-    (fill uplo, int n, const alpha, const x, int incx, const y, int incy, mut A, int lda) {
+    (fill uplo, int n, scalar alpha, const x, int incx, const y, int incy, mut A, int lda) {
         c: rocblas_cher2 cublasCher2_v2, rocblas_cher2_64 cublasCher2_v2_64;
         z: rocblas_zher2 cublasZher2_v2, rocblas_zher2_64 cublasZher2_v2_64;
         s: rocblas_ssyr2 cublasSsyr2_v2, rocblas_ssyr2_64 cublasSsyr2_v2_64;
@@ -219,7 +290,7 @@ functions! {
         c: rocblas_csyr2 cublasCsyr2_v2, rocblas_csyr2_64 cublasCsyr2_v2_64;
         z: rocblas_zsyr2 cublasZsyr2_v2, rocblas_zsyr2_64 cublasZsyr2_v2_64;
     }
-    (fill uplo, int n, const alpha, const AP, const x, int incx, const beta, mut y, int incy) {
+    (fill uplo, int n, scalar alpha, const AP, const x, int incx, scalar beta, mut y, int incy) {
         c: rocblas_chpmv cublasChpmv_v2, rocblas_chpmv_64 cublasChpmv_v2_64;
         z: rocblas_zhpmv cublasZhpmv_v2, rocblas_zhpmv_64 cublasZhpmv_v2_64;
         s: rocblas_sspmv cublasSspmv_v2, rocblas_sspmv_64 cublasSspmv_v2_64;
@@ -229,7 +300,7 @@ functions! {
         c: rocblas_chpr cublasChpr_v2, rocblas_chpr_64 cublasChpr_v2_64;
         z: rocblas_zhpr cublasZhpr_v2, rocblas_zhpr_64 cublasZhpr_v2_64;
     }
-    (fill uplo, int n, const alpha, const x, int incx, const y, int incy, mut AP) {
+    (fill uplo, int n, scalar alpha, const x, int incx, const y, int incy, mut AP) {
         c: rocblas_chpr2 cublasChpr2_v2, rocblas_chpr2_64 cublasChpr2_v2_64;
         z: rocblas_zhpr2 cublasZhpr2_v2, rocblas_zhpr2_64 cublasZhpr2_v2_64;
         s: rocblas_sspr2 cublasSspr2_v2, rocblas_sspr2_64 cublasSspr2_v2_64;
@@ -265,7 +336,7 @@ functions! {
         c: rocblas_ctbsv cublasCtbsv_v2, rocblas_ctbsv_64 cublasCtbsv_v2_64;
         z: rocblas_ztbsv cublasZtbsv_v2, rocblas_ztbsv_64 cublasZtbsv_v2_64;
     }
-    (int m, int n, const alpha, const x, int incx, const y, int incy, mut A, int lda) {
+    (int m, int n, scalar alpha, const x, int incx, const y, int incy, mut A, int lda) {
         s: rocblas_sger cublasSger_v2, rocblas_sger_64 cublasSger_v2_64;
         d: rocblas_dger cublasDger_v2, rocblas_dger_64 cublasDger_v2_64;
         c: rocblas_cgeru cublasCgeru_v2, rocblas_cgeru_64 cublasCgeru_v2_64;
@@ -273,17 +344,17 @@ functions! {
         c: rocblas_cgerc cublasCgerc_v2, rocblas_cgerc_64 cublasCgerc_v2_64;
         z: rocblas_zgerc cublasZgerc_v2, rocblas_zgerc_64 cublasZgerc_v2_64;
     }
-    (fill uplo, int n, const alpha, const x, int incx, mut AP) {
+    (fill uplo, int n, scalar alpha, const x, int incx, mut AP) {
         s: rocblas_sspr cublasSspr_v2, rocblas_sspr_64 cublasSspr_v2_64;
         d: rocblas_dspr cublasDspr_v2, rocblas_dspr_64 cublasDspr_v2_64;
     }
-    (fill uplo, int n, const alpha, const x, int incx, mut A, int lda) {
+    (fill uplo, int n, scalar alpha, const x, int incx, mut A, int lda) {
         s: rocblas_ssyr cublasSsyr_v2, rocblas_ssyr_64 cublasSsyr_v2_64;
         d: rocblas_dsyr cublasDsyr_v2, rocblas_dsyr_64 cublasDsyr_v2_64;
         c: rocblas_csyr cublasCsyr_v2, rocblas_csyr_64 cublasCsyr_v2_64;
         z: rocblas_zsyr cublasZsyr_v2, rocblas_zsyr_64 cublasZsyr_v2_64;
     }
-    (side side, fill uplo, int m, int n, const alpha, const A, int lda, const B, int ldb, const beta, mut C, int ldc) {
+    (side side, fill uplo, int m, int n, scalar alpha, const A, int lda, const B, int ldb, scalar beta, mut C, int ldc) {
         c: rocblas_chemm cublasChemm_v2, rocblas_chemm_64 cublasChemm_v2_64;
         z: rocblas_zhemm cublasZhemm_v2, rocblas_zhemm_64 cublasZhemm_v2_64;
         s: rocblas_ssymm cublasSsymm_v2, rocblas_ssymm_64 cublasSsymm_v2_64;
@@ -295,19 +366,19 @@ functions! {
         c: rocblas_cherk cublasCherk_v2, rocblas_cherk_64 cublasCherk_v2_64;
         z: rocblas_zherk cublasZherk_v2, rocblas_zherk_64 cublasZherk_v2_64;
     }
-    (fill uplo, op trans, int n, int k, const alpha, const A, int lda, const B, int ldb, real_const beta, mut C, int ldc) {
+    (fill uplo, op trans, int n, int k, scalar alpha, const A, int lda, const B, int ldb, real_const beta, mut C, int ldc) {
         c: rocblas_cher2k cublasCher2k_v2, rocblas_cher2k_64 cublasCher2k_v2_64;
         z: rocblas_zher2k cublasZher2k_v2, rocblas_zher2k_64 cublasZher2k_v2_64;
         c: rocblas_cherkx cublasCherkx, rocblas_cherkx_64 cublasCherkx_64;
         z: rocblas_zherkx cublasZherkx, rocblas_zherkx_64 cublasZherkx_64;
     }
-    (fill uplo, op transA, int n, int k, const alpha, const A, int lda, const beta, mut C, int ldc) {
+    (fill uplo, op transA, int n, int k, scalar alpha, const A, int lda, scalar beta, mut C, int ldc) {
         s: rocblas_ssyrk cublasSsyrk_v2, rocblas_ssyrk_64 cublasSsyrk_v2_64;
         d: rocblas_dsyrk cublasDsyrk_v2, rocblas_dsyrk_64 cublasDsyrk_v2_64;
         c: rocblas_csyrk cublasCsyrk_v2, rocblas_csyrk_64 cublasCsyrk_v2_64;
         z: rocblas_zsyrk cublasZsyrk_v2, rocblas_zsyrk_64 cublasZsyrk_v2_64;
     }
-    (fill uplo, op trans, int n, int k, const alpha, const A, int lda, const B, int ldb, const beta, mut C, int ldc) {
+    (fill uplo, op trans, int n, int k, scalar alpha, const A, int lda, const B, int ldb, scalar beta, mut C, int ldc) {
         s: rocblas_ssyr2k cublasSsyr2k_v2, rocblas_ssyr2k_64 cublasSsyr2k_v2_64;
         d: rocblas_dsyr2k cublasDsyr2k_v2, rocblas_dsyr2k_64 cublasDsyr2k_v2_64;
         c: rocblas_csyr2k cublasCsyr2k_v2, rocblas_csyr2k_64 cublasCsyr2k_v2_64;
@@ -317,37 +388,37 @@ functions! {
         c: rocblas_csyrkx cublasCsyrkx, rocblas_csyrkx_64 cublasCsyrkx_64;
         z: rocblas_zsyrkx cublasZsyrkx, rocblas_zsyrkx_64 cublasZsyrkx_64;
     }
-    (side side, fill uplo, op transA, diag diag, int m, int n, const alpha, const A, int lda, const B, int ldb, mut C, int ldc) {
+    (side side, fill uplo, op transA, diag diag, int m, int n, scalar alpha, const A, int lda, const B, int ldb, mut C, int ldc) {
         s: rocblas_strmm cublasStrmm_v2, rocblas_strmm_64 cublasStrmm_v2_64;
         d: rocblas_dtrmm cublasDtrmm_v2, rocblas_dtrmm_64 cublasDtrmm_v2_64;
         c: rocblas_ctrmm cublasCtrmm_v2, rocblas_ctrmm_64 cublasCtrmm_v2_64;
         z: rocblas_ztrmm cublasZtrmm_v2, rocblas_ztrmm_64 cublasZtrmm_v2_64;
     }
-    (side side, fill uplo, op transA, diag diag, int m, int n, const alpha, const A, int lda, mut B, int ldb) {
+    (side side, fill uplo, op transA, diag diag, int m, int n, scalar alpha, const A, int lda, mut B, int ldb) {
         s: rocblas_strsm cublasStrsm_v2, rocblas_strsm_64 cublasStrsm_v2_64;
         d: rocblas_dtrsm cublasDtrsm_v2, rocblas_dtrsm_64 cublasDtrsm_v2_64;
         c: rocblas_ctrsm cublasCtrsm_v2, rocblas_ctrsm_64 cublasCtrsm_v2_64;
         z: rocblas_ztrsm cublasZtrsm_v2, rocblas_ztrsm_64 cublasZtrsm_v2_64;
     }
-    (side side, fill uplo, op transA, diag diag, int m, int n, const alpha, consts A, int lda, muts B, int ldb, int batch_count) {
+    (side side, fill uplo, op transA, diag diag, int m, int n, scalar alpha, consts A, int lda, muts B, int ldb, int batch_count) {
         s: rocblas_strsm_batched cublasStrsmBatched, rocblas_strsm_batched_64 cublasStrsmBatched_64;
         d: rocblas_dtrsm_batched cublasDtrsmBatched, rocblas_dtrsm_batched_64 cublasDtrsmBatched_64;
         c: rocblas_ctrsm_batched cublasCtrsmBatched, rocblas_ctrsm_batched_64 cublasCtrsmBatched_64;
         z: rocblas_ztrsm_batched cublasZtrsmBatched, rocblas_ztrsm_batched_64 cublasZtrsmBatched_64;
     }
-    (op transA, op transB, int m, int n, int k, const alpha, const A, int lda, const B, int ldb, const beta, mut C, int ldc) {
+    (op transA, op transB, int m, int n, int k, scalar alpha, const A, int lda, const B, int ldb, scalar beta, mut C, int ldc) {
         s: rocblas_sgemm cublasSgemm_v2, rocblas_sgemm_64 cublasSgemm_v2_64;
         d: rocblas_dgemm cublasDgemm_v2, rocblas_dgemm_64 cublasDgemm_v2_64;
         c: rocblas_cgemm cublasCgemm_v2, rocblas_cgemm_64 cublasCgemm_v2_64;
         z: rocblas_zgemm cublasZgemm_v2, rocblas_zgemm_64 cublasZgemm_v2_64;
     }
-    (op transA, op transB, int m, int n, int k, const alpha, consts A, int lda, consts B, int ldb, const beta, muts C, int ldc, int batch_count) {
+    (op transA, op transB, int m, int n, int k, scalar alpha, consts A, int lda, consts B, int ldb, scalar beta, muts C, int ldc, int batch_count) {
         s: rocblas_sgemm_batched cublasSgemmBatched, rocblas_sgemm_batched_64 cublasSgemmBatched_64;
         d: rocblas_dgemm_batched cublasDgemmBatched, rocblas_dgemm_batched_64 cublasDgemmBatched_64;
         c: rocblas_cgemm_batched cublasCgemmBatched, rocblas_cgemm_batched_64 cublasCgemmBatched_64;
         z: rocblas_zgemm_batched cublasZgemmBatched, rocblas_zgemm_batched_64 cublasZgemmBatched_64;
     }
-    (op transA, op transB, int m, int n, int k, const alpha, const A, int lda, stride stride_a, const B, int ldb, stride stride_b, const beta, mut C, int ldc, stride stride_c, int batch_count) {
+    (op transA, op transB, int m, int n, int k, scalar alpha, const A, int lda, stride stride_a, const B, int ldb, stride stride_b, scalar beta, mut C, int ldc, stride stride_c, int batch_count) {
         s: rocblas_sgemm_strided_batched cublasSgemmStridedBatched, rocblas_sgemm_strided_batched_64 cublasSgemmStridedBatched_64;
         d: rocblas_dgemm_strided_batched cublasDgemmStridedBatched, rocblas_dgemm_strided_batched_64 cublasDgemmStridedBatched_64;
         c: rocblas_cgemm_strided_batched cublasCgemmStridedBatched, rocblas_cgemm_strided_batched_64 cublasCgemmStridedBatched_64;
@@ -359,33 +430,33 @@ functions! {
         c: rocblas_cdgmm cublasCdgmm, rocblas_cdgmm_64 cublasCdgmm_64;
         z: rocblas_zdgmm cublasZdgmm, rocblas_zdgmm_64 cublasZdgmm_64;
     }
-    (op transA, op transB, int m, int n, const alpha, const A, int lda, const beta, const B, int ldb, mut C, int ldc) {
+    (op transA, op transB, int m, int n, scalar alpha, const A, int lda, scalar beta, const B, int ldb, mut C, int ldc) {
         s: rocblas_sgeam cublasSgeam, rocblas_sgeam_64 cublasSgeam_64;
         d: rocblas_dgeam cublasDgeam, rocblas_dgeam_64 cublasDgeam_64;
         c: rocblas_cgeam cublasCgeam, rocblas_cgeam_64 cublasCgeam_64;
         z: rocblas_zgeam cublasZgeam, rocblas_zgeam_64 cublasZgeam_64;
     }
-    (int n, any alpha, datatype alpha_type, any x, datatype x_type, int incx, any_mut y, datatype y_type, int incy, datatype execution_type) {
+    (int n, [scalar_of alpha_type] alpha, datatype alpha_type, any x, datatype x_type, int incx, any_mut y, datatype y_type, int incy, datatype execution_type) {
         s: rocblas_axpy_ex cublasAxpyEx, rocblas_axpy_ex_64 cublasAxpyEx_64;
     }
-    (int n, any x, datatype x_type, int incx, any y, datatype y_type, int incy, any_mut result, datatype result_type, datatype execution_type) {
+    (int n, any x, datatype x_type, int incx, any y, datatype y_type, int incy, [result_of result_type] result, datatype result_type, datatype execution_type) {
         s: rocblas_dot_ex cublasDotEx, rocblas_dot_ex_64 cublasDotEx_64;
         s: rocblas_dotc_ex cublasDotcEx, rocblas_dotc_ex_64 cublasDotcEx_64;
     }
-    (int n, any x, datatype x_type, int incx, any_mut results, datatype result_type, datatype execution_type) {
+    (int n, any x, datatype x_type, int incx, [result_of result_type] results, datatype result_type, datatype execution_type) {
         s: rocblas_nrm2_ex cublasNrm2Ex, rocblas_nrm2_ex_64 cublasNrm2Ex_64;
     }
-    (int n, any_mut x, datatype x_type, int incx, any_mut y, datatype y_type, int incy, any c, any s, datatype cs_type, datatype execution_type) {
+    (int n, any_mut x, datatype x_type, int incx, any_mut y, datatype y_type, int incy, [scalar_of cs_type] c, [scalar_of cs_type] s, datatype cs_type, datatype execution_type) {
         s: rocblas_rot_ex cublasRotEx, rocblas_rot_ex_64 cublasRotEx_64;
     }
-    (int n, any alpha, datatype alpha_type, any_mut x, datatype x_type, int incx, datatype execution_type) {
+    (int n, [scalar_of alpha_type] alpha, datatype alpha_type, any_mut x, datatype x_type, int incx, datatype execution_type) {
         s: rocblas_scal_ex cublasScalEx, rocblas_scal_ex_64 cublasScalEx_64;
     }
-    (mut a, mut b, mut c, mut s) {
+    (result a, result b, result c, result s) {
         s: rocblas_srotg cublasSrotg_v2;
         d: rocblas_drotg cublasDrotg_v2;
     }
-    (mut a, mut b, real_mut c, mut s) {
+    (result a, result b, real_mut c, result s) {
         c: rocblas_crotg cublasCrotg_v2;
         z: rocblas_zrotg cublasZrotg_v2;
     }

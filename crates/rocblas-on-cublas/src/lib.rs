@@ -24,6 +24,7 @@
 //! | `gemm_ex` | `cublasGemmEx`, which writes where it reads: `C` and `D` have to be one matrix, unless `beta` is a zero on the host |
 //! | 16-bit products, sums and updates | the functions that take types as arguments |
 //! | `trsm` in strided batches | one call for each matrix |
+//! | complex factors and results of `f64` on the host | copied if their address is not divisible by 16, as cuBLAS's type requires |
 //!
 //! # What is not there
 //! Other batches, `trtri`, `gemmt`, `trsm_ex`, `geam_ex`, 8-bit floats, solutions (`gemm_ex_get_solutions`),

@@ -9,7 +9,7 @@ use cuda_sys::cublas::{
 use rocblas_sys::*;
 
 use crate::convert::To;
-use crate::library::call;
+use crate::library::{Scalar, call, pointer_mode};
 
 const NOT_IMPLEMENTED: rocblas_status = rocblas_status::rocblas_status_not_implemented;
 const ALGORITHM: cublasGemmAlgo_t = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
@@ -24,12 +24,7 @@ unsafe fn is_zero(
     scalar: *const c_void,
     datatype: rocblas_datatype,
 ) -> bool {
-    let mut mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
-    // SAFETY: the handle is valid, and the mode a place to write to.
-    let status = unsafe { (cublas.cublasGetPointerMode_v2)(handle, &raw mut mode) };
-    if status.to() != Ok(rocblas_status::rocblas_status_success)
-        || mode != cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST
-        || scalar.is_null()
+    if pointer_mode(cublas, handle) != Some(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST) || scalar.is_null()
     {
         return false;
     }
@@ -80,7 +75,7 @@ macro_rules! functions {
         dot $cublas_dot:ident: $($dot:ident $dot_type:ident $dot_element:ident),*;
         axpy $cublas_axpy:ident: $haxpy:ident,
         gemv: $($gemv_batched:ident $gemv_strided_batched:ident $input:ident $in_type:ident $output:ident $out_type:ident),*;
-        trsm: $($trsm_strided_batched:ident $trsm:ident $element:ty,)*
+        trsm: $($trsm_strided_batched:ident $trsm:ident $element:ty, $double_complex:literal,)*
     ) => {
         mod $module {
             use super::*;
@@ -116,9 +111,12 @@ macro_rules! functions {
                     unsafe {
                         let (c, output) = ((c, c_type, ldc, 0), (d.cast_const(), d_type, ldd, 0));
                         in_place((cublas, handle), (beta, compute), c, output)?;
+                        let wide = compute == rocblas_datatype::rocblas_datatype_f64_c;
+                        let alpha = Scalar::new(cublas, handle, alpha, wide);
+                        let beta = Scalar::new(cublas, handle, beta, wide);
                         Ok((cublas.$cublas_gemm_ex)(
-                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha, a, a_type.to()?, lda, b,
-                            b_type.to()?, ldb, beta, d, d_type.to()?, ldd, compute.to()?, ALGORITHM,
+                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha.address(), a, a_type.to()?, lda, b,
+                            b_type.to()?, ldb, beta.address(), d, d_type.to()?, ldd, compute.to()?, ALGORITHM,
                         ))
                     }
                 })
@@ -156,9 +154,12 @@ macro_rules! functions {
                     unsafe {
                         let (c, output) = ((c, c_type, ldc, 0), (d.cast_const(), d_type, ldd, 0));
                         in_place((cublas, handle), (beta, compute), c, output)?;
+                        let wide = compute == rocblas_datatype::rocblas_datatype_f64_c;
+                        let alpha = Scalar::new(cublas, handle, alpha, wide);
+                        let beta = Scalar::new(cublas, handle, beta, wide);
                         Ok((cublas.$cublas_gemm_batched_ex)(
-                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha, a.cast(), a_type.to()?, lda,
-                            b.cast(), b_type.to()?, ldb, beta, d.cast(), d_type.to()?, ldd, batch, compute.to()?,
+                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha.address(), a.cast(), a_type.to()?, lda,
+                            b.cast(), b_type.to()?, ldb, beta.address(), d.cast(), d_type.to()?, ldd, batch, compute.to()?,
                             ALGORITHM,
                         ))
                     }
@@ -201,9 +202,12 @@ macro_rules! functions {
                     unsafe {
                         let (c, output) = ((c, c_type, ldc, stride_c), (d.cast_const(), d_type, ldd, stride_d));
                         in_place((cublas, handle), (beta, compute), c, output)?;
+                        let wide = compute == rocblas_datatype::rocblas_datatype_f64_c;
+                        let alpha = Scalar::new(cublas, handle, alpha, wide);
+                        let beta = Scalar::new(cublas, handle, beta, wide);
                         Ok((cublas.$cublas_gemm_strided_batched_ex)(
-                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha, a, a_type.to()?, lda, stride_a,
-                            b, b_type.to()?, ldb, stride_b, beta, d, d_type.to()?, ldd, stride_d, batch,
+                            handle, trans_a.to()?, trans_b.to()?, m, n, k, alpha.address(), a, a_type.to()?, lda, stride_a,
+                            b, b_type.to()?, ldb, stride_b, beta.address(), d, d_type.to()?, ldd, stride_d, batch,
                             compute.to()?, ALGORITHM,
                         ))
                     }
@@ -446,11 +450,12 @@ macro_rules! functions {
                             let at = |stride: rocblas_stride| (stride as isize).wrapping_mul(index as isize);
                             let (a, b) = (a.wrapping_offset(at(stride_a)), b.wrapping_offset(at(stride_b)));
                             // SAFETY: the caller has as many matrices at these strides.
-                            Ok(unsafe {
-                                (cublas.$trsm)(
-                                    handle, side, uplo, trans, diag, m, n, alpha.cast(), a.cast(), lda, b.cast(), ldb,
-                                )
-                            })
+                            unsafe {
+                                let alpha = Scalar::new(cublas, handle, alpha.cast(), $double_complex);
+                                Ok((cublas.$trsm)(
+                                    handle, side, uplo, trans, diag, m, n, alpha.address(), a.cast(), lda, b.cast(), ldb,
+                                ))
+                            }
                         });
                         if one != rocblas_status::rocblas_status_success {
                             return one;
@@ -507,10 +512,10 @@ functions! {
     rocblas_tstgemv_batched rocblas_tstgemv_strided_batched rocblas_bfloat16 CUDA_R_16BF rocblas_bfloat16 CUDA_R_16BF,
     rocblas_tssgemv_batched rocblas_tssgemv_strided_batched rocblas_bfloat16 CUDA_R_16BF f32 CUDA_R_32F;
     trsm:
-    rocblas_strsm_strided_batched cublasStrsm_v2 f32,
-    rocblas_dtrsm_strided_batched cublasDtrsm_v2 f64,
-    rocblas_ctrsm_strided_batched cublasCtrsm_v2 rocblas_float_complex,
-    rocblas_ztrsm_strided_batched cublasZtrsm_v2 rocblas_double_complex,
+    rocblas_strsm_strided_batched cublasStrsm_v2 f32, false,
+    rocblas_dtrsm_strided_batched cublasDtrsm_v2 f64, false,
+    rocblas_ctrsm_strided_batched cublasCtrsm_v2 rocblas_float_complex, false,
+    rocblas_ztrsm_strided_batched cublasZtrsm_v2 rocblas_double_complex, true,
 }
 
 functions! {
@@ -529,10 +534,10 @@ functions! {
     rocblas_tstgemv_batched_64 rocblas_tstgemv_strided_batched_64 rocblas_bfloat16 CUDA_R_16BF rocblas_bfloat16 CUDA_R_16BF,
     rocblas_tssgemv_batched_64 rocblas_tssgemv_strided_batched_64 rocblas_bfloat16 CUDA_R_16BF f32 CUDA_R_32F;
     trsm:
-    rocblas_strsm_strided_batched_64 cublasStrsm_v2_64 f32,
-    rocblas_dtrsm_strided_batched_64 cublasDtrsm_v2_64 f64,
-    rocblas_ctrsm_strided_batched_64 cublasCtrsm_v2_64 rocblas_float_complex,
-    rocblas_ztrsm_strided_batched_64 cublasZtrsm_v2_64 rocblas_double_complex,
+    rocblas_strsm_strided_batched_64 cublasStrsm_v2_64 f32, false,
+    rocblas_dtrsm_strided_batched_64 cublasDtrsm_v2_64 f64, false,
+    rocblas_ctrsm_strided_batched_64 cublasCtrsm_v2_64 rocblas_float_complex, false,
+    rocblas_ztrsm_strided_batched_64 cublasZtrsm_v2_64 rocblas_double_complex, true,
 }
 
 /// The names of the functions.

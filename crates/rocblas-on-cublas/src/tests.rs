@@ -5,9 +5,9 @@ use std::ptr::{null, null_mut};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use cuda_sys::cublas::{
-    Builder, cublasAtomicsMode_t, cublasComputeType_t, cublasDiagType_t, cublasFillMode_t, cublasGemmAlgo_t,
-    cublasHandle_t, cublasMath_t, cublasOperation_t, cublasPointerMode_t, cublasSideMode_t, cublasStatus_t,
-    cudaDataType, cudaStream_t,
+    Builder, cuDoubleComplex, cublasAtomicsMode_t, cublasComputeType_t, cublasDiagType_t, cublasFillMode_t,
+    cublasGemmAlgo_t, cublasHandle_t, cublasMath_t, cublasOperation_t, cublasPointerMode_t, cublasSideMode_t,
+    cublasStatus_t, cudaDataType, cudaStream_t,
 };
 use rocblas_sys::*;
 
@@ -206,6 +206,34 @@ unsafe extern "C" fn cher(
     cublasStatus_t::CUBLAS_STATUS_ARCH_MISMATCH
 }
 
+unsafe extern "C" fn zscal(
+    _: cublasHandle_t,
+    _n: i32,
+    alpha: *const cuDoubleComplex,
+    _x: *mut cuDoubleComplex,
+    _incx: i32,
+) -> cublasStatus_t {
+    // SAFETY: the caller passes a factor on the host.
+    let value = unsafe { alpha.read() };
+    note!("zscal" alpha.addr() % 16, value.x, value.y)
+}
+
+unsafe extern "C" fn zdotu(
+    _: cublasHandle_t,
+    _n: i32,
+    _x: *const cuDoubleComplex,
+    _incx: i32,
+    _y: *const cuDoubleComplex,
+    _incy: i32,
+    result: *mut cuDoubleComplex,
+) -> cublasStatus_t {
+    if fake().mode == cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST {
+        // SAFETY: the caller passes a place on the host.
+        unsafe { result.write(cuDoubleComplex { x: 3.0, y: 4.0 }) };
+    }
+    note!("zdotu" result.addr() % 16)
+}
+
 const HANDLE: *mut c_void = std::ptr::without_provenance_mut(0x77);
 
 /// A pointer that nothing reads.
@@ -231,6 +259,8 @@ fn table() -> (&'static Table, MutexGuard<'static, ()>) {
             .cublasDtrsm_v2_64(dtrsm)
             .cublasGemmEx(gemm_ex)
             .cublasGemmStridedBatchedEx(gemm_strided_ex)
+            .cublasZscal_v2(zscal)
+            .cublasZdotu_v2(zdotu)
             .cublasCher_v2(cher);
         // SAFETY: the functions only note their arguments.
         unsafe { builder.finish() }
@@ -475,4 +505,22 @@ fn a_strided_batch_of_solves_is_one_call_each() {
     assert_eq!(status, OK);
     let before = "dtrsm CUBLAS_SIDE_LEFT CUBLAS_FILL_MODE_UPPER CUBLAS_OP_N CUBLAS_DIAG_NON_UNIT 2 3 0x4";
     assert_eq!(calls(), [format!("{before} 0x100 5 0x1000 6"), format!("{before} 0x180 5 0xff8 6")]);
+}
+
+#[test]
+fn complex_numbers_of_f64_on_the_host_are_aligned_for_cublas() {
+    #[repr(align(16))]
+    struct Places([f64; 4]);
+    let (table, _turn) = table();
+    let mut places = Places([0.0, 1.0, 2.0, 0.0]);
+    let place = places.0[1..].as_mut_ptr().cast::<rocblas_double_complex>();
+    // SAFETY: the fake reads and writes the one number, on the host only.
+    unsafe {
+        assert_eq!((table.rocblas_zscal)(HANDLE.cast(), 1, place, at(2), 3), OK);
+        assert_eq!((table.rocblas_zdotu)(HANDLE.cast(), 1, at(2), 3, at(4), 5, place), OK);
+        assert_eq!(places.0, [0.0, 3.0, 4.0, 0.0]);
+        fake().mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
+        assert_eq!((table.rocblas_zdotu)(HANDLE.cast(), 1, at(2), 3, at(4), 5, at(0x28)), OK);
+    }
+    assert_eq!(calls(), ["zscal 0 1.0 2.0", "zdotu 0", "zdotu 8"]);
 }
