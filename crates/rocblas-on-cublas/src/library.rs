@@ -79,11 +79,12 @@ impl Scalar {
     ) -> Self {
         let original = original.cast_mut();
         let fits = !is_double_complex || original.addr().is_multiple_of(align_of::<Aligned>());
-        let copy = (!fits
-            && pointer_mode(cublas, handle) == Some(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST))
-        // SAFETY: the caller's promise.
-        .then(|| {
-            Aligned(UnsafeCell::new(unsafe { original.cast::<MaybeUninit<[u8; 16]>>().read_unaligned() }))
+        let copied =
+            !fits && pointer_mode(cublas, handle) == Some(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST);
+        let copy = copied.then(|| {
+            // SAFETY: the caller's promise. A place for a result need not be initialised.
+            let value = unsafe { original.cast::<MaybeUninit<[u8; 16]>>().read_unaligned() };
+            Aligned(UnsafeCell::new(value))
         });
         Self { original, copy }
     }
