@@ -37,7 +37,7 @@ pub const CRATES: &[&[&str]] = &[
         "test-support",
         "vgpu-isa",
     ],
-    &["hip-on-hsa", "rccl-on-hip", "rocblas-on-cublas", "vgpu-exec"],
+    &["hip-on-hsa", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
     &["vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],

@@ -60,6 +60,10 @@ variables! {
         "the one `libcublas` to use";
         Path("a file");
         else "it is looked for";
+    NCCL_LIBRARY = "FERROCM_NCCL_LIBRARY", Program:
+        "the one `libnccl` to use";
+        Path("a file");
+        else "it is looked for";
     NVRTC_LIBRARY = "FERROCM_NVRTC_LIBRARY", Program:
         "the one `libnvrtc` to use";
         Path("a file");
