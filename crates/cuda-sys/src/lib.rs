@@ -11,6 +11,8 @@
 //! C enums are newtypes with associated constants, because a driver newer than the headers may return any
 //! value.
 //!
+//! [`nvrtc`] and [`cublas`] are the same for NVIDIA's run-time compiler and linear algebra.
+//!
 //! This crate makes nothing safe: each function's contract is the one in NVIDIA's documentation.
 #![warn(missing_docs)]
 
@@ -46,6 +48,8 @@ pub mod bindings;
     reason = "generated: names and arguments are the headers'"
 )]
 mod table;
+pub mod cublas;
+pub mod nvrtc;
 
 /// Functions that NVIDIA's driver does not have: none.
 #[derive(Debug, Clone, Copy, Default)]

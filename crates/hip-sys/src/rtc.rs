@@ -46,11 +46,15 @@ pub struct Extensions {
     /// Copies a text with the files of the machine on which the last compilation of a program depends, in the
     /// way of `compiler_identity`. The length is 0 if they are not known. For caches of compiled code.
     pub dependencies: Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
+    /// Whether programs are CUDA as NVIDIA defines it: the compiler has CUDA's own headers and inline PTX,
+    /// and needs no replacement for them.
+    pub takes_cuda: bool,
 }
 
 impl Extensions {
     /// No extensions.
-    pub const NONE: Extensions = Extensions { compiler_identity: None, set_limits: None, dependencies: None };
+    pub const NONE: Extensions =
+        Extensions { compiler_identity: None, set_limits: None, dependencies: None, takes_cuda: false };
 }
 
 sys_load::table_api! {

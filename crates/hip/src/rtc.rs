@@ -2,7 +2,8 @@
 //!
 //! A [`Compiler`] is AMD's `libhiprtc` if it is installed, else the device compiler that
 //! [`device-compiler`](https://docs.rs/ferrocm-device-compiler) finds. It compiles a [`Program`] for a
-//! device's target id. Results are cached on disk.
+//! device's target id. Results are cached on disk. For NVIDIA GPUs it is NVIDIA's NVRTC
+//! ([`Compiler::open_for`]), which reports no files, so that nothing is cached.
 //!
 //! ```no_run
 //! use hip::Device;

@@ -85,6 +85,7 @@ pub fn table() -> Result<&'static Table, Error> {
             compiler_identity: Some(calls::compiler_identity),
             set_limits: Some(calls::set_limits),
             dependencies: Some(calls::dependencies),
+            takes_cuda: false,
         });
         // SAFETY: the functions keep hiprtc's contract: they check handles, require only what is documented
         // of the caller, may be called from any thread, and live as long as the process.

@@ -5,13 +5,18 @@ use rccl_sys::Table;
 
 use crate::error::{Error, Result};
 
-/// Returns AMD's RCCL if AMD's libraries work with the device, else our own over the device's HIP.
+/// Returns AMD's RCCL if AMD's libraries work with the device, or NVIDIA's NCCL if the device's driver loads
+/// NVIDIA's code, else our own over the device's HIP.
 pub(crate) fn of(device: &Device) -> Result<&'static Table> {
     let unavailable = |reason| Error::Unavailable { device: device.to_string(), reason };
-    if !device.takes_amd_libraries() {
+    let vendors = if device.table().ext.driver_code.is_some() {
+        rccl_on_nccl::table()
+    } else if device.takes_amd_libraries() {
+        Table::load()
+    } else {
         return on_hip(device).map_err(unavailable);
-    }
-    match Table::load() {
+    };
+    match vendors {
         Ok(table) => Ok(table),
         Err(error) => on_hip(device).map_err(|own| unavailable(format!("{error}; {own}"))),
     }

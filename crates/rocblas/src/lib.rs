@@ -1,9 +1,9 @@
-//! Safe rocBLAS for Rust: linear algebra on AMD and virtual GPUs.
+//! Safe rocBLAS for Rust: linear algebra on AMD, NVIDIA and virtual GPUs.
 //!
 //! A [`Blas`] belongs to a stream; its methods are the routines of BLAS under their usual names. Operands are
 //! [`Vector`]s and [`Matrix`]es: layouts over buffers of [`hip`], row-major or column-major. The
 //! implementation is chosen at run time: AMD's library if it is installed, else this project's own kernels,
-//! which also run on virtual GPUs ([`Library`]).
+//! which also run on virtual GPUs; on NVIDIA GPUs it is cuBLAS ([`Library`]).
 //!
 //! ```no_run
 #![doc = include_str!("../examples/gemm.rs")]

@@ -1,4 +1,4 @@
-//! Which implementation of rocBLAS is called: AMD's, or this project's own kernels.
+//! Which implementation of rocBLAS is called: AMD's, NVIDIA's cuBLAS, or this project's own kernels.
 
 use std::fmt;
 
@@ -12,11 +12,13 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub enum Choice {
     /// On GPUs of AMD's library, AMD's rocBLAS if it is installed, else this project's own kernels. On
-    /// virtual GPUs, this project's kernels.
+    /// NVIDIA GPUs, cuBLAS. On virtual GPUs, this project's kernels.
     #[default]
     Auto,
     /// Only AMD's rocBLAS.
     Amd,
+    /// Only NVIDIA's cuBLAS.
+    Cublas,
     /// Only this project's own kernels.
     Kernels,
 }
@@ -58,6 +60,8 @@ pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
     type Find = fn(&Device) -> Result<&'static Table, String>;
     let order: &[Find] = match choice {
         Choice::Amd => &[amd],
+        Choice::Cublas => &[cublas],
+        Choice::Auto if device.table().ext.driver_code.is_some() => &[cublas],
         Choice::Auto if device.table().amd_release().is_some() => &[amd, kernels],
         Choice::Kernels | Choice::Auto => &[kernels],
     };
@@ -79,9 +83,21 @@ fn amd(device: &Device) -> Result<&'static Table, String> {
     Table::load().map_err(|error| error.to_string())
 }
 
+/// cuBLAS calls NVIDIA's driver, so the device must belong to that.
+fn cublas(device: &Device) -> Result<&'static Table, String> {
+    if device.table().ext.driver_code.is_none() {
+        return Err(format!("cuBLAS calls NVIDIA's driver, and {device} does not belong to it"));
+    }
+    let cublas = cuda_sys::cublas::Table::load().map_err(|error| error.to_string())?;
+    rocblas_on_cublas::table(cublas).map_err(|error| error.to_string())
+}
+
 /// This project's own kernels.
 #[cfg(feature = "kernels")]
 fn kernels(device: &Device) -> Result<&'static Table, String> {
+    if device.table().ext.driver_code.is_some() {
+        return Err(format!("this project's own kernels are compiled for AMD GPUs, and {device} is none"));
+    }
     blas_on_kernels::table(device.table()).map_err(|error| error.to_string())
 }
 

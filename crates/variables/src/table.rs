@@ -56,6 +56,18 @@ variables! {
         "the one `libcuda` to use ([loading](../use/loading.md))";
         Path("a file");
         else "it is looked for";
+    CUBLAS_LIBRARY = "FERROCM_CUBLAS_LIBRARY", Program:
+        "the one `libcublas` to use";
+        Path("a file");
+        else "it is looked for";
+    NCCL_LIBRARY = "FERROCM_NCCL_LIBRARY", Program:
+        "the one `libnccl` to use";
+        Path("a file");
+        else "it is looked for";
+    NVRTC_LIBRARY = "FERROCM_NVRTC_LIBRARY", Program:
+        "the one `libnvrtc` to use";
+        Path("a file");
+        else "it is looked for";
     HIP_LIBRARY = "FERROCM_HIP_LIBRARY", Program:
         "the one `libamdhip64` to use ([loading](../use/loading.md))";
         Path("a file");
@@ -218,7 +230,7 @@ variables! {
         else "such tests do not run";
     ROCBLAS = "FERROCM_ROCBLAS", Test:
         "whose rocBLAS is tested";
-        Word(&["amd"]);
+        Word(&["amd", "cublas"]);
         else "this project's own";
     MODELS = "FERROCM_MODELS", Test:
         "the models of the tests of engines; set by `cargo xtask test engines`";

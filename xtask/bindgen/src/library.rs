@@ -338,13 +338,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         folder: "src",
         drop_ins: &[],
         other_names: &[],
-        versions: &[
-            version("12.0", "12.0"),
-            version("12.4", "12.4"),
-            version("12.9", "12.9"),
-            version("13.0", "13.0"),
-            version("13.5", "13.5"),
-        ],
+        versions: CUDA_VERSIONS,
         headers: "#include <stddef.h>\n#include <stdint.h>\n#include <cuda.h>\n",
         files: ".*/cuda\\.h",
         declared_here: "",
@@ -359,6 +353,72 @@ pub(crate) static LIBRARIES: &[Library] = &[
         flag_groups: &[],
         also_exported: &[],
     },
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "NVRTC",
+        report: "nvrtc",
+        package: "nvidia-cuda-nvrtc",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys::nvrtc",
+        folder: "src/nvrtc",
+        drop_ins: &[],
+        other_names: &[],
+        versions: CUDA_VERSIONS,
+        headers: "#include <stddef.h>\n#include <nvrtc.h>\n",
+        files: ".*/nvrtc\\.h",
+        declared_here: "",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "__NVRTC_.*",
+        status: "nvrtcResult",
+        unsupported: "NVRTC_ERROR_INTERNAL_ERROR",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "cuBLAS",
+        report: "cublas",
+        package: "nvidia-cublas",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys::cublas",
+        folder: "src/cublas",
+        drop_ins: &[],
+        other_names: &[],
+        versions: CUDA_VERSIONS,
+        // What the header takes from CUDA's runtime, so that this need not be there.
+        headers: "#include <stddef.h>\n#include <stdint.h>\n\
+                  #define __DRIVER_TYPES_H__\n#define CU_COMPLEX_H_\n\
+                  #define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
+                  typedef struct CUstream_st *cudaStream_t;\n\
+                  typedef struct { float x, y; } cuComplex;\n\
+                  typedef struct { double x, y; } cuDoubleComplex;\n\
+                  #define CUBLASAPI\n#include <cublas_api.h>\n",
+        files: ".*/(cublas_api|library_types)\\.h",
+        declared_here: "",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "CUBLAS_VER_.*|CUBLAS_VERSION|CUBLASAPI|CUBLASWINAPI",
+        status: "cublasStatus_t",
+        unsupported: "CUBLAS_STATUS_NOT_SUPPORTED",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+];
+
+/// The CUDA versions whose headers are read.
+const CUDA_VERSIONS: &[Version] = &[
+    version("12.0", "12.0"),
+    version("12.4", "12.4"),
+    version("12.9", "12.9"),
+    version("13.0", "13.0"),
+    version("13.5", "13.5"),
 ];
 
 const HIP_FLAGS: &[FlagGroup] = &[

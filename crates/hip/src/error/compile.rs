@@ -45,15 +45,16 @@ impl std::error::Error for CompileError {}
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
-    /// AMD's library.
+    /// The vendor's library.
     pub library: String,
-    /// The device compiler of this machine.
+    /// The device compiler of this machine; empty for NVIDIA GPUs, for which it does not compile.
     pub clang: String,
 }
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no run-time compiler: {}\nand {}", self.library.trim_end(), self.clang.trim_end())
+        write!(f, "no run-time compiler: {}", self.library.trim_end())?;
+        if self.clang.is_empty() { Ok(()) } else { write!(f, "\nand {}", self.clang.trim_end()) }
     }
 }
 

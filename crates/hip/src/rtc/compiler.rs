@@ -15,7 +15,6 @@ use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
 
 use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
-use crate::backend::Backend;
 use crate::call::dropped;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -37,8 +36,8 @@ fn check(operation: &'static str, code: hiprtcResult) -> Result<()> {
     if code == hiprtcResult::HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Rtc { operation, code }) }
 }
 
-/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an
-/// example.
+/// A run-time compiler: AMD's library, the device compiler of this machine, or NVIDIA's NVRTC. See the
+/// [module](super) for an example.
 #[doc(alias = "hiprtc")]
 #[doc(alias = "nvrtc")]
 #[derive(Clone)]
@@ -60,13 +59,41 @@ impl Compiler {
     /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache
     /// cannot be written, [`Error::CompileLimit`] which variable is not a valid limit.
     pub fn open() -> Result<Self> {
-        let table = match Table::load() {
+        Self::with_usual_cache(match Table::load() {
             Ok(table) => table,
             Err(library) => hiprtc_on_clang::table().map_err(|clang| {
                 let (library, clang) = (library.to_string(), clang.to_string());
                 Error::CompilerUnavailable(Box::new(Unavailable { library, clang }))
             })?,
+        })
+    }
+
+    /// Opens the compiler for a device: NVIDIA's NVRTC (`libnvrtc.so.13` or `.12`) if the device's driver
+    /// loads NVIDIA's code, else that of [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_for(device: &Device) -> Result<Self> {
+        if device.table().ext.driver_code.is_some() { Self::nvrtc() } else { Self::open() }
+    }
+
+    /// Opens NVIDIA's NVRTC, which needs no GPU. It compiles CUDA, as NVIDIA defines it, for the targets
+    /// `sm_80` and so on.
+    ///
+    /// # Errors
+    /// [`Error::CompilerUnavailable`] says where it was looked for; else as [`open`](Self::open).
+    #[doc(alias = "nvrtcCreateProgram")]
+    pub fn nvrtc() -> Result<Self> {
+        let unavailable = |library: String| {
+            Error::CompilerUnavailable(Box::new(Unavailable { library, clang: String::new() }))
         };
+        let nvrtc = cuda_sys::nvrtc::Table::load().map_err(|error| unavailable(error.to_string()))?;
+        let table = hiprtc_on_nvrtc::table(nvrtc).map_err(|error| unavailable(error.to_string()))?;
+        Self::with_usual_cache(table)
+    }
+
+    /// Makes a compiler whose cache is in its usual place.
+    fn with_usual_cache(table: &'static Table) -> Result<Self> {
         let compiler = Self::with_table(table)?;
         match device_compiler::toolchain::cache_root() {
             Some(root) => match Cache::open(&root.join("rtc")) {
@@ -270,7 +297,8 @@ impl Compiler {
         // AMD's library refuses empty texts (HIPRTC_ERROR_INVALID_INPUT); an empty line means the same.
         let lines = |source: &str| text(if source.is_empty() { "\n" } else { source });
 
-        let dialect = program.its_dialect();
+        // What compiles CUDA by itself takes programs as they are.
+        let dialect = if self.table.ext.takes_cuda { Dialect::Hip } else { program.its_dialect() };
         let source = match dialect {
             // Keep the program's line numbers in messages.
             Dialect::Cuda => {
@@ -431,24 +459,18 @@ fn cache_error(error: device_compiler::Error) -> Error {
 
 impl Device {
     /// Compiles a program for this device, or takes it from the cache, and loads it. The compiler is that of
-    /// [`Compiler::open`], opened once per process.
+    /// [`Compiler::open_for`], opened once per process.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for an NVIDIA GPU, else as [`Compiler::open`], [`Compiler::compile`] and
-    /// [`Module::load`].
+    /// As [`Compiler::open_for`], [`Compiler::compile`] and [`Module::load`].
     pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
-        if self.backend() == Backend::Cuda {
-            return Err(Error::Unsupported {
-                what: format!("compiling at run time for {self}"),
-                instead: "load PTX or a cubin, which `kernel-build` makes at build time".to_owned(),
-            });
-        }
-        static COMPILER: OnceLock<Compiler> = OnceLock::new();
-        let compiler = match COMPILER.get() {
+        static COMPILERS: [OnceLock<Compiler>; 2] = [const { OnceLock::new() }; 2];
+        let place = &COMPILERS[usize::from(self.table().ext.driver_code.is_some())];
+        let compiler = match place.get() {
             Some(compiler) => compiler,
             None => {
-                let compiler = Compiler::open()?;
-                COMPILER.get_or_init(|| compiler)
+                let compiler = Compiler::open_for(self)?;
+                place.get_or_init(|| compiler)
             }
         };
         compiler.compile(&program.into(), self.target())?.load(self)

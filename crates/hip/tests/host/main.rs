@@ -11,6 +11,8 @@ mod examples;
 #[cfg(feature = "virtual")]
 mod module_bounds;
 #[cfg(feature = "rtc")]
+mod nvrtc;
+#[cfg(feature = "rtc")]
 mod rtc_cache;
 #[cfg(all(feature = "rtc", feature = "virtual"))]
 mod timeline;

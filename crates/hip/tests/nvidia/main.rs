@@ -116,6 +116,30 @@ fn what_is_copied_and_filled_comes_back() {
     assert!(empty.to_vec(&stream).unwrap().is_empty());
 }
 
+#[cfg(feature = "rtc")]
+#[test]
+fn kernels_are_compiled_at_run_time() {
+    let Some(device) = device() else { return };
+    let program = hip::rtc::Program::new(
+        "template <typename T> __global__ void fill(T* x, T v) { x[threadIdx.x] = v; }",
+    )
+    .expression("fill<float>");
+    let compiler = match hip::rtc::Compiler::open_for(&device) {
+        Ok(compiler) => compiler,
+        Err(error) => return skip(Lack::Machine, format_args!("no NVRTC: {error}")),
+    };
+    let compiled = compiler.compile(&program, device.target()).unwrap();
+    let module = compiled.load(&device).unwrap();
+    let fill = module.function(compiled.lowered_name("fill<float>").unwrap()).unwrap();
+    let stream = device.stream().unwrap();
+    let mut x = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
+    // SAFETY: `fill` writes x[0..64].
+    unsafe { fill.launch(&stream).elements(64, 64).arg(&mut x).arg(3.0_f32).enqueue().unwrap() };
+    assert_eq!(x.to_vec(&stream).unwrap(), vec![3.0; 64]);
+    let text = device.compile("__global__ void k() { unknown(); }").unwrap_err().to_string();
+    assert!(text.contains("unknown"), "{text}");
+}
+
 #[test]
 fn launches_are_checked_against_what_the_driver_tells() {
     let Some(device) = device() else { return };

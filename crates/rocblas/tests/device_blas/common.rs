@@ -16,10 +16,11 @@ pub(crate) struct Bench {
     pub(crate) stream: Stream,
 }
 
-/// The tested implementation: this project's own, unless `FERROCM_ROCBLAS=amd`.
+/// The tested implementation: this project's own, unless `FERROCM_ROCBLAS` is `amd` or `cublas`.
 pub(crate) fn choice() -> Choice {
     match std::env::var("FERROCM_ROCBLAS") {
         Ok(value) if value == "amd" => Choice::Amd,
+        Ok(value) if value == "cublas" => Choice::Cublas,
         _ => Choice::Kernels,
     }
 }
