@@ -202,7 +202,8 @@ impl Kernels {
         let launch = before.iter().fold(launch, |launch, value| launch.arg(*value));
         let launch = launch.arg(x.memory()?).arg(y.into_memory()?);
         let launch = after.iter().fold(launch, |launch, value| launch.arg(*value));
-        // SAFETY: the kernels read the elements of x that `info` leads to, and write y[0..numel]; all of them exist.
+        // SAFETY: the kernels read the elements of x that `info` leads to, and write y[0..numel]; all of them
+        // exist.
         unsafe { run((map.items)(&info, elements, size_of::<From>().max(size_of::<To>())), launch) }
     }
 

@@ -60,7 +60,8 @@ impl Kernels {
             .grid(rows)
             .block(row_block(columns));
         let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(row_block(columns) as i32).arg(eps);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements, `alpha` has columns.
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
+        // rows*columns elements, `alpha` has columns.
         unsafe { launch.enqueue()? };
         Ok(())
     }

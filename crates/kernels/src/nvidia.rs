@@ -1,7 +1,9 @@
-//! What some kernels are launched with on NVIDIA's GPUs, where it differs from AMD's: grids, work-items, and shared memory besides what a kernel
-//! declares. The numbers are those of `kernels/attention_nvidia.cuh` and `kernels/gemm_nvidia.cuh`.
+//! What some kernels are launched with on NVIDIA's GPUs, where it differs from AMD's: grids, work-items, and
+//! shared memory besides what a kernel declares. The numbers are those of `kernels/attention_nvidia.cuh` and
+//! `kernels/gemm_nvidia.cuh`.
 //!
-//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. Other devices run what AMD's without matrix instructions do.
+//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. Other devices run what
+//! AMD's without matrix instructions do.
 
 use hip::Device;
 
@@ -19,8 +21,8 @@ pub(crate) fn has_wgmma(device: &Device) -> bool {
     device.target().processor == "sm_90"
 }
 
-/// Whether a multiprocessor has the shared memory that `attention_few_*` needs: those of sm_80, sm_90 and sm_100 do, those of sm_86 and sm_89 do
-/// not.
+/// Whether a multiprocessor has the shared memory that `attention_few_*` needs: those of sm_80, sm_90 and
+/// sm_100 do, those of sm_86 and sm_89 do not.
 pub(crate) fn has_room(device: &Device) -> bool {
     device.properties().lds_per_compute_unit >= 128 << 10
 }
@@ -43,7 +45,8 @@ const GEMM_TILINGS: [GemmTiling; 2] = [
 ];
 
 impl GemmTiling {
-    /// The tiling for a batch of products: large tiles if there are enough of them for a third of the multiprocessors.
+    /// The tiling for a batch of products: large tiles if there are enough of them for a third of the
+    /// multiprocessors.
     pub(crate) fn of(m: usize, n: usize, batch: usize, multiprocessors: usize) -> Self {
         let [large, small] = GEMM_TILINGS;
         if large.tiles(m, n, batch).saturating_mul(3) >= multiprocessors { large } else { small }
@@ -158,8 +161,9 @@ impl AttentionWork {
         (elements * self.query_size + TILE_ALIGN) as u32
     }
 
-    /// Into how many parts the keys are split, and how many keys each has: the fewest with which a workgroup for each multiprocessor fills nine
-    /// tenths of them, or else those that fill them best. More workgroups that read at once are slower. A part has `least` keys.
+    /// Into how many parts the keys are split, and how many keys each has: the fewest with which a workgroup
+    /// for each multiprocessor fills nine tenths of them, or else those that fill them best. More workgroups
+    /// that read at once are slower. A part has `least` keys.
     fn splits(&self, workgroups: usize, least: usize) -> (usize, usize) {
         let places = self.multiprocessors.max(1);
         let filled = |splits: usize| {

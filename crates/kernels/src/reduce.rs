@@ -40,7 +40,8 @@ pub(crate) fn block(elements: usize) -> u32 {
     whole_waves(WAVE, elements)
 }
 
-/// Work-items for a row that a kernel reads several times: 16 elements of it for each, as many as stay in registers, if there are not too many.
+/// Work-items for a row that a kernel reads several times: 16 elements of it for each, as many as stay in
+/// registers, if there are not too many.
 pub(crate) fn row_block(columns: usize) -> u32 {
     const ELEMENTS: usize = 16;
     const MOST: u32 = 1024;

@@ -97,8 +97,8 @@ impl Info {
         if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
     }
 
-    /// The same for kernels whose work-items take several elements each where a large tensor is strided: there, a launch of a work-item for
-    /// each costs more than what it does.
+    /// The same for kernels whose work-items take several elements each where a large tensor is strided:
+    /// there, a launch of a work-item for each costs more than what it does.
     pub(crate) fn items_of_copy(&self, elements: usize, size: usize) -> usize {
         const LARGE: usize = 1 << 20;
         const EACH: usize = 16;
