@@ -13,7 +13,7 @@ use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
 use crate::discover::{self, Source, Sources};
 use crate::features::Features;
 use crate::inputs::Inputs;
-use crate::nvidia::{self, Compiler, Nvidia};
+use crate::nvidia::{Compiler, Nvidia};
 use crate::select::Pattern;
 use crate::{
     Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, CompileFailure, CudaArch, Error, Target,
@@ -377,7 +377,8 @@ impl Builder {
     ///
     /// If `NVCC` is set, exactly that nvcc is used. Otherwise it is searched in `bin` of the folder in
     /// `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR`, then on `PATH`, then in
-    /// `/usr/local/cuda` and `/opt/cuda`. nvcc needs a host compiler (gcc).
+    /// `/usr/local/cuda` and `/opt/cuda`, then where `ferrocm setup --cuda` installs it. nvcc needs a host
+    /// compiler (gcc).
     ///
     /// ```no_run
     /// use kernel_build::{Builder, Nvidia};
@@ -487,7 +488,7 @@ impl Builder {
         let nvcc = match &mut nvidia {
             Some(nvidia) => {
                 let feature = self.features.as_ref().map(|features| features.nvidia.as_str());
-                Some(nvidia::Search::new(nvidia.nvcc.take()).find(feature)?)
+                Some(device_compiler::nvcc::Search::from_env().or_only(nvidia.nvcc.take()).find(feature)?)
             }
             None => None,
         };

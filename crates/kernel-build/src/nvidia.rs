@@ -3,20 +3,18 @@
 mod archs;
 mod compile;
 mod kernels;
-mod search;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use code_object::embedded::CudaKind;
+use device_compiler::nvcc as search;
 
 use crate::cuda_arch::CudaArch;
 use crate::{Error, nvcc};
 
 pub use archs::DEFAULT_CUDA_ARCHS;
 pub(crate) use compile::Compiler;
-pub use search::Nvcc;
-pub(crate) use search::Search;
 
 /// Variables that affect builds for NVIDIA GPUs: those of the search, of the architectures, and nvcc's own.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use code_object::embedded::CudaKind;
 use device_compiler::cache::{Cache, Dependencies, Entry};
+use device_compiler::nvcc::Nvcc;
 use device_compiler::{Diagnostic, diagnostics};
 
-use super::{Nvcc, kernels};
+use super::kernels;
 use crate::compile::{Failed, Plan, failure};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 
