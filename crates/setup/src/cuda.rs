@@ -528,14 +528,12 @@ mod tests {
         assert_eq!(hashes.len(), 2 * WHEELS.len());
     }
 
-    /// Set to fetch the real packages, 104 MB.
-    const REAL: &str = "FERROCM_TEST_CUDA_PACKAGES";
-
     #[test]
     fn the_real_packages_compile_for_three_architectures() {
         let Some(machine) = machine() else { return skip(Lack::Machine, "NVIDIA has no packages for it") };
-        if std::env::var_os(REAL).is_none() {
-            return skip(Lack::Suite, format!("NVIDIA's packages are fetched only with {REAL}=1"));
+        // 104 MB.
+        if std::env::var_os("FERROCM_TEST_CUDA_PACKAGES").is_none() {
+            return skip(Lack::Suite, "NVIDIA's packages are fetched only with FERROCM_TEST_CUDA_PACKAGES=1");
         }
         let cache = tempfile::tempdir().expect("temp folder");
         let toolchains = Toolchains::lock(cache.path()).expect("lock");
