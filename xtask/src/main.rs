@@ -53,8 +53,8 @@ enum Task {
     ///
     /// Looks for an installed ROCm, then for clang 22 or later in PATH. If there is neither, packages from
     /// Debian's suites are unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache).
-    /// This needs no root and does not change the system's packages and apt configuration. docs/use/setup.md
-    /// says more.
+    /// This needs no root and does not change the system's packages and apt configuration. With --cuda, it
+    /// does the same for NVIDIA's compiler, which pip fetches. docs/use/setup.md says more.
     Setup(setup::Options),
     /// Shows every tool and library: its place, its version, and what to do if it is missing
     Doctor,

@@ -7,7 +7,7 @@ const LAYERS: &[&[&str]] = &[
     &["files", "private"],
     &["cuda"],
     &["cache", "metrics", "overlay", "toolchain"],
-    &["reads"],
+    &["nvcc", "reads"],
     &["facts"],
 ];
 

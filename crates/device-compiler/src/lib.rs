@@ -5,6 +5,7 @@
 //! contains no build tool.
 //!
 //! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
+//! * [`nvcc`] finds NVIDIA's compiler.
 //! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
 //!   inline PTX into C++.
 //! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
@@ -42,6 +43,7 @@ mod ir;
 mod layers;
 pub mod limits;
 mod metrics;
+pub mod nvcc;
 pub mod overlay;
 mod private;
 pub mod ptx;

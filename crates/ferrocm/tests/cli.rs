@@ -99,7 +99,7 @@ fn help_shows_examples_of_every_command() {
         assert!(help.out.contains(&example), "{example} in {}", help.out);
     }
     let help = run(&mut ferrocm(&["setup", "--help"]));
-    for part in ["No root is needed", "400 MB on disk", "--dry-run", "--yes"] {
+    for part in ["No root is needed", "400 MB on disk", "--dry-run", "--yes", "--cuda"] {
         assert!(help.out.contains(part), "{part} in {}", help.out);
     }
     let version = run(&mut ferrocm(&["--version"]));

@@ -12,6 +12,7 @@ mod graph;
 mod ipc;
 mod kernel;
 mod limits;
+mod link;
 mod memory;
 mod module;
 mod nodes;

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_sys::{
     Builder, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphNode, CUresult, CUstream, CUstreamCallback, CUuuid,
+    CUfunction_attribute, CUgraph, CUgraphNode, CUjit_option, CUjitInputType, CUlinkState, CUresult,
+    CUstream, CUstreamCallback, CUuuid,
 };
 use hip_sys::{
-    hipDeviceAttribute_t, hipError_t, hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos,
-    hipStream_t,
+    hipDeviceAttribute_t, hipError_t, hipExtent, hipJitInputType, hipJitOption, hipMemcpy3DParms,
+    hipMemcpyKind, hipPitchedPtr, hipPos, hipStream_t,
 };
 
 use crate::error::{TABLE, cuda_error, hip_error};
@@ -186,6 +187,57 @@ unsafe extern "C" fn copy_node(
     OK
 }
 
+unsafe extern "C" fn link_create(
+    count: c_uint,
+    options: *mut CUjit_option,
+    _: *mut *mut c_void,
+    state: *mut CUlinkState,
+) -> CUresult {
+    if count > 0 {
+        // SAFETY: the caller gives as many options.
+        assert_eq!(unsafe { *options }, CUjit_option::CU_JIT_OPTIMIZATION_LEVEL);
+    }
+    // SAFETY: the caller gives a place.
+    unsafe { *state = Box::into_raw(Box::new(Vec::<u8>::new())).cast() };
+    OK
+}
+
+unsafe extern "C" fn link_add(
+    state: CUlinkState,
+    kind: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    _: *const std::ffi::c_char,
+    _: c_uint,
+    _: *mut CUjit_option,
+    _: *mut *mut c_void,
+) -> CUresult {
+    assert_eq!(kind, CUjitInputType::CU_JIT_INPUT_PTX);
+    // SAFETY: the state is of `link_create`, and the caller gives as many bytes.
+    let (state, text) =
+        unsafe { (&mut *state.cast::<Vec<u8>>(), std::slice::from_raw_parts(data.cast::<u8>(), size)) };
+    if text == b"bad" {
+        return CUresult::CUDA_ERROR_INVALID_PTX;
+    }
+    state.extend(text.iter().rev());
+    OK
+}
+
+unsafe extern "C" fn link_complete(state: CUlinkState, code: *mut *mut c_void, size: *mut usize) -> CUresult {
+    // SAFETY: the state is of `link_create`, and the caller gives places.
+    unsafe {
+        let state = &mut *state.cast::<Vec<u8>>();
+        (*code, *size) = (state.as_mut_ptr().cast(), state.len());
+    }
+    OK
+}
+
+unsafe extern "C" fn link_destroy(state: CUlinkState) -> CUresult {
+    // SAFETY: the state is of `link_create`.
+    drop(unsafe { Box::from_raw(state.cast::<Vec<u8>>()) });
+    OK
+}
+
 fn hip() -> &'static hip_sys::Table {
     static CUDA: OnceLock<&'static cuda_sys::Table> = OnceLock::new();
     let cuda = CUDA.get_or_init(|| {
@@ -195,6 +247,8 @@ fn hip() -> &'static hip_sys::Table {
         builder.cuDeviceGetAttribute(attribute).cuDeviceGetName(name).cuDeviceTotalMem_v2(total);
         builder.cuDeviceGetUuid_v2(uuid).cuFuncGetAttribute(function_attribute);
         builder.cuFuncSetAttribute(set_function_attribute).cuLaunchKernel(launch);
+        builder.cuLinkCreate_v2(link_create).cuLinkAddData_v2(link_add);
+        builder.cuLinkComplete(link_complete).cuLinkDestroy(link_destroy);
         builder.cuStreamAddCallback(call_back).cuGraphAddMemcpyNode(copy_node);
         // SAFETY: the functions do what the headers say, as far as these tests need.
         unsafe { builder.finish() }
@@ -341,6 +395,43 @@ fn a_callback_gets_hips_status() {
     // SAFETY: there is no function.
     let none = unsafe { (hip.hipStreamAddCallback)(null_mut(), None, data, 0) };
     assert_eq!(none, hipError_t::hipErrorInvalidValue);
+}
+
+#[test]
+fn the_drivers_linker_compiles_ptx() {
+    let hip = hip();
+    let mut state = null_mut();
+    let add = |state, kind, text: &[u8]| {
+        let data = text.as_ptr().cast_mut().cast();
+        // SAFETY: the state is one of the driver's, and the text has as many bytes.
+        unsafe {
+            (hip.hipLinkAddData)(state, kind, data, text.len(), c"a".as_ptr(), 0, null_mut(), null_mut())
+        }
+    };
+    let (mut code, mut size) = (null_mut(), 0);
+    let mut options = [hipJitOption::hipJitOptionOptimizationLevel];
+    let mut values = [std::ptr::without_provenance_mut(3)];
+    // SAFETY: the arrays have as many elements as is said, and the results are places to write to.
+    unsafe {
+        let create = hip.hipLinkCreate;
+        let status = create(1, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state);
+        assert_eq!(status, hipError_t::hipSuccess);
+        let bitcode = hipJitInputType::hipJitInputLLVMBitcode;
+        assert_eq!(add(state, bitcode, b"text"), hipError_t::hipErrorInvalidValue);
+        let ptx = hipJitInputType::hipJitInputPtx;
+        assert_eq!(add(state, ptx, b"bad"), hip_error(CUresult::CUDA_ERROR_INVALID_PTX));
+        assert_eq!(add(state, ptx, b"text"), hipError_t::hipSuccess);
+        let status = (hip.hipLinkComplete)(state, &raw mut code, &raw mut size);
+        assert_eq!(status, hipError_t::hipSuccess);
+        assert_eq!(std::slice::from_raw_parts(code.cast::<u8>(), size), b"txet");
+        assert_eq!((hip.hipLinkDestroy)(state), hipError_t::hipSuccess);
+        // An option of AMD's compiler.
+        options = [hipJitOption(10_000)];
+        let status = create(1, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state);
+        assert_eq!(status, hipError_t::hipErrorInvalidValue);
+        assert_eq!(create(0, null_mut(), null_mut(), &raw mut state), hipError_t::hipSuccess);
+        assert_eq!((hip.hipLinkDestroy)(state), hipError_t::hipSuccess);
+    }
 }
 
 #[test]

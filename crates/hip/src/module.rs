@@ -1,6 +1,8 @@
 //! Modules: code objects loaded on a device.
 
 mod cuda;
+#[cfg(feature = "rtc")]
+mod ptx;
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -36,8 +38,11 @@ struct ModuleInner {
     name: String,
     handle: ModuleHandle,
     code: Code,
-    /// HIP may refer to the bytes as long as the module is loaded.
+    /// What the caller has given.
     image: Box<[u8]>,
+    /// What the driver has compiled it to, if that was loaded instead. HIP may refer to the bytes that it has
+    /// loaded as long as the module is loaded.
+    compiled: Option<Box<[u8]>>,
     usage: Usage,
     /// `None` for a module of other code.
     owned: Option<Counted>,
@@ -100,8 +105,9 @@ impl Module {
     /// (`.hipfb`, `.co`, also compressed): for the device's exact target id, else for its processor, else for
     /// a generic one (`hipModuleLoadData`).
     ///
-    /// On an NVIDIA GPU, the bytes are a cubin, a fatbin, or PTX, which the driver compiles. Launches are
-    /// checked against the parameters that the driver reports.
+    /// On an NVIDIA GPU, the bytes are a cubin, a fatbin, or PTX, which the driver compiles. With the feature
+    /// `rtc`, compiled PTX is kept in the folder `ptx` of the cache folder, for the same driver and
+    /// architecture. Launches are checked against the parameters that the driver reports.
     ///
     /// # Errors
     /// [`Error::CodeObject`] if the bytes cannot be read, [`Error::WrongTarget`] if they hold no code for the
@@ -176,7 +182,8 @@ impl Module {
         unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
         tracing::debug!(module = name, target = %object.target(), %device, "loaded a module");
         let owned = Some(Counted::new(Kind::Module));
-        Ok(Self::new(device, name, handle, Code::Amd(Box::new(AmdCode { object, counters })), image, owned))
+        let code = Code::Amd(Box::new(AmdCode { object, counters }));
+        Ok(Self::new(device, name, handle, code, (image, None), owned))
     }
 
     /// Has the driver load what only it reads.
@@ -185,14 +192,18 @@ impl Module {
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image ends where its own headers say, or in a NUL, and lives as long as the module.
-        let loaded =
-            unsafe { call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast())) };
-        loaded.map_err(|error| cuda::explain(error, device, name, &driver))?;
+        let mut load = |image: &[u8]| unsafe {
+            call!(device.table(), hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))
+        };
+        let compiled = cuda::compiled(device, &image).filter(|code| load(code).is_ok());
+        if compiled.is_none() {
+            load(&image).map_err(|error| cuda::explain(error, device, name, &driver))?;
+        }
         // SAFETY: the module is loaded.
         let kernels = unsafe { cuda::kernels(handle, &driver) };
         tracing::debug!(module = name, %device, "loaded a module");
         let (code, owned) = (Code::Driver { code: driver, kernels }, Some(Counted::new(Kind::Module)));
-        Ok(Self::new(device, name, handle, code, image, owned))
+        Ok(Self::new(device, name, handle, code, (image, compiled), owned))
     }
 
     fn new(
@@ -200,7 +211,7 @@ impl Module {
         name: &str,
         handle: hipModule_t,
         code: Code,
-        image: Box<[u8]>,
+        (image, compiled): (Box<[u8]>, Option<Box<[u8]>>),
         owned: Option<Counted>,
     ) -> Self {
         Self(Arc::new(ModuleInner {
@@ -209,6 +220,7 @@ impl Module {
             handle: ModuleHandle(handle),
             code,
             image,
+            compiled,
             usage: Usage::default(),
             owned,
             kernels: Mutex::default(),
@@ -234,7 +246,7 @@ impl Module {
             // SAFETY: the module is loaded.
             let kernels = unsafe { cuda::kernels(handle, &driver) };
             let code = Code::Driver { code: driver, kernels };
-            return Ok(Self::new(device, name, handle, code, Box::default(), None));
+            return Ok(Self::new(device, name, handle, code, Default::default(), None));
         }
         let object = CodeObject::parse(code)
             .map_err(|source| Error::CodeObject { module: name.to_owned(), source })?;
@@ -244,7 +256,7 @@ impl Module {
             name,
             handle,
             Code::Amd(Box::new(AmdCode { object, counters })),
-            Box::default(),
+            Default::default(),
             None,
         ))
     }
@@ -393,7 +405,8 @@ impl Module {
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         let (device, handle) = (self.device.clone(), self.handle);
-        let (image, mut usage) = (std::mem::take(&mut self.image), std::mem::take(&mut self.usage));
+        let image = (std::mem::take(&mut self.image), self.compiled.take());
+        let mut usage = std::mem::take(&mut self.usage);
         let owned = self.owned.take();
         release("module", move || {
             usage.finish("module", (image, owned), |(image, owned)| {

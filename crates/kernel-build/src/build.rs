@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use code_object::embedded::CudaKind;
 use code_object::{CodeObject, TargetId};
-use device_compiler::toolchain::Toolchain;
+use device_compiler::toolchain::{NotFound, Toolchain};
 use device_compiler::{Diagnostic, Severity};
 
 use crate::{CudaArch, Nvcc, occupancy};
@@ -31,6 +31,9 @@ pub struct Build {
     pub toolchain: Option<Toolchain>,
     /// The compiler for NVIDIA GPUs.
     pub nvcc: Option<Nvcc>,
+    /// Why there is none, if nothing was built for NVIDIA GPUs
+    /// [because of that](crate::Nvidia::if_nvcc_is_found).
+    pub without_nvcc: Option<NotFound>,
 }
 
 /// A compiled source.
@@ -52,7 +55,7 @@ pub struct BuiltModule {
     pub objects: Vec<BuiltObject>,
     /// All of them in one file, if [requested](crate::Builder::offload_compress).
     pub bundle: Option<BuiltBundle>,
-    /// One per architecture of NVIDIA GPUs, in their order.
+    /// One per architecture of NVIDIA GPUs, in their order, or two: PTX and the cubin of it.
     pub images: Vec<BuiltImage>,
 }
 

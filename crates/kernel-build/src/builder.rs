@@ -11,7 +11,7 @@ use device_compiler::{Error as CompilerError, facts};
 
 use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
 use crate::discover::{self, Source, Sources};
-use crate::features::Features;
+use crate::features::{self, Features};
 use crate::inputs::Inputs;
 use crate::nvidia::{self, Compiler, Nvidia};
 use crate::select::Pattern;
@@ -84,6 +84,8 @@ pub struct Builder {
     pub(crate) link: bool,
     nvidia: Option<Nvidia>,
     features: Option<Features>,
+    /// Variables decide whether NVIDIA's code is built.
+    on_request: bool,
     listener: Option<Listener>,
     pub(crate) types: String,
     pub(crate) output: String,
@@ -113,7 +115,7 @@ enum Job<'a> {
 /// The result of a job.
 enum Done {
     Object(Box<BuiltObject>),
-    Image(BuiltImage),
+    Images(Vec<BuiltImage>),
 }
 
 impl Job<'_> {
@@ -138,7 +140,7 @@ impl Job<'_> {
                     (None, trouble) => trouble.map(|error| Err(error.into())),
                 }
             }
-            Self::Nvidia(compiler, arch) => Some(compiler.compile(plan, arch).map(Done::Image)),
+            Self::Nvidia(compiler, arch) => Some(compiler.compile(plan, arch).map(Done::Images)),
         }
     }
 }
@@ -147,7 +149,10 @@ impl Done {
     fn how(&self) -> (bool, Duration) {
         match self {
             Self::Object(object) => (object.cached, object.duration),
-            Self::Image(image) => (image.cached, image.duration),
+            Self::Images(images) => {
+                let duration = images.iter().map(|image| image.duration).sum();
+                (images.iter().all(|image| image.cached), duration)
+            }
         }
     }
 }
@@ -209,6 +214,7 @@ impl Builder {
             link: true,
             nvidia: None,
             features: None,
+            on_request: false,
             listener: None,
             types: "::hip::code_object::embedded".into(),
             output: "kernels.rs".into(),
@@ -377,7 +383,8 @@ impl Builder {
     ///
     /// If `NVCC` is set, exactly that nvcc is used. Otherwise it is searched in `bin` of the folder in
     /// `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR`, then on `PATH`, then in
-    /// `/usr/local/cuda` and `/opt/cuda`. nvcc needs a host compiler (gcc).
+    /// `/usr/local/cuda` and `/opt/cuda`, then where `ferrocm setup --cuda` installs it. nvcc needs a host
+    /// compiler (gcc).
     ///
     /// ```no_run
     /// use kernel_build::{Builder, Nvidia};
@@ -394,6 +401,20 @@ impl Builder {
     pub fn nvidia(mut self, nvidia: Nvidia) -> Self {
         self.nvidia = Some(nvidia);
         self
+    }
+
+    /// In a build script: as [`nvidia`](Self::nvidia), but only if this feature of the crate is on, or
+    /// `FERROCM_CUDA_ARCHS` names architectures. For a crate whose code for AMD GPUs is always built.
+    ///
+    /// ```no_run
+    /// use kernel_build::{Builder, Nvidia};
+    ///
+    /// let nvidia = Nvidia::ptx_and_cubin().default_archs(["sm_80", "sm_90a"]).if_nvcc_is_found();
+    /// Builder::new("kernels").nvidia_on_request("nvidia", nvidia).embed_or_exit();
+    /// ```
+    pub fn nvidia_on_request(mut self, feature: &str, nvidia: Nvidia) -> Self {
+        self.on_request = true;
+        if features::is_on(feature) || nvidia::is_named() { self.nvidia(nvidia) } else { self }
     }
 
     /// In a build script: lets two features of the crate choose the GPUs to compile for. Only the compilers
@@ -456,7 +477,12 @@ impl Builder {
 
     /// Whether something may be built for NVIDIA GPUs.
     pub(crate) fn knows_nvidia(&self) -> bool {
-        self.nvidia.is_some() || self.features.is_some()
+        self.nvidia.is_some() || self.features.is_some() || self.on_request
+    }
+
+    /// Whether code for NVIDIA GPUs is wanted, apart from features.
+    pub(crate) fn asks_for_nvidia(&self) -> bool {
+        self.nvidia.is_some()
     }
 
     /// Builds, and calls `more` with each source and its objects, in the same order.
@@ -478,19 +504,25 @@ impl Builder {
         let targets = if for_amd { targets } else { Vec::new() };
         let mut nvidia = for_nvidia.then(|| self.nvidia.take().unwrap_or_else(Nvidia::ptx));
         let archs = nvidia.as_mut().map(|nvidia| nvidia.chosen_archs(&self.options)).transpose()?;
-        let archs = archs.unwrap_or_default();
+        let mut archs = archs.unwrap_or_default();
         let patterns = |texts: &[String]| -> Result<Vec<Pattern>, Error> {
             texts.iter().map(|text| Pattern::new(text)).collect()
         };
         let sources = sources.select(&patterns(&self.only)?, &patterns(&self.excluded)?)?;
         let toolchain = for_amd.then(|| self.find_toolchain()).transpose()?;
-        let nvcc = match &mut nvidia {
-            Some(nvidia) => {
-                let feature = self.features.as_ref().map(|features| features.nvidia.as_str());
-                Some(nvidia::Search::new(nvidia.nvcc.take()).find(feature)?)
+        let (mut nvcc, mut without_nvcc) = (None, None);
+        if let Some(nvidia) = &mut nvidia {
+            let feature = self.features.as_ref().map(|features| features.nvidia.as_str());
+            let search = device_compiler::nvcc::Search::from_env().or_only(nvidia.nvcc.take());
+            match search.find(feature) {
+                Ok(found) => nvcc = Some(found),
+                Err(error) if nvidia.is_optional && search.named.is_none() => {
+                    archs.clear();
+                    without_nvcc = Some(error);
+                }
+                Err(error) => return Err(error.into()),
             }
-            None => None,
-        };
+        }
         let cache = self.open_cache()?;
         let inputs = Inputs::new(&sources, &includes);
         let mut options = nvcc::options(&self.options);
@@ -510,9 +542,9 @@ impl Builder {
         };
         let context = toolchain.as_ref().map(context).transpose()?;
         let compiler = match (&nvcc, &nvidia) {
-            (Some(nvcc), Some(Nvidia { kind, options, .. })) => {
+            (Some(nvcc), Some(Nvidia { kinds, options, .. })) => {
                 let options = [&self.options[..], options];
-                Some(Compiler::new(nvcc, &cache, &inputs, *kind, archs.clone(), options)?)
+                Some(Compiler::new(nvcc, &cache, &inputs, kinds, archs.clone(), options)?)
             }
             _ => None,
         };
@@ -550,6 +582,7 @@ impl Builder {
             watched,
             toolchain,
             nvcc,
+            without_nvcc,
         };
         Ok((build, more))
     }
@@ -695,7 +728,7 @@ impl Builder {
         for ((source, _), result) in planned.iter().zip(results) {
             match result {
                 Some(Ok(Done::Object(object))) => built[*source].objects.push(*object),
-                Some(Ok(Done::Image(image))) => built[*source].images.push(image),
+                Some(Ok(Done::Images(images))) => built[*source].images.extend(images),
                 Some(Err(failure)) => failures.push(failure),
                 None => {}
             }

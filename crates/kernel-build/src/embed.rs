@@ -74,6 +74,14 @@ pub(crate) fn tell_warnings<'a>(warnings: impl IntoIterator<Item = &'a Diagnosti
     }
 }
 
+/// The warning of a build without nvcc. Cargo does not notice that one is installed.
+fn left_out(remedy: &str, package: Option<String>) -> String {
+    let again = package.map(|name| format!(" Then run `cargo clean -p {name}`.")).unwrap_or_default();
+    format!(
+        "there is no code for NVIDIA GPUs in this build, because no nvcc was found. To get one, {remedy}.{again}"
+    )
+}
+
 /// Ends a build script with an error.
 pub(crate) fn exit_with(error: &Error) -> ! {
     for line in error.to_string().lines() {
@@ -89,6 +97,9 @@ impl Build {
             println!("cargo::rerun-if-changed={}", path.display());
         }
         tell_warnings(self.warnings());
+        if let Some(error) = &self.without_nvcc {
+            println!("cargo::warning={}", left_out(&error.remedy, std::env::var("CARGO_PKG_NAME").ok()));
+        }
     }
 
     /// The paths that a build script must watch: sources, folders of headers, paths added by the caller, and

@@ -30,6 +30,11 @@ impl Features {
     }
 }
 
+/// Whether a feature of the crate being built is on.
+pub(crate) fn is_on(feature: &str) -> bool {
+    std::env::var_os(variable(feature)).is_some()
+}
+
 /// The variable that Cargo sets if a feature is on.
 fn variable(feature: &str) -> String {
     format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"))

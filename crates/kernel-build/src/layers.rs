@@ -2,7 +2,7 @@
 
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["cuda_arch", "jobs", "missing", "nvcc", "nvidia::search", "occupancy"],
+    &["cuda_arch", "jobs", "missing", "nvcc", "occupancy"],
     &["target"],
     &["error"],
     &["features", "glob"],

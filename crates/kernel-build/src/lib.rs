@@ -115,6 +115,7 @@ mod translate;
 
 // Types in the builder's API.
 pub use device_compiler::cuda::Dialect;
+pub use device_compiler::nvcc::Nvcc;
 pub use device_compiler::{Diagnostic, Error as CompilerError, Place, Severity, toolchain};
 
 pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, KernelUse};
@@ -122,7 +123,7 @@ pub use builder::{Builder, Event};
 pub use cuda_arch::{CudaArch, ParseArchError};
 pub use error::{CompileFailure, Error};
 pub use glob::Glob;
-pub use nvidia::{DEFAULT_CUDA_ARCHS, Nvcc, Nvidia};
+pub use nvidia::{DEFAULT_CUDA_ARCHS, Nvidia};
 pub use target::Target;
 pub use targets::{DEFAULT_TARGETS, targets_from_env};
 pub use translate::Translate;

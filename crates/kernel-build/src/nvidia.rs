@@ -3,20 +3,18 @@
 mod archs;
 mod compile;
 mod kernels;
-mod search;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use code_object::embedded::CudaKind;
+use device_compiler::nvcc as search;
 
 use crate::cuda_arch::CudaArch;
 use crate::{Error, nvcc};
 
 pub use archs::DEFAULT_CUDA_ARCHS;
 pub(crate) use compile::Compiler;
-pub use search::Nvcc;
-pub(crate) use search::Search;
 
 /// Variables that affect builds for NVIDIA GPUs: those of the search, of the architectures, and nvcc's own.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
@@ -26,13 +24,21 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
         .chain(compile::VARIABLES.iter().copied())
 }
 
+/// Whether `FERROCM_CUDA_ARCHS` has a value, be it a bad one.
+pub(crate) fn is_named() -> bool {
+    !matches!(variables::CUDA_ARCHS.text(), Ok(None))
+}
+
 /// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): the kind
 /// of code, the architectures, and the nvcc.
 #[derive(Debug)]
 #[must_use = "`Builder::nvidia` takes it"]
 pub struct Nvidia {
-    pub(crate) kind: CudaKind,
+    /// PTX first.
+    pub(crate) kinds: &'static [CudaKind],
     archs: Option<Result<Vec<CudaArch>, Error>>,
+    default_archs: Vec<String>,
+    pub(crate) is_optional: bool,
     pub(crate) options: Vec<OsString>,
     pub(crate) nvcc: Option<PathBuf>,
 }
@@ -41,13 +47,26 @@ impl Nvidia {
     /// PTX, which NVIDIA's driver compiles on loading, for its architecture and all later ones. So one
     /// architecture is enough.
     pub fn ptx() -> Self {
-        Self { kind: CudaKind::Ptx, archs: None, options: Vec::new(), nvcc: None }
+        Self {
+            kinds: &[CudaKind::Ptx],
+            archs: None,
+            default_archs: DEFAULT_CUDA_ARCHS.iter().map(|&name| name.to_owned()).collect(),
+            is_optional: false,
+            options: Vec::new(),
+            nvcc: None,
+        }
     }
 
     /// Cubins: machine code for each architecture, which loads faster and runs only on GPUs of the same major
     /// version.
     pub fn cubin() -> Self {
-        Self { kind: CudaKind::Cubin, ..Self::ptx() }
+        Self { kinds: &[CudaKind::Cubin], ..Self::ptx() }
+    }
+
+    /// Both for each architecture. The cubin is made from the PTX. GPUs of the same major version load it,
+    /// and the driver compiles the PTX for later ones.
+    pub fn ptx_and_cubin() -> Self {
+        Self { kinds: &[CudaKind::Ptx, CudaKind::Cubin], ..Self::ptx() }
     }
 
     /// Compiles for these architectures, such as `sm_80`, `sm_90a`, `80` or `8.0`.
@@ -58,6 +77,21 @@ impl Nvidia {
     /// not matter, so that a build is the same everywhere. The build fails for a bad name.
     pub fn archs<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.archs = Some(archs::parse("the caller's architectures", names));
+        self
+    }
+
+    /// Compiles for these architectures, instead of for [`DEFAULT_CUDA_ARCHS`], if nobody names any: neither
+    /// [`archs`](Self::archs) nor a flag nor a variable.
+    pub fn default_archs<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.default_archs = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Builds nothing for NVIDIA GPUs on a machine without nvcc, instead of failing. A build script warns
+    /// once and says what to do; [`Build::without_nvcc`](crate::Build::without_nvcc) has the places that were
+    /// tried. It still fails if `NVCC` or [`nvcc`](Self::nvcc) names one that does not work.
+    pub fn if_nvcc_is_found(mut self) -> Self {
+        self.is_optional = true;
         self
     }
 
@@ -83,6 +117,6 @@ impl Nvidia {
         if !named.is_empty() {
             return archs::parse("the flags", named);
         }
-        archs::from_env()
+        archs::from_env(&self.default_archs)
     }
 }

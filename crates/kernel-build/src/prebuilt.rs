@@ -50,6 +50,9 @@ impl Builder {
         };
         let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         take(folder, Path::new(&out), &self.output, &asked, metrics)?;
+        if self.asks_for_nvidia() && !has_nvidia(folder) {
+            println!("cargo::warning=there is no code for NVIDIA GPUs in this build: the package has none");
+        }
         Ok(None)
     }
 
@@ -58,6 +61,14 @@ impl Builder {
     pub fn embed_prebuilt_or_exit(self, folder: impl AsRef<Path>) -> Option<Build> {
         self.embed_prebuilt(folder).unwrap_or_else(|error| exit_with(&error))
     }
+}
+
+/// Whether there is code for NVIDIA GPUs.
+fn has_nvidia(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .any(|path| path.extension().is_some_and(|extension| extension == "ptx" || extension == "cubin"))
 }
 
 /// Copies the files, if they satisfy the request.
@@ -120,6 +131,9 @@ mod tests {
         take(&from, &out, "kernels.rs", &[], false).expect("taken");
         assert_eq!(fs::read(out.join("fill.hipfb")).expect("copied"), [1, 2, 3]);
         take(&from, &out, "kernels.rs", &[target("gfx1100"), target("gfx90a:xnack-")], false).expect("taken");
+        assert!(!has_nvidia(&from) && !has_nvidia(&from.join("none")));
+        fs::write(from.join("fill.sm_80.ptx"), ".version 9.0").expect("write");
+        assert!(has_nvidia(&from));
         let error = refused(&[target("gfx1100"), target("gfx1036")], false);
         assert!(error.contains("gfx1036") && error.contains("gfx90a, gfx1100"), "{error}");
         assert!(refused(&[], true).contains("FERROCM_KERNEL_METRICS"));

@@ -62,6 +62,11 @@
 //! targets in `FERROCM_TARGETS`, or else for
 //! [the default processors](https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md).
 //!
+//! With the feature `nvidia`, or if `FERROCM_CUDA_ARCHS` names architectures, the crate also contains PTX and
+//! cubins, for sm_80, sm_90a and sm_100 unless the variable names others. They are compiled by the nvcc that
+//! `kernel-build` finds, such as that of `ferrocm setup --cuda`. Without one, the build warns, and has code
+//! for AMD GPUs only.
+//!
 //! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not
 //! contain the virtual GPU.
 #![warn(missing_docs)]

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use device_compiler::nvcc;
 use device_compiler::toolchain::{Finding, Need, Search};
 
 use crate::prefix::Manifest;
 use crate::table::bytes;
-use crate::{Program, run, toolchain};
+use crate::{Program, cuda, run, toolchain};
 
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +79,7 @@ pub fn report(program: &Program, more: impl IntoIterator<Item = Row>) -> Report 
     let search = program.search();
     let mut rows = vec![linker()];
     rows.extend(search.survey().into_iter().map(|finding| Row::of_finding(finding, &search, program)));
+    rows.push(nvcc(&cuda::search(program), program));
     rows.extend(more);
     rows.push(Row::new("vector units", vector_units(), None));
     match toolchain::cache_folder() {
@@ -114,6 +116,27 @@ fn linker() -> Row {
     }
 }
 
+/// NVIDIA's compiler.
+fn nvcc(search: &nvcc::Search, program: &Program) -> Row {
+    const NAME: &str = "nvcc";
+    match search.find(None) {
+        Ok(nvcc) => Row::new(NAME, nvcc.version(), Some(nvcc.path.clone())),
+        Err(error) => {
+            // As for clang, the short advice suffices unless a variable is at fault.
+            let remedy = match &search.named {
+                Some(_) => error.remedy.clone(),
+                None => program.command(&format!("setup {}", nvcc::SETUP_OPTION)),
+            };
+            let mut reasons = error.attempts.iter().map(|attempt| &*attempt.reason);
+            let problem = match reasons.all(|reason| matches!(reason, "no such file" | "no nvcc")) {
+                true if search.named.is_none() => "not found (for NVIDIA GPUs)".to_owned(),
+                _ => format!("{} (for NVIDIA GPUs)", error.places().trim_start()),
+            };
+            Row::missing(NAME, false, problem, remedy)
+        }
+    }
+}
+
 /// The CPU features for the virtual GPU's fast paths.
 fn vector_units() -> String {
     #[cfg(target_arch = "x86_64")]
@@ -142,7 +165,12 @@ fn cache_rows(folder: &Path) -> Vec<Row> {
         Some(manifest) => Row::new("installed by setup", manifest.id, Some(prefix)),
         None => Row::new("installed by setup", "nothing", None),
     };
-    vec![used, installed]
+    let mut rows = vec![used, installed];
+    let prefix = folder.join(nvcc::PREFIXES).join("current");
+    if let Some(manifest) = Manifest::read(&prefix) {
+        rows.push(Row::new("installed by setup --cuda", manifest.id, Some(prefix)));
+    }
+    rows
 }
 
 /// Bytes of all files below a folder, links not followed.
@@ -345,6 +373,26 @@ mod tests {
         let bound = Search { clang: Some("/no/clang".into()), ..search };
         let expected = "correct FERROCM_CLANG, or unset it and run `the-program setup`";
         assert_eq!(remedies(&bound), [expected; 5]);
+    }
+
+    #[test]
+    fn nvcc_is_optional_and_says_what_to_do() {
+        let program = Program { name: "the-program", also_needs: &[] };
+        let search = nvcc::Search {
+            named: None,
+            roots: Vec::new(),
+            path: Vec::new(),
+            system: vec!["/no/cuda".into()],
+            prefix: Some("/no/prefix".into()),
+            setup: Some(program.command("setup")),
+        };
+        let row = nvcc(&search, &program);
+        let missing = Row::missing("nvcc", false, "not found (for NVIDIA GPUs)", "the-program setup --cuda");
+        assert_eq!(row, missing);
+        let row = nvcc(&search.or_only(Some("/no/nvcc".into())), &program);
+        let (problem, remedy) = row.problem.expect("missing");
+        assert_eq!(problem, "nvcc: the caller: /no/nvcc: no such file (for NVIDIA GPUs)");
+        assert!(remedy.ends_with("and run `the-program setup --cuda`"), "{remedy}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::debian::sources::{self, Mirrors};
 use crate::prefix::{self, Manifest, Toolchains};
 use crate::table::{Align, Table, bytes};
 use crate::toolchain::{self, Found};
-use crate::{Program, debian, progress, run, tested};
+use crate::{Program, cuda, debian, progress, run, tested};
 use device_compiler::toolchain::{NotFound, Origin, Search};
 
 /// The compiler's package, whose version names the toolchain.
@@ -82,6 +82,9 @@ pub enum Error {
         /// What the user must provide.
         requirements: String,
     },
+    /// NVIDIA's compiler cannot be installed.
+    #[error(transparent)]
+    Cuda(#[from] cuda::Error),
     /// The user declined.
     #[error("nothing was installed: the answer was no")]
     Declined,
@@ -168,6 +171,9 @@ pub struct Options {
     /// Resolve again and install newer versions, if the toolchain in use was installed by set-up
     #[arg(long)]
     pub update: bool,
+    /// Find or install NVIDIA's compiler (nvcc) instead of AMD's device toolchain
+    #[arg(long)]
+    pub cuda: bool,
 }
 
 /// What to fetch.
@@ -216,6 +222,9 @@ impl Plan {
 /// # Errors
 /// [`Error`] says why there is none. Nothing is installed then, and existing files are unchanged.
 pub fn install(program: &Program, options: Options) -> Result<(), Error> {
+    if options.cuda {
+        return Ok(cuda::install(program, options)?);
+    }
     let search = program.search();
     let Some(plan) = plan(&search, options, true)? else { return Ok(()) };
     let mirrors = match debian::mirrors() {
@@ -226,8 +235,8 @@ pub fn install(program: &Program, options: Options) -> Result<(), Error> {
     };
     let folder = toolchain::cache_folder()?.join("toolchain");
     announce(&plan, &mirrors, &folder);
-    if !options.dry_run {
-        confirm(options)?;
+    if !options.dry_run && !confirmed(options) {
+        return Err(Error::Declined);
     }
     let toolchains = Toolchains::lock(&folder)?;
     // Another set-up that held the lock may have installed it.
@@ -236,7 +245,9 @@ pub fn install(program: &Program, options: Options) -> Result<(), Error> {
         Err(Error::Incomplete(reason)) if plan != Plan::Whole => {
             say!("The machine's own compiler cannot be completed; tried\n{}", reason.places());
             announce(&Plan::Whole, &mirrors, &folder);
-            confirm(options)?;
+            if !confirmed(options) {
+                return Err(Error::Declined);
+            }
             fetch(&Plan::Whole, &search, &mirrors, &toolchains, options.dry_run)
         }
         result => result,
@@ -299,13 +310,14 @@ fn announce(plan: &Plan, mirrors: &Mirrors, folder: &Path) {
     say!("  apt's configuration, the package database and the system's folders are not changed.");
 }
 
-fn confirm(options: Options) -> Result<(), Error> {
+/// Whether to go on: asks on a terminal, unless [`Options::yes`] is set.
+pub(crate) fn confirmed(options: Options) -> bool {
     if options.yes {
-        return Ok(());
+        return true;
     }
     if !io::stdin().is_terminal() {
         say!("No terminal to ask on: continuing.");
-        return Ok(());
+        return true;
     }
     // Without a line break, so that the answer is beside the question.
     let mut out = io::stdout();
@@ -313,9 +325,8 @@ fn confirm(options: Options) -> Result<(), Error> {
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer).unwrap_or(0);
     match answer.trim().to_ascii_lowercase().as_str() {
-        "" if read > 0 => Ok(()),
-        "y" | "yes" => Ok(()),
-        _ => Err(Error::Declined),
+        "" => read > 0,
+        answer => matches!(answer, "y" | "yes"),
     }
 }
 

@@ -2,10 +2,11 @@
 //! reports what a machine lacks.
 //!
 //! [`install`] looks for a complete toolchain as every build does ([`device_compiler::toolchain`]) and, if
-//! there is none, fetches Debian's packages, verifies them and unpacks them into the user's cache. It needs
-//! no root and changes nothing else on the machine. [`doctor::report`] makes a table of every tool and
-//! library. [`hipcc`] compiles host programs with the toolchain. All are also commands of this project's
-//! `cargo xtask`; messages name the [`Program`] in use.
+//! there is none, fetches Debian's packages, verifies them and unpacks them into the user's cache. With
+//! [`Options::cuda`] it does the same for NVIDIA's compiler, from Python packages ([`cuda`]). It needs no
+//! root and changes nothing else on the machine. [`doctor::report`] makes a table of every tool and library.
+//! [`hipcc`] compiles host programs with the toolchain. All are also commands of this project's `cargo
+//! xtask`; messages name the [`Program`] in use.
 //!
 //! It is published because the program `ferrocm` needs it. Its API follows that program and may change with
 //! every version.
@@ -14,6 +15,7 @@
 
 #[macro_use]
 pub mod progress;
+pub mod cuda;
 pub mod debian;
 pub mod doctor;
 pub mod hipcc;

@@ -14,7 +14,7 @@ use crate::debian::index::upstream;
 use crate::debian::io_error;
 use crate::debian::package::{ManifestPackage, hex};
 use crate::debian::store::{Staging, Store};
-use crate::{install, run};
+use crate::{debian, install, run};
 
 const NEW_LINK: &str = ".current-";
 const MANIFEST: &str = "manifest.json";
@@ -47,15 +47,22 @@ impl Manifest {
         Self { id, has_compiler, packages }
     }
 
+    /// The same for a prefix with NVIDIA's compiler of this version.
+    pub(crate) fn of_nvcc(version: &str, packages: Vec<ManifestPackage>) -> Self {
+        let manifest = Self::new(true, packages);
+        let hash = manifest.id.rsplit('-').next().unwrap_or_default();
+        Self { id: format!("nvcc-{version}-{hash}"), ..manifest }
+    }
+
     /// Reads the manifest of a prefix.
     pub(crate) fn read(prefix: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(prefix.join(MANIFEST)).ok()?).ok()
     }
 
-    fn write(&self, prefix: &Path) -> Result<(), Error> {
+    fn write(&self, prefix: &Path) -> Result<(), debian::Error> {
         let path = prefix.join(MANIFEST);
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other);
-        Ok(text.and_then(|text| fs::write(&path, text + "\n")).map_err(io_error("write", &path))?)
+        text.and_then(|text| fs::write(&path, text + "\n")).map_err(io_error("write", &path))
     }
 }
 
@@ -67,7 +74,7 @@ pub(crate) struct Toolchains {
 
 impl Toolchains {
     /// Takes the lock, waiting for another set-up if necessary, and removes leftovers of interrupted runs.
-    pub(crate) fn lock(folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn lock(folder: &Path) -> Result<Self, debian::Error> {
         let store = Store::lock(folder)?;
         for entry in fs::read_dir(folder).map_err(io_error("read", folder))?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(NEW_LINK) {
@@ -78,13 +85,13 @@ impl Toolchains {
     }
 
     /// A new staging folder, on the file system of the final place.
-    pub(crate) fn stage(&self) -> Result<Staging, Error> {
-        Ok(self.store.stage()?)
+    pub(crate) fn stage(&self) -> Result<Staging, debian::Error> {
+        self.store.stage()
     }
 
     /// Moves a finished prefix to its place and points `current` at it. Each step is one rename, so a reader
     /// sees either the old toolchain or the new one.
-    pub(crate) fn publish(&self, staging: Staging, manifest: &Manifest) -> Result<PathBuf, Error> {
+    pub(crate) fn publish(&self, staging: Staging, manifest: &Manifest) -> Result<PathBuf, debian::Error> {
         manifest.write(staging.tree())?;
         let place = self.store.publish(staging, &manifest.id)?;
         let current = self.store.folder().join("current");

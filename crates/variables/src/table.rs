@@ -177,7 +177,7 @@ variables! {
         Text("patterns of sources with targets or none, separated by blanks, such as mmq_*=none");
         else "`FERROCM_TARGETS`";
     CUDA_ARCHS = "FERROCM_CUDA_ARCHS", Build:
-        "the NVIDIA GPUs that kernels are compiled for";
+        "the NVIDIA GPUs that kernels are compiled for; also makes `ferrocm-kernels` contain code for them";
         Text("architectures, separated by commas, such as sm_80,sm_90a");
         else "`CUDA_COMPUTE_CAP`, else the default ones";
     KERNEL_METRICS = "FERROCM_KERNEL_METRICS", Build:

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use super::{
-    capture, copy, device, error, event, external, fill, graph, ipc, kernel, limits, memory, module, nodes,
-    occupancy, peer, pointer, pool, properties, stream, virtual_memory,
+    capture, copy, device, error, event, external, fill, graph, ipc, kernel, limits, link, memory, module,
+    nodes, occupancy, peer, pointer, pool, properties, stream, virtual_memory,
 };
 
 macro_rules! functions {
@@ -59,6 +59,8 @@ functions! {
         hipModuleLaunchKernel;
     limits:
         hipDeviceGetLimit hipDeviceSetLimit;
+    link:
+        hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate hipLinkDestroy;
     memory:
         hipExtMallocWithFlags hipFree hipFreeHost hipHostAlloc hipHostFree hipHostGetDevicePointer hipHostGetFlags
         hipHostMalloc hipHostRegister hipHostUnregister hipMalloc hipMallocHost hipMallocManaged hipMallocPitch

@@ -46,6 +46,20 @@ pub(super) fn image(device: &Device, name: &str, bytes: &[u8]) -> Result<Box<[u8
     })
 }
 
+/// What the driver compiles PTX to, if that is kept on disk.
+#[cfg(feature = "rtc")]
+pub(super) fn compiled(device: &Device, image: &[u8]) -> Option<Box<[u8]>> {
+    let code = super::ptx::cubin(device, is_ptx(image).then_some(image)?)?;
+    // What the driver loads has no length.
+    end_of_cubin(&code).is_some_and(|end| end <= code.len() as u64).then(|| code.into())
+}
+
+/// Without `rtc` there is no cache.
+#[cfg(not(feature = "rtc"))]
+pub(super) fn compiled(_: &Device, _: &[u8]) -> Option<Box<[u8]>> {
+    None
+}
+
 /// PTX is a text that says its version first.
 fn is_ptx(bytes: &[u8]) -> bool {
     let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);

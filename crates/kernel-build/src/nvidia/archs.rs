@@ -26,14 +26,18 @@ pub(super) fn parse<S: AsRef<str>>(
 }
 
 /// The architectures in the variables, else the default ones.
-pub(super) fn from_env() -> Result<Vec<CudaArch>, Error> {
+pub(super) fn from_env(default: &[String]) -> Result<Vec<CudaArch>, Error> {
     let named = variables::CUDA_ARCHS.text()?;
-    from_values(
-        |name| if name == variables::CUDA_ARCHS.name { named.clone() } else { std::env::var(name).ok() },
-    )
+    let value = |name: &str| {
+        if name == variables::CUDA_ARCHS.name { named.clone() } else { std::env::var(name).ok() }
+    };
+    from_values(value, default)
 }
 
-fn from_values(value: impl Fn(&str) -> Option<String>) -> Result<Vec<CudaArch>, Error> {
+fn from_values<S: AsRef<str>>(
+    value: impl Fn(&str) -> Option<String>,
+    default: &[S],
+) -> Result<Vec<CudaArch>, Error> {
     for name in VARIABLES {
         let value = value(name).unwrap_or_default();
         let mut names = value.split(',').map(str::trim).filter(|name| !name.is_empty()).peekable();
@@ -41,7 +45,7 @@ fn from_values(value: impl Fn(&str) -> Option<String>) -> Result<Vec<CudaArch>, 
             return parse(name, names);
         }
     }
-    parse("the default architectures", DEFAULT_CUDA_ARCHS)
+    parse("the default architectures", default)
 }
 
 #[cfg(test)]
@@ -51,7 +55,8 @@ mod tests {
     #[test]
     fn the_first_variable_that_says_something_counts() {
         let names = |set: &[(&str, &str)]| {
-            let archs = from_values(|name| Some(set.iter().find(|(key, _)| *key == name)?.1.to_owned()));
+            let value = |name: &str| Some(set.iter().find(|(key, _)| *key == name)?.1.to_owned());
+            let archs = from_values(value, DEFAULT_CUDA_ARCHS);
             archs.map(|archs| archs.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(names(&[]).unwrap(), DEFAULT_CUDA_ARCHS);

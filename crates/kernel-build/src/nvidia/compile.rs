@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use code_object::embedded::CudaKind;
 use device_compiler::cache::{Cache, Dependencies, Entry};
+use device_compiler::nvcc::Nvcc;
 use device_compiler::{Diagnostic, diagnostics};
 
-use super::{Nvcc, kernels};
+use super::kernels;
 use crate::compile::{Failed, Plan, failure};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 
@@ -26,7 +27,7 @@ pub(crate) struct Compiler<'a> {
     nvcc: &'a Nvcc,
     cache: &'a Cache,
     inputs: &'a Inputs<'a>,
-    kind: CudaKind,
+    kinds: &'a [CudaKind],
     pub(crate) archs: Vec<CudaArch>,
     /// The options of the build, then those for nvcc only.
     options: [Vec<OsString>; 2],
@@ -46,7 +47,7 @@ impl<'a> Compiler<'a> {
         nvcc: &'a Nvcc,
         cache: &'a Cache,
         inputs: &'a Inputs<'a>,
-        kind: CudaKind,
+        kinds: &'a [CudaKind],
         archs: Vec<CudaArch>,
         options: [&[OsString]; 2],
     ) -> Result<Self, Error> {
@@ -68,13 +69,21 @@ impl<'a> Compiler<'a> {
         for dir in inputs.beside {
             headers_of(&mut base, dir, None)?;
         }
-        Ok(Self { nvcc, cache, inputs, kind, archs, options, base: base.finalize() })
+        Ok(Self { nvcc, cache, inputs, kinds, archs, options, base: base.finalize() })
     }
 
-    /// Gets a source's code for an architecture.
-    pub(crate) fn compile(&self, plan: &Plan<'_>, arch: &CudaArch) -> Result<BuiltImage, Failed> {
+    /// Gets a source's code for an architecture, one image of each kind.
+    pub(crate) fn compile(&self, plan: &Plan<'_>, arch: &CudaArch) -> Result<Vec<BuiltImage>, Failed> {
+        if let [kind] = self.kinds {
+            return Ok(vec![self.compile_source(plan, arch, *kind)?]);
+        }
+        let ptx = self.compile_source(plan, arch, CudaKind::Ptx)?;
+        let cubin = self.compile_ptx(plan, arch, &ptx)?;
+        Ok(vec![ptx, cubin])
+    }
+
+    fn compile_source(&self, plan: &Plan<'_>, arch: &CudaArch, kind: CudaKind) -> Result<BuiltImage, Failed> {
         let source = &plan.source.path;
-        let begin = Instant::now();
         let hash = self.inputs.hash(source);
         let hash = hash.ok_or_else(|| Error::io("read", source, std::io::ErrorKind::NotFound.into()))?;
         let mut key = blake3::Hasher::new();
@@ -83,7 +92,34 @@ impl<'a> Compiler<'a> {
         for known in [hash.as_bytes(), source.as_os_str().as_encoded_bytes()] {
             part(&mut key, known);
         }
-        part(&mut key, format!("{arch} {:?}", self.kind).as_bytes());
+        part(&mut key, format!("{arch} {kind:?}").as_bytes());
+        self.through_cache(plan, arch, kind, key, |work| self.run(plan, arch, kind, source, work))
+    }
+
+    /// Gets the cubin of a source's PTX.
+    fn compile_ptx(&self, plan: &Plan<'_>, arch: &CudaArch, ptx: &BuiltImage) -> Result<BuiltImage, Failed> {
+        let kind = CudaKind::Cubin;
+        let mut key = blake3::Hasher::new();
+        part(&mut key, self.base.as_bytes());
+        part(&mut key, ptx.hash.as_bytes());
+        part(&mut key, format!("{arch} {kind:?} of PTX").as_bytes());
+        self.through_cache(plan, arch, kind, key, |work| {
+            let file = work.join("source.ptx");
+            std::fs::write(&file, &ptx.bytes).map_err(|e| Error::io("write", &file, e))?;
+            self.run(plan, arch, kind, &file, work)
+        })
+    }
+
+    /// Gets an image from the cache, else compiles it in a folder.
+    fn through_cache(
+        &self,
+        plan: &Plan<'_>,
+        arch: &CudaArch,
+        kind: CudaKind,
+        mut key: blake3::Hasher,
+        compile: impl FnOnce(&Path) -> Result<Compiled, Failed>,
+    ) -> Result<BuiltImage, Failed> {
+        let begin = Instant::now();
         for option in &plan.nvcc_options {
             part(&mut key, option.as_encoded_bytes());
         }
@@ -91,7 +127,7 @@ impl<'a> Compiler<'a> {
 
         let image = |bytes, hash, kernels, diagnostics, cached| BuiltImage {
             arch: arch.clone(),
-            kind: self.kind,
+            kind,
             bytes,
             hash,
             kernels,
@@ -102,14 +138,14 @@ impl<'a> Compiler<'a> {
         // An entry that is not such code is replaced by every build that finds it.
         let _turn = match self.cache.lookup_or_turn(&key, |path| self.inputs.hash(path)) {
             Err(turn) => Some(turn),
-            Ok((entry, bytes)) => match self.kernels(plan, arch, &bytes) {
+            Ok((entry, bytes)) => match Self::kernels(plan, arch, kind, &bytes) {
                 Err(_) => None,
                 Ok(kernels) => return Ok(image(bytes, entry.object, kernels, entry.diagnostics, true)),
             },
         };
         let work = self.cache.work_folder()?;
-        let Compiled { bytes, inputs, diagnostics } = self.run(plan, arch, work.path())?;
-        let kernels = self.kernels(plan, arch, &bytes)?;
+        let Compiled { bytes, inputs, diagnostics } = compile(work.path())?;
+        let kernels = Self::kernels(plan, arch, kind, &bytes)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         if let Some(inputs) = inputs {
             let diagnostics = diagnostics.clone();
@@ -119,12 +155,20 @@ impl<'a> Compiler<'a> {
         Ok(image(bytes, hash, kernels, diagnostics, false))
     }
 
-    fn run(&self, plan: &Plan<'_>, arch: &CudaArch, work: &Path) -> Result<Compiled, Failed> {
-        let source = &plan.source.path;
+    /// Runs nvcc on the source, or on PTX of it.
+    fn run(
+        &self,
+        plan: &Plan<'_>,
+        arch: &CudaArch,
+        kind: CudaKind,
+        source: &Path,
+        work: &Path,
+    ) -> Result<Compiled, Failed> {
+        let is_ptx = source != plan.source.path;
         let (output, deps) = (work.join("out"), work.join("out.d"));
         let mut command = Command::new(&self.nvcc.path);
         command.env("LC_ALL", "C").env("TMPDIR", work);
-        command.arg(match self.kind {
+        command.arg(match kind {
             CudaKind::Ptx => "--ptx",
             CudaKind::Cubin => "--cubin",
         });
@@ -134,7 +178,9 @@ impl<'a> Compiler<'a> {
         }
         let [common, own] = &self.options;
         command.args(common).args(&plan.nvcc_options).args(own);
-        command.args(["-MD", "-MT", "out", "-MF"]).arg(&deps);
+        if !is_ptx {
+            command.args(["-MD", "-MT", "out", "-MF"]).arg(&deps);
+        }
         command.arg("-o").arg(&output).arg(source);
         let program = || self.nvcc.path.clone();
         let ran = command.output().map_err(|e| Error::program(program(), e))?;
@@ -151,13 +197,16 @@ impl<'a> Compiler<'a> {
             ));
         }
         let bytes = std::fs::read(&output).map_err(|e| Error::io("read", &output, e))?;
-        let inputs = self.inputs.listed(&deps, |path| path == source)?;
+        let inputs = match is_ptx {
+            true => Some(Dependencies::default()),
+            false => self.inputs.listed(&deps, |path| path == source)?,
+        };
         Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
     /// The kernels in nvcc's output; reading them also checks it.
-    fn kernels(&self, plan: &Plan<'_>, arch: &CudaArch, bytes: &[u8]) -> Result<Vec<String>, Error> {
-        let found = match self.kind {
+    fn kernels(plan: &Plan<'_>, arch: &CudaArch, kind: CudaKind, bytes: &[u8]) -> Result<Vec<String>, Error> {
+        let found = match kind {
             CudaKind::Ptx => kernels::of_ptx(bytes),
             CudaKind::Cubin => kernels::of_cubin(bytes),
         };

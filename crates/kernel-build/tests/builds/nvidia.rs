@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use code_object::embedded::CudaKind;
+use kernel_build::toolchain::{Search, cache_root};
 use kernel_build::{Build, Builder, CompilerError, Error, Nvidia, Severity, Target};
 use test_skip::{Lack, skip};
 
@@ -229,10 +230,13 @@ fn a_missing_nvcc_and_bad_architectures_are_told() {
     let Some(stage) = Stage::new() else { return };
     stage.folder.write("a.cu", "");
     let text = |nvidia: Nvidia| stage.folder.builder().nvidia(nvidia).build().unwrap_err().to_string();
-    assert_eq!(
-        text(Nvidia::ptx().nvcc("/no/nvcc")),
-        "no nvcc was found; tried\n  nvcc: the caller: /no/nvcc: no such file\n\
-         To get one, correct what the caller names, or install NVIDIA's CUDA toolkit."
+    let missing = text(Nvidia::ptx().nvcc("/no/nvcc"));
+    assert!(
+        missing.starts_with(
+            "no nvcc was found; tried\n  nvcc: the caller: /no/nvcc: no such file\n\
+             To get one, correct what the caller names, or name none and run `"
+        ),
+        "{missing}"
     );
     let bad = text(stage.nvidia().archs(["gfx1100"]));
     assert_eq!(
@@ -288,12 +292,23 @@ fn generated_modules_have_ptx_as_bytes_and_as_texts() {
 /// Set for the child process that acts as a build script.
 const CHILD: &str = "FERROCM_TEST_CHILD";
 
-/// The build script of a crate with features for both vendors.
+/// Set for a build script of a crate with NVIDIA's code as an extra: where AMD's toolchain may be.
+const ON_REQUEST: &str = "FERROCM_TEST_ON_REQUEST";
+
+/// The build script of a crate with features for both vendors, or with one for NVIDIA's.
 fn build_script(folder: &str) {
     let folder = PathBuf::from(folder);
     let builder = Builder::new(folder.join("kernels")).cache(folder.join("cache")).runtime_header(false);
     let builder = builder.targets(["gfx1100"]).flag_amd("-nogpuinc").flag_amd("-nogpulib");
-    match builder.features("rocm", "cuda").embed() {
+    let builder = match std::env::var_os(ON_REQUEST) {
+        Some(prefix) => {
+            let nvidia = Nvidia::ptx().default_archs(["sm_90a"]).if_nvcc_is_found();
+            let search = Search { prefix: Some(prefix.into()), ..Search::from_env() };
+            builder.toolchain(search.find().unwrap()).nvidia_on_request("cuda", nvidia)
+        }
+        None => builder.features("rocm", "cuda"),
+    };
+    match builder.embed() {
         Ok(build) => println!("built {} {}", build.objects().count(), build.images().count()),
         Err(error) => println!("failed: {error}"),
     }
@@ -362,6 +377,60 @@ fn features_of_the_crate_say_for_which_gpus() {
 }
 
 #[test]
+fn code_as_an_extra_is_built_on_request_and_where_there_is_nvcc() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let out = stage.folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let prefix = cache_root().map(|root| root.join("toolchain/current")).unwrap_or_default();
+    let script = |variables: &[(&str, &str)]| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "nvidia::features_of_the_crate_say_for_which_gpus", "--nocapture"]);
+        for name in ["FERROCM_CUDA_ARCHS", "CUDA_COMPUTE_CAP", "NVCC_APPEND_FLAGS"] {
+            child.env_remove(name);
+        }
+        child.env(CHILD, stage.folder.path()).env("OUT_DIR", &out).env(ON_REQUEST, &prefix);
+        child.env("NVCC", &stage.nvcc).env("CARGO_PKG_NAME", "the-crate");
+        let output = child.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let feature = ("CARGO_FEATURE_CUDA", "1");
+    let text = script(&[]);
+    assert!(text.contains("built 1 0\n") && !text.contains("cargo::warning"), "{text}");
+    assert!(text.contains("rerun-if-env-changed=FERROCM_CUDA_ARCHS"), "{text}");
+    assert!(script(&[feature]).contains("built 1 1\n"));
+    assert!(out.join("a.sm_90a.ptx").is_file(), "the default one");
+    assert!(script(&[("FERROCM_CUDA_ARCHS", "sm_80,sm_90")]).contains("built 1 2\n"));
+    let text = script(&[("FERROCM_CUDA_ARCHS", "ampere")]);
+    assert!(text.contains("failed: FERROCM_CUDA_ARCHS: bad architecture"), "{text}");
+    let text = script(&[feature, ("NVCC", "/no/nvcc")]);
+    assert!(text.contains("failed: no nvcc was found"), "a named one is binding: {text}");
+    // A machine without nvcc, and without one of set-up.
+    let place = |dir: &&&str| PathBuf::from(**dir).join("nvcc").exists();
+    if let Some(dir) = ["/usr/bin", "/bin", "/usr/local/cuda/bin", "/opt/cuda/bin"].iter().find(place) {
+        return skip(Lack::Machine, format_args!("there is an nvcc in {dir}"));
+    }
+    let cache = stage.folder.path().to_str().unwrap();
+    let nowhere = [
+        ("NVCC", ""),
+        ("CUDA_HOME", ""),
+        ("CUDA_PATH", ""),
+        ("CUDA_ROOT", ""),
+        ("CUDA_TOOLKIT_ROOT_DIR", ""),
+        ("PATH", "/usr/bin:/bin"),
+        ("FERROCM_CACHE", cache),
+        ("FERROCM_SETUP", "the-program setup"),
+        feature,
+    ];
+    let text = script(&nowhere);
+    assert!(text.contains("built 1 0\n"), "{text}");
+    let warning = "cargo::warning=there is no code for NVIDIA GPUs in this build, because no nvcc was found. To get one, \
+                   run `the-program setup --cuda`, or";
+    assert!(text.contains(warning) && text.contains("Then run `cargo clean -p the-crate`.\n"), "{text}");
+}
+
+#[test]
 fn outside_of_build_scripts_there_are_no_features() {
     let folder = tempfile::tempdir().unwrap();
     if std::env::var_os("OUT_DIR").is_none() {
@@ -415,6 +484,16 @@ fn a_real_nvcc_compiles_the_same_sources() {
         assert_eq!((&image.kernels, image.kind), (&module.kernels, CudaKind::Cubin));
         assert!(image.bytes.starts_with(b"\x7fELF"));
     }
+
+    let both =
+        || build(Nvidia::ptx_and_cubin().archs(["sm_80", "sm_90a"]).flag("-include").flag("cuda_bf16.h"));
+    let images = both().unwrap().modules.remove(0).images;
+    let kinds: Vec<_> = images.iter().map(|image| (image.arch.to_string(), image.kind)).collect();
+    let [ptx, cubin] = [CudaKind::Ptx, CudaKind::Cubin];
+    let expected = [("sm_80", ptx), ("sm_80", cubin), ("sm_90a", ptx), ("sm_90a", cubin)];
+    assert_eq!(kinds, expected.map(|(arch, kind)| (arch.to_owned(), kind)));
+    assert!(images.iter().all(|image| image.kernels == module.kernels));
+    assert!(both().unwrap().all_cached());
 
     folder.write(
         "scale.cu",

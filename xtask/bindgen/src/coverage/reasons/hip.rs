@@ -32,7 +32,7 @@ pub(super) static TOPICS: &[Topic] = &[
         "HIP 5's layout; `hip` asks for the newer one, `hipGetDevicePropertiesR0600`",
         &["hipGetDeviceProperties"],
     ),
-    topic("versions", "not wrapped yet", &["hipDriverGetVersion", "hipRuntimeGetVersion"]),
+    topic("versions", "not wrapped yet", &["hipRuntimeGetVersion"]),
     topic(
         "device state",
         "change the device for the whole process, under everything that uses it: not planned",
@@ -271,7 +271,7 @@ pub(super) static TOPICS: &[Topic] = &[
         "modules under another name: use `hip::Module` and `hip::Function`",
         &["hipKernelGetLibrary", "hipKernelGetName", "hipLibrary*"],
     ),
-    topic("linking", "not wrapped: `hip::rtc::Compiler` compiles a program as a whole", &["hipLink*"]),
+    topic("linking", "not wrapped: `hip::rtc::Compiler` compiles a program as a whole", &["hipLinkAddFile"]),
     topic(
         "occupancy",
         "`hip::Function::max_active_blocks` and `suggest_block` call those without flags, which AMD's devices do not heed",

@@ -1,16 +1,20 @@
-//! Finds nvcc.
+//! Finds nvcc, NVIDIA's compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use device_compiler::toolchain::{Attempt, NotFound};
+use crate::toolchain::{Attempt, NotFound, cache_root};
 
 /// The variable that names the only nvcc to use.
-pub(super) const NVCC: &str = "NVCC";
+pub const NVCC: &str = "NVCC";
 /// Variables that name a CUDA toolkit's folder.
-pub(super) const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+pub const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 /// Where toolkits are installed.
 const SYSTEM: &[&str] = &["/usr/local/cuda", "/opt/cuda"];
+/// The folder with the toolkits that `ferrocm setup --cuda` installs, in the cache folder.
+pub const PREFIXES: &str = "toolchain/cuda";
+/// The option of set-up that installs one.
+pub const SETUP_OPTION: &str = "--cuda";
 
 /// NVIDIA's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,31 +25,53 @@ pub struct Nvcc {
     pub version_text: String,
 }
 
-/// Where to look for nvcc.
+/// Where to look for nvcc, in this order.
 #[derive(Clone, Debug)]
-pub(crate) struct Search {
-    /// The only place, and what names it.
-    named: Option<(&'static str, PathBuf)>,
-    /// Folders of toolkits, and what names each.
-    roots: Vec<(&'static str, PathBuf)>,
-    path: Vec<PathBuf>,
-    system: Vec<PathBuf>,
+pub struct Search {
+    /// The only nvcc to use, and who or which variable names it.
+    pub named: Option<(&'static str, PathBuf)>,
+    /// Folders of toolkits, and the variable that names each.
+    pub roots: Vec<(&'static str, PathBuf)>,
+    /// Folders of programs.
+    pub path: Vec<PathBuf>,
+    /// Where toolkits are installed.
+    pub system: Vec<PathBuf>,
+    /// The toolkit that `ferrocm setup --cuda` installs.
+    pub prefix: Option<PathBuf>,
+    /// The command of set-up, for messages; without one, they name `ferrocm setup`.
+    pub setup: Option<String>,
 }
 
 impl Search {
-    /// The search that the caller, or else the environment, describes.
-    pub(crate) fn new(named: Option<PathBuf>) -> Self {
+    /// The search that the environment describes.
+    #[must_use]
+    pub fn from_env() -> Self {
         let value = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
-            named: named.map(|path| ("the caller", path)).or_else(|| value(NVCC).map(|path| (NVCC, path))),
+            named: value(NVCC).map(|path| (NVCC, path)),
             roots: ROOTS.iter().filter_map(|name| Some((*name, value(name)?))).collect(),
             path: std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default(),
             system: SYSTEM.iter().map(PathBuf::from).collect(),
+            prefix: cache_root().map(|root| root.join(PREFIXES).join("current")),
+            // The text is only printed, so an unreadable one is ignored.
+            setup: variables::SETUP.text().ok().flatten(),
         }
     }
 
-    /// Finds the first nvcc that works. `feature` is the one that requires it.
-    pub(crate) fn find(&self, feature: Option<&str>) -> Result<Nvcc, NotFound> {
+    /// The same search, or only for this nvcc if there is one.
+    #[must_use]
+    pub fn or_only(self, nvcc: Option<PathBuf>) -> Self {
+        match nvcc {
+            Some(path) => Self { named: Some(("the caller", path)), ..self },
+            None => self,
+        }
+    }
+
+    /// Finds the first nvcc that works. `feature` is the one of the crate being built that requires it.
+    ///
+    /// # Errors
+    /// [`NotFound`] lists every place.
+    pub fn find(&self, feature: Option<&str>) -> Result<Nvcc, NotFound> {
         let mut attempts = Vec::new();
         let mut attempt = |origin: &str, path: &Path| {
             let found = probe(path);
@@ -60,7 +86,7 @@ impl Search {
             if let Some(nvcc) = attempt(origin, path) {
                 return Ok(nvcc);
             }
-            return Err(not_found(attempts, Some(origin), feature));
+            return Err(self.not_found(attempts, Some(origin), feature));
         }
         for (origin, root) in &self.roots {
             if let Some(nvcc) = attempt(origin, &root.join("bin/nvcc")) {
@@ -79,26 +105,35 @@ impl Search {
                 return Ok(nvcc);
             }
         }
+        if let Some(prefix) = &self.prefix
+            && let Some(nvcc) = attempt("set-up", &prefix.join("bin/nvcc"))
+        {
+            return Ok(nvcc);
+        }
         if on_path.is_empty() {
             attempts.push(Attempt { what: "nvcc", place: "PATH".into(), reason: "no nvcc".into() });
         }
-        Err(not_found(attempts, None, feature))
+        Err(self.not_found(attempts, None, feature))
     }
-}
 
-fn not_found(attempts: Vec<Attempt>, named: Option<&str>, feature: Option<&str>) -> NotFound {
-    let mut remedy = match named {
-        Some(NVCC) => format!("correct {NVCC}, or unset it and install NVIDIA's CUDA toolkit"),
-        Some(origin) => format!("correct what {origin} names, or install NVIDIA's CUDA toolkit"),
-        None => format!(
-            "install NVIDIA's CUDA toolkit, or set {NVCC} to an nvcc or {} to a folder with bin/nvcc",
-            ROOTS[0]
-        ),
-    };
-    if let Some(feature) = feature {
-        remedy.push_str(&format!(", or build without the feature `{feature}`"));
+    fn not_found(&self, attempts: Vec<Attempt>, named: Option<&str>, feature: Option<&str>) -> NotFound {
+        let setup = match &self.setup {
+            Some(command) => format!("run `{command} {SETUP_OPTION}`"),
+            None => format!("run `ferrocm setup {SETUP_OPTION}` (`cargo install ferrocm` provides it)"),
+        };
+        let mut remedy = match named {
+            Some(NVCC) => format!("correct {NVCC}, or unset it and {setup}"),
+            Some(origin) => format!("correct what {origin} names, or name none and {setup}"),
+            None => format!(
+                "{setup}, or install NVIDIA's CUDA toolkit, or set {NVCC} to an nvcc or {} to a folder with bin/nvcc",
+                ROOTS[0]
+            ),
+        };
+        if let Some(feature) = feature {
+            remedy.push_str(&format!(", or build without the feature `{feature}`"));
+        }
+        NotFound { what: "nvcc", attempts, remedy }
     }
-    NotFound { what: "nvcc", attempts, remedy }
 }
 
 fn probe(path: &Path) -> Result<Nvcc, String> {
@@ -131,7 +166,14 @@ mod tests {
     use super::*;
 
     fn nowhere() -> Search {
-        Search { named: None, roots: Vec::new(), path: Vec::new(), system: vec!["/no/system".into()] }
+        Search {
+            named: None,
+            roots: Vec::new(),
+            path: Vec::new(),
+            system: vec!["/no/system".into()],
+            prefix: None,
+            setup: Some("the-program setup".to_owned()),
+        }
     }
 
     fn script(folder: &Path, body: &str) -> PathBuf {
@@ -153,7 +195,8 @@ mod tests {
             search.find(None).unwrap_err().to_string(),
             "no nvcc was found; tried\n  nvcc: CUDA_HOME: /no/cuda/bin/nvcc: no such file\n  \
              nvcc: this machine: /no/system/bin/nvcc: no such file\n  nvcc: PATH: no nvcc\n\
-             To get one, install NVIDIA's CUDA toolkit, or set NVCC to an nvcc or CUDA_HOME to a folder with bin/nvcc."
+             To get one, run `the-program setup --cuda`, or install NVIDIA's CUDA toolkit, or set NVCC to an nvcc or \
+             CUDA_HOME to a folder with bin/nvcc."
         );
         let error = search.find(Some("cuda")).unwrap_err().to_string();
         assert!(error.ends_with("bin/nvcc, or build without the feature `cuda`."), "{error}");
@@ -167,9 +210,35 @@ mod tests {
         let search = Search { named: Some((NVCC, "/no/nvcc".into())), roots, ..nowhere() };
         let error = search.find(None).unwrap_err();
         assert_eq!(error.attempts.len(), 1);
-        assert_eq!(error.remedy, "correct NVCC, or unset it and install NVIDIA's CUDA toolkit");
+        assert_eq!(error.remedy, "correct NVCC, or unset it and run `the-program setup --cuda`");
         let found = Search { named: None, ..search }.find(None).unwrap();
         assert_eq!((found.path, found.version_text.lines().count()), (folder.path().join("bin/nvcc"), 2));
+    }
+
+    #[test]
+    fn what_set_up_installed_comes_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, system, prefix] = ["own", "system", "prefix"].map(|name| folder.path().join(name));
+        let mut search = Search { system: vec![system.clone()], prefix: Some(prefix.clone()), ..nowhere() };
+        let error = search.find(None).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("nvcc: set-up: {}/bin/nvcc: no such file", prefix.display())),
+            "{error}"
+        );
+        for place in [&prefix, &system, &own] {
+            let nvcc = script(&place.join("bin"), VERSION);
+            search.roots = vec![("CUDA_HOME", own.clone())];
+            assert_eq!(search.find(None).unwrap().path, nvcc);
+        }
+        std::fs::write(own.join("bin/nvcc"), "#!/bin/sh\nexit 1\n").unwrap();
+        search.path = vec![prefix.join("bin")];
+        assert_eq!(
+            search.find(None).unwrap().path,
+            prefix.join("bin/nvcc"),
+            "what is on PATH is before the system's"
+        );
+        let only = search.or_only(Some("/no/nvcc".into())).find(None).unwrap_err();
+        assert_eq!((only.attempts.len(), &*only.attempts[0].place), (1, "the caller: /no/nvcc"));
     }
 
     #[test]
