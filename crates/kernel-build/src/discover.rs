@@ -317,7 +317,7 @@ mod tests {
 
         symlink("nowhere.cu", folder.path().join("broken.cu")).unwrap();
         let error = found().unwrap_err().to_string();
-        assert!(error.ends_with("/broken.cu: it is no file, and no link to one"), "{error}");
+        assert!(error.ends_with("/broken.cu: it is neither a file nor a link to one"), "{error}");
         let without = Pattern::new("broken.cu").unwrap();
         assert_eq!(sources(folder.path(), &[], &[without]).unwrap().len(), 2);
     }
@@ -375,6 +375,6 @@ mod tests {
             Err(Error::Compiler(CompilerError::Io { .. }))
         ));
         let missing = of_files(&[folder.path().join("b.cu")]).unwrap().select(&[], &[]);
-        assert!(missing.unwrap_err().to_string().ends_with("b.cu: it is no file, and no link to one"));
+        assert!(missing.unwrap_err().to_string().ends_with("b.cu: it is neither a file nor a link to one"));
     }
 }

@@ -330,7 +330,7 @@ mod tests {
         ] {
             fs::write(&path, bad).unwrap();
             assert!(
-                error().contains("a.json is no report of `build-kernels --json`: "),
+                error().contains("a.json is not a report of `build-kernels --json`: "),
                 "{bad:?}: {}",
                 error()
             );

@@ -2,7 +2,7 @@ use hip::{Device, DeviceBuffer};
 use kernels::Kernels;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // the device in FERROCM_DEVICE, or an AMD GPU, or a virtual one if there is none
+    // the device in FERROCM_DEVICE, else an AMD GPU, an NVIDIA GPU, a virtual one
     let device = Device::open_default()?;
     let stream = device.stream()?;
     let x = DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0, 3.0])?;

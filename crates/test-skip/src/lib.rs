@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "\"tols\" is no lack")]
+    #[should_panic(expected = "\"tols\" is not the name of a lack")]
     fn a_misspelt_requirement_is_not_passed_over() {
         is_required(Lack::Tool, "tols");
     }

@@ -81,7 +81,7 @@ fn what_is_not_kept_is_told_and_fails_nothing() {
         (None, &docker, &[], "neither docker nor podman is here"),
         (Some(EXPORTS), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n", &[], "the list of mounts does not name"),
         (Some(EXPORTS), &docker, &[("FLEET_CONTAINER_LIMIT", "0")], "container-limit of ci/fleet.toml is 0"),
-        (Some(EXPORTS), &docker, &[("FLEET_SYSTEM", "local")], "no container of its own"),
+        (Some(EXPORTS), &docker, &[("FLEET_SYSTEM", "local")], "does not run in its own container"),
     ] {
         let stage = Stage::bare(&TOOLS);
         if let Some(body) = body {

@@ -123,6 +123,6 @@ mod tests {
         assert!(failed("vgpu:gfx90a?count=9").contains("3 devices"));
         assert!(failed("vgpu").contains("not a URI"));
         let none = open_in(Table::unsupported(), &VirtualGpu::default()).err().unwrap();
-        assert!(none.to_string().contains("has none"), "{none}");
+        assert!(none.to_string().contains("has no virtual GPU"), "{none}");
     }
 }

@@ -474,6 +474,6 @@ mod tests {
             "{error}"
         );
         let error = named(&["rccl".to_owned()], "5.2").expect_err("none").to_string();
-        assert!(error.ends_with("for ROCm 5.2, which has no additions"), "{error}");
+        assert!(error.ends_with("to ROCm 5.2, which has no additions"), "{error}");
     }
 }
