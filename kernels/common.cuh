@@ -198,7 +198,7 @@ struct Sum {
 };
 // A NaN on either side gives NaN, as tensor libraries expect of max and min.
 struct Max {
-#if __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(__AMDGCN__)
     static __device__ __forceinline__ float apply(float a, float b) {
         float most;
         asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
@@ -208,7 +208,7 @@ struct Max {
     template <typename T> static __device__ __forceinline__ T apply(T a, T b) { return a > b || a != a ? a : b; }
 };
 struct Min {
-#if __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(__AMDGCN__)
     static __device__ __forceinline__ float apply(float a, float b) {
         float least;
         asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));

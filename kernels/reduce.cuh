@@ -48,6 +48,8 @@ template <typename Order> struct First {
 };
 
 constexpr unsigned WARP = 32;
+// Steps of a sum over a warp that are one piece of code.
+constexpr int WARP_STEPS = NVIDIA ? 5 : 1;
 
 // The value that lane `lane ^ mask` has.
 template <typename T> __device__ __forceinline__ T from_lane_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
@@ -70,7 +72,7 @@ template <typename Op, typename T> __device__ __forceinline__ T warp_reduce(T x)
 // Combines `x` over the first `lanes` lanes of the warp; every lane receives the first one's result.
 template <typename Op, typename T> __device__ __forceinline__ T warp_combine(T x, unsigned lanes) {
     const unsigned lane = block_thread() % WARP;
-#pragma unroll(NVIDIA ? 5 : 1)
+#pragma unroll WARP_STEPS
     for (int mask = WARP / 2; mask > 0; mask /= 2) {
         const T other = from_lane_xor(x, mask);
         if ((lane ^ mask) < lanes)
@@ -118,7 +120,7 @@ template <typename T> __device__ __forceinline__ Pack<T> &pack_at(T *p) { return
 
 // As one access: NVIDIA's compiler makes several of an assignment in a loop.
 template <typename T> __device__ __forceinline__ void store_pack(T *p, const Pack<T> &pack) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     uint4 words;
     memcpy(&words, &pack, sizeof words);
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z),
@@ -284,7 +286,7 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
         pack_at(y + first + k * step) = pack;
     }
     __device__ __forceinline__ void convert_again() {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
         for (auto &pack : values) {
             uint4 &words = reinterpret_cast<uint4 &>(pack);
             asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
@@ -296,13 +298,15 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
             convert_again();
 #pragma unroll
         for (unsigned k = 0; k < COUNT; ++k)
-            if (first + k * step < n)
+            if (first + k * step < n) {
 #pragma unroll
-                for (unsigned j = 0; j < PACK<T>; ++j)
+                for (unsigned j = 0; j < PACK<T>; ++j) {
                     if constexpr (KEPT)
                         f(first + k * step + j, values[k][j]);
                     else
                         f(first + k * step + j, load(&values[k][j]));
+                }
+            }
     }
     template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... weights) {
         if constexpr (!KEPT)

@@ -26,7 +26,7 @@ constexpr bool NVIDIA = true;
 
 // A load of what is read once: it takes no place in the nearest cache that something else has.
 template <typename T> __device__ __forceinline__ T load_once(const T *p) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     static_assert(sizeof(T) == 16);
     const uint4 words = __ldcs(reinterpret_cast<const uint4 *>(p));
     T x;
@@ -62,7 +62,7 @@ __device__ __forceinline__ uint32_t look_up(const uint32_t (&table)[4], uint32_t
 // a / b to the last digit but one, where b, 1 / b and the quotient are normal numbers, or NaN.
 __device__ __forceinline__ double quotient(double a, double b) { return a / b; }
 __device__ __forceinline__ float quotient(float a, float b) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
     const float near = a * inverse;
@@ -75,7 +75,7 @@ __device__ __forceinline__ float quotient(float a, float b) {
 // How many multiprocessors an NVIDIA GPU has.
 __device__ __forceinline__ unsigned multiprocessors() {
     unsigned count = 1;
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     asm("mov.u32 %0, %%nsmid;" : "=r"(count));
 #endif
     return count;
