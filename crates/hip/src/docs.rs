@@ -27,6 +27,7 @@ pub mod guide {}
 /// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
 /// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md
 /// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/hip-programs.md#programs-that-use-hip
+/// [page-nvrtc]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/abi.md#nvrtc
 /// [page-processors]: https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md#on-the-virtual-gpu
 /// [page-profile]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/own-crate.md#the-profile
 #[doc = ""]
