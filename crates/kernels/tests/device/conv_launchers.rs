@@ -436,7 +436,7 @@ fn tensors_that_do_not_fit_are_refused() {
     let transposed = conv.transposed(0);
     says(
         kernels.conv(stream, &transposed, &x, &weights, &mut out),
-        "conv_transpose1d: `out` has 6 elements, 14",
+        "conv_transpose1d: `out` has 6 elements, but needs 14",
     );
     let huge = Conv1d { batch: usize::MAX, ..conv };
     let error = kernels.conv(stream, &huge, &x, &weights, &mut out).unwrap_err();
