@@ -111,10 +111,16 @@ mod tests {
 
     /// What RCCL has and NCCL does not.
     const ADDED: &[&str] = &[
+        "mscclLoadAlgo",
+        "mscclRunAlgo",
+        "mscclUnloadAlgo",
         "ncclAllReduceWithBias",
         "ncclAllToAll",
         "ncclAllToAllv",
         "ncclCommInitRankMulti",
+        "pmscclLoadAlgo",
+        "pmscclRunAlgo",
+        "pmscclUnloadAlgo",
         "pncclAllReduceWithBias",
         "pncclAllToAll",
         "pncclAllToAllv",
