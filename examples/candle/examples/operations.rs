@@ -76,14 +76,14 @@ fn main() -> Result<()> {
     drop(rows);
     for (name, dtype) in [("f32", DType::F32), ("f16", DType::F16), ("bf16", DType::BF16)] {
         let (left, right) = (random(&[4096, 4096], dtype)?, random(&[4096, 4096], dtype)?);
-        time(&format!("matmul {name}, 4096"), device, 10, || left.matmul(&right))?;
+        time(&format!("matmul {name}, 4096"), device, 5, || left.matmul(&right))?;
     }
     let (image, kernel) = (random(&[16, 64, 56, 56], DType::F32)?, random(&[64, 64, 3, 3], DType::F32)?);
     time("conv2d f32, 16 x 64 x 56 x 56 by 3 x 3", device, 10, || image.conv2d(&kernel, 1, 1, 1, 1))?;
     time("randn f32, 1 Mi", device, 100, || Tensor::randn(0_f32, 1.0, 1 << 20, device))?;
     let there = vec![1_f32; 4 << 20];
-    time("to the device, 16 MiB", device, 10, || Tensor::new(&there[..], device))?;
+    time("to the device, 16 MiB", device, 3, || Tensor::new(&there[..], device))?;
     let here = random(&[4 << 20], DType::F32)?;
-    time("from the device, 16 MiB", device, 10, || here.to_vec1::<f32>())?;
+    time("from the device, 16 MiB", device, 3, || here.to_vec1::<f32>())?;
     Ok(())
 }
