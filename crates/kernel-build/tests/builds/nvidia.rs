@@ -271,7 +271,8 @@ fn bundles_and_libraries_can_have_ptx_beside_code_objects() {
     assert!(bundle::cuda_code_for(&bytes(&without), "sm_90").is_err());
 
     let path = stage.folder.path().join("liba.a");
-    stage.folder.builder().nvidia(stage.nvidia()).build_lib(&path).unwrap();
+    let builder = Builder::new(stage.folder.kernels()).cache(stage.folder.cache()).targets(["gfx1100"]);
+    builder.nvidia(stage.nvidia()).build_lib(&path).unwrap();
     let library = fs::read(path).unwrap();
     let at = library.windows(bundle::MAGIC.len()).position(|part| part == bundle::MAGIC).unwrap();
     assert_eq!(bundle::cuda_code_for(&library[at..], "sm_90").unwrap(), ptx);

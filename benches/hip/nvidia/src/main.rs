@@ -3,7 +3,7 @@
 //!
 //! All launch the same kernel of the same PTX with the same four arguments on a stream of their own. A batch
 //! is short enough for the driver's queue, so that the time is the caller's. `cargo run --release
-//! --manifest-path benches/cuda-launch/Cargo.toml` runs it.
+//! --manifest-path benches/hip/nvidia/Cargo.toml` runs it.
 
 use std::error::Error;
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use hip::{Device, DeviceBuffer, Module};
 
-const PTX: &str = include_str!("../../../crates/hip/tests/nvidia/kernels.ptx");
+const PTX: &str = include_str!("../../../../crates/hip/tests/nvidia/kernels.ptx");
 const KERNEL: &str = "saxpy";
 /// Elements, all in one block.
 const ELEMENTS: u32 = 32;
