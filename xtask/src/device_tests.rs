@@ -1,5 +1,5 @@
-//! The device tests that do not run on every device: one row for each, with the reason. `cargo xtask test --gpu` and
-//! the archives of `cargo xtask package-tests` leave them out by this table, and say so.
+//! The device tests that do not run on every device: one row for each, with the reason. `cargo xtask test
+//! --gpu` and the archives of `cargo xtask package-tests` leave them out by this table, and say so.
 
 use test_skip::devices::{Exception, Where};
 

@@ -112,8 +112,8 @@ enum Task {
     ///
     /// docs/use/packages.md lists the contents of each.
     Package(package::Options),
-    /// Makes one archive of the tests of devices, with all kernels inside, that runs on a machine with a GPU and
-    /// without Rust, compilers and network, and writes JUnit and a page
+    /// Makes one archive of the tests of devices, with all kernels inside, that runs on a machine with a GPU
+    /// and without Rust, compilers and network, and writes JUnit and a page
     ///
     /// docs/contribute/testing.md says what is in it.
     PackageTests(package_tests::Options),

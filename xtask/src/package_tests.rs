@@ -1,5 +1,5 @@
-//! `cargo xtask package-tests`: one archive of test programs, with all kernels inside, for machines that have a GPU
-//! and neither Rust nor a compiler nor a network.
+//! `cargo xtask package-tests`: one archive of test programs, with all kernels inside, for machines that have
+//! a GPU and neither Rust nor a compiler nor a network.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,8 @@ use crate::tools::{self, NEXTEST, TARGETS};
 /// What to put into the archive.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// AMD targets and NVIDIA architectures to compile all kernels for, such as gfx90a,sm_90a; may be repeated
+    /// AMD targets and NVIDIA architectures to compile all kernels for, such as gfx90a,sm_90a; may be
+    /// repeated
     #[arg(long, value_name = "TARGET", value_delimiter = ',', default_values = DEFAULT_TARGETS)]
     target: Vec<String>,
     /// The archive [default: ferrocm-tests.tar.gz in the target folder]

@@ -1,5 +1,5 @@
-//! NVIDIA's libraries where the system's loader does not look: in the toolkit's folder and in Python's packages. The
-//! tests get those that are found by their variables (`docs/use/loading.md`).
+//! NVIDIA's libraries where the system's loader does not look: in the toolkit's folder and in Python's
+//! packages. The tests get those that are found by their variables (`docs/use/loading.md`).
 
 use std::path::{Path, PathBuf};
 

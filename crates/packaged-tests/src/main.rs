@@ -1,6 +1,6 @@
-//! `run-tests`, in the archives of `cargo xtask package-tests`: runs the archive's tests on this machine's GPU with
-//! cargo-nextest, which lies beside it, and writes `junit.xml` and `index.html`. Nothing else is needed: no Rust, no
-//! compiler, no network.
+//! `run-tests`, in the archives of `cargo xtask package-tests`: runs the archive's tests on this machine's
+//! GPU with cargo-nextest, which lies beside it, and writes `junit.xml` and `index.html`. Nothing else is
+//! needed: no Rust, no compiler, no network.
 
 mod libraries;
 mod list;

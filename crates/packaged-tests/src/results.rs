@@ -20,8 +20,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Reads what cargo-nextest and the tests have written. Of a run of all tests, each test of the archive has an
-    /// outcome: one without is a failure.
+    /// Reads what cargo-nextest and the tests have written. Of a run of all tests, each test of the archive
+    /// has an outcome: one without is a failure.
     pub(crate) fn read(
         junit: &Path,
         skips: &Path,

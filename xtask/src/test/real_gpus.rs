@@ -59,8 +59,8 @@ fn of_this_machine(exists: impl Fn(&Path) -> bool) -> Result<Vec<&'static Vendor
     Ok(found)
 }
 
-/// cargo-nextest's expression for the tests on a vendor's GPU. The virtual GPU's own tests, and those of code for AMD's
-/// targets, are not about NVIDIA's.
+/// cargo-nextest's expression for the tests on a vendor's GPU. The virtual GPU's own tests, and those of code
+/// for AMD's targets, are not about NVIDIA's.
 fn filter(vendor: &Vendor, left_out: &[&Exception<'_>]) -> String {
     let all = match vendor.is_nvidia {
         true => {

@@ -1,5 +1,5 @@
-//! What needs a GPU that nobody else uses meanwhile: all of its memory, and how much of it is free. Test runners give
-//! these tests the whole machine (`.config/nextest.toml`).
+//! What needs a GPU that nobody else uses meanwhile: all of its memory, and how much of it is free. Test
+//! runners give these tests the whole machine (`.config/nextest.toml`).
 
 use std::time::{Duration, Instant};
 
@@ -136,7 +136,8 @@ fn work(device: &Device, module: &Module, thread: usize, round: usize) {
     }
 }
 
-/// Eight threads with four streams each. Afterwards as much memory is free as before, on the device and on the host.
+/// Eight threads with four streams each. Afterwards as much memory is free as before, on the device and on
+/// the host.
 #[test]
 fn threads_work_side_by_side_and_leak_nothing() {
     let Some(device) = device() else { return };

@@ -1,4 +1,5 @@
-//! Kernels that fault: the process loses its device, and the error says what to do. Other processes lose nothing.
+//! Kernels that fault: the process loses its device, and the error says what to do. Other processes lose
+//! nothing.
 
 use std::process::Command;
 
@@ -25,8 +26,8 @@ const PTX: &str = r"
 /// Names the kind of fault to the process that has it.
 const KIND: &str = "FERROCM_TEST_FAULT";
 
-/// Each kind: an address that nothing is at, one that is no multiple of the access's size, and a kernel that ends
-/// itself as a failed `assert` does.
+/// Each kind: an address that nothing is at, one that is no multiple of the access's size, and a kernel that
+/// ends itself as a failed `assert` does.
 const KINDS: [&str; 3] = ["address", "misaligned", "trap"];
 
 #[test]
