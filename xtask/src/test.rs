@@ -15,6 +15,7 @@ mod mpi;
 mod opencl;
 mod overflow_checks;
 mod packages;
+mod real_gpus;
 mod related;
 mod results;
 mod rocblas_kernels;
@@ -41,7 +42,7 @@ use self::steps::Only;
     subcommand_help_heading = "Suites"
 )]
 pub(crate) struct Arguments {
-    /// Also run the device tests on the AMD GPU of this machine
+    /// Also run the device tests on the real GPUs of this machine, AMD's and NVIDIA's; fails if there is none
     #[arg(long)]
     gpu: bool,
     #[command(flatten)]
@@ -111,7 +112,7 @@ enum Suite {
     ///
     /// cargo-fuzz runs them.
     Fuzz(Only),
-    /// The tests of the packaging program, xtask/package, a separate workspace
+    /// The tests of the packaging program, xtask/package, a separate workspace, and of archives of tests
     ///
     /// `cargo xtask package --check` tests packages.
     Packages(Only),
@@ -189,7 +190,7 @@ mod tests {
         for line in [
             "",
             "--gpu",
-            "--gpu --only amdgpu",
+            "--gpu --only real",
             "rocm 7.2 --only rccl",
             "rocm 5.7,6.4 7.2",
             "amd-tests hsa,rccl rocblas --target gfx90a --own-hip --own-rccl --filter A.*:B.c",
