@@ -2,8 +2,9 @@
 //! shared memory besides what a kernel declares. The numbers are those of `kernels/attention_nvidia.cuh`;
 //! those of `kernels/gemm_nvidia.cuh` are in `tilings.rs`.
 //!
-//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. Other devices run what
-//! AMD's without matrix instructions do.
+//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. On other devices
+//! from sm_80 on, products of matrices use `mma`, and attention of many rows is what AMD's devices without
+//! matrix instructions run.
 
 use hip::Device;
 
