@@ -311,7 +311,7 @@ impl Cache {
         Self { movable: Some(Movable { folder: folder.to_owned(), fixed }), ..self.clone() }
     }
 
-    /// The folder of [CUDA's headers](crate::cuda), complete, with the same owner and permissions as the cache.
+    /// The folder of [CUDA's headers](crate::cuda), complete. Nobody else may write to it.
     ///
     /// # Errors
     /// [`Error::Io`] and [`Error::NotPrivate`] name the file or folder.

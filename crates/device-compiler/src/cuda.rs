@@ -258,8 +258,8 @@ pub fn identity() -> blake3::Hash {
 /// Writes the headers to a subfolder named by their content, unless they exist, and returns that folder.
 ///
 /// Compilers read these files, but keys of caches only have the texts from here. So nobody but the user may
-/// write to any of the folders. If others could, which older versions allowed under some umasks, what they may
-/// have written is replaced or removed.
+/// write to any of the folders. If others could, which older versions allowed under some umasks, what they
+/// may have written is replaced or removed.
 ///
 /// # Errors
 /// [`Error::Io`] and [`Error::NotPrivate`] name the file or folder.

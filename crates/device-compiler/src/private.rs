@@ -37,8 +37,8 @@ impl Owner {
         uid == self.user || uid == self.of_new || uid == 0
     }
 
-    /// Takes write permission of others from a folder of the user. Returns whether they had it, and may have put
-    /// something into it.
+    /// Takes write permission of others from a folder of the user. Returns whether they had it, and may have
+    /// put something into it.
     pub(crate) fn tighten(self, folder: &Path) -> io::Result<bool> {
         use std::os::unix::fs::PermissionsExt as _;
         let meta = fs::symlink_metadata(folder)?;

@@ -197,8 +197,8 @@ impl File {
     }
 }
 
-/// The copies of this crate that write to a file: each has a lock on a byte far behind its end, through its own
-/// open file.
+/// The copies of this crate that write to a file: each has a lock on a byte far behind its end, through its
+/// own open file.
 #[cfg(target_os = "linux")]
 mod writers {
     use std::fs::File;

@@ -14,8 +14,8 @@
 //! A process can hold several copies of this crate: the program's own, one in a drop-in `libamdhip64`, and
 //! one in a drop-in `libhsa-runtime64`. Each copy opens the file, sees in its first line that this process
 //! created it, and appends each event with a single `write`, so that events never mix. Nothing needs to be
-//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket. If the
-//! process ends normally, the last copy writes one, and the file is a complete JSON array.
+//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket. If
+//! the process ends normally, the last copy writes one, and the file is a complete JSON array.
 //!
 //! A file that belongs to another process is never written. If the named file does, this process inserts its
 //! own id into the name (`trace.json`, `trace.4711.json`) and reports this on standard error. `%p` in the

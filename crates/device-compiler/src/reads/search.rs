@@ -127,7 +127,7 @@ impl Watch {
                 None => return Ok(None),
             }
         }
-        // `#line` may also change the name of the file. So everything that is spelled out anywhere counts, too.
+        // `#line` may also change the name of the file, so everything that is spelled out anywhere counts.
         asked.extend(spelled(&source));
         for file in files.iter().filter(|file| !is_toolchains(file)) {
             let bytes = std::fs::read(folder.join(file)).unwrap_or_default();
@@ -284,8 +284,8 @@ fn name_in(text: &str) -> Option<PathBuf> {
     Some(PathBuf::from(name[1..].split_once(end)?.0))
 }
 
-/// All names that are spelled out behind such an operator, anywhere in a text. Those that lead to a folder above
-/// are left out: where they lead is often unknown, and nobody may ask for them.
+/// All names that are spelled out behind such an operator, anywhere in a text. Those that lead to a folder
+/// above are left out: where they lead is often unknown, and nobody may ask for them.
 fn spelled(text: &str) -> impl Iterator<Item = PathBuf> {
     let behind = QUESTIONS
         .iter()

@@ -1,5 +1,5 @@
-//! Barriers that not all waves of a workgroup reach: some waves ended before it, or are at another barrier. And
-//! barriers that only some lanes of a wave reach, while the others go on.
+//! Barriers that not all waves of a workgroup reach: some waves ended before it, or are at another barrier.
+//! And barriers that only some lanes of a wave reach, while the others go on.
 //!
 //! Hardware does not wait for ended waves, and it has a single barrier, wherever the barrier instructions
 //! are. Languages require that all work-items reach the same barrier, equally often. A kernel that breaks
