@@ -1,5 +1,5 @@
-//! A second model of addressing: the memory that an instruction accesses, computed from its operands and the registers
-//! by rules written apart from the executor's. A test compares the two.
+//! A second model of addressing: the memory that an instruction accesses, computed from its operands and the
+//! registers by rules written apart from the executor's. A test compares the two.
 
 use vgpu::exec::{LaneAccess, Moved, TILE_ELEMENTS, TILE_LANES, Wave, is_memory};
 use vgpu::isa::{BufferFormat, Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
@@ -515,8 +515,8 @@ impl Finder<'_> {
     }
 }
 
-/// A buffer descriptor and what else the lanes share, as plain numbers. This follows AMD's documents of CDNA 4, RDNA 3
-/// and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
+/// A buffer descriptor and what else the lanes share, as plain numbers. This follows AMD's documents of CDNA
+/// 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
 struct Descriptor {
     base: u64,
     scalar_offset: u64,
