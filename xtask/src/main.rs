@@ -11,6 +11,7 @@ mod conflicts;
 mod cudarc;
 mod demo;
 mod dependencies;
+mod device_tests;
 mod doctor;
 mod dropin;
 mod hip_python;
@@ -20,6 +21,7 @@ mod images;
 #[cfg(test)]
 mod layers;
 mod package;
+mod package_tests;
 #[cfg(test)]
 mod packages;
 mod registry;
@@ -110,6 +112,11 @@ enum Task {
     ///
     /// docs/use/packages.md lists the contents of each.
     Package(package::Options),
+    /// Makes one archive of the tests of devices, with all kernels inside, that runs on a machine with a GPU
+    /// and without Rust, compilers and network, and writes JUnit and a page
+    ///
+    /// docs/contribute/testing.md says what is in it.
+    PackageTests(package_tests::Options),
     /// Checks whether everything is ready for a release, and writes the notes
     Release(package::ReleaseOptions),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
@@ -257,6 +264,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Patch(options) => shared_commands::patch::patch(&options, tools::workspace())
             .map(|lines| lines.iter().for_each(|line| println!("{line}"))),
         Task::Package(options) => package::package(&options),
+        Task::PackageTests(options) => package_tests::package_tests(&options),
         Task::Release(options) => package::release(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Ci(task) => return ci::ci(task),

@@ -15,6 +15,7 @@ mod mpi;
 mod opencl;
 mod overflow_checks;
 mod packages;
+mod real_gpus;
 mod related;
 mod results;
 mod rocblas_kernels;
@@ -41,7 +42,7 @@ use self::steps::Only;
     subcommand_help_heading = "Suites"
 )]
 pub(crate) struct Arguments {
-    /// Also run the device tests on the AMD GPU of this machine
+    /// Also run the device tests on the real GPUs of this machine, AMD's and NVIDIA's; fails if there is none
     #[arg(long)]
     gpu: bool,
     #[command(flatten)]
@@ -86,12 +87,12 @@ enum Suite {
     ///
     /// Cargo fetches its crates, and the executor is compiled once more.
     Candle(Only),
-    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs: their own tests, and models
-    /// compared with candle's CPU backend
+    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs or another device: their own
+    /// tests, and models compared with candle's CPU backend
     ///
     /// Cargo fetches the crates and pip the models; compiling kernels and the executor takes a quarter of an
     /// hour the first time.
-    Engines(Only),
+    Engines(engines::Options),
     /// The tests of ranks started by `mpirun`; fetches Debian's Open MPI into the target folder
     Mpi(Only),
     /// The tests of memory shared by Vulkan and HIP, on a virtual GPU and Mesa's Vulkan on the CPU
@@ -111,7 +112,7 @@ enum Suite {
     ///
     /// cargo-fuzz runs them.
     Fuzz(Only),
-    /// The tests of the packaging program, xtask/package, a separate workspace
+    /// The tests of the packaging program, xtask/package, a separate workspace, and of archives of tests
     ///
     /// `cargo xtask package --check` tests packages.
     Packages(Only),
@@ -138,7 +139,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         Some(Suite::OverflowChecks(only)) => (overflow_checks::steps(&shared), only),
         Some(Suite::Kernels(only)) => (kernels::steps(&shared), only),
         Some(Suite::Candle(only)) => (candle::steps(&shared), only),
-        Some(Suite::Engines(only)) => (engines::steps(&shared), only),
+        Some(Suite::Engines(options)) => (engines::steps(options, &shared), &options.only),
         Some(Suite::Mpi(only)) => (mpi::steps(&shared), only),
         Some(Suite::Vulkan(only)) => (vulkan::steps(&shared), only),
         Some(Suite::Judges(only)) => (judges::steps(&shared), only),
@@ -189,7 +190,7 @@ mod tests {
         for line in [
             "",
             "--gpu",
-            "--gpu --only amdgpu",
+            "--gpu --only real",
             "rocm 7.2 --only rccl",
             "rocm 5.7,6.4 7.2",
             "amd-tests hsa,rccl rocblas --target gfx90a --own-hip --own-rccl --filter A.*:B.c",

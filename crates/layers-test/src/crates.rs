@@ -41,7 +41,7 @@ pub const CRATES: &[&[&str]] = &[
     &["vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],
-    &["hip-host", "rccl"],
+    &["hip-host", "packaged-tests", "rccl"],
     // Build tools: nothing that programs call needs them.
     &["hipify", "setup"],
     &["fleet-images", "kernel-build", "shared-commands"],

@@ -6,6 +6,8 @@
 //! test fails instead.
 #![warn(missing_docs)]
 
+pub mod devices;
+
 use std::fmt::{self, Display};
 use std::io::Write as _;
 

@@ -8,7 +8,7 @@ use setup::run;
 
 use super::shared::{DEVICE_TESTS, MEASURE, Shared, execute};
 use super::steps::{Outcome, Step};
-use super::{candle, cmake, devices, template};
+use super::{candle, cmake, devices, real_gpus, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::tools::{self, PROGRAM, TARGETS};
@@ -26,7 +26,7 @@ const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | pack
 const VIRTUAL_GPU: [&str; 4] =
     ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
 
-/// All steps, optionally those on this machine's AMD GPU, and a line for each of the other suites.
+/// All steps, optionally those on this machine's real GPUs, and a line for each of the other suites.
 pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
     let mut steps = vec![
         Step::new("toolchain", || {
@@ -80,11 +80,8 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
     steps.push(Step::new(format!("device tests of compiled code on {second}"), move || {
         execute(shared.tests(TARGET_TESTS, Some(second))?)
     }));
-    steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
-        true if !Path::new(tools::AMD_DRIVER).exists() => {
-            bail!("no AMD GPU here: {} does not exist", tools::AMD_DRIVER)
-        }
-        true => execute(shared.tests(DEVICE_TESTS, Some("amdgpu:0"))?),
+    steps.push(Step::new("device tests on real GPUs", move || match gpu {
+        true => real_gpus::run(shared),
         false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
     }));
     steps.extend(super::suites().iter().map(|suite| {

@@ -1,11 +1,11 @@
-//! `cargo xtask test packages`: the packaging program, a separate workspace.
+//! `cargo xtask test packages`: the packaging program, a separate workspace, and an archive of tests.
 
 use test_skip::Lack;
 
 use super::shared::{Shared, execute};
 use super::skips;
-use super::steps::Step;
-use crate::package;
+use super::steps::{Outcome, Step};
+use crate::{package, package_tests};
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let names = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"];
@@ -16,5 +16,6 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
             execute(command)
         })
     });
-    steps.collect()
+    let archive = Step::new("archive of tests", || package_tests::try_out().map(|()| Outcome::Passed));
+    steps.chain([archive]).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -25,8 +25,19 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) 
 /// A compiler with its own cache.
 #[cfg(feature = "rtc")]
 pub(crate) fn compiler() -> (tempfile::TempDir, Compiler) {
+    with_cache(Compiler::open())
+}
+
+/// The compiler for a device, with its own cache.
+#[cfg(feature = "rtc")]
+pub(crate) fn compiler_for(device: &Device) -> (tempfile::TempDir, Compiler) {
+    with_cache(Compiler::open_for(device))
+}
+
+#[cfg(feature = "rtc")]
+fn with_cache(compiler: hip::Result<Compiler>) -> (tempfile::TempDir, Compiler) {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
+    let compiler = compiler.unwrap_or_else(|error| panic!("{error}"));
     let compiler = compiler.cache(folder.path()).unwrap();
     (folder, compiler)
 }
@@ -103,12 +114,43 @@ pub(crate) fn finds_faults(device: &Device) -> bool {
     finds
 }
 
-/// The test kernels' code object for a processor.
+/// A folder below `tests`, in the checkout or in an archive of tests.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    // Test runners set the variable, for an archive to where it is now.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    PathBuf::from(package).join("tests").join(name)
+}
+
+/// Names the folder that has the test kernels, compiled: on a machine without a device compiler.
+const COMPILED: &str = "FERROCM_TEST_KERNELS";
+
+/// The code of a source below `tests` for a processor: taken from an archive of tests, else compiled.
+pub(crate) fn code(name: &str, source: &str, processor: &str, metrics: bool) -> Vec<u8> {
+    let nvidia = processor.starts_with("sm_");
+    if let Some(compiled) = std::env::var_os(COMPILED).filter(|folder| !folder.is_empty()) {
+        let stem = source.strip_suffix(".cu").unwrap();
+        let file = |end: &str| PathBuf::from(&compiled).join(name).join(format!("{stem}.{processor}{end}"));
+        // An architecture has code with, and code without what only this one has.
+        let files = ["", "a"].map(file);
+        let found = files.iter().find_map(|file| std::fs::read(file).ok());
+        return found.unwrap_or_else(|| panic!("the archive of tests has no {}", files[0].display()));
+    }
+    let builder = kernel_build::Builder::new(folder(name)).source(source).metrics(metrics);
+    if nvidia {
+        let nvidia = kernel_build::Nvidia::cubin().archs([processor]);
+        let build = builder.targets(["gfx1100"]).nvidia(nvidia).build();
+        let build = build.unwrap_or_else(|error| panic!("{error}"));
+        return build.modules[0].images[0].bytes.clone();
+    }
+    let build = builder.targets([processor]).build().unwrap_or_else(|error| panic!("{error}"));
+    let object = &build.modules[0].objects[0];
+    assert!(object.diagnostics.is_empty(), "{:?}", object.diagnostics);
+    object.bytes.clone()
+}
+
+/// The test kernels' code for a processor.
 pub(crate) fn compile(processor: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
-    let build = kernel_build::Builder::new(folder).targets([processor]).build();
-    let build = build.unwrap_or_else(|error| panic!("{error}"));
-    build.modules[0].objects[0].bytes.clone()
+    code("kernels", "test.cu", processor, false)
 }
 
 /// The test kernels, loaded on a device.

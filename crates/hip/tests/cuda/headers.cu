@@ -19,6 +19,10 @@ namespace cg = cooperative_groups;
 __device__ cudaError_t status(int fine) { return fine ? cudaSuccess : cudaErrorInvalidValue; }
 
 template <typename T> __device__ T next(T x) { return __shfl_down_sync(0xffffffff, x, 1); }
+#ifndef __AMDGCN__
+// These vectors are HIP's addition.
+template <> __device__ float2 next(float2 v) { return {next(v.x), next(v.y)}; }
+#endif
 
 extern "C" __global__ void __launch_bounds__(128, 2)
     types(double *d, long long *l, __half *h, __nv_bfloat16 *b, unsigned char *c, float2 *f) {

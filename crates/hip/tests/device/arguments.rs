@@ -48,10 +48,8 @@ struct Point {
 }
 
 fn by_kernel_build(device: &Device) -> Module {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/arguments");
-    let builder = kernel_build::Builder::new(folder).targets([device.target().processor.as_str()]);
-    let build = builder.build().unwrap_or_else(|error| panic!("{error}"));
-    Module::load(device, &build.modules[0].objects[0].bytes).unwrap()
+    let code = common::code("arguments", "arguments.cu", &device.target().processor, false);
+    Module::load(device, &code).unwrap()
 }
 
 /// With this machine's device compiler; AMD's library records no facts.

@@ -4,22 +4,23 @@ use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
 use hip::rtc::{Compiler, Program};
-use hip::{Device, DeviceBuffer, Module};
+use hip::{Backend, Device, DeviceBuffer, Module};
 use test_skip::{Lack, skip};
 
 use crate::common;
 
 /// A source of `tests`, built by `kernel-build` and compiled at run time, both without options.
 pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Module> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
-    let built = kernel_build::Builder::new(&folder).targets([&device.target().processor]).build();
-    let built = built.unwrap_or_else(|error| panic!("{error}"));
-    let object = built.objects().find(|(module, _)| module.relative == source).unwrap().1;
-    assert!(object.diagnostics.is_empty(), "{:?}", object.diagnostics);
-
-    let built = Module::load(device, &object.bytes).unwrap();
-
-    let text = std::fs::read_to_string(folder.join(source)).unwrap();
+    let built = common::code(folder, source, &device.target().processor, false);
+    let built = Module::load(device, &built).unwrap();
+    let text = std::fs::read_to_string(common::folder(folder).join(source)).unwrap();
+    if device.backend() == Backend::Cuda {
+        skip(
+            Lack::Device,
+            format_args!("NVRTC has no types of host code, and no headers of its own for {source}"),
+        );
+        return vec![built];
+    }
     let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));
     if compiler.table().path().is_some() && (text.contains("<<<") || text.contains("<hip/")) {
         skip(

@@ -1,18 +1,13 @@
 //! Kernels with counters, compared with counts by hand.
 
-use std::path::Path;
-
 use hip::code_object::metrics::{Access, Counts, Space};
 use hip::{Device, DeviceBuffer, Error, Module};
 
 use crate::common;
 
 fn module(device: &Device) -> Module {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/metrics");
-    let target = device.target().processor.clone();
-    let build = kernel_build::Builder::new(folder).targets([target]).metrics(true).build();
-    let build = build.unwrap_or_else(|error| panic!("{error}"));
-    Module::load(device, &build.modules[0].objects[0].bytes).unwrap()
+    let code = common::code("metrics", "count.cu", &device.target().processor, true);
+    Module::load(device, &code).unwrap()
 }
 
 fn of<'a>(all: &'a [Counts], name: &str) -> &'a Counts {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use hip::code_object::embedded;
 use hip::hip_sys::{hipError_t, hipFunction_attribute};
-use hip::{DeviceAddress, Error, LaunchError, LazyModule, Module};
+use hip::{Backend, DeviceAddress, Error, LaunchError, LazyModule, Module};
 
 use crate::common;
 
@@ -13,21 +13,29 @@ use crate::common;
 fn embedded(device: &hip::Device) -> &'static embedded::Module {
     let processor: &'static str = device.target().processor.clone().leak();
     let code: &'static [u8] = common::compile(processor).leak();
-    let object = hip::code_object::CodeObject::parse(code).unwrap();
-    let mut kernels: Vec<&'static str> =
-        object.kernels().iter().map(|kernel| &*kernel.name.clone().leak()).collect();
+    let loaded = Module::load(device, code).unwrap();
+    let mut kernels: Vec<&'static str> = loaded.kernels().map(|name| &*name.to_owned().leak()).collect();
     kernels.sort_unstable();
-    let code_objects = vec![
-        embedded::CodeObject { target: "gfx803", bytes: &[], hash: "" },
-        embedded::CodeObject { target: processor, bytes: code, hash: "" },
-    ];
+    let other = embedded::CodeObject { target: "gfx803", bytes: &[], hash: "" };
+    let (code_objects, cuda) = match device.backend() {
+        Backend::Cuda => {
+            let image = embedded::CudaImage {
+                arch: processor,
+                kind: embedded::CudaKind::Cubin,
+                bytes: code,
+                hash: "",
+            };
+            (vec![other], vec![image])
+        }
+        _ => (vec![other, embedded::CodeObject { target: processor, bytes: code, hash: "" }], Vec::new()),
+    };
     Box::leak(Box::new(embedded::Module {
         id: 0,
         name: "test",
         source: "test.cu",
         kernels: kernels.leak(),
         code_objects: code_objects.leak(),
-        cuda: &[],
+        cuda: cuda.leak(),
     }))
 }
 

@@ -1,5 +1,5 @@
 // Kernels for the tests of `hip`.
-#include <hip/hip_cooperative_groups.h>
+#include <cooperative_groups.h>
 #include <stdint.h>
 
 #define INDEX (blockIdx.x * blockDim.x + threadIdx.x)

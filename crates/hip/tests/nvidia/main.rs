@@ -1,5 +1,10 @@
 //! Tests of `hip` on NVIDIA's hardware. Each skips itself on a machine without it.
 
+mod alone;
+#[cfg(feature = "rtc")]
+mod caches;
+mod faults;
+
 use std::ffi::c_void;
 use std::process::Command;
 use std::ptr::null_mut;
@@ -7,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use hip::code_object::bundle;
 use hip::code_object::embedded::{self, CudaImage, CudaKind};
 use hip::{
-    AddressRange, Backend, Device, DeviceAddress, DeviceBuffer, Error, Event, Graph, HostBuffer, HostOptions,
-    HostSignal, LaunchError, ManagedBuffer, MappedBuffer, MemoryPool, Module, PhysicalMemory, RectLayout,
-    Region, SharedHostBuffer,
+    AddressRange, Backend, Device, DeviceBuffer, Error, Event, Graph, HostBuffer, HostOptions, HostSignal,
+    LaunchError, ManagedBuffer, MappedBuffer, MemoryPool, Module, PhysicalMemory, RectLayout, Region,
+    SharedHostBuffer,
 };
 use test_skip::{Lack, skip};
 
@@ -523,46 +529,6 @@ fn two_devices_use_each_others_memory() {
     logical.synchronize().unwrap();
 }
 
-/// Eight threads with a stream each, for a second or two; what is in use afterwards is what was before.
-#[test]
-fn threads_work_side_by_side_and_leak_nothing() {
-    let Some(device) = device() else { return };
-    let saxpy = module(&device).function("saxpy").unwrap();
-    let round = |time: Duration| {
-        std::thread::scope(|scope| {
-            for thread in 0..8_u32 {
-                let (device, saxpy) = (&device, &saxpy);
-                scope.spawn(move || {
-                    let start = Instant::now();
-                    let mut rounds = 0;
-                    while start.elapsed() < time {
-                        let stream = device.stream().unwrap();
-                        let n = 1000 + 37 * (rounds % 50) as usize;
-                        let x = DeviceBuffer::from_slice(&stream, &vec![thread as f32; n]).unwrap();
-                        let mut y = DeviceBuffer::<f32>::zeroed(&stream, n).unwrap();
-                        for _ in 0..10 {
-                            let launch = saxpy.launch(&stream).elements(n, 128).arg(n as u32).arg(2.0_f32);
-                            // SAFETY: `saxpy` reads x[0..n], and reads and writes y[0..n].
-                            unsafe { launch.arg(&x).arg(&mut y).enqueue().unwrap() };
-                        }
-                        let found = y.to_vec(&stream).unwrap();
-                        assert!(found.iter().all(|value| *value == 20.0 * thread as f32));
-                        rounds += 1;
-                    }
-                });
-            }
-        });
-        device.synchronize().unwrap();
-        device.trim_memory(0).unwrap();
-        device.memory_info().unwrap().free
-    };
-    let before = round(Duration::from_millis(300));
-    let after = round(Duration::from_millis(1500));
-    println!("free: {before} bytes before, {after} after; {} failures in drop", hip::drop_failures());
-    // Other tests of this process may run beside this one, and free or take some.
-    assert!(hip::drop_failures() == 0);
-}
-
 /// A program that NVIDIA's toolkit has.
 fn toolkit(program: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -590,6 +556,16 @@ fn cubins_fatbins_and_embedded_modules_are_loaded() {
     println!("{error}");
     assert!(error.contains(arch) && error.contains("sm_250 (PTX)"), "{error}");
     println!("{}", Module::load_embedded(&device, &with(&[])).unwrap_err());
+
+    // In a bundle, beside AMD's code.
+    let amd = bundle::Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"AMD's" };
+    let id = bundle::cuda_id("sm_70", CudaKind::Ptx);
+    let both = bundle::bundle(&[amd, bundle::Entry { id: &id, bytes: PTX.as_bytes() }]);
+    for bytes in [bundle::compressed(&both).unwrap(), both] {
+        assert!(Module::load(&device, &bytes).unwrap().function("nothing").is_ok());
+    }
+    let error = Module::load(&device, &bundle::bundle(&[amd])).unwrap_err();
+    assert!(matches!(error, Error::WrongTarget { .. }), "{error:?}");
 
     // What is no code, what is AMD's, and what does not compile.
     println!("{}", Module::load(&device, b"hello").unwrap_err());
@@ -713,39 +689,6 @@ fn what_nvcc_compiles_is_described_alike_by_the_driver_the_cubin_and_ptx() {
         assert_eq!(y.to_vec(&stream).unwrap(), all[..1000]);
     }
     assert!(differ.is_empty(), "{differ:#?}");
-}
-
-#[test]
-fn a_kernel_that_faults_ends_the_device_for_the_process() {
-    let Some(_) = device() else { return };
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "the_faulting_process", "--nocapture"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&child.stdout);
-    println!("{text}{}", String::from_utf8_lossy(&child.stderr));
-    assert!(child.status.success() && text.contains("as it should"));
-}
-
-#[test]
-#[ignore = "the process of another test, which has no use for its device afterwards"]
-fn the_faulting_process() {
-    let device = device().unwrap();
-    let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
-    let function = module(&device).function("write_to").unwrap();
-    let buffer = DeviceBuffer::from_slice(&stream, &[1_u32]).unwrap();
-    let launch = function.launch(&stream).grid(1).block(1).arg(DeviceAddress(16));
-    // SAFETY: nothing of the device is used afterwards but what fails.
-    unsafe { launch.enqueue().unwrap() };
-    let error = stream.synchronize().unwrap_err();
-    println!("{error}");
-    assert!(matches!(&error, Error::Fault(_)) && error.is_sticky(), "{error:?}");
-    assert!(error.to_string().contains("end the process"), "{error}");
-    println!("another stream: {}", other.synchronize().unwrap_err());
-    println!("a copy: {}", buffer.to_vec(&other).unwrap_err());
-    println!("memory: {}", DeviceBuffer::<u32>::uninit_direct(&device, 1 << 20).unwrap_err());
-    drop((buffer, function, stream, other));
-    println!("as it should");
 }
 
 /// Figures, not limits: a launch through `hip` beside the driver's own call.

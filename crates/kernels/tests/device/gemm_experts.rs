@@ -225,6 +225,10 @@ fn offsets_and_pairs_that_lead_outside_are_faults() {
         bench.kernels.gemm_experts(&bench.stream, &gemm, pairs, &a, &b, &mut c).unwrap();
         let error = bench.stream.synchronize().unwrap_err();
         assert!(matches!(error, hip::Error::Fault(_)), "{error}");
+        if error.is_sticky() {
+            // The process has lost its GPU.
+            return;
+        }
     }
 }
 

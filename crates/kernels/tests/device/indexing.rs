@@ -225,9 +225,15 @@ fn an_index_outside_is_a_fault() {
     for work in works {
         assert!(run(1, work).is_ok());
         assert!(run(i64::MAX, work).is_ok(), "no index");
+    }
+    for work in works {
         for outside in [3, -1, 1 << 32, i64::MIN] {
             let error = run(outside, work).unwrap_err();
             assert!(matches!(error, hip::Error::Fault(_)), "{outside}: {error}");
+            if error.is_sticky() {
+                // The process has lost its GPU.
+                return;
+            }
         }
     }
 }

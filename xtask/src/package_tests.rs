@@ -1,0 +1,448 @@
+//! `cargo xtask package-tests`: one archive of test programs, with all kernels inside, for machines that have
+//! a GPU and neither Rust nor a compiler nor a network.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use fleet::archive::{self, Item};
+use kernel_build::{Builder, CudaArch, Nvidia};
+use serde_json::json;
+use setup::{run, toolchain};
+
+use crate::device_tests::EXCEPTIONS;
+use crate::test_devices::WAVE_SIZE_DEVICES;
+use crate::tools::{self, NEXTEST, TARGETS};
+
+/// What to put into the archive.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Options {
+    /// AMD targets and NVIDIA architectures to compile all kernels for, such as gfx90a,sm_90a; may be
+    /// repeated
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', default_values = DEFAULT_TARGETS)]
+    target: Vec<String>,
+    /// The archive [default: ferrocm-tests.tar.gz in the target folder]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Crates whose tests to include; may be repeated [default: all that have tests of a device]
+    #[arg(long = "crate", value_name = "NAME", value_delimiter = ',', value_parser = part)]
+    crates: Vec<&'static Part>,
+    /// Leave out the program `ferrocm` with its benchmarks
+    #[arg(long)]
+    no_bench: bool,
+    /// Include the virtual GPU, with the programs as `cargo xtask test` builds them, for a run without a GPU;
+    /// targets are then those of the virtual GPUs of every run
+    #[arg(long, conflicts_with = "target")]
+    with_virtual: bool,
+}
+
+/// One GPU of each kind that is common.
+const DEFAULT_TARGETS: [&str; 6] = ["gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_80", "sm_90a"];
+
+/// A crate with tests of a device.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    /// Its folder below `crates`.
+    folder: &'static str,
+    package: &'static str,
+    /// The features that its tests need, none of which is the virtual GPU.
+    features: &'static [&'static str],
+}
+
+const PARTS: [Part; 6] = [
+    Part { folder: "hip", package: "ferrocm-hip", features: &["rtc"] },
+    Part { folder: "kernels", package: "ferrocm-kernels", features: &[] },
+    Part { folder: "rocblas", package: "ferrocm-rocblas", features: &["kernels"] },
+    Part { folder: "rccl", package: "ferrocm-rccl", features: &["on-hip"] },
+    Part { folder: "cudarc-on-hip", package: "cudarc", features: &["default"] },
+    Part { folder: "measure", package: "ferrocm-measure", features: &[] },
+];
+
+/// The packages whose device tests are about GPUs of every vendor.
+pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|part| part.package)
+}
+
+/// Sources that tests compile, in folders below `crates/hip/tests`.
+struct Sources {
+    folder: &'static str,
+    /// With counters.
+    metrics: bool,
+    /// For NVIDIA's GPUs, too.
+    for_nvidia: bool,
+    /// Targets whose code is also loaded where it does not belong.
+    also: &'static [&'static str],
+}
+
+const SOURCES: [Sources; 5] = [
+    Sources { folder: "kernels", metrics: false, for_nvidia: true, also: &["gfx1030", "gfx1100"] },
+    Sources { folder: "cuda", metrics: false, for_nvidia: true, also: &[] },
+    Sources { folder: "hip_dialect", metrics: false, for_nvidia: false, also: &[] },
+    Sources { folder: "metrics", metrics: true, for_nvidia: false, also: &[] },
+    Sources { folder: "arguments", metrics: false, for_nvidia: false, also: &[] },
+];
+
+/// The profile of programs that travel, and the flag that keeps the virtual GPU out of `cudarc`.
+const PROFILE: &str = "package-tests";
+const NO_VIRTUAL: &str = "--cfg ferrocm_no_virtual";
+
+/// The archive's folder, and what it says of itself.
+const TOP: &str = "ferrocm-tests";
+const README: &str = "\
+Tests of ferrocm for a machine with an AMD or NVIDIA GPU and its driver. Nothing else is needed.
+
+  ./run-tests            runs everything; results/index.html and results/junit.xml have the results
+  ./run-tests --help     devices, a part of the tests, time limits
+  ./ferrocm bench run    measures the GPU, if the archive has this program
+
+The exit code of run-tests is 0 if all tests passed, 1 if some failed, and 2 if they did not run.
+";
+const NEXTEST_SETTINGS: &str = include_str!("../../crates/packaged-tests/nextest.toml");
+
+fn part(name: &str) -> Result<&'static Part, String> {
+    let known = || PARTS.iter().map(|part| part.folder).collect::<Vec<_>>().join(", ");
+    PARTS.iter().find(|part| part.folder == name).ok_or_else(|| format!("there are {}", known()))
+}
+
+/// The targets of an archive, by vendor.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Targets {
+    amd: Vec<String>,
+    nvidia: Vec<String>,
+}
+
+impl Targets {
+    fn of(names: &[String]) -> Result<Self> {
+        let mut targets = Self::default();
+        for name in names {
+            match name.starts_with("gfx") {
+                // The builds check it.
+                true => targets.amd.push(name.clone()),
+                false => targets.nvidia.push(name.parse::<CudaArch>()?.to_string()),
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Makes build scripts compile for exactly these.
+    fn choose(&self, command: &mut Command) {
+        match self.amd.is_empty() {
+            // No AMD target is named by an empty list, which means the usual ones.
+            true => command.env(TARGETS, "gfx1100").env(variables::TARGETS_FOR.name, "**=none"),
+            false => command.env(TARGETS, self.amd.join(",")),
+        };
+        match self.nvidia.is_empty() {
+            true => command.env_remove(variables::CUDA_ARCHS.name),
+            false => command.env(variables::CUDA_ARCHS.name, self.nvidia.join(",")),
+        };
+    }
+
+    fn all(&self) -> Vec<&str> {
+        self.amd.iter().chain(&self.nvidia).map(String::as_str).collect()
+    }
+}
+
+/// Makes an archive with the virtual GPU, and runs some of its tests as on another machine.
+pub(crate) fn try_out() -> Result<()> {
+    let folder = tempfile::tempdir().context("a temporary folder")?;
+    let out = folder.path().join("tests.tar.gz");
+    let crates = vec![part("hip").map_err(anyhow::Error::msg)?];
+    package_tests(&Options { out: Some(out.clone()), crates, with_virtual: true, ..Options::default() })?;
+    archive::unpack(&out, folder.path())?;
+    let mut command = Command::new(folder.path().join(TOP).join("run-tests"));
+    // Nothing of this checkout but what is in the archive.
+    command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(folder.path());
+    command.args(["--device", WAVE_SIZE_DEVICES[0], "--filter", "test(/^(launch|memory|alone)::/)"]);
+    run::run(&mut command)?;
+    let page = fs::read_to_string(folder.path().join("results/index.html")).context("the page")?;
+    let junit = fleet::junit::Suite::read(&folder.path().join("results/junit.xml"))?;
+    let counts = junit.counts();
+    // Those of NVIDIA's GPUs skip themselves.
+    if counts.tests < 20 || counts.failed > 0 || counts.skipped < 3 || !page.contains("no NVIDIA GPU") {
+        bail!("the results are {counts:?}");
+    }
+    let mut command = Command::new(folder.path().join(TOP).join("run-tests"));
+    let output = command.args(["--device", "amdgpu:77"]).current_dir(folder.path()).output()?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(2) || !told.contains("amdgpu:77 cannot be opened") {
+        bail!("a device that is not there: {}, {told}", output.status);
+    }
+    Ok(())
+}
+
+/// Makes the archive.
+pub(crate) fn package_tests(options: &Options) -> Result<()> {
+    let nextest = NEXTEST.find_or_install(&toolchain::cache_folder()?)?;
+    let targets = match options.with_virtual {
+        true => Targets::of(&crate::test_devices::targets_of(&WAVE_SIZE_DEVICES))?,
+        false => Targets::of(&options.target)?,
+    };
+    let parts: Vec<&Part> =
+        if options.crates.is_empty() { PARTS.iter().collect() } else { options.crates.clone() };
+    let out = options.out.clone().unwrap_or_else(|| tools::target_folder().join("ferrocm-tests.tar.gz"));
+    let folder = tempfile::tempdir().context("a temporary folder")?;
+    let folder = folder.path();
+
+    println!(
+        "Building the tests of {} …",
+        parts.iter().map(|part| part.folder).collect::<Vec<_>>().join(", ")
+    );
+    let tests = folder.join("tests.tar.zst");
+    let mut command = Command::new(&nextest);
+    command.args(tests_arguments(&parts, options.with_virtual)).arg("--archive-file").arg(&tests);
+    build(command, &targets, options.with_virtual)?;
+
+    let mut programs = vec![("run-tests", "packaged-tests", PROFILE, vec![])];
+    if !options.no_bench && !options.with_virtual {
+        // Measured times include those of the host, so all of it is optimised.
+        programs.push(("ferrocm", "ferrocm", "release", vec!["--features", "measure"]));
+    }
+    let mut items = Vec::new();
+    for (name, package, profile, features) in programs {
+        println!("Building {name} …");
+        let program = match options.with_virtual {
+            true => {
+                build(tools::build("--bin", name), &targets, true)?;
+                tools::target_folder().join("debug").join(name)
+            }
+            false => {
+                let mut command = tools::cargo();
+                command.args([
+                    "build",
+                    "--quiet",
+                    "--profile",
+                    profile,
+                    "--no-default-features",
+                    "-p",
+                    package,
+                ]);
+                command.args(["--bin", name]).args(features);
+                // Line tables are most of a program.
+                command.args([
+                    "--config",
+                    "profile.release.debug=false",
+                    "--config",
+                    "profile.release.strip=true",
+                ]);
+                build(command, &targets, false)?;
+                tools::target_folder().join(profile).join(name)
+            }
+        };
+        items.push(item(name, program));
+    }
+
+    if parts.iter().any(|part| part.folder == "hip") {
+        println!("Compiling the kernels of tests …");
+        for sources in &SOURCES {
+            compile(sources, &targets, &folder.join("kernels").join(sources.folder))?;
+        }
+        items.extend(below("kernels", &folder.join("kernels"))?);
+        for sources in &SOURCES {
+            let name = format!("crates/hip/tests/{}", sources.folder);
+            items.extend(below(&format!("workspace/{name}"), &tools::workspace().join(&name))?);
+        }
+    }
+    // Each test runs in the folder of its package, and cargo-nextest looks for the workspace's manifest.
+    items.push(item("workspace/Cargo.toml", tools::workspace().join("Cargo.toml")));
+    for part in &parts {
+        let name = format!("crates/{}/Cargo.toml", part.folder);
+        items.push(item(&format!("workspace/{name}"), tools::workspace().join(&name)));
+    }
+    let rows = EXCEPTIONS.iter().map(
+        |row| json!({ "package": row.package, "test": row.test, "at": row.at.name(), "reason": row.reason }),
+    );
+    let about = json!({
+        "left_out": rows.collect::<Vec<_>>(),
+        "commit": commit()?,
+        "targets": targets.all(),
+        "has_virtual": options.with_virtual,
+        "rustc": run::capture(Command::new("rustc").arg("--version"))?.trim(),
+    });
+    for (name, text) in [
+        ("archive.json", format!("{about:#}\n")),
+        ("README.txt", README.to_owned()),
+        ("nextest.toml", NEXTEST_SETTINGS.to_owned()),
+    ] {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+        items.push(item(name, path));
+    }
+    items.push(item("tests.tar.zst", tests));
+    items.push(item("cargo-nextest", nextest));
+    archive::write(&out, TOP, &items, 0)?;
+    let size = fs::metadata(&out).with_context(|| out.display().to_string())?.len();
+    println!(
+        "{} ({:.1} MiB), for {}",
+        out.display(),
+        size as f64 / f64::from(1 << 20),
+        targets.all().join(", ")
+    );
+    Ok(())
+}
+
+/// Arguments of cargo-nextest that build the tests into an archive.
+fn tests_arguments(parts: &[&Part], with_virtual: bool) -> Vec<String> {
+    let mut arguments = vec!["nextest".to_owned(), "archive".to_owned()];
+    if with_virtual {
+        // The same selection as in `cargo xtask test`, so that nothing is compiled again.
+        let packages: Vec<_> = parts.iter().map(|part| format!("package({})", part.package)).collect();
+        let filter = format!("({}) & binary(/^(device|nvidia$)/)", packages.join(" | "));
+        let rest = ["--workspace", "--features", "ferrocm/measure", "--filterset"];
+        arguments.extend(rest.map(str::to_owned).into_iter().chain([filter]));
+        return arguments;
+    }
+    let rest = ["--cargo-profile", PROFILE, "--no-default-features", "--zstd-level", "19"];
+    arguments.extend(rest.map(str::to_owned));
+    arguments.extend(["--test", "device*"].map(str::to_owned));
+    if parts.iter().any(|part| part.folder == "hip") {
+        arguments.extend(["--test", "nvidia"].map(str::to_owned));
+    }
+    let features = parts
+        .iter()
+        .flat_map(|part| part.features.iter().map(move |feature| format!("{}/{feature}", part.package)));
+    let features: BTreeSet<String> = features.collect();
+    if !features.is_empty() {
+        arguments.push("--features".to_owned());
+        arguments.push(features.into_iter().collect::<Vec<_>>().join(","));
+    }
+    for part in parts {
+        arguments.extend(["--package".to_owned(), part.package.to_owned()]);
+    }
+    arguments
+}
+
+/// Runs a build.
+fn build(mut command: Command, targets: &Targets, with_virtual: bool) -> Result<()> {
+    targets.choose(&mut command);
+    if !with_virtual {
+        let flags = tools::variable("RUSTFLAGS").unwrap_or_default();
+        command.env("RUSTFLAGS", format!("{flags} {NO_VIRTUAL}").trim());
+    }
+    run::run(command.current_dir(tools::workspace()).stdin(Stdio::null()))?;
+    Ok(())
+}
+
+/// Compiles the sources of a folder of tests for all targets.
+fn compile(sources: &Sources, targets: &Targets, out: &Path) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    let mut amd: BTreeSet<&str> = targets.amd.iter().map(String::as_str).collect();
+    amd.extend(sources.also);
+    let nvidia = if sources.for_nvidia { &targets.nvidia[..] } else { &[] };
+    if amd.is_empty() && nvidia.is_empty() {
+        return Ok(());
+    }
+    // A build is always for an AMD target.
+    let some = if amd.is_empty() { BTreeSet::from(["gfx1100"]) } else { amd };
+    let folder = tools::workspace().join("crates/hip/tests").join(sources.folder);
+    let mut builder = Builder::new(folder).targets(&some).metrics(sources.metrics);
+    if !nvidia.is_empty() {
+        builder = builder.nvidia(Nvidia::cubin().archs(nvidia));
+    }
+    let build = builder.build()?;
+    let write = |name: String, bytes: &[u8]| {
+        let path = out.join(name);
+        fs::write(&path, bytes).with_context(|| path.display().to_string())
+    };
+    for module in &build.modules {
+        let stem = module.relative.strip_suffix(".cu").unwrap_or(&module.relative);
+        for object in &module.objects {
+            write(format!("{stem}.{}", object.target), &object.bytes)?;
+        }
+        for image in &module.images {
+            write(format!("{stem}.{}", image.arch), &image.bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn item(name: &str, path: PathBuf) -> Item {
+    Item { name: name.to_owned(), path }
+}
+
+/// The files below a folder, under a name in the archive.
+fn below(name: &str, folder: &Path) -> Result<Vec<Item>> {
+    let items = archive::items(folder)?;
+    Ok(items.into_iter().map(|found| Item { name: format!("{name}/{}", found.name), ..found }).collect())
+}
+
+/// The commit, with a mark if files differ from it.
+fn commit() -> Result<String> {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
+    match run::capture(git.current_dir(tools::workspace())) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        // A source archive has none.
+        Err(run::Error::Failed { .. }) => Ok("no commit".to_owned()),
+        Err(error) => bail!(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn targets_of_both_vendors_are_told_apart() {
+        let targets = Targets::of(&names(&["gfx90a", "sm_90a", "8.0"])).unwrap();
+        assert_eq!(targets, Targets { amd: names(&["gfx90a"]), nvidia: names(&["sm_90a", "sm_80"]) });
+        let error = Targets::of(&names(&["hopper"])).unwrap_err().to_string();
+        assert!(error.contains("bad architecture `hopper`"), "{error}");
+    }
+
+    #[test]
+    fn builds_are_for_exactly_the_named_targets() {
+        let chosen = |list: &[&str]| {
+            let mut command = Command::new("cargo");
+            Targets::of(&names(list)).unwrap().choose(&mut command);
+            let value = |name: &str| {
+                let found = command.get_envs().find(|(found, _)| *found == name)?.1?;
+                Some(found.to_str().unwrap().to_owned())
+            };
+            [TARGETS, variables::TARGETS_FOR.name, variables::CUDA_ARCHS.name].map(value)
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(chosen(&["gfx90a", "gfx942"]), [some("gfx90a,gfx942"), None, None]);
+        assert_eq!(chosen(&["gfx90a", "sm_90a"]), [some("gfx90a"), None, some("sm_90a")]);
+        assert_eq!(chosen(&["sm_80", "sm_90a"]), [some("gfx1100"), some("**=none"), some("sm_80,sm_90a")]);
+    }
+
+    #[test]
+    fn every_crate_with_device_tests_is_a_part_or_has_a_reason() {
+        // The others test the virtual GPU's own layers, and code for AMD GPUs.
+        const OTHERS: [&str; 4] = ["blas-on-kernels", "cuda-trees-test", "hip-on-hsa", "vgpu"];
+        for entry in fs::read_dir(tools::workspace().join("crates")).unwrap() {
+            let folder = entry.unwrap().path();
+            let Ok(tests) = fs::read_dir(folder.join("tests")) else { continue };
+            let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            let has = tests.flatten().any(|test| test.file_name().to_str().unwrap().starts_with("device"));
+            let is_known = part(&name).is_ok() || OTHERS.contains(&name.as_str());
+            assert!(!has || is_known, "{name} has device tests");
+        }
+        assert!(part("vgpu").unwrap_err().contains("hip, kernels, rocblas"));
+    }
+
+    #[test]
+    fn rows_of_left_out_tests_are_about_parts() {
+        for row in EXCEPTIONS {
+            assert!(PARTS.iter().any(|part| part.package == row.package), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn all_tests_are_built_at_once_without_the_virtual_gpu() {
+        let parts: Vec<&Part> = PARTS.iter().collect();
+        let line = tests_arguments(&parts, false).join(" ");
+        assert!(line.contains("--no-default-features") && line.contains("--test nvidia"), "{line}");
+        assert!(line.contains("cudarc/default,ferrocm-hip/rtc,ferrocm-rccl/on-hip"), "{line}");
+        assert!(line.ends_with("--package cudarc --package ferrocm-measure"), "{line}");
+        assert!(!line.contains("/virtual"), "{line}");
+        let line = tests_arguments(&parts[..1], true).join(" ");
+        assert!(line.ends_with("--filterset (package(ferrocm-hip)) & binary(/^(device|nvidia$)/)"), "{line}");
+    }
+}
