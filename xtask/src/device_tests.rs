@@ -20,7 +20,7 @@ const fn nvidia(package: &'static str, test: &'static str, reason: &'static str)
 }
 
 /// All of them.
-pub const EXCEPTIONS: &[Exception<'static>] = &[
+pub(crate) const EXCEPTIONS: &[Exception<'static>] = &[
     without_virtual("ferrocm-hip", "all_memory::a_clone_is_of_the_streams_device_and_in_its_order"),
     without_virtual("ferrocm-hip", "graphs::graphs_of_two_devices_do_not_mix"),
     without_virtual("ferrocm-hip", "launch::two_devices_do_not_mix"),
