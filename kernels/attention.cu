@@ -13,7 +13,7 @@
 
 template <typename T, unsigned KEYS>
 __device__ __forceinline__ void rows_of(const Arguments<T> &given, unsigned batch, unsigned kv_head) {
-    using M = Matrix<T, 32 / (WAVE / 8), 2>;
+    using M = ChainedMatrix<T, 32 / (WAVE / 8), 2>;
     using Tile = KeyTile<T, M, KEYS, DIM, THREADS>;
     constexpr unsigned BLOCKS = KEYS / M::ROWS, PARTS = M::ROWS / M::DEPTH, OUT_BLOCKS = DIM / M::ROWS, COLUMNS = M::LANE_COLUMNS;
     constexpr unsigned WAVES = THREADS / WAVE;

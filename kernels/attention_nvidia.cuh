@@ -554,7 +554,7 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
     // What the workgroup's rows see, and what all of the warpgroup's do.
     const unsigned last_row = min(row0 + ROWS, rows) - 1, group_row = min(row0 + warpgroup * WARPGROUP_ROWS, rows - 1);
     const int begin = visible.first(row0 / shape.group) / 16 * 16, stop = visible.end(last_row / shape.group);
-    const int full_begin = visible.first(min(group_row + WARPGROUP_ROWS, rows) - 1) / shape.group, full_end = visible.end(group_row / shape.group);
+    const int full_begin = visible.first((min(group_row + WARPGROUP_ROWS, rows) - 1) / shape.group), full_end = visible.end(group_row / shape.group);
     const unsigned own_row = row0 + warp * 16 + g;
     RowPair pair;
     pair.begin(from, visible, kv_head, 0, min(own_row, rows - 1));

@@ -35,12 +35,6 @@ template <unsigned SIDE, typename Arguments, typename Block> __device__ __forcei
 // The elements of `From` are converted to T on their way.
 template <typename T, unsigned SIDE, typename From, typename Out>
 __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given) {
-#if defined(NVIDIA_WGMMA)
-    if constexpr (sizeof(T) == 2) {
-        nvidia::gemm<T, SIDE>(given.shape, given.alpha, given.a, given.b, given.beta, given.c);
-        return;
-    }
-#endif
     using Stage = Staging<T, SIDE, DEPTH_OF<T, SIDE>, THREADS, From>;
     for_blocks<SIDE>(given, [&](size_t batch, unsigned row0, unsigned column0) {
         const auto &[shape, alpha, a, b, beta, c] = read_again(given);
@@ -59,15 +53,8 @@ __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given
     });
 }
 
-// Workgroups that a compute unit shall hold at least.
-#if defined(NVIDIA_WGMMA)
-template <typename T, unsigned SIDE> constexpr unsigned WORKGROUPS = sizeof(T) == 2 && SIDE == 128 ? 1 : 2;
-#else
-template <typename, unsigned> constexpr unsigned WORKGROUPS = 2;
-#endif
-
 #define GEMM(T, FROM, OUT, NAME, SIDE)                                                                                  \
-    extern "C" __global__ __launch_bounds__(THREADS, WORKGROUPS<T, SIDE>) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const FROM *a, \
+    extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_##NAME##_##SIDE(const Shape shape, const sum_t<T> alpha, const FROM *a, \
                                                                                   const FROM *b, const sum_t<T> beta, OUT *c) { \
         gemm<T, SIDE>(Arguments<sum_t<T>, FROM, OUT>{shape, alpha, a, b, beta, c});                                    \
     }
@@ -79,6 +66,29 @@ GEMM_SIDES(__half, __half, __half, f16)
 GEMM_SIDES(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
 GEMM_SIDES(int8_t, int8_t, int, i8)
 GEMM_SIDES(f8_factor, f8_e4m3, float, f8_e4m3)
+
+#if defined(NVIDIA_WGMMA)
+// Tiles by name, and how many workgroups share one's depth: `GEMM_TILINGS` of crates/kernels/src/nvidia.rs.
+#define GEMM_TILES(T, FROM, OUT, NAME, TILE, PARTS, CLUSTER)                                                            \
+    extern "C" __global__ CLUSTER __launch_bounds__(THREADS, 1) void gemm_##NAME(const Shape shape, const float alpha, const FROM *a, const FROM *b, \
+                                                                         const float beta, OUT *c) {                   \
+        nvidia::gemm<T, nvidia::TILE, PARTS>(shape, alpha, a, b, beta, c);                                             \
+    }
+#define GEMM_ALONE(T, FROM, OUT, NAME)                                                                                  \
+    GEMM_TILES(T, FROM, OUT, NAME##_128x256, LargeTiling, 1, )                                                          \
+    GEMM_TILES(T, FROM, OUT, NAME##_128x128, MiddleTiling, 1, )                                                         \
+    GEMM_TILES(T, FROM, OUT, NAME##_64x128, SmallTiling, 1, )
+#define GEMM_SHARED(T, NAME)                                                                                            \
+    GEMM_TILES(T, T, T, NAME##_128x256_by_2, LargeTiling, 2, __cluster_dims__(2))                                       \
+    GEMM_TILES(T, T, T, NAME##_128x128_by_2, MiddleTiling, 2, __cluster_dims__(2))                                      \
+    GEMM_TILES(T, T, T, NAME##_64x128_by_2, SmallTiling, 2, __cluster_dims__(2))                                        \
+    GEMM_TILES(T, T, T, NAME##_64x128_by_4, SmallTiling, 4, __cluster_dims__(4))
+GEMM_ALONE(__half, __half, __half, f16)
+GEMM_ALONE(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
+GEMM_ALONE(__half, f8_e4m3, float, f8_e4m3)
+GEMM_SHARED(__half, f16)
+GEMM_SHARED(__nv_bfloat16, bf16)
+#endif
 
 // The parameters of a product where B is n×k 4-bit numbers, in their order.
 template <typename T> struct Int4Arguments {
@@ -92,8 +102,8 @@ template <typename T> struct Int4Arguments {
     T *c;
 };
 
-template <typename T> __device__ __forceinline__ void gemm_int4(const Int4Arguments<T> &given) {
-    constexpr unsigned SIDE = 64, DEPTH = DEPTH_OF<T, SIDE>;
+template <typename T, unsigned SIDE> __device__ __forceinline__ void gemm_int4(const Int4Arguments<T> &given) {
+    constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>;
     for_blocks<SIDE>(given, [&](size_t, unsigned row0, unsigned column0) {
         const Int4Arguments<T> &from = read_again(given);
         const Operand<T> from_a = {from.a, from.shape.m, from.shape.k, from.shape.lda, false};
@@ -105,11 +115,15 @@ template <typename T> __device__ __forceinline__ void gemm_int4(const Int4Argume
     });
 }
 
-#define GEMM_INT4(T, NAME)                                                                                             \
+#define GEMM_INT4(T, NAME, SIDE)                                                                                       \
     extern "C" __global__ __launch_bounds__(THREADS, 2) void gemm_int4_##NAME(                                          \
         const Shape shape, const unsigned group_shift, const float alpha, const T *a, const uint8_t *b, const T *scales, const T *zeros, \
         const float beta, T *c) {                                                                                      \
-        gemm_int4(Int4Arguments<T>{shape, group_shift, alpha, a, b, scales, zeros, beta, c});                          \
+        gemm_int4<T, SIDE>(Int4Arguments<T>{shape, group_shift, alpha, a, b, scales, zeros, beta, c});                 \
     }
-GEMM_INT4(__half, f16)
-GEMM_INT4(__nv_bfloat16, bf16)
+GEMM_INT4(__half, f16, 64)
+GEMM_INT4(__nv_bfloat16, bf16, 64)
+#if defined(NVIDIA_MMA)
+GEMM_INT4(__half, f16_128, 128)
+GEMM_INT4(__nv_bfloat16, bf16_128, 128)
+#endif

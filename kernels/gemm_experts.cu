@@ -9,10 +9,7 @@
 //   c             pairs × n: sorted, or if `scattered`, at the place of the pair; rows without an expert are not written
 //   A has a row for each sorted pair, or if `gathered`, for every `pairs_per_row` pairs, such as those of a token.
 // Offsets that decrease or exceed the pairs, and pairs that do not exist, end the kernel with a trap.
-//
-// A workgroup computes a block of SIDE rows of one expert. The first block of expert e is offsets[e] / SIDE + e, and block s belongs to
-// the last expert whose first block is at most s. So there are enough blocks for any distribution. Blocks without rows do nothing.
-#include "gemm.cuh"
+#include "gemm_nvidia.cuh"
 
 constexpr unsigned SIDE = 64;
 
@@ -97,34 +94,56 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     }
 };
 
+// An expert's pairs are in blocks of `ROWS`. The first block of expert e is offsets[e] / ROWS + e, and block s belongs to the last expert whose
+// first block is at most s. So there are enough blocks for any distribution; some have no rows.
+template <unsigned ROWS> struct ExpertBlock {
+    unsigned expert;
+    // The block's first pair, and the last one of the expert.
+    unsigned begin, end;
+
+    static __device__ __forceinline__ unsigned count(const Shape &shape) { return shape.pairs / ROWS + shape.experts; }
+    __device__ __forceinline__ ExpertBlock(const Shape &shape, const unsigned *__restrict__ offsets, unsigned block) : expert(0) {
+        const auto first_block = [&](unsigned expert) { return offsets[expert] / ROWS + expert; };
+        for (unsigned above = shape.experts; above - expert > 1;) {
+            const unsigned middle = expert + (above - expert) / 2;
+            (first_block(middle) <= block ? expert : above) = middle;
+        }
+        begin = offsets[expert], end = offsets[expert + 1];
+        if (begin > end || end > shape.pairs)
+            __trap();
+        const unsigned skipped = block - first_block(expert);
+        begin = skipped >= (end - begin + ROWS - 1) / ROWS ? end : begin + skipped * ROWS;
+    }
+    __device__ __forceinline__ bool empty() const { return begin == end; }
+};
+
+// Where the pairs' rows are in A and in C.
+__device__ __forceinline__ Places places_in_a(const Shape &shape, const unsigned *__restrict__ permutation) {
+    return {shape.gathered ? permutation : nullptr, shape.pairs_per_row, shape.rows};
+}
+__device__ __forceinline__ Places places_in_c(const Shape &shape, const unsigned *__restrict__ permutation) {
+    return {shape.scattered ? permutation : nullptr, 1, shape.pairs};
+}
+
+// A workgroup computes a block of SIDE rows of one expert.
 template <typename T, typename From, typename Out>
 __device__ __forceinline__ void experts(const Shape &shape, sum_t<T> alpha, const From *a, const From *b, const unsigned *__restrict__ offsets,
                                         const unsigned *__restrict__ permutation, Out *c) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>;
-    const unsigned blocks = shape.pairs / SIDE + shape.experts;
-    const auto first_block = [&](unsigned expert) { return offsets[expert] / SIDE + expert; };
+    const unsigned blocks = ExpertBlock<SIDE>::count(shape);
     // A grid has at most 65,535 blocks in its second dimension.
     for (size_t at = blockIdx.y; at < blocks; at += gridDim.y) {
-        const unsigned block = static_cast<unsigned>(at);
-        unsigned expert = 0;
-        for (unsigned end = shape.experts; end - expert > 1;) {
-            const unsigned middle = expert + (end - expert) / 2;
-            (first_block(middle) <= block ? expert : end) = middle;
-        }
-        const unsigned begin = offsets[expert], end = offsets[expert + 1];
-        if (begin > end || end > shape.pairs)
-            __trap();
-        const unsigned skipped = block - first_block(expert);
-        if (skipped >= (end - begin + SIDE - 1) / SIDE)
+        const ExpertBlock<SIDE> block(shape, offsets, static_cast<unsigned>(at));
+        if (block.empty())
             continue;
-        const PlacedRows<const From> from_a = {a, {shape.gathered ? permutation : nullptr, shape.pairs_per_row, shape.rows}, end, shape.k};
-        const Operand<From> from_b = {b + static_cast<size_t>(expert) * shape.n * shape.k, shape.n, shape.k, shape.k, false};
-        const PlacedRows<Out> to_c = {c, {shape.scattered ? permutation : nullptr, 1, shape.pairs}, end, shape.n};
-        const unsigned row0 = begin + skipped * SIDE, row = min(row0 + threadIdx.x % SIDE, end - 1);
+        const PlacedRows<const From> from_a = {a, places_in_a(shape, permutation), block.end, shape.k};
+        const Operand<From> from_b = {b + static_cast<size_t>(block.expert) * shape.n * shape.k, shape.n, shape.k, shape.k, false};
+        const PlacedRows<Out> to_c = {c, places_in_c(shape, permutation), block.end, shape.n};
+        const unsigned row = min(block.begin + threadIdx.x % SIDE, block.end - 1);
         if (__syncthreads_or(!from_a.places.has(row) || !to_c.places.has(row)))
             __trap();
         block_of<T, PlacedStaging<T, SIDE, DEPTH, THREADS, From>, Staging<T, SIDE, DEPTH, THREADS, From>, SIDE>(
-            from_a, from_b, row0, blockIdx.x * SIDE, [&] { return Result<sum_t<T>, PlacedRows<Out>>{alpha, sum_t<T>(0), to_c}; });
+            from_a, from_b, block.begin, blockIdx.x * SIDE, [&] { return Result<sum_t<T>, PlacedRows<Out>>{alpha, sum_t<T>(0), to_c}; });
     }
 }
 
@@ -138,3 +157,68 @@ GEMM_EXPERTS(__half, __half, __half, f16)
 GEMM_EXPERTS(__nv_bfloat16, __nv_bfloat16, __nv_bfloat16, bf16)
 GEMM_EXPERTS(int8_t, int8_t, int, i8)
 GEMM_EXPERTS(f8_factor, f8_e4m3, float, f8_e4m3)
+
+#if defined(NVIDIA_WGMMA)
+// The tiles of all experts.
+template <typename Number> struct ExpertProducts {
+    using Out = Number;
+    struct To {
+        PlacedRows<Out> c;
+        unsigned row0, column0, rows, columns;
+        bool in_chunks;
+
+        __device__ __forceinline__ Out *row(unsigned index) const { return c.row(index); }
+    };
+    template <typename T, unsigned ROWS, bool> using A = nvidia::PlacedLines<T, Number, ROWS>;
+    template <typename T, unsigned ROWS, bool BY_ROWS> using B = nvidia::Lines<T, Number, ROWS, BY_ROWS>;
+    const Shape &shape;
+    const Number *a, *b;
+    const unsigned *__restrict__ offsets, *__restrict__ permutation;
+    Out *c;
+    unsigned depth, blocks;
+    size_t tiles;
+    bool a_in_chunks, b_in_chunks, c_in_chunks;
+
+    template <typename Tile>
+    static __device__ __forceinline__ ExpertProducts of(const Shape &shape, const Number *a, const Number *b, const unsigned *__restrict__ offsets,
+                                                        const unsigned *__restrict__ permutation, Number *c) {
+        const unsigned blocks = ExpertBlock<Tile::ROWS>::count(shape);
+        const size_t tiles = static_cast<size_t>(blocks) * ((shape.n - 1) / Tile::COLUMNS + 1);
+        return {shape, a, b, offsets, permutation, c, shape.k, blocks, tiles, nvidia::all_in_chunks(a, shape.k, 0),
+                nvidia::all_in_chunks(b, shape.k, static_cast<size_t>(shape.n) * shape.k), nvidia::all_in_chunks(c, shape.n, 0)};
+    }
+
+    // Blocks that are computed at the same time have the same columns, and neighbours the same expert.
+    template <typename Tile, typename ALines, typename BLines>
+    __device__ __forceinline__ bool place(size_t index, ALines &from_a, BLines &from_b, To &to) const {
+        const unsigned column = static_cast<unsigned>(index / blocks), at = static_cast<unsigned>(index - static_cast<size_t>(column) * blocks);
+        const ExpertBlock<Tile::ROWS> block(shape, offsets, at);
+        if (block.empty())
+            return false;
+        const Places in_a = places_in_a(shape, permutation), in_c = places_in_c(shape, permutation);
+        const unsigned checked = min(block.begin + threadIdx.x % Tile::ROWS, block.end - 1);
+        if (!in_a.has(checked) || !in_c.has(checked))
+            __trap();
+#pragma unroll
+        for (unsigned i = 0; i < Tile::ROWS / 32; ++i) {
+            const unsigned row = block.begin + threadIdx.x / 8 + i * 32;
+            from_a.rows[i] = row < block.end ? a + static_cast<size_t>(in_a(row)) * shape.k : nullptr;
+        }
+        from_a.depth = shape.k, from_a.in_chunks = a_in_chunks;
+        from_b.go_to({b + static_cast<size_t>(block.expert) * shape.n * shape.k, shape.n, shape.k, shape.k, false}, column * Tile::COLUMNS, b_in_chunks);
+        to = {{c, in_c, block.end, shape.n}, block.begin, column * Tile::COLUMNS, block.end, shape.n, c_in_chunks};
+        return true;
+    }
+};
+
+// A tile is `nvidia::LargeTiling`: with few rows for each expert, too, it is the quickest.
+#define GEMM_EXPERTS_TILES(T, NAME)                                                                                     \
+    extern "C" __global__ __launch_bounds__(THREADS, 1) void gemm_experts_##NAME##_128x256(                             \
+        const Shape shape, const float alpha, const T *a, const T *b, const unsigned *offsets, const unsigned *permutation, T *c) { \
+        using Tile = nvidia::LargeTiling;                                                                              \
+        nvidia::compute_tiles<T, Tile, true, true, 1>(ExpertProducts<T>::of<Tile>(shape, a, b, offsets, permutation, c), alpha, 0.0f, \
+                                                      nvidia::tiles_shared<Tile>());                                   \
+    }
+GEMM_EXPERTS_TILES(__half, f16)
+GEMM_EXPERTS_TILES(__nv_bfloat16, bf16)
+#endif

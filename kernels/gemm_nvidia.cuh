@@ -2,7 +2,8 @@
 //
 // Two warpgroups compute a tile of C. Operands pass through shared memory 64 deep, several tiles under way. Each lies there as it does in
 // memory, by rows or by columns; `wgmma` takes both. Workgroups go from tile to tile, and the next tile's operands are on their way while one
-// is written. Tiles that are computed at the same time are neighbours, so that they read the same operands.
+// is written. Tiles that are computed at the same time are neighbours, so that they read the same operands. Where there are fewer tiles than
+// multiprocessors, two or four of these share a tile's depth, and add their sums through each other's shared memory.
 #pragma once
 #include "gemm.cuh"
 #include "nvidia.cuh"
@@ -133,63 +134,112 @@ __device__ __forceinline__ void float_block_of(const Operand<float> &from_a, con
 
 #if defined(NVIDIA_WGMMA)
 namespace nvidia {
-// What workgroups of `gemm_*_128` and `gemm_*_64` compute on NVIDIA's GPUs. The launcher has the same numbers: crates/kernels/src/nvidia.rs.
-template <unsigned SIDE> struct Tiling;
-template <> struct Tiling<128> {
-    static constexpr unsigned ROWS = 128, COLUMNS = 256, STAGES = 4;
+// A tile of C that two warpgroups compute: 64 rows and all columns each, or where there are only 64 rows, half of the columns. `STAGES` tiles of
+// operands are in shared memory; each tiling has as much of it. The launcher has the same numbers: crates/kernels/src/nvidia.rs.
+template <unsigned ROWS_OF, unsigned COLUMNS_OF, unsigned STAGES_OF> struct Tiling {
+    static constexpr unsigned ROWS = ROWS_OF, COLUMNS = COLUMNS_OF, STAGES = STAGES_OF;
+    static constexpr bool BESIDE = ROWS == WARPGROUP_ROWS;
     // A warpgroup's part: so many columns from its first row and column on.
-    static constexpr unsigned N = COLUMNS;
-    static __device__ __forceinline__ unsigned row(unsigned warpgroup) { return warpgroup * WARPGROUP_ROWS; }
-    static __device__ __forceinline__ unsigned column(unsigned) { return 0; }
+    static constexpr unsigned N = BESIDE ? COLUMNS / 2 : COLUMNS;
+    static __device__ __forceinline__ unsigned row(unsigned warpgroup) { return BESIDE ? 0 : warpgroup * WARPGROUP_ROWS; }
+    static __device__ __forceinline__ unsigned column(unsigned warpgroup) { return BESIDE ? warpgroup * N : 0; }
 };
-template <> struct Tiling<64> {
-    static constexpr unsigned ROWS = 64, COLUMNS = 64, STAGES = 4;
-    static constexpr unsigned N = COLUMNS / 2;
-    static __device__ __forceinline__ unsigned row(unsigned) { return 0; }
-    static __device__ __forceinline__ unsigned column(unsigned warpgroup) { return warpgroup * N; }
-};
+using LargeTiling = Tiling<128, 256, 4>;
+using MiddleTiling = Tiling<128, 128, 6>;
+using SmallTiling = Tiling<64, 128, 8>;
 // Depth of a tile in shared memory.
 constexpr unsigned DEPTH = LINE_NUMBERS;
+// Bytes of shared memory that the launch has to give.
+template <typename Tile> constexpr unsigned TILES_SHARED = Tile::STAGES * (Tile::ROWS + Tile::COLUMNS) * LINE + TILE_ALIGN;
 
-// Copies an operand's tile of `ROWS` rows from `row0`, `depth0` on; zeros stand for what is beyond the matrix. By rows, there is a line for each
-// row; by columns, for every 64 rows a line for each depth.
-template <typename T, unsigned ROWS, bool BY_ROWS, typename From>
-__device__ __forceinline__ void copy_tile(const Operand<From> &from, bool in_chunks, unsigned row0, unsigned depth0, unsigned tile) {
-    // A thread copies the same chunk of every 32nd line.
-    const unsigned chunk = threadIdx.x % 8, first = threadIdx.x / 8, row = row0 + (BY_ROWS ? first : chunk * 8), depth = depth0 + (BY_ROWS ? chunk * 8 : first);
-    const From *corner = from.at + (BY_ROWS ? row * from.stride + depth : depth * from.stride + row);
-    const size_t step = from.stride * 32;
-    const auto at = [&](unsigned i) { return BY_ROWS ? corner + i * step : corner + i % 2 * step + i / 2 * LINE_NUMBERS; };
-    // How many of a chunk's numbers are there.
-    const auto left = [](unsigned all, unsigned at) { return at < all ? min(all - at, 8u) : 0u; };
-    const auto count = [&](unsigned i) {
+// Where a thread's chunks of a tile of `ROWS` rows are in memory: the same chunk of every 32nd line. Lines are rows of the operand, or by columns, for
+// every 64 rows, depths. Zeros stand for what is beyond the matrix. Bytes are `HELD` in registers first, and converted.
+__device__ __forceinline__ unsigned chunk_of_thread() { return threadIdx.x % 8; }
+__device__ __forceinline__ unsigned line_of_thread() { return threadIdx.x / 8; }
+// How many of a chunk's numbers are there.
+__device__ __forceinline__ unsigned left_of_chunk(unsigned all, unsigned at) { return at < all ? min(all - at, 8u) : 0u; }
+
+template <typename T, typename From, unsigned ROWS, bool BY_ROWS> struct Lines {
+    static constexpr bool HELD = sizeof(From) == 1;
+    Operand<From> from;
+    unsigned row0;
+    // Whether all chunks begin at multiples of 16 bytes.
+    bool in_chunks;
+    unsigned held[ROWS / 32 * 2];
+
+    __device__ __forceinline__ void go_to(const Operand<From> &operand, unsigned row, bool whole) { from = operand, row0 = row, in_chunks = whole; }
+    __device__ __forceinline__ unsigned row() const { return row0 + (BY_ROWS ? line_of_thread() : chunk_of_thread() * 8); }
+    static __device__ __forceinline__ unsigned depth(unsigned depth0) { return depth0 + (BY_ROWS ? chunk_of_thread() * 8 : line_of_thread()); }
+    __device__ __forceinline__ const From *at(unsigned i, unsigned depth0) const {
+        const From *corner = from.at + (BY_ROWS ? row() * from.stride + depth(depth0) : depth(depth0) * from.stride + row());
+        const size_t step = from.stride * 32;
+        return BY_ROWS ? corner + i * step : corner + i % 2 * step + i / 2 * LINE_NUMBERS;
+    }
+    __device__ __forceinline__ unsigned count(unsigned i, unsigned depth0) const {
         if (BY_ROWS)
-            return row + i * 32 < from.rows ? left(from.depth, depth) : 0u;
-        return depth + i % 2 * 32 < from.depth ? left(from.rows, row + i / 2 * LINE_NUMBERS) : 0u;
-    };
-    const unsigned to = tile + chunk_place(first, chunk);
-    if constexpr (sizeof(From) == 2) {
-        if (in_chunks) {
+            return row() + i * 32 < from.rows ? left_of_chunk(from.depth, depth(depth0)) : 0u;
+        return depth(depth0) + i % 2 * 32 < from.depth ? left_of_chunk(from.rows, row() + i / 2 * LINE_NUMBERS) : 0u;
+    }
+    __device__ __forceinline__ Chunk chunk(unsigned i) const { return chunk_of<T, From>(held + 2 * i); }
+};
+
+// The same of rows at given places.
+template <typename T, typename From, unsigned ROWS> struct PlacedLines {
+    static constexpr bool HELD = false;
+    static_assert(sizeof(From) == 2, "not converted");
+    // Null where there is no row.
+    const From *rows[ROWS / 32];
+    unsigned depth;
+    bool in_chunks;
+
+    __device__ __forceinline__ const From *at(unsigned i, unsigned depth0) const { return rows[i] + depth0 + chunk_of_thread() * 8; }
+    __device__ __forceinline__ unsigned count(unsigned i, unsigned depth0) const {
+        return rows[i] == nullptr ? 0u : left_of_chunk(depth, depth0 + chunk_of_thread() * 8);
+    }
+};
+
+// Begins to read a tile of bytes, `depth0` on, that `copy_tile` converts.
+template <unsigned ROWS, typename From> __device__ __forceinline__ void fetch_tile(From &lines, unsigned depth0) {
 #pragma unroll
-            for (unsigned i = 0; i < ROWS / 32; ++i)
-                copy_chunk(to + i * (32 * LINE), at(i), count(i) * 2);
-            return;
+    for (unsigned i = 0; i < ROWS / 32; ++i) {
+        const auto *at = lines.at(i, depth0);
+        const unsigned count = lines.count(i, depth0);
+        unsigned *held = lines.held + 2 * i;
+        if (count == 8) {
+            read_dwords<2>(held, at);
+        } else {
+            uint64_t bits = 0;
+#pragma unroll 1
+            for (unsigned e = 0; e < count; ++e)
+                bits |= static_cast<uint64_t>(bits_as<uint8_t>(at[e])) << e * 8;
+            held[0] = static_cast<unsigned>(bits), held[1] = static_cast<unsigned>(bits >> 32);
         }
     }
+}
+
+// Copies an operand's tile, `depth0` on.
+template <typename T, unsigned ROWS, typename From> __device__ __forceinline__ void copy_tile(const From &lines, unsigned depth0, unsigned tile) {
+    const unsigned to = tile + chunk_place(line_of_thread(), chunk_of_thread());
+    if constexpr (From::HELD) {
+#pragma unroll
+        for (unsigned i = 0; i < ROWS / 32; ++i)
+            store_chunk(to + i * (32 * LINE), lines.chunk(i));
+    } else if (lines.in_chunks) {
+#pragma unroll
+        for (unsigned i = 0; i < ROWS / 32; ++i)
+            copy_chunk(to + i * (32 * LINE), lines.at(i, depth0), lines.count(i, depth0) * 2);
+    } else {
 #pragma unroll 1
-    for (unsigned i = 0; i < ROWS / 32; ++i) {
-        Chunk result = {};
-        if (sizeof(From) == 1 && count(i) == 8) {
-            unsigned read[2 * sizeof(From)];
-            read_dwords<2 * sizeof(From)>(read, at(i));
-            result = chunk_of<T, From>(read);
-        } else {
+        for (unsigned i = 0; i < ROWS / 32; ++i) {
+            const auto *at = lines.at(i, depth0);
+            const unsigned count = lines.count(i, depth0);
+            Chunk result = {};
 #pragma unroll
             for (unsigned e = 0; e < 8; ++e)
-                if (e < count(i))
-                    result.x[e / 2] |= static_cast<unsigned>(element<T>(at(i)[e])) << e % 2 * 16;
+                if (e < count)
+                    result.x[e / 2] |= static_cast<unsigned>(element<T>(at[e])) << e % 2 * 16;
+            store_chunk(to + i * (32 * LINE), result);
         }
-        store_chunk(to + i * (32 * LINE), result);
     }
 }
 
@@ -204,55 +254,64 @@ __device__ __forceinline__ void exchange(unsigned (&x)[4]) {
     swap(0, 1, 1), swap(2, 3, 1), swap(0, 2, 2), swap(1, 3, 2);
 }
 
-// Computes a workgroup's tiles of all products.
-template <typename T, unsigned SIDE, bool A_BY_ROWS, bool B_BY_ROWS, typename From, typename Out, typename Shape>
-__device__ __forceinline__ void gemm_of(const Shape &shape, float alpha, const From *a, const From *b, float beta, Out *c, unsigned shared) {
-    using Tile = Tiling<SIDE>;
+// A sum of a unit: 8 of a row, of 4 times 8 columns.
+template <unsigned COUNT> __device__ __forceinline__ float &sum_of(float (&sums)[COUNT], unsigned unit, unsigned i) {
+    return sums[(unit / 2 * 4 + i / 2) * 4 + 2 * (unit % 2) + i % 2];
+}
+
+// Computes a workgroup's tiles. `Work` has the number of `tiles` and their `depth`; `place` gives a tile's operands and its place in C, and says
+// whether there is something to compute. The depth of a tile is shared by `PARTS` workgroups, which are a cluster; each then adds the others' sums
+// of its part of the tile, always in the same order.
+template <typename T, typename Tile, bool A_BY_ROWS, bool B_BY_ROWS, unsigned PARTS, typename Work>
+__device__ __forceinline__ void compute_tiles(const Work &work, float alpha, float beta, unsigned shared) {
+    using Out = typename Work::Out;
     constexpr unsigned ROWS = Tile::ROWS, COLUMNS = Tile::COLUMNS, STAGES = Tile::STAGES, N = Tile::N, A_SIZE = ROWS * LINE, SIZE = (ROWS + COLUMNS) * LINE;
+    // Units of a warpgroup's sums: a thread has 8 of each.
+    constexpr unsigned UNITS = N / 16;
+    static_assert(UNITS % PARTS == 0 && ROWS * COLUMNS * 4 <= STAGES * SIZE, "each workgroup adds as many, and there is room for all");
     const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const unsigned warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / WARPGROUP, 0);
-    const unsigned down = (shape.m - 1) / ROWS + 1, across = (shape.n - 1) / COLUMNS + 1, steps = (shape.k + DEPTH - 1) / DEPTH;
-    const size_t tiles = static_cast<size_t>(down) * across, all = tiles * shape.batches, workgroups = static_cast<size_t>(gridDim.x) * gridDim.y * gridDim.z;
-    const auto whole = [](const From *at, size_t stride, size_t batch) {
-        return (reinterpret_cast<size_t>(at) | stride * sizeof(From) | batch * sizeof(From)) % 16 == 0;
-    };
-    const bool a_in_chunks = whole(a, shape.lda, shape.batch_a), b_in_chunks = whole(b, shape.ldb, shape.batch_b);
-    const bool c_in_chunks = (reinterpret_cast<size_t>(c) | shape.ldc * sizeof(Out) | shape.batch_c * sizeof(Out)) % 16 == 0;
+    const unsigned part = blockIdx.x % PARTS, all_steps = (work.depth + DEPTH - 1) / DEPTH;
+    const unsigned first_step = PARTS == 1 ? 0 : all_steps * part / PARTS, steps = PARTS == 1 ? all_steps : all_steps * (part + 1) / PARTS - first_step;
+    const size_t workgroups = gridDim.x / PARTS;
 
-    Operand<From> from_a, from_b;
-    unsigned row0, column0;
-    size_t batch;
-    // Eight tiles down are computed, then those beside them.
-    const auto place = [&](size_t index) {
-        constexpr unsigned BAND = 8;
-        batch = index / tiles;
-        const unsigned tile = static_cast<unsigned>(index - batch * tiles), band = tile / (BAND * across), height = min(down - band * BAND, BAND);
-        const unsigned within = tile - band * BAND * across;
-        row0 = (band * BAND + within % height) * ROWS;
-        column0 = within / height * COLUMNS;
-        from_a = {a + batch * shape.batch_a, shape.m, shape.k, shape.lda, !A_BY_ROWS};
-        from_b = {b + batch * shape.batch_b, shape.n, shape.k, shape.ldb, !B_BY_ROWS};
-    };
+    typename Work::template A<T, ROWS, A_BY_ROWS> a;
+    typename Work::template B<T, COLUMNS, B_BY_ROWS> b;
+    typename Work::To to;
     const auto copy = [&](unsigned step) {
         if (step < steps) {
-            const unsigned at = shared + step % STAGES * SIZE;
-            copy_tile<T, ROWS, A_BY_ROWS>(from_a, a_in_chunks, row0, step * DEPTH, at);
-            copy_tile<T, COLUMNS, B_BY_ROWS>(from_b, b_in_chunks, column0, step * DEPTH, at + A_SIZE);
+            const unsigned at = shared + step % STAGES * SIZE, depth0 = (first_step + step) * DEPTH;
+            copy_tile<T, ROWS>(a, depth0, at);
+            copy_tile<T, COLUMNS>(b, depth0, at + A_SIZE);
         }
         end_copies();
     };
+    const auto fetch = [&](unsigned step) {
+        if (step < steps) {
+            if constexpr (decltype(a)::HELD)
+                fetch_tile<ROWS>(a, (first_step + step) * DEPTH);
+            if constexpr (decltype(b)::HELD)
+                fetch_tile<COLUMNS>(b, (first_step + step) * DEPTH);
+        }
+    };
+    // Begins with the next tile that has something to compute.
     const auto begin = [&](size_t index) {
-        place(index);
+        while (index < work.tiles && !work.template place<Tile>(index, a, b, to))
+            index += workgroups;
+        if (index < work.tiles) {
+            fetch(0);
 #pragma unroll
-        for (unsigned step = 0; step < STAGES - 2; ++step)
-            copy(step);
+            for (unsigned step = 0; step < STAGES - 2; ++step) {
+                copy(step);
+                fetch(step + 1);
+            }
+        }
+        return index;
     };
 
-    size_t index = blockIdx.x + static_cast<size_t>(gridDim.x) * (blockIdx.y + static_cast<size_t>(gridDim.y) * blockIdx.z);
-    if (index < all)
-        begin(index);
+    size_t index = begin(blockIdx.x / PARTS);
 #pragma unroll 1
-    for (; index < all; index += workgroups) {
+    while (index < work.tiles) {
         float sums[N / 2] = {};
 #pragma unroll 1
         for (unsigned step = 0; step < steps; ++step) {
@@ -261,7 +320,7 @@ __device__ __forceinline__ void gemm_of(const Shape &shape, float alpha, const F
             show_to_wgmma();
             __syncthreads();
             const unsigned a_tile = shared + step % STAGES * SIZE + Tile::row(warpgroup) * LINE;
-            const unsigned b_tile = shared + step % STAGES * SIZE + A_SIZE + (B_BY_ROWS ? Tile::column(warpgroup) * LINE : Tile::column(warpgroup) * 2);
+            const unsigned b_tile = shared + step % STAGES * SIZE + A_SIZE + (B_BY_ROWS ? Tile::column(warpgroup) * LINE : Tile::column(warpgroup) / 64 * (DEPTH * LINE));
             begin_products();
 #pragma unroll
             for (unsigned d = 0; d < DEPTH / 16; ++d)
@@ -269,40 +328,74 @@ __device__ __forceinline__ void gemm_of(const Shape &shape, float alpha, const F
                                                   described(b_tile + (B_BY_ROWS ? d * 32 : d * 16 * LINE), DEPTH * LINE), true);
             end_products();
             copy(step + STAGES - 2);
+            fetch(step + STAGES - 1);
             wait_for_products<1>();
         }
         wait_for_products<0>();
-        const unsigned first_row = row0 + Tile::row(warpgroup) + threadIdx.x % WARPGROUP / 32 * 16 + g, first_column = column0 + Tile::column(warpgroup);
-        Out *to = c + batch * shape.batch_c;
+        const typename Work::To written = to;
+        const unsigned first_row = written.row0 + Tile::row(warpgroup) + threadIdx.x % WARPGROUP / 32 * 16 + g, first_column = written.column0 + Tile::column(warpgroup);
         __syncthreads();
-        if (index + workgroups < all)
-            begin(index + workgroups);
+        if constexpr (PARTS > 1) {
+            // Two of a thread's sums are beside those of its neighbours.
+            constexpr unsigned EACH = UNITS / PARTS;
+            const auto place = [&](unsigned unit, unsigned i) { return shared + ((unit * 4 + i) * THREADS + threadIdx.x) * 8; };
+#pragma unroll
+            for (unsigned unit = 0; unit < UNITS; ++unit)
+#pragma unroll
+                for (unsigned i = 0; i < 4; ++i)
+                    if (unit / EACH != part)
+                        store_two(place(unit, i), sum_of(sums, unit, 2 * i), sum_of(sums, unit, 2 * i + 1));
+            cluster_barrier();
+            float2 others[PARTS - 1][EACH * 4];
+#pragma unroll
+            for (unsigned other = 1; other < PARTS; ++other)
+#pragma unroll
+                for (unsigned i = 0; i < EACH * 4; ++i)
+                    others[other - 1][i] = load_two(place(part * EACH + i / 4, i % 4), (part + other) % PARTS);
+#pragma unroll
+            for (unsigned unit = 0; unit < UNITS; ++unit)
+#pragma unroll
+                for (unsigned other = 1; other < PARTS; ++other)
+#pragma unroll
+                    for (unsigned i = 0; i < 4; ++i) {
+                        sum_of(sums, unit, 2 * i) += others[other - 1][unit % EACH * 4 + i].x;
+                        sum_of(sums, unit, 2 * i + 1) += others[other - 1][unit % EACH * 4 + i].y;
+                    }
+            // The others have read this workgroup's sums.
+            cluster_barrier();
+        }
+        index = begin(index + workgroups);
 
 #pragma unroll
         for (unsigned r = 0; r < 2; ++r) {
             const unsigned row = first_row + 8 * r;
-            Out *to_row = to + row * shape.ldc;
+            const bool there = row < written.rows;
+            Out *to_row = written.row(there ? row : written.row0);
 #pragma unroll
             for (unsigned j = 0; j < N / 8; j += 4) {
-                const auto sum = [&](unsigned i) { return alpha * sums[(j + i / 2) * 4 + 2 * r + i % 2]; };
-                const bool all_there = beta == 0 && c_in_chunks && first_column + (j + 4) * 8 <= shape.n;
+                if (PARTS > 1 && (j / 2 + r) / (UNITS / PARTS) != part)
+                    continue;
+                float x[8];
+#pragma unroll
+                for (unsigned i = 0; i < 8; ++i)
+                    x[i] = alpha * sum_of(sums, j / 2 + r, i);
                 if constexpr (sizeof(Out) == 2) {
-                    if (all_there) {
-                        unsigned x[4];
+                    if (beta == 0 && written.in_chunks && first_column + (j + 4) * 8 <= written.columns) {
+                        unsigned two[4];
 #pragma unroll
                         for (unsigned i = 0; i < 4; ++i)
-                            x[i] = packed<Out>(sum(2 * i), sum(2 * i + 1));
-                        exchange(x);
-                        if (row < shape.m)
-                            *reinterpret_cast<uint4 *>(to_row + first_column + (j + t) * 8) = {x[0], x[1], x[2], x[3]};
+                            two[i] = packed<Out>(x[2 * i], x[2 * i + 1]);
+                        exchange(two);
+                        if (there)
+                            *reinterpret_cast<uint4 *>(to_row + first_column + (j + t) * 8) = {two[0], two[1], two[2], two[3]};
                         continue;
                     }
                 }
 #pragma unroll
                 for (unsigned i = 0; i < 8; ++i) {
                     const unsigned column = first_column + (j + i / 2) * 8 + 2 * t + i % 2;
-                    if (row < shape.m && column < shape.n)
-                        to_row[column] = convert<Out>(beta == 0 ? sum(i) : sum(i) + beta * load(to_row + column));
+                    if (there && column < written.columns)
+                        to_row[column] = convert<Out>(beta == 0 ? x[i] : x[i] + beta * load(to_row + column));
                 }
             }
         }
@@ -310,23 +403,84 @@ __device__ __forceinline__ void gemm_of(const Shape &shape, float alpha, const F
     wait_for_copies<0>();
 }
 
-// Bytes of shared memory that the launch has to give.
-template <unsigned SIDE> constexpr unsigned GEMM_SHARED = Tiling<SIDE>::STAGES * (Tiling<SIDE>::ROWS + Tiling<SIDE>::COLUMNS) * LINE + TILE_ALIGN;
-
-template <typename T, unsigned SIDE, typename From, typename Out, typename Shape>
-__device__ __forceinline__ void gemm(const Shape &shape, float alpha, const From *a, const From *b, float beta, Out *c) {
+// The shared memory that the launch has given, from a multiple of TILE_ALIGN on.
+template <typename Tile> __device__ __forceinline__ unsigned tiles_shared() {
     extern __shared__ unsigned char launched[];
-    const unsigned shared = (shared_address(launched) + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
-    if (launched_shared_bytes() < GEMM_SHARED<SIDE>)
+    if (launched_shared_bytes() < TILES_SHARED<Tile>)
         __trap();
+    return (shared_address(launched) + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
+}
+
+// Whether all rows of a matrix, of all matrices of a batch, begin at multiples of 16 bytes.
+template <typename T> __device__ __forceinline__ bool all_in_chunks(const T *at, size_t stride, size_t batch) {
+    return (reinterpret_cast<size_t>(at) | stride * sizeof(T) | batch * sizeof(T)) % 16 == 0;
+}
+
+// Where a tile of C is.
+template <typename OutType> struct PlaceInC {
+    OutType *c;
+    size_t stride;
+    unsigned row0, column0, rows, columns;
+    bool in_chunks;
+
+    __device__ __forceinline__ OutType *row(unsigned index) const { return c + index * stride; }
+};
+
+// The row and column of a tile of a matrix: eight tiles down are computed, then those beside them.
+struct TilePlace {
+    unsigned row, column;
+};
+__device__ __forceinline__ TilePlace banded(unsigned tile, unsigned down, unsigned across) {
+    constexpr unsigned BAND = 8;
+    const unsigned band = tile / (BAND * across), height = min(down - band * BAND, BAND), within = tile - band * BAND * across;
+    return {band * BAND + within % height, within / height};
+}
+
+// A batch of products.
+template <typename FromType, typename OutType, typename Shape> struct Products {
+    using From = FromType;
+    using Out = OutType;
+    using To = PlaceInC<Out>;
+    template <typename T, unsigned ROWS, bool BY_ROWS> using A = Lines<T, From, ROWS, BY_ROWS>;
+    template <typename T, unsigned ROWS, bool BY_ROWS> using B = Lines<T, From, ROWS, BY_ROWS>;
+    const Shape &shape;
+    const From *a, *b;
+    Out *c;
+    unsigned depth, down, across;
+    size_t tiles;
+    bool a_in_chunks, b_in_chunks, c_in_chunks;
+
+    template <typename Tile>
+    static __device__ __forceinline__ Products of(const Shape &shape, const From *a, const From *b, Out *c) {
+        const unsigned down = (shape.m - 1) / Tile::ROWS + 1, across = (shape.n - 1) / Tile::COLUMNS + 1;
+        return {shape, a, b, c, shape.k, down, across, static_cast<size_t>(down) * across * shape.batches,
+                all_in_chunks(a, shape.lda, shape.batch_a), all_in_chunks(b, shape.ldb, shape.batch_b), all_in_chunks(c, shape.ldc, shape.batch_c)};
+    }
+
+    template <typename Tile, typename ALines, typename BLines>
+    __device__ __forceinline__ bool place(size_t index, ALines &from_a, BLines &from_b, To &to) const {
+        const size_t each = static_cast<size_t>(down) * across, batch = index / each;
+        const auto [row, column] = banded(static_cast<unsigned>(index - batch * each), down, across);
+        const unsigned row0 = row * Tile::ROWS, column0 = column * Tile::COLUMNS;
+        from_a.go_to({a + batch * shape.batch_a, shape.m, shape.k, shape.lda, shape.transposed_a != 0}, row0, a_in_chunks);
+        from_b.go_to({b + batch * shape.batch_b, shape.n, shape.k, shape.ldb, shape.transposed_b == 0}, column0, b_in_chunks);
+        to = {c + batch * shape.batch_c, shape.ldc, row0, column0, shape.m, shape.n, c_in_chunks};
+        return true;
+    }
+};
+
+template <typename T, typename Tile, unsigned PARTS, typename From, typename Out, typename Shape>
+__device__ __forceinline__ void gemm(const Shape &shape, float alpha, const From *a, const From *b, float beta, Out *c) {
+    const unsigned shared = tiles_shared<Tile>();
+    const auto work = Products<From, Out, Shape>::template of<Tile>(shape, a, b, c);
     if (shape.transposed_a == 0 && shape.transposed_b == 0)
-        gemm_of<T, SIDE, true, false>(shape, alpha, a, b, beta, c, shared);
+        compute_tiles<T, Tile, true, false, PARTS>(work, alpha, beta, shared);
     else if (shape.transposed_a == 0)
-        gemm_of<T, SIDE, true, true>(shape, alpha, a, b, beta, c, shared);
+        compute_tiles<T, Tile, true, true, PARTS>(work, alpha, beta, shared);
     else if (shape.transposed_b == 0)
-        gemm_of<T, SIDE, false, false>(shape, alpha, a, b, beta, c, shared);
+        compute_tiles<T, Tile, false, false, PARTS>(work, alpha, beta, shared);
     else
-        gemm_of<T, SIDE, false, true>(shape, alpha, a, b, beta, c, shared);
+        compute_tiles<T, Tile, false, true, PARTS>(work, alpha, beta, shared);
 }
 } // namespace nvidia
 #endif

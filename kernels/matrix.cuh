@@ -1,5 +1,5 @@
 // Products of small matrices by one wave, with the instructions that the target has: MFMA on gfx90a, gfx942 and gfx950, WMMA on
-// gfx11 and gfx12, multiply-add and dot instructions on other targets and for types that those lack.
+// gfx11 and gfx12, `mma` on NVIDIA from sm_80 on, multiply-add and dot instructions on other targets and for types that those lack.
 //
 // A wave computes blocks of C = A * B of `ROWS` by `COLUMNS` elements, `DEPTH` products at a time. Both operands are read in pieces
 // that run along the depth: A by its rows, B by its columns. The target defines the order in which the products of a step are summed;
@@ -21,6 +21,10 @@
 #endif
 #if defined(__gfx942__) || defined(__gfx950__) || defined(MATRIX_WMMA_GFX12)
 #define MATRIX_F8
+#endif
+// AMD's compiler defines __CUDA_ARCH__, too.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(__AMDGCN__)
+#define NVIDIA_MMA
 #endif
 
 #if defined(__GFX9__)
@@ -317,6 +321,11 @@ template <typename T, unsigned SIDE, unsigned GROUPS, unsigned CHUNKS> struct Bl
     static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane % SIDE; }
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane % SIDE; }
     static __device__ __forceinline__ unsigned depth(unsigned lane) { return GROUPS == 1 ? 0 : lane / SIDE * PIECE; }
+    // Makes A zero but for the first half of its depth, or the second one; `GROUPS` is 2.
+    static __device__ __forceinline__ void keep_half(A &a, unsigned lane, unsigned half) {
+        if (lane / SIDE != half)
+            a = {};
+    }
     static constexpr bool CHAINED_IN_LDS = false;
     static __device__ __forceinline__ void chain(const Sums &, unsigned, T *, unsigned) {}
     static constexpr __device__ unsigned lane_column_of(unsigned) { return 0; }
@@ -489,18 +498,103 @@ template <> __device__ __forceinline__ void MatrixBlock<int8_t>::multiply(Base::
 #endif
 #endif
 
+#if defined(NVIDIA_MMA)
+namespace nvidia {
+__device__ __forceinline__ unsigned shared_address(const void *p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+
+// Four matrices of 8 by 8 numbers of 16 bits in shared memory: lane i says where row i % 8 of matrix i / 8 is, and gets of each two neighbours
+// of row `lane / 4`.
+__device__ __forceinline__ void read_matrices(unsigned (&to)[4], unsigned row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
+}
+
+// C += A * B of 16 by 16 and 16 by 8 numbers of 16 bits by a warp. With g = lane / 4 and t = lane % 4, a lane has of A: rows g, g + 8, g, g + 8 at depths
+// 2t, 2t, 2t + 8, 2t + 8 and the next; of B: column g at depths 2t, 2t + 8 and the next; of C: rows g, g, g + 8, g + 8 of columns 2t, 2t + 1.
+template <typename T> __device__ __forceinline__ void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    if constexpr (std::is_same_v<T, __half>)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// The same of bytes, where the depth is twice as large, and four neighbours are where two are there.
+template <typename T> __device__ __forceinline__ void mma(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    static_assert(std::is_same_v<T, int8_t>, "no such product here");
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+} // namespace nvidia
+
+// 16 by 16 elements by two instructions of 16 by 8. A lane says where 16 bytes of a row are, and gets parts of others.
+template <typename T> struct MatrixBlock {
+    static constexpr unsigned ROWS = 16, COLUMNS = 16, DEPTH = 32 / sizeof(T), SUMS = 8;
+    static constexpr unsigned COLUMN_LANES = 4, LANE_COLUMNS = 4;
+    struct A {
+        unsigned x[4];
+    };
+    using B = A;
+    // Two rows of four columns.
+    struct Sums {
+        sum_t<T> x[SUMS];
+    };
+
+    static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 4; }
+    static __device__ __forceinline__ unsigned lane_column(unsigned lane) { return lane % 4 * 2; }
+    static constexpr __device__ unsigned step_row(unsigned i) { return i / 4 * 8; }
+    static constexpr __device__ unsigned step_column(unsigned i) { return i % 4 / 2 * 8 + i % 2; }
+    static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane % 16; }
+    static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane % 16; }
+    static __device__ __forceinline__ unsigned depth(unsigned lane) { return lane / 16 * (DEPTH / 2); }
+
+    static __device__ __forceinline__ A load_a(const T *piece, unsigned) {
+        A a;
+        nvidia::read_matrices(a.x, nvidia::shared_address(piece));
+        return a;
+    }
+    static __device__ __forceinline__ B load_b(const T *piece, unsigned pitch) { return load_a(piece, pitch); }
+    // Makes A zero but for the first half of its depth, or the second one.
+    static __device__ __forceinline__ void keep_half(A &a, unsigned, unsigned half) {
+        a.x[0] = half == 0 ? a.x[0] : 0, a.x[1] = half == 0 ? a.x[1] : 0;
+        a.x[2] = half == 0 ? 0 : a.x[2], a.x[3] = half == 0 ? 0 : a.x[3];
+    }
+    static __device__ __forceinline__ void multiply(Sums &sums, const A &a, const B &b) {
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+            sum_t<T> c[4] = {sums.x[2 * half], sums.x[2 * half + 1], sums.x[2 * half + 4], sums.x[2 * half + 5]};
+            nvidia::mma<T>(c, a.x, b.x[half], b.x[half + 2]);
+            sums.x[2 * half] = c[0], sums.x[2 * half + 1] = c[1], sums.x[2 * half + 4] = c[2], sums.x[2 * half + 5] = c[3];
+        }
+    }
+};
+#endif
+
 // The product of a type on this target. The numbers of rows and columns of a lane apply without matrix instructions.
 template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct MatrixOf {
-#if defined(MATRIX_MFMA) || defined(MATRIX_WMMA)
+#if defined(MATRIX_MFMA) || defined(MATRIX_WMMA) || defined(NVIDIA_MMA)
     using type = MatrixBlock<T>;
 #else
     using type = LaneMatrix<T, ROWS_PER_LANE, COLUMNS_PER_LANE>;
 #endif
 };
-#if defined(MATRIX_WMMA)
+#if defined(MATRIX_WMMA) || defined(NVIDIA_MMA)
 template <unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct MatrixOf<float, ROWS_PER_LANE, COLUMNS_PER_LANE> {
     using type = LaneMatrix<float, ROWS_PER_LANE, COLUMNS_PER_LANE>;
 };
 #endif
 template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE>
 using Matrix = typename MatrixOf<T, ROWS_PER_LANE, COLUMNS_PER_LANE>::type;
+
+// The same, for products that are chained. Those of `mma` are not: nvidia.cuh and its like do that by themselves.
+template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct ChainedMatrixOf {
+#if defined(NVIDIA_MMA)
+    using type = LaneMatrix<T, ROWS_PER_LANE, COLUMNS_PER_LANE>;
+#else
+    using type = Matrix<T, ROWS_PER_LANE, COLUMNS_PER_LANE>;
+#endif
+};
+template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE>
+using ChainedMatrix = typename ChainedMatrixOf<T, ROWS_PER_LANE, COLUMNS_PER_LANE>::type;

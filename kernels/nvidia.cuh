@@ -3,17 +3,12 @@
 #pragma once
 #include "matrix.cuh"
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(__AMDGCN__)
-#define NVIDIA_MMA
-#endif
 #if defined(NVIDIA_MMA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define NVIDIA_WGMMA
 #endif
 
 #if defined(NVIDIA_MMA)
 namespace nvidia {
-__device__ __forceinline__ unsigned shared_address(const void *p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-
 // Bytes of shared memory that the launch gave beside what the kernel declares.
 __device__ __forceinline__ unsigned launched_shared_bytes() {
     unsigned bytes;
@@ -51,27 +46,9 @@ __device__ __forceinline__ unsigned transposed(unsigned two) {
     return result;
 }
 
-// Four matrices of 8 by 8 numbers of 16 bits in shared memory: lane i says where row i % 8 of matrix i / 8 is, and gets of each two neighbours
-// of row `lane / 4`.
-__device__ __forceinline__ void read_matrices(unsigned (&to)[4], unsigned row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
-}
-// The same of the transposed matrices.
+// `read_matrices` of the transposed matrices.
 __device__ __forceinline__ void read_transposed_matrices(unsigned (&to)[4], unsigned row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
-}
-
-// C += A * B of 16 by 16 and 16 by 8 numbers by a warp. With g = lane / 4 and t = lane % 4, a lane has of A: rows g, g + 8, g, g + 8 at depths
-// 2t, 2t, 2t + 8, 2t + 8 and the next; of B: column g at depths 2t, 2t + 8 and the next; of C: rows g, g, g + 8, g + 8 of columns 2t, 2t + 1.
-template <typename T> __device__ __forceinline__ void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    if constexpr (std::is_same_v<T, __half>)
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-    else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 } // namespace nvidia
 #endif
@@ -84,6 +61,21 @@ constexpr unsigned WARPGROUP = 128, WARPGROUP_ROWS = 64;
 // A line of a tile in shared memory: 64 numbers of 16 bits. The 16-byte chunks of a line are exchanged among each other, by the line's number,
 // so that the same chunk of 8 lines is in different banks; tiles begin at multiples of 1024 bytes.
 constexpr unsigned LINE = 128, LINE_NUMBERS = 64, TILE_ALIGN = 1024;
+
+// All workgroups of the cluster have come here, and see what the others have written to shared memory.
+__device__ __forceinline__ void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void store_two(unsigned to, float x, float y) { asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory"); }
+// Two numbers that are at this address in the shared memory of a workgroup of the cluster.
+__device__ __forceinline__ float2 load_two(unsigned from, unsigned workgroup) {
+    float2 x;
+    asm volatile("{\n.reg .u32 there;\nmapa.shared::cluster.u32 there, %2, %3;\nld.shared::cluster.v2.f32 {%0, %1}, [there];\n}"
+                 : "=f"(x.x), "=f"(x.y)
+                 : "r"(from), "r"(workgroup)
+                 : "memory");
+    return x;
+}
 
 // Where a chunk is in a tile.
 __device__ __forceinline__ unsigned chunk_place(unsigned line, unsigned chunk) { return line * LINE + ((chunk ^ line % 8) * 16); }

@@ -72,7 +72,8 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// candle's operations through its CUDA backend, compared with launches of the same kernels by `hip`
+    /// candle's operations through its CUDA backend, compared with launches of the same kernels by `hip`; on
+    /// an NVIDIA GPU, compared with the real cudarc, which takes CUDA's toolkit
     Engines {
         /// The GPU
         #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100")]

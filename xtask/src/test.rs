@@ -87,12 +87,12 @@ enum Suite {
     ///
     /// Cargo fetches its crates, and the executor is compiled once more.
     Candle(Only),
-    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs: their own tests, and models
-    /// compared with candle's CPU backend
+    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs or another device: their own
+    /// tests, and models compared with candle's CPU backend
     ///
     /// Cargo fetches the crates and pip the models; compiling kernels and the executor takes a quarter of an
     /// hour the first time.
-    Engines(Only),
+    Engines(engines::Options),
     /// The tests of ranks started by `mpirun`; fetches Debian's Open MPI into the target folder
     Mpi(Only),
     /// The tests of memory shared by Vulkan and HIP, on a virtual GPU and Mesa's Vulkan on the CPU
@@ -139,7 +139,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         Some(Suite::OverflowChecks(only)) => (overflow_checks::steps(&shared), only),
         Some(Suite::Kernels(only)) => (kernels::steps(&shared), only),
         Some(Suite::Candle(only)) => (candle::steps(&shared), only),
-        Some(Suite::Engines(only)) => (engines::steps(&shared), only),
+        Some(Suite::Engines(options)) => (engines::steps(options, &shared), &options.only),
         Some(Suite::Mpi(only)) => (mpi::steps(&shared), only),
         Some(Suite::Vulkan(only)) => (vulkan::steps(&shared), only),
         Some(Suite::Judges(only)) => (judges::steps(&shared), only),

@@ -3,6 +3,8 @@
 //! `cargo xtask bench kernels` runs it; docs/contribute/benchmarks.md says what the figures mean.
 
 mod cases;
+#[cfg(test)]
+mod h100;
 mod load;
 mod measure;
 mod page;

@@ -9,7 +9,7 @@ use kernels::Kernels;
 use serde::Serialize;
 
 use crate::cases::{self, Case};
-use crate::peaks::Gpu;
+use crate::peaks::{Gpu, Latency};
 
 /// What a case did.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +40,12 @@ pub(crate) struct Measured {
     /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is
     /// slower.
     pub(crate) roofline_seconds: Option<f64>,
+    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, for the
+    /// kernel that waits most.
+    pub(crate) bytes_in_flight: f64,
+    /// An estimate for the real GPU: the time that its waves wait for memory, if as many as fit always wait
+    /// at once.
+    pub(crate) latency_seconds: Option<f64>,
 }
 
 impl Measured {
@@ -51,6 +57,16 @@ impl Measured {
     /// How many times the needed bytes it moves.
     pub(crate) fn times_moved(&self) -> f64 {
         self.bytes as f64 / self.needed_bytes as f64
+    }
+
+    /// The bandwidth that latency allows, in bytes per second: of bytes that the operation has to move.
+    pub(crate) fn latency_bandwidth(&self) -> Option<f64> {
+        self.latency_seconds.map(|seconds| self.needed_bytes as f64 / seconds)
+    }
+
+    /// The part of the roofline's rate that latency allows; more than 1 if it does not matter.
+    pub(crate) fn latency_part(&self) -> Option<f64> {
+        Some(self.roofline_seconds? / self.latency_seconds?)
     }
 }
 
@@ -85,6 +101,13 @@ fn measure(
     let largest =
         counted.iter().max_by_key(|kernel| kernel.instructions.total()).context("nothing was launched")?;
     let occupancy = (largest.occupancy.waves_per_simd, largest.occupancy.max_waves_per_simd);
+    let longest = counted.iter().max_by_key(|kernel| kernel.in_flight.waits).unwrap_or(largest);
+    let gpu = Gpu::of(target);
+    let waited = |latency: &Latency, units: u32, kernel: &gpu_report::Counters| {
+        let resident = kernel.occupancy.waves_per_unit() * f64::from(units);
+        latency.seconds(kernel.in_flight.waits, kernel.in_flight.scalar_waits, resident)
+    };
+    let latency = gpu.and_then(|gpu| Some((gpu.latency.as_ref()?, gpu.units)));
     let mut times = Vec::new();
     for _ in 0..repeat {
         let begin = Instant::now();
@@ -116,7 +139,9 @@ fn measure(
         lds_conflicts: if cycles == 0 { 0.0 } else { conflicts as f64 / cycles as f64 },
         occupancy,
         seconds: times[times.len() / 2],
-        roofline_seconds: Gpu::of(target)
-            .map(|gpu| gpu.roofline(case.flops as f64, case.arithmetic, case.bytes as f64)),
+        bytes_in_flight: longest.bytes_in_flight(),
+        latency_seconds: latency
+            .map(|(latency, units)| counted.iter().map(|kernel| waited(latency, units, kernel)).sum()),
+        roofline_seconds: gpu.map(|gpu| gpu.roofline(case.flops as f64, case.arithmetic, case.bytes as f64)),
     })
 }

@@ -29,21 +29,24 @@ pub(crate) fn write(targets: &[&str], measured: &[Measured], repeat: u16, others
         }
         None => "How busy the machine was is not known.\n".to_owned(),
     };
-    page += "\nThe last column is an *estimate* of the real GPU that the heading names, from its data sheet: its peak arithmetic or memory, whichever is\n\
-             slower, for what the operation has to compute and move. Nothing here has run on one, and no kernel is as fast.\n";
+    page += "\nThe column *estimate* is for the real GPU that the heading names, from its data sheet: its peak arithmetic or memory, whichever is\n\
+             slower, for what the operation has to compute and move. Nothing here has run on one, and no kernel is as fast. *In flight* are bytes of vector\n\
+             loads on the way in a compute unit that holds as many waves as fit; *latency* is the bandwidth that they allow if each request takes the\n\
+             latency that the heading names, and *part* what this is of the estimate's rate: below 1, waits for memory take longer than the estimate.\n";
     compared(&mut page, targets, measured);
     for target in targets {
         let name = Gpu::of(target).map_or("no GPU is known for it", |gpu| gpu.name);
         let _ = write!(
             page,
-            "\n## {target} ({name})\n\n\
-             | case | instructions | matrix | lane instr. | FLOP each | moved | has to | times | conflicts | waves | time, virtual | estimate, real |\n\
-             |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+            "\n## {target} ({name})\n\n{}.\n\n\
+             | case | instructions | matrix | lane instr. | FLOP each | moved | has to | times | conflicts | waves | time, virtual | estimate, real | in flight | latency | part |\n\
+             |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+            capital(&report::latency_source(target))
         );
         for row in on(measured, target) {
             let _ = writeln!(
                 page,
-                "| {} | {} | {} | {} | {:.2} | {} | {} | {:.2} | {:.1} % | {}/{} | {:.2} ms | {} |",
+                "| {} | {} | {} | {} | {:.2} | {} | {} | {:.2} | {:.1} % | {}/{} | {:.2} ms | {} | {} | {} | {} |",
                 row.case,
                 grouped(row.instructions),
                 grouped(row.matrix_instructions),
@@ -57,6 +60,9 @@ pub(crate) fn write(targets: &[&str], measured: &[Measured], repeat: u16, others
                 row.occupancy.1,
                 row.seconds * 1e3,
                 report::estimate(row),
+                grouped(row.bytes_in_flight.round() as u64),
+                report::latency_bandwidth(row),
+                report::latency_part(row),
             );
         }
     }
@@ -82,6 +88,12 @@ fn compared(page: &mut String, targets: &[&str], measured: &[Measured]) {
         }
         *page += "\n";
     }
+}
+
+/// With a capital letter in front.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// With a comma between every three digits.
@@ -126,6 +138,8 @@ mod tests {
             occupancy: (8, 16),
             seconds: 0.0015,
             roofline_seconds: Some(2.5e-6),
+            bytes_in_flight: 32768.4,
+            latency_seconds: Some(1e-6),
         };
         let all = ["gfx90a", "gfx1100"].map(|target| ["a", "b"].map(|case| measured(case, target)));
         let page = write(&["gfx90a", "gfx1100"], &all.concat(), 3, Some(0.25));
@@ -134,8 +148,7 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("| case | gfx90a | | gfx1100 | |\n|---|---:|---:|---:|---:|\n| a | 0.50 | 3.00 × | 0.50 | 3.00 × |\n| b |"));
-        let row =
-            "| b | 1,000 | 4 | 200 | 0.50 | 3,000 | 1,000 | 3.00 | 12.5 % | 8/16 | 1.50 ms | 2.50 us |\n";
+        let row = "| b | 1,000 | 4 | 200 | 0.50 | 3,000 | 1,000 | 3.00 | 12.5 % | 8/16 | 1.50 ms | 2.50 us | 32,768 | 1 GB/s | 2.50 |\n";
         assert_eq!(page.matches(row).count(), 2, "{page}");
         assert!(page.contains("## gfx90a (Instinct MI210)") && page.ends_with(row));
         assert!(

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use blas_on_kernels::tune::{Family, families, force};
-use hip::{Device, DeviceBuffer, Stream};
+use hip::{Backend, Device, DeviceBuffer, Stream};
 use rocblas_sys::{
     Table, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_operation, rocblas_status,
 };
@@ -57,18 +57,32 @@ fn main() -> Result<()> {
             }
         }
     }
-    if devices.is_empty() {
-        devices.extend(DEVICES.iter().map(|device| (*device).to_owned()));
+    let mut opened: Vec<Device> = devices.iter().map(Device::open).collect::<hip::Result<_>>()?;
+    if devices.is_empty() && timed {
+        opened.push(Device::open_default()?);
+    } else if devices.is_empty() {
+        for uri in DEVICES {
+            opened.push(Device::open(uri)?);
+        }
     }
+    if timed && let Some(device) = opened.iter().find(|device| device.backend() == Backend::Virtual) {
+        return Err(format!("{} is virtual: its times say nothing of a GPU's", device.uri()).into());
+    }
+    // Those of NVIDIA's have a table of their own, which `crates/kernels/examples/tune_tiles.rs` writes.
+    opened.retain(|device| device.backend() != Backend::Cuda);
+    if opened.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = opened.iter().map(|device| device.uri().to_string()).collect();
     let how = if timed { "the shortest time" } else { "counters of the virtual GPU" };
     let mut text = format!(
         "# Which kernel computes a product: written by `cargo xtask tune` from {how} on {}.\n\
          # The first row of a problem's class, type and way whose sizes are not less holds; `*` is any size.\n\
          # class type way, rows columns depth, tile parts\n",
-        devices.join(", ")
+        names.join(", ")
     );
-    for uri in &devices {
-        let tuner = Tuner::new(uri, timed)?;
+    for device in &opened {
+        let tuner = Tuner::new(device, timed)?;
         let wanted = |family: &Family| kind.as_ref().is_none_or(|kind| kind == family.kind);
         for family in families(&tuner.processor).into_iter().filter(wanted) {
             let rows = tuner.family(&family)?;
@@ -108,8 +122,7 @@ fn expect(status: rocblas_status) -> Result<()> {
 }
 
 impl Tuner {
-    fn new(uri: &str, timed: bool) -> Result<Self> {
-        let device = Device::open(uri)?;
+    fn new(device: &Device, timed: bool) -> Result<Self> {
         let stream = device.stream()?;
         device.make_current()?;
         let table = blas_on_kernels::table(device.table())?;

@@ -3,7 +3,9 @@
 //!
 //! clang writes `__CLANG_OFFLOAD_BUNDLE__` and a list of entries. With `--offload-compress` it packs that by
 //! zlib or Zstandard (`CCOB`). [`code_for`] takes a bundle of either kind, or a plain code object, and
-//! returns the code that fits a device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`]
+//! returns the code that fits a device best. [`bundle`] writes one, and [`compressed`] packs it. A bundle may
+//! also hold code for NVIDIA GPUs, which AMD's libraries skip: [`cuda_id`] names it, and [`cuda_code_for`]
+//! returns it. [`extent`]
 //! finds the length of a file when only its address is known, as in HIP's C
 //! functions. It never exceeds the length of a file that [`CodeObject::parse`](crate::CodeObject::parse)
 //! accepts.
@@ -17,6 +19,8 @@ use std::borrow::Cow;
 pub use compressed::{COMPRESSED_MAGIC, compressed, uncompressed};
 pub use extent::{Extent, extent};
 
+use crate::cuda_arch::fit;
+use crate::embedded::CudaKind;
 use crate::{Error, TargetId};
 
 /// What a bundle that is not compressed begins with.
@@ -44,6 +48,36 @@ impl Entry<'_> {
     pub fn target(&self) -> Option<TargetId> {
         let triple = self.id.strip_prefix("hipv4-").or_else(|| self.id.strip_prefix("hip-"))?;
         if triple.starts_with("amdgcn-") { triple.parse().ok() } else { None }
+    }
+
+    /// The architecture (`sm_90a`) and the form of the entry, if it is code for NVIDIA GPUs.
+    #[must_use]
+    pub fn cuda_target(&self) -> Option<(String, CudaKind)> {
+        let name = self.id.strip_prefix(CUDA)?;
+        match name.strip_prefix("compute_") {
+            Some(number) => Some((format!("sm_{number}"), CudaKind::Ptx)),
+            None => name.starts_with("sm_").then(|| (name.to_owned(), CudaKind::Cubin)),
+        }
+    }
+}
+
+/// What the names of entries for NVIDIA GPUs begin with, as clang writes them.
+const CUDA: &str = "cuda-nvptx64-nvidia-cuda--";
+
+/// The name of an entry with code for NVIDIA GPUs of an architecture (`sm_90a`). As nvcc does, it calls
+/// machine code `sm_90a` and PTX `compute_90a`.
+///
+/// ```
+/// use code_object::bundle::cuda_id;
+/// use code_object::embedded::CudaKind;
+///
+/// assert_eq!(cuda_id("sm_90a", CudaKind::Ptx), "cuda-nvptx64-nvidia-cuda--compute_90a");
+/// ```
+#[must_use]
+pub fn cuda_id(arch: &str, kind: CudaKind) -> String {
+    match (kind, arch.strip_prefix("sm_")) {
+        (CudaKind::Ptx, Some(number)) => format!("{CUDA}compute_{number}"),
+        _ => format!("{CUDA}{arch}"),
     }
 }
 
@@ -149,6 +183,24 @@ pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>,
     take(bytes, |bundle| best(bundle, device))
 }
 
+/// The code for an NVIDIA GPU, by its architecture (`sm_90`). In a bundle, compressed or not, this is the
+/// entry that fits best, chosen [as in an embedded
+/// module](crate::embedded::Module::for_cuda_device). Bytes that are not a bundle are returned unchanged.
+///
+/// # Errors
+/// As [`code_for`].
+pub fn cuda_code_for<'a>(bytes: &'a [u8], device: &str) -> Result<Cow<'a, [u8]>, Error> {
+    take(bytes, |bundle| {
+        let entries = entries(bundle)?;
+        let fit = |entry: &Entry<'_>| {
+            let (arch, kind) = entry.cuda_target()?;
+            fit(&arch, kind == CudaKind::Cubin, device)
+        };
+        let best = entries.iter().filter(|entry| fit(entry).is_some()).max_by_key(|entry| fit(entry));
+        best.map(|entry| entry.bytes).ok_or_else(|| no_code(device, &entries))
+    })
+}
+
 /// As [`code_for`], but in a bundle only the code object for exactly this target, as [`TargetId`] prints it.
 ///
 /// # Errors
@@ -190,7 +242,13 @@ fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
 }
 
 fn no_code(device: &str, entries: &[Entry<'_>]) -> Error {
-    let available = entries.iter().filter_map(Entry::target).map(|target| target.to_string()).collect();
+    let name = |entry: &Entry<'_>| match (entry.target(), entry.cuda_target()) {
+        (Some(target), _) => Some(target.to_string()),
+        (None, Some((arch, CudaKind::Ptx))) => Some(format!("{arch} (PTX)")),
+        (None, Some((arch, CudaKind::Cubin))) => Some(arch),
+        (None, None) => None,
+    };
+    let available = entries.iter().filter_map(name).collect();
     Error::NoCode { device: device.to_owned(), available }
 }
 
@@ -248,7 +306,34 @@ mod tests {
             "no code for gfx1030: there is code for gfx11-generic, gfx1100, gfx90a:xnack-"
         );
         let error = code_for(&bundle(&ENTRIES[..1]), &device("gfx1030")).unwrap_err();
-        assert_eq!(error.to_string(), "no code for gfx1030: there is code for no AMD GPU");
+        assert_eq!(error.to_string(), "no code for gfx1030: there is code for no GPU");
+    }
+
+    #[test]
+    fn code_for_nvidia_stands_beside_that_for_amd() {
+        let names = [("sm_80", CudaKind::Ptx), ("sm_80", CudaKind::Cubin), ("sm_90a", CudaKind::Cubin)];
+        let ids: Vec<String> = names.iter().map(|(arch, kind)| cuda_id(arch, *kind)).collect();
+        let mut all = ENTRIES.to_vec();
+        all.extend(
+            ids.iter().zip([&b"ptx"[..], b"cubin", b"hopper"]).map(|(id, bytes)| (id.as_str(), bytes)),
+        );
+        let plain = bundle(&all);
+        let found = entries(&plain).unwrap();
+        for (entry, (arch, kind)) in found[ENTRIES.len()..].iter().zip(names) {
+            assert_eq!(entry.cuda_target(), Some((arch.to_owned(), kind)));
+            assert!(entry.target().is_none());
+        }
+        let packed = compressed::tests::file(3, &plain);
+        for bytes in [&plain, &packed] {
+            let code = |arch: &str| cuda_code_for(bytes, arch).map(Cow::into_owned);
+            assert_eq!(code("sm_90").unwrap(), b"hopper");
+            assert_eq!(code("sm_89").unwrap(), b"cubin");
+            assert_eq!(code("sm_100").unwrap(), b"ptx");
+            assert_eq!(code_for(bytes, &device("gfx1101")).unwrap(), &b"generic"[..]);
+        }
+        let error = cuda_code_for(&plain, "sm_75").unwrap_err().to_string();
+        assert!(error.ends_with("gfx90a:xnack-, sm_80 (PTX), sm_80, sm_90a"), "{error}");
+        assert_eq!(cuda_code_for(b"\x7fELF", "sm_75").unwrap(), &b"\x7fELF"[..]);
     }
 
     #[test]

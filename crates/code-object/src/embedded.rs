@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, ParseTargetError, TargetId, bundle};
+use crate::{Error, ParseTargetError, TargetId, bundle, cuda_arch};
 
 /// One device source, compiled for several targets.
 #[derive(Clone, Copy, Debug)]
@@ -139,17 +139,7 @@ impl Module {
     /// (`sm_100f`) the later ones of its major number.
     #[must_use]
     pub fn for_cuda_device(&self, arch: &str) -> Option<&CudaImage> {
-        let (device, _) = cuda_arch(arch)?;
-        let fits = |image: &&CudaImage| {
-            let (number, suffix) = cuda_arch(image.arch)?;
-            let same_major = number / 10 == device / 10;
-            let fits = match (suffix, image.kind) {
-                ("a", _) => number == device,
-                ("f", _) | (_, CudaKind::Cubin) => same_major && number <= device,
-                (_, CudaKind::Ptx) => number <= device,
-            };
-            fits.then_some((image.kind == CudaKind::Cubin, number, suffix == "a"))
-        };
+        let fits = |image: &&CudaImage| cuda_arch::fit(image.arch, image.kind == CudaKind::Cubin, arch);
         self.cuda.iter().filter(|image| fits(image).is_some()).max_by_key(|image| fits(image))
     }
 
@@ -163,13 +153,6 @@ impl Module {
     pub fn targets(&self) -> impl Iterator<Item = &'static str> {
         self.code_objects.iter().map(|object| object.target)
     }
-}
-
-/// Number and suffix of an architecture: 90 and `a` of `sm_90a`.
-fn cuda_arch(name: &str) -> Option<(u32, &str)> {
-    let name = name.strip_prefix("sm_")?;
-    let (digits, suffix) = name.split_at(name.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
-    Some((digits.parse().ok()?, suffix))
 }
 
 #[cfg(test)]

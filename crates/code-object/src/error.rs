@@ -32,7 +32,7 @@ pub enum Error {
     NoCode {
         /// The device's target id.
         device: String,
-        /// The target ids that the bundle has code for.
+        /// The targets that the bundle has code for: target ids, and architectures of NVIDIA GPUs.
         available: Vec<String>,
     },
     /// The file ends before a part that its headers announce.
@@ -164,5 +164,5 @@ fn version_name(abi_version: u8) -> String {
 }
 
 fn list(targets: &[String]) -> String {
-    if targets.is_empty() { "no AMD GPU".to_owned() } else { targets.join(", ") }
+    if targets.is_empty() { "no GPU".to_owned() } else { targets.join(", ") }
 }

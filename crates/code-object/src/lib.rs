@@ -31,6 +31,7 @@
 mod bounds;
 pub mod bundle;
 pub mod cuda;
+mod cuda_arch;
 mod descriptor;
 pub mod embedded;
 mod error;

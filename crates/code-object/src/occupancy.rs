@@ -134,6 +134,12 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
+    /// Waves of whole workgroups that a compute unit holds.
+    pub fn waves_per_unit(&self) -> f64 {
+        let waves = self.resources.workgroup.div_ceil(self.resources.wave_size.max(1)).max(1);
+        f64::from(self.workgroups_per_unit * waves) / f64::from(self.resources.compute_units())
+    }
+
     /// The occupancy of a kernel that takes `resources` on such compute units.
     pub fn new(unit: &ComputeUnit, resources: Resources) -> Occupancy {
         let max = unit.waves_per_simd.max(1);

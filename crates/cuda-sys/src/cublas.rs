@@ -3,47 +3,14 @@
 //! [`Table::load`] opens `libcublas.so.13` or `.12`. A function has the name that the library exports it
 //! under: `cublasSgemm_v2`, which the headers hide behind a macro `cublasSgemm`.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
 
 use sys_load::Library;
 
-pub use bindings::*;
-pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
-pub use table::{SYMBOLS, Table, VERSIONS};
+generated!("cuBLAS");
 
-#[rustfmt::skip]
-#[allow(
-    missing_docs,
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    clippy::all,
-    clippy::undocumented_unsafe_blocks,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated: names and layout tests are the headers' and bindgen's"
-)]
-pub mod bindings;
-#[rustfmt::skip]
-#[allow(
-    non_snake_case,
-    clippy::too_many_arguments,
-    clippy::type_complexity,
-    clippy::missing_safety_doc,
-    rustdoc::all,
-    reason = "generated: names and arguments are the headers'"
-)]
-mod table;
-
-/// Functions that NVIDIA's library does not have: none.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Extensions {}
-
-impl Extensions {
-    /// None of them.
-    pub const NONE: Extensions = Extensions {};
-}
+pub mod lt;
 
 sys_load::table_api! {
     builder;
@@ -64,7 +31,12 @@ sys_load::table_api! {
 
 /// The library's own version, which needs no handle and no GPU.
 fn version(library: &Library) -> Option<Version> {
-    let function = library.symbol(c"cublasGetProperty")?;
+    version_by(library, c"cublasGetProperty")
+}
+
+/// The version that a function tells in three parts.
+fn version_by(library: &Library, name: &CStr) -> Option<Version> {
+    let function = library.symbol(name)?;
     // SAFETY: the symbol has had this signature in every version.
     let get = unsafe {
         std::mem::transmute::<

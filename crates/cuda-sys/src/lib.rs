@@ -11,7 +11,8 @@
 //! C enums are newtypes with associated constants, because a driver newer than the headers may return any
 //! value.
 //!
-//! [`nvrtc`] and [`cublas`] are the same for NVIDIA's run-time compiler and linear algebra.
+//! [`nvrtc`], [`cublas`] with [`cublas::lt`], [`nccl`] and [`nvml`] are the same for NVIDIA's run-time
+//! compiler, linear algebra, collectives and management of GPUs.
 //!
 //! This crate makes nothing safe: each function's contract is the one in NVIDIA's documentation.
 #![warn(missing_docs)]
@@ -21,44 +22,54 @@ use std::ptr::NonNull;
 
 use sys_load::Library;
 
-pub use bindings::*;
-pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
-pub use table::{SYMBOLS, Table, VERSIONS};
+/// The generated parts of a library's module: types and constants, and the table of its functions.
+macro_rules! generated {
+    ($vendors:literal) => {
+        pub use bindings::*;
+        pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
+        pub use table::{SYMBOLS, Table, VERSIONS};
 
-#[rustfmt::skip]
-#[allow(
-    missing_docs,
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    clippy::all,
-    clippy::undocumented_unsafe_blocks,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated: names and layout tests are the headers' and bindgen's"
-)]
-pub mod bindings;
-#[rustfmt::skip]
-#[allow(
-    non_snake_case,
-    clippy::too_many_arguments,
-    clippy::type_complexity,
-    clippy::missing_safety_doc,
-    rustdoc::all,
-    reason = "generated: names and arguments are the headers'"
-)]
-mod table;
-pub mod cublas;
-pub mod nvrtc;
+                        #[rustfmt::skip]
+                        #[allow(
+                            missing_docs,
+                            non_camel_case_types,
+                            non_snake_case,
+                            non_upper_case_globals,
+                            clippy::all,
+                            clippy::undocumented_unsafe_blocks,
+                            clippy::allow_attributes_without_reason,
+                            rustdoc::all,
+                            reason = "generated: names and layout tests are the headers' and bindgen's"
+                        )]
+                        pub mod bindings;
+                        #[rustfmt::skip]
+                        #[allow(
+                            non_snake_case,
+                            clippy::too_many_arguments,
+                            clippy::type_complexity,
+                            clippy::missing_safety_doc,
+                            rustdoc::all,
+                            reason = "generated: names and arguments are the headers'"
+                        )]
+                        mod table;
 
-/// Functions that NVIDIA's driver does not have: none.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Extensions {}
+        #[doc = concat!("Functions that ", $vendors, " does not have: none.")]
+        #[derive(Debug, Clone, Copy, Default)]
+        pub struct Extensions {}
 
-impl Extensions {
-    /// None of them.
-    pub const NONE: Extensions = Extensions {};
+        impl Extensions {
+            /// None of them.
+            pub const NONE: Extensions = Extensions {};
+        }
+    };
 }
+
+generated!("NVIDIA's driver");
+
+pub mod cublas;
+pub mod nccl;
+pub mod nvml;
+pub mod nvrtc;
 
 sys_load::table_api! {
     ///

@@ -7,42 +7,7 @@ use std::ptr::NonNull;
 
 use sys_load::Library;
 
-pub use bindings::*;
-pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
-pub use table::{SYMBOLS, Table, VERSIONS};
-
-#[rustfmt::skip]
-#[allow(
-    missing_docs,
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    clippy::all,
-    clippy::undocumented_unsafe_blocks,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated: names and layout tests are the headers' and bindgen's"
-)]
-pub mod bindings;
-#[rustfmt::skip]
-#[allow(
-    non_snake_case,
-    clippy::too_many_arguments,
-    clippy::type_complexity,
-    clippy::missing_safety_doc,
-    rustdoc::all,
-    reason = "generated: names and arguments are the headers'"
-)]
-mod table;
-
-/// Functions that NVIDIA's compiler does not have: none.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Extensions {}
-
-impl Extensions {
-    /// None of them.
-    pub const NONE: Extensions = Extensions {};
-}
+generated!("NVRTC");
 
 sys_load::table_api! {
     builder;

@@ -159,15 +159,35 @@ impl ComputeCapability {
 }
 
 /// The compute capability that scripts should assume: the one in `CUDA_COMPUTE_CAP`, otherwise 8.9, which
-/// device code sees in `__CUDA_ARCH__`.
+/// code for AMD GPUs sees in `__CUDA_ARCH__`, or the lowest of `FERROCM_CUDA_ARCHS` if that is lower.
 ///
 /// # Errors
-/// [`Error::ComputeCapDetectionFailed`] if the variable is invalid.
+/// [`Error::ComputeCapDetectionFailed`] if a variable is invalid.
 pub fn detect_compute_cap() -> Result<GpuArch> {
     match std::env::var(VARIABLE) {
         Ok(text) => GpuArch::parse(&text),
-        Err(_) => Ok(GpuArch::new(DEFAULT)),
+        Err(_) => {
+            let archs = variables::CUDA_ARCHS.text();
+            lowest(
+                &archs
+                    .map_err(|error| Error::ComputeCapDetectionFailed(error.to_string()))?
+                    .unwrap_or_default(),
+            )
+        }
     }
+}
+
+/// The lowest compute capability of these architectures, separated by commas, and of AMD's code.
+fn lowest(archs: &str) -> Result<GpuArch> {
+    let mut lowest = GpuArch::new(DEFAULT);
+    for name in archs.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let text = name.strip_prefix("compute_").unwrap_or(name).replace('.', "");
+        let arch = GpuArch::parse(&text)?;
+        if arch.base < lowest.base {
+            lowest = arch;
+        }
+    }
+    Ok(lowest)
 }
 
 /// nvcc's name for a compute capability: `sm_80` for 80, `sm_90a` for 90.
@@ -212,6 +232,14 @@ mod tests {
                 .base,
             70
         );
+    }
+
+    #[test]
+    fn a_script_assumes_what_all_code_has() {
+        for (archs, base) in [("", 89), ("sm_90a,sm_100", 89), ("sm_90, 7.5", 75), ("compute_80,", 80)] {
+            assert_eq!(lowest(archs).unwrap().base, base, "{archs}");
+        }
+        assert!(lowest("ampere").is_err());
     }
 
     #[test]

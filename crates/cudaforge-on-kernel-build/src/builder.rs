@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use code_object::text;
-use kernel_build::{Build, Builder, BuiltModule};
+use kernel_build::{Build, Builder, BuiltModule, Nvidia};
 
 use crate::error::io;
 use crate::{ComputeCapability, DependencyManager, Error, ParallelConfig, Result, SourceSelector};
@@ -13,7 +13,8 @@ const OUT_DIR: &str = "OUT_DIR";
 /// An empty archive and its name: scripts link CUDA's runtime, which host code for AMD GPUs does not call.
 const RUNTIME: (&str, &[u8]) = ("libcudart.a", b"!<arch>\n");
 
-/// Compiles CUDA sources for AMD GPUs, as text for constants or as a static library.
+/// Compiles CUDA sources for AMD GPUs, and for NVIDIA GPUs if `FERROCM_CUDA_ARCHS` names architectures, as
+/// text for constants or as a static library.
 #[derive(Clone, Debug)]
 pub struct KernelBuilder {
     sources: SourceSelector,
@@ -257,7 +258,7 @@ impl KernelBuilder {
     /// # Errors
     /// [`Error`]; it is [`Error::InvalidConfig`] if two sources have the same name.
     pub fn build_ptx(&self) -> Result<PtxOutput> {
-        let build = self.builder()?.offload_compress(true).build_and_tell()?;
+        let build = self.builder()?.offload_compress(true).bundle_nvidia(true).build_and_tell()?;
         std::fs::create_dir_all(&self.out_dir)
             .map_err(|error| io("make the folder", &self.out_dir, &error))?;
         let names = self.write_texts(&build)?;
@@ -284,7 +285,10 @@ impl KernelBuilder {
     }
 
     fn builder(&self) -> Result<Builder> {
+        // No feature of the engine's crate can ask for NVIDIA's code, so only the variable does.
+        let nvidia = Nvidia::ptx_and_cubin().if_nvcc_is_found();
         let mut builder = Builder::of_files(self.sources.resolve()?).jobs(self.parallel.thread_count());
+        builder = builder.nvidia_if_named(nvidia);
         for folder in self.dependencies.fetch_folders(&self.out_dir)? {
             builder = builder.include(folder);
         }

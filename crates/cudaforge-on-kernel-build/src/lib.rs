@@ -20,10 +20,13 @@
 //! Sources are compiled for the targets in `FERROCM_TARGETS`, or for the common ones; [`kernel_build`] lists
 //! all variables. nvcc's options are understood.
 //!
+//! If `FERROCM_CUDA_ARCHS` names architectures of NVIDIA GPUs, nvcc also compiles every source for these, and
+//! the same constants and libraries hold both vendors' code. `FERROCM_TARGETS_FOR="*=none"` leaves out AMD's.
+//!
 //! # Differences
 //! - This crate does not look for CUDA or for an NVIDIA GPU. [`detect_compute_cap`] returns 8.9, the value of
-//!   `__CUDA_ARCH__` in the device code, unless `CUDA_COMPUTE_CAP` is set. Compute capabilities change
-//!   nothing in the code.
+//!   `__CUDA_ARCH__` in the code for AMD GPUs, or the lowest of `FERROCM_CUDA_ARCHS` if that is lower, unless
+//!   `CUDA_COMPUTE_CAP` is set. Compute capabilities change nothing in the code.
 //! - [`kernel_build`]'s cache keeps compiled code, so there is no `BuildCache`. There is no `CudaToolkit`
 //!   either.
 //! - CUTLASS is written for NVIDIA's instructions: a builder [told to use it](KernelBuilder::with_cutlass)

@@ -79,6 +79,11 @@ impl Backend {
         self.devices.get(index).ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
     }
 
+    /// Whether the devices are NVIDIA's, whose driver takes NVIDIA's code.
+    pub(crate) fn takes_cuda_code(&self) -> bool {
+        self.table.ext.driver_code.is_some()
+    }
+
     /// The primary context of a device.
     pub(crate) fn primary(&self, ordinal: i32) -> Outcome<CUcontext> {
         self.device(ordinal)?;
@@ -162,6 +167,11 @@ pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
         Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) => Ok(backend()?.table),
         other => other,
     }
+}
+
+/// Whether the devices are NVIDIA's, whose driver takes NVIDIA's code.
+pub(crate) fn takes_cuda_code() -> bool {
+    backend().is_ok_and(Backend::takes_cuda_code)
 }
 
 /// A HIP status as a CUDA status.

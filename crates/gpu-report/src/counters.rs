@@ -122,6 +122,16 @@ sums! {
         /// The number of cycles with conflicts.
         cycles,
     }
+    /// Loads from global memory that waves wait for. Requests that are made together arrive together: waits
+    /// for those that a wave made before its last wait do not count.
+    InFlight {
+        /// Waits of waves for vector loads.
+        waits,
+        /// Bytes that vector loads of the waiting wave have on the way, summed over these waits.
+        bytes,
+        /// Waits for scalar loads only.
+        scalar_waits,
+    }
     /// Branches.
     Branches {
         /// Conditional branches.
@@ -141,6 +151,13 @@ impl Lanes {
     /// The share of lanes that were active, from 0 to 1; 1 if there were none.
     pub fn utilisation(&self) -> f64 {
         ratio(self.active, self.possible)
+    }
+}
+
+impl InFlight {
+    /// Bytes on the way, in the mean of all waits of a wave for vector loads; 0 if there were none.
+    pub fn each(&self) -> f64 {
+        if self.waits == 0 { 0.0 } else { self.bytes as f64 / self.waits as f64 }
     }
 }
 
@@ -200,6 +217,9 @@ pub struct Counters {
     pub cache_line: u32,
     /// Cache lines.
     pub cache_lines: CacheLines,
+    /// Loads on the way when waves wait for them.
+    #[serde(default)]
+    pub in_flight: InFlight,
     /// LDS banks.
     pub lds_banks: LdsBanks,
     /// Branches.
@@ -217,6 +237,12 @@ impl Counters {
     /// The text is anything else.
     pub fn read_all(text: &str) -> Result<Vec<Counters>, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, in the mean
+    /// of all waits.
+    pub fn bytes_in_flight(&self) -> f64 {
+        self.in_flight.each() * self.occupancy.waves_per_unit()
     }
 
     /// The counters as one line of JSON.
@@ -283,6 +309,16 @@ impl fmt::Display for Counters {
         if accesses != 0 {
             let mean = lines as f64 / accesses as f64;
             writeln!(f, "  cache lines     {lines:>14} of {} bytes, {mean:.1} per access", self.cache_line)?;
+        }
+        let InFlight { waits, scalar_waits, .. } = self.in_flight;
+        if waits != 0 || scalar_waits != 0 {
+            writeln!(
+                f,
+                "  in flight       {:>14.0} bytes of a wave, {:.0} of a compute unit; {waits} waits for memory, \
+                 {scalar_waits} for scalar loads",
+                self.in_flight.each(),
+                self.bytes_in_flight()
+            )?;
         }
         let LdsBanks { passes, cycles } = self.lds_banks;
         if passes != 0 {

@@ -39,7 +39,7 @@ mod source;
 pub use checks::{Checks, ChecksError};
 pub use class::Class;
 pub use code_object::occupancy::{Limit, Occupancy, Resources};
-pub use counters::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
+pub use counters::{Branches, CacheLines, Counters, InFlight, Instructions, Lanes, LdsBanks, Traffic};
 pub use fault::{AccessKind, Fault, FaultKind, Origin, Site, Space, Use};
 pub use format::{CounterFormat, CounterFormatError};
 pub use memory::{Allocation, MemoryKind};

@@ -22,5 +22,6 @@ mod pointer;
 mod pool;
 mod properties;
 mod stream;
+mod stub;
 pub(crate) mod table;
 mod virtual_memory;

@@ -30,6 +30,8 @@
 //! * Flags of coherence are accepted and mean nothing. Memory that is "uncached" or "fine-grained" on the
 //!   device is not supported.
 //! * Arrays, textures and surfaces are not there.
+//! * Kernels of compiled host code (`<<<>>>`) run if its fat binary has an entry for NVIDIA's GPUs, as
+//!   `kernel-build` makes them. Managed variables of such code do not work.
 //!
 //! There is one driver in a process. It is never shut down.
 #![warn(missing_docs)]
@@ -41,7 +43,9 @@ compile_error!("addresses of CUDA's devices have 64 bits");
 mod api;
 mod call;
 pub mod error;
+mod names;
 mod runtime;
+mod symbols;
 #[cfg(test)]
 mod tests;
 

@@ -12,7 +12,7 @@ use crate::error::OtherDriver;
 static CUDA: OnceLock<&'static Table> = OnceLock::new();
 
 /// More devices than a machine has.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// The primary contexts that were retained, by ordinal.
 static CONTEXTS: [AtomicPtr<CUctx_st>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];

@@ -17,6 +17,7 @@ use hip_sys::{
 
 use crate::error::{TABLE, cuda_error, hip_error};
 
+mod host_code;
 mod layers;
 
 const OK: CUresult = CUresult::CUDA_SUCCESS;
@@ -138,7 +139,7 @@ unsafe extern "C" fn set_function_attribute(
 }
 
 unsafe extern "C" fn launch(
-    _: CUfunction,
+    function: CUfunction,
     _: c_uint,
     _: c_uint,
     _: c_uint,
@@ -156,6 +157,7 @@ unsafe extern "C" fn launch(
         words = std::array::from_fn(|at| unsafe { (*extra.add(at)).addr() });
     }
     EXTRA.set(words);
+    host_code::LAUNCHED.set(function.addr());
     if lds as c_int > ALLOWED.get() { CUresult::CUDA_ERROR_INVALID_VALUE } else { OK }
 }
 
@@ -250,6 +252,7 @@ fn hip() -> &'static hip_sys::Table {
         builder.cuLinkCreate_v2(link_create).cuLinkAddData_v2(link_add);
         builder.cuLinkComplete(link_complete).cuLinkDestroy(link_destroy);
         builder.cuStreamAddCallback(call_back).cuGraphAddMemcpyNode(copy_node);
+        host_code::provide(&mut builder);
         // SAFETY: the functions do what the headers say, as far as these tests need.
         unsafe { builder.finish() }
     });

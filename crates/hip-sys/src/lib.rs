@@ -114,6 +114,8 @@ pub struct Extensions {
     pub open_virtual: Option<OpenVirtual>,
     /// Tells of modules that are not AMD's code objects. Where it is there, modules are none of these.
     pub driver_code: Option<DriverCode>,
+    /// Whether the implementation writes its calls to the timeline (`FERROCM_TRACE`) of this copy of it.
+    pub records_calls: bool,
 }
 
 /// What a driver tells of the code that it loads, where the code itself is not read: NVIDIA's cubins, fatbins
@@ -169,6 +171,7 @@ impl Extensions {
         leave_reports: None,
         open_virtual: None,
         driver_code: None,
+        records_calls: false,
     };
 }
 

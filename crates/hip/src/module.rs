@@ -105,7 +105,8 @@ impl Module {
     /// (`.hipfb`, `.co`, also compressed): for the device's exact target id, else for its processor, else for
     /// a generic one (`hipModuleLoadData`).
     ///
-    /// On an NVIDIA GPU, the bytes are a cubin, a fatbin, or PTX, which the driver compiles. With the feature
+    /// On an NVIDIA GPU, the bytes are a cubin, a fatbin, or PTX, which the driver compiles, or an offload
+    /// bundle with [entries for NVIDIA GPUs](code_object::bundle::cuda_id). With the feature
     /// `rtc`, compiled PTX is kept in the folder `ptx` of the cache folder, for the same driver and
     /// architecture. Launches are checked against the parameters that the driver reports.
     ///
@@ -156,7 +157,9 @@ impl Module {
 
     pub(crate) fn load_named(device: &Device, name: &str, bytes: &[u8]) -> Result<Self> {
         if let Some(driver) = device.table().ext.driver_code {
-            return Self::load_by_driver(device, name, bytes, driver);
+            let code = bundle::cuda_code_for(bytes, &device.target().processor);
+            let code = code.map_err(|source| unreadable(name, source))?;
+            return Self::load_by_driver(device, name, &code, driver);
         }
         let code = bundle::code_for(bytes, device.target()).map_err(|source| unreadable(name, source))?;
         Self::load_code(device, name, code.into_owned())

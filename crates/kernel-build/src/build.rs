@@ -53,13 +53,14 @@ pub struct BuiltModule {
     pub kernels: Vec<String>,
     /// One per target of the source, in the targets' order.
     pub objects: Vec<BuiltObject>,
-    /// All of them in one file, if [requested](crate::Builder::offload_compress).
+    /// All of them in one file, if [requested](crate::Builder::offload_compress), with the code for NVIDIA
+    /// GPUs if [that is](crate::Builder::bundle_nvidia).
     pub bundle: Option<BuiltBundle>,
     /// One per architecture of NVIDIA GPUs, in their order, or two: PTX and the cubin of it.
     pub images: Vec<BuiltImage>,
 }
 
-/// A source's code objects in a [compressed bundle](code_object::bundle).
+/// A source's code in a [compressed bundle](code_object::bundle).
 #[derive(Clone, Debug)]
 pub struct BuiltBundle {
     /// The file.

@@ -81,9 +81,11 @@ pub struct Builder {
     pub(crate) metrics: Option<bool>,
     amd_options: Vec<OsString>,
     compress: bool,
+    /// Bundles hold the code for NVIDIA GPUs, too.
+    pub(crate) whole_bundles: bool,
     pub(crate) link: bool,
     nvidia: Option<Nvidia>,
-    features: Option<Features>,
+    pub(crate) features: Option<Features>,
     /// Variables decide whether NVIDIA's code is built.
     on_request: bool,
     listener: Option<Listener>,
@@ -103,7 +105,7 @@ enum Origin {
 pub(crate) struct Built {
     pub(crate) objects: Vec<BuiltObject>,
     pub(crate) bundle: Option<BuiltBundle>,
-    images: Vec<BuiltImage>,
+    pub(crate) images: Vec<BuiltImage>,
 }
 
 /// A compiler and a target for a source.
@@ -211,6 +213,7 @@ impl Builder {
             metrics: None,
             amd_options: Vec::new(),
             compress: false,
+            whole_bundles: false,
             link: true,
             nvidia: None,
             features: None,
@@ -377,6 +380,15 @@ impl Builder {
         self
     }
 
+    /// Whether a [bundle](Self::offload_compress) also holds the source's code for NVIDIA GPUs, for programs
+    /// that have only the bundle. Off by default; always so in a [library](Self::build_lib). AMD's libraries
+    /// skip those entries, and `hip` on an NVIDIA GPU takes the one that fits best
+    /// ([`code_object::bundle::cuda_code_for`]).
+    pub fn bundle_nvidia(mut self, bundle: bool) -> Self {
+        self.whole_bundles = bundle;
+        self
+    }
+
     /// Also compiles every source for NVIDIA GPUs, with nvcc; [`Nvidia`] selects the output. Sources, folders
     /// of headers, definitions, flags, patterns and cache are shared. HIP sources,
     /// [`translate`](Self::translate) and [`targets_for`](Self::targets_for) apply to AMD only.
@@ -415,6 +427,13 @@ impl Builder {
     pub fn nvidia_on_request(mut self, feature: &str, nvidia: Nvidia) -> Self {
         self.on_request = true;
         if features::is_on(feature) || nvidia::is_named() { self.nvidia(nvidia) } else { self }
+    }
+
+    /// As [`nvidia`](Self::nvidia), but only if `FERROCM_CUDA_ARCHS` names architectures. For build scripts
+    /// of crates without a feature for it.
+    pub fn nvidia_if_named(mut self, nvidia: Nvidia) -> Self {
+        self.on_request = true;
+        if nvidia::is_named() { self.nvidia(nvidia) } else { self }
     }
 
     /// In a build script: lets two features of the crate choose the GPUs to compile for. Only the compilers
@@ -554,8 +573,11 @@ impl Builder {
         }
         let mut built = self.run(context.as_ref(), compiler.as_ref(), &plans)?;
         if self.compress && context.is_some() {
-            let compress =
-                |index: usize| bundle::compressed(&cache, plans[index].source, &built[index].objects);
+            let compress = |index: usize| {
+                let Built { objects, images, .. } = &built[index];
+                let images = if self.whole_bundles { &images[..] } else { &[] };
+                bundle::compressed(&cache, plans[index].source, objects, images)
+            };
             let bundles: Vec<_> = jobs::run(self.job_count(), plans.len(), compress);
             for (built, bundle) in built.iter_mut().zip(bundles) {
                 built.bundle = Some(bundle?);

@@ -1,8 +1,8 @@
 //! Static libraries of sources whose host code launches their kernels.
 //!
-//! Each source becomes one object file: its host code, and the code objects of all targets in an offload
-//! bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's functions by
-//! their C names.
+//! Each source becomes one object file: its host code, and the code for all targets, NVIDIA's included, in an
+//! offload bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's
+//! functions by their C names.
 
 mod archive;
 
@@ -47,6 +47,9 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// With [`nvidia`](Self::nvidia), the library also has nvcc's code, and its host code, which AMD's
+    /// compiler compiles, launches that on an NVIDIA GPU.
+    ///
     /// Equal sources, targets and compilers give equal files, wherever they are, except for the source lines
     /// of [translated](Self::translate) sources. A file that would not change is not touched. Host code is
     /// for x86-64 Linux.
@@ -55,7 +58,7 @@ impl Builder {
     /// As for [`build`](Self::build); [`Error::HostCode`] has the compiler's messages about host code.
     /// [`Error::Library`] says what is wrong with the path or Cargo's target, or which kernel, function or
     /// variable two sources define.
-    pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
+    pub fn build_lib(mut self, path: impl AsRef<Path>) -> Result<Build, Error> {
         let script = std::env::var_os("OUT_DIR").is_some();
         if script {
             self.tell_variables();
@@ -71,12 +74,12 @@ impl Builder {
         }
 
         let link = self.link;
-        if self.knows_nvidia() {
+        if self.features.is_some() {
             return Err(bad(
-                "host code is compiled for AMD GPUs only, so its builder has no `nvidia` and no `features`"
-                    .into(),
+                "host code is compiled by AMD's compiler, so its builder has no `features`".into()
             ));
         }
+        self.whole_bundles = true;
 
         let (build, objects) = self.build_and(|builder, context, plans, built| match context {
             Some(context) => host_objects(builder, context, plans, built),
@@ -167,7 +170,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     let prepared = context.prepare(source)?;
     let fat = match &built.bundle {
         Some(bundle) => Cow::from(&bundle.bytes),
-        None => Cow::from(bundle::plain(&built.objects)),
+        None => Cow::from(bundle::plain(&built.objects, &built.images)),
     };
     let fat = &*fat;
     let mut key = blake3::Hasher::new();

@@ -6,6 +6,7 @@ use hip::{Device, DeviceCopy, DeviceSlice, DeviceSliceMut, KernelArg, Stream};
 
 use crate::error::{Error, Result, check_counted};
 use crate::library::Kernels;
+use crate::tilings::{SHARED, Tile, Tiling};
 use crate::{F8E4M3, modules, nvidia};
 
 const OPERATION: &str = "gemm";
@@ -62,7 +63,7 @@ enum Choice {
 }
 
 mod sealed {
-    use super::{KernelArg, Result};
+    use super::{KernelArg, Result, Tile};
 
     pub trait Product {
         type Scalar: Copy + for<'a> KernelArg<'a>;
@@ -70,8 +71,10 @@ mod sealed {
         const GEMM_128: &'static str;
         const GEMV: &'static str;
         const GEMM_EXPERTS: &'static str;
-        /// Whether NVIDIA's `wgmma` multiplies it.
-        const TILED: bool;
+        /// The kernels for `wgmma` on NVIDIA's GPUs.
+        const TILES: &'static [(Tile, &'static str)];
+        /// The one of them for products with the matrices of experts.
+        const EXPERT_TILES: Option<&'static str>;
         fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<Self::Scalar>;
     }
 }
@@ -84,7 +87,7 @@ pub trait GemmElement: DeviceCopy + sealed::Product {
 }
 
 macro_rules! gemm_element {
-    ($type:ident, $name:literal, $product:ident, $scalar:ident, $tiled:literal, $convert:expr) => {
+    ($type:ident, $name:literal, $product:ident, $scalar:ident, [$($tile:literal),*], $experts:expr, $convert:expr) => {
         impl GemmElement for $type {
             type Product = $product;
         }
@@ -94,18 +97,39 @@ macro_rules! gemm_element {
             const GEMM_128: &'static str = concat!("gemm_", $name, "_128");
             const GEMV: &'static str = concat!("gemv_", $name);
             const GEMM_EXPERTS: &'static str = concat!("gemm_experts_", $name);
-            const TILED: bool = $tiled;
+            const TILES: &'static [(Tile, &'static str)] =
+                &[$((Tile::named($tile), concat!("gemm_", $name, "_", $tile))),*];
+            const EXPERT_TILES: Option<&'static str> = $experts;
             fn scalar(operation: &'static str, parameter: &'static str, value: f32) -> Result<$scalar> {
                 $convert(operation, parameter, value)
             }
         }
     };
 }
-gemm_element!(f32, "f32", f32, f32, false, |_, _, value| Ok(value));
-gemm_element!(f16, "f16", f16, f32, true, |_, _, value| Ok(value));
-gemm_element!(bf16, "bf16", bf16, f32, true, |_, _, value| Ok(value));
-gemm_element!(F8E4M3, "f8_e4m3", f32, f32, true, |_, _, value| Ok(value));
-gemm_element!(i8, "i8", i32, i32, false, whole_number);
+macro_rules! tiled_element {
+    ($type:ident, $name:literal) => {
+        gemm_element!(
+            $type,
+            $name,
+            $type,
+            f32,
+            ["128x256", "128x256_by_2", "128x128", "128x128_by_2", "64x128", "64x128_by_2", "64x128_by_4"],
+            Some(concat!("gemm_experts_", $name, "_128x256")),
+            |_, _, value| Ok(value)
+        );
+    };
+}
+gemm_element!(f32, "f32", f32, f32, [], None, |_, _, value| Ok(value));
+tiled_element!(f16, "f16");
+tiled_element!(bf16, "bf16");
+gemm_element!(F8E4M3, "f8_e4m3", f32, f32, ["128x256", "128x128", "64x128"], None, |_, _, value| Ok(value));
+gemm_element!(i8, "i8", i32, i32, [], None, whole_number);
+
+/// The kernels of a type for `wgmma`.
+#[cfg(test)]
+pub(crate) fn tiles<T: GemmElement>() -> &'static [(Tile, &'static str)] {
+    T::TILES
+}
 
 fn whole_number(operation: &'static str, parameter: &'static str, value: f32) -> Result<i32> {
     // Beyond 2²⁴, an f32 cannot represent every whole number.
@@ -319,14 +343,27 @@ impl Gemm {
     pub fn launch_on<T: GemmElement>(&self, device: &Device) -> Option<GemmLaunch> {
         let compute_units = device.properties().compute_units as usize;
         let launch = self.launch::<T>(compute_units)?;
-        let tiled = T::TILED && matches!(launch.shape, GemmShape::Blocks(_)) && nvidia::has_wgmma(device);
-        if !tiled {
+        if !matches!(launch.shape, GemmShape::Blocks(_)) || !nvidia::has_wgmma(device) {
             return Some(launch);
         }
-        let tiling = nvidia::GemmTiling::of(self.m, self.n, self.batch, compute_units);
-        let blocks = self.by_blocks::<T>(tiling.side);
-        let grid = tiling.grid(self.m, self.n, self.batch, compute_units);
-        Some(GemmLaunch { grid, dynamic_lds: tiling.shared(), ..blocks })
+        let tilings =
+            || crate::tilings::all().iter().filter_map(|tiling| self.with_tiling::<T>(tiling, compute_units));
+        Some(tilings().min_by_key(|(time, _)| *time).map_or(launch, |(_, launch)| launch))
+    }
+
+    /// How this product is computed in tiles on a GPU of NVIDIA's with so many multiprocessors, and how many
+    /// nanoseconds that takes by the table's figures. `None` if there are no such tiles for the type.
+    pub(crate) fn with_tiling<T: GemmElement>(
+        &self,
+        tiling: &Tiling,
+        multiprocessors: usize,
+    ) -> Option<(u64, GemmLaunch)> {
+        let kernel = T::TILES.iter().find(|(tile, _)| *tile == tiling.tile)?.1;
+        let tiles = tiling.tile.count(self.m, self.n, self.batch);
+        let grid = tiling.tile.grid(tiles, multiprocessors);
+        let launch =
+            GemmLaunch { kernel, grid: [grid, 1, 1], dynamic_lds: SHARED, ..self.by_blocks::<T>(128) };
+        Some((tiling.time(tiles, self.k, multiprocessors), launch))
     }
 
     /// How this product is computed on an AMD GPU with so many compute units; nothing if it has no elements.

@@ -4,7 +4,8 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted};
 use crate::gemm::{GemmElement, MOST_BLOCKS, MOST_COLUMN_BLOCKS, THREADS, check_matrices};
-use crate::{Kernels, modules};
+use crate::tilings::{SHARED, Tile};
+use crate::{Kernels, modules, nvidia};
 
 const OPERATION: &str = "gemm_experts";
 /// Rows and columns of a block, `SIDE` of `kernels/gemm_experts.cu`.
@@ -176,11 +177,21 @@ impl Kernels {
             gathered: gemm.gathered.into(),
             scattered: gemm.scattered.into(),
         };
-        // Each expert's last block may have fewer rows.
-        let blocks = (count / SIDE + experts).min(MOST_BLOCKS);
-        let function = self.function(&modules::GEMM_EXPERTS, T::GEMM_EXPERTS)?;
-        let launch =
-            function.launch(stream).grid((gemm.n.div_ceil(SIDE) as u32, blocks as u32)).block(THREADS);
+        let device = self.device();
+        let (kernel, grid, shared) = match T::EXPERT_TILES {
+            Some(kernel) if nvidia::has_wgmma(device) => {
+                let multiprocessors = device.properties().compute_units as usize;
+                let tiles = Tile::EXPERTS.of_experts(count, experts, gemm.n);
+                (kernel, (Tile::EXPERTS.grid(tiles, multiprocessors), 1), SHARED)
+            }
+            _ => {
+                // Each expert's last block may have fewer rows.
+                let blocks = (count / SIDE + experts).min(MOST_BLOCKS) as u32;
+                (T::GEMM_EXPERTS, (gemm.n.div_ceil(SIDE) as u32, blocks), 0)
+            }
+        };
+        let function = self.function(&modules::GEMM_EXPERTS, kernel)?;
+        let launch = function.launch(stream).grid(grid).block(THREADS).dynamic_lds(shared);
         let launch =
             launch.arg(shape).arg(alpha).arg(a).arg(b).arg(pairs.offsets).arg(pairs.permutation).arg(c);
         // SAFETY: the kernel reads A's rows×k elements, the experts' n×k, one offset more than there are

@@ -9,17 +9,19 @@ use crate::gemm::{
     check_matrices,
 };
 use crate::library::Kernels;
-use crate::{Element, modules};
+use crate::{Element, modules, nvidia};
 
 const OPERATION: &str = "gemm_int4";
-/// Rows and columns of C that a workgroup computes.
+/// Rows and columns of C that a workgroup computes, and those of large products on NVIDIA's GPUs.
 const SIDE: usize = 64;
+const LARGE_SIDE: usize = 128;
 /// The minimum number of neighbours that share a scale.
 const LEAST_GROUP: usize = 32;
 
 mod sealed {
     pub trait Int4 {
         const GEMM: &'static str;
+        const LARGE_GEMM: &'static str;
         const GEMV: &'static str;
     }
 }
@@ -28,16 +30,17 @@ mod sealed {
 pub trait Int4Element: Element + sealed::Int4 {}
 
 macro_rules! int4_element {
-    ($type:ident, $gemm:literal, $gemv:literal) => {
+    ($type:ident, $gemm:literal, $large:literal, $gemv:literal) => {
         impl Int4Element for $type {}
         impl sealed::Int4 for $type {
             const GEMM: &'static str = $gemm;
+            const LARGE_GEMM: &'static str = $large;
             const GEMV: &'static str = $gemv;
         }
     };
 }
-int4_element!(f16, "gemm_int4_f16", "gemv_int4_f16");
-int4_element!(bf16, "gemm_int4_bf16", "gemv_int4_bf16");
+int4_element!(f16, "gemm_int4_f16", "gemm_int4_f16_128", "gemv_int4_f16");
+int4_element!(bf16, "gemm_int4_bf16", "gemm_int4_bf16_128", "gemv_int4_bf16");
 
 /// `C = alpha * A * Wᵀ + beta * C`: A is m×k, C is m×n, both stored by rows, and W is n×k numbers of 4 bits.
 ///
@@ -177,9 +180,12 @@ impl Kernels {
                 strides: [0; 3],
                 transposed: [0, 1],
             };
+            let large = nvidia::has_mma(self.device())
+                && fills(m, n, self.device().properties().compute_units as usize);
+            let (kernel, side) = if large { (T::LARGE_GEMM, LARGE_SIDE) } else { (T::GEMM, SIDE) };
             let grid =
-                (n.div_ceil(SIDE).min(MOST_COLUMN_BLOCKS) as u32, m.div_ceil(SIDE).min(MOST_BLOCKS) as u32);
-            let function = self.function(&modules::GEMM, T::GEMM)?;
+                (n.div_ceil(side).min(MOST_COLUMN_BLOCKS) as u32, m.div_ceil(side).min(MOST_BLOCKS) as u32);
+            let function = self.function(&modules::GEMM, kernel)?;
             let launch =
                 function.launch(stream).grid(grid).block(THREADS).arg(shape).arg(group_shift).arg(alpha);
             let launch = launch.arg(a).arg(numbers).arg(scales).arg(zeros).arg(beta).arg(c);
@@ -187,5 +193,23 @@ impl Kernels {
             unsafe { launch.enqueue()? };
         }
         Ok(())
+    }
+}
+
+/// Whether large blocks are enough for nine tenths of the multiprocessors.
+fn fills(m: usize, n: usize, multiprocessors: usize) -> bool {
+    m.div_ceil(LARGE_SIDE).saturating_mul(n.div_ceil(LARGE_SIDE)).saturating_mul(10)
+        >= multiprocessors.saturating_mul(9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_large_where_there_are_enough() {
+        assert!(fills(4096, 4096, 132) && fills(512, 4096, 132));
+        assert!(!fills(64, 14336, 132) && !fills(256, 4096, 132));
+        assert!(fills(usize::MAX, usize::MAX, 132));
     }
 }

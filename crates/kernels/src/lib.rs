@@ -96,8 +96,10 @@ pub mod reference;
 mod rope;
 mod sampling;
 mod sort;
+mod tilings;
 mod topk;
 mod training;
+pub mod tune;
 mod view;
 
 pub use activation::Activation;

@@ -1,19 +1,32 @@
 //! What some kernels are launched with on NVIDIA's GPUs, where it differs from AMD's: grids, work-items, and
-//! shared memory besides what a kernel declares. The numbers are those of `kernels/attention_nvidia.cuh` and
-//! `kernels/gemm_nvidia.cuh`.
+//! shared memory besides what a kernel declares. The numbers are those of `kernels/attention_nvidia.cuh`;
+//! those of `kernels/gemm_nvidia.cuh` are in `tilings.rs`.
 //!
-//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. Other devices run what
-//! AMD's without matrix instructions do.
+//! `wgmma` is in code for sm_90a, which is what a device of sm_90 has to be given. On other devices
+//! from sm_80 on, products of matrices use `mma`, and attention of many rows is what AMD's devices without
+//! matrix instructions run.
 
 use hip::Device;
 
 /// Bytes of a line of a tile, and at which multiples tiles begin.
-const LINE: usize = 128;
-const TILE_ALIGN: usize = 1024;
+pub(crate) const LINE: usize = 128;
+pub(crate) const TILE_ALIGN: usize = 1024;
 
 /// Whether a device is one of NVIDIA's.
 pub(crate) fn is_nvidia(device: &Device) -> bool {
     device.target().processor.starts_with("sm_")
+}
+
+/// Whether a device multiplies by `mma`, for which code for sm_80 and later is compiled.
+pub(crate) fn has_mma(device: &Device) -> bool {
+    is_from(&device.target().processor, 80)
+}
+
+/// Whether a processor is one of NVIDIA's of at least this compute capability, times ten.
+fn is_from(processor: &str, capability: u32) -> bool {
+    let number =
+        processor.strip_prefix("sm_").map(|name| name.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+    number.and_then(|number| number.parse().ok()).is_some_and(|number: u32| number >= capability)
 }
 
 /// Whether a device multiplies by `wgmma`.
@@ -25,46 +38,6 @@ pub(crate) fn has_wgmma(device: &Device) -> bool {
 /// sm_100 do, those of sm_86 and sm_89 do not.
 pub(crate) fn has_room(device: &Device) -> bool {
     device.properties().lds_per_compute_unit >= 128 << 10
-}
-
-/// What a workgroup of `gemm_*_64` or `gemm_*_128` computes at a time: `Tiling` of `kernels/gemm_nvidia.cuh`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GemmTiling {
-    /// The number in the kernel's name.
-    pub(crate) side: usize,
-    rows: usize,
-    columns: usize,
-    stages: usize,
-    /// Workgroups that a multiprocessor holds.
-    resident: usize,
-}
-
-const GEMM_TILINGS: [GemmTiling; 2] = [
-    GemmTiling { side: 128, rows: 128, columns: 256, stages: 4, resident: 1 },
-    GemmTiling { side: 64, rows: 64, columns: 64, stages: 4, resident: 3 },
-];
-
-impl GemmTiling {
-    /// The tiling for a batch of products: large tiles if there are enough of them for a third of the
-    /// multiprocessors.
-    pub(crate) fn of(m: usize, n: usize, batch: usize, multiprocessors: usize) -> Self {
-        let [large, small] = GEMM_TILINGS;
-        if large.tiles(m, n, batch).saturating_mul(3) >= multiprocessors { large } else { small }
-    }
-
-    fn tiles(&self, m: usize, n: usize, batch: usize) -> usize {
-        m.div_ceil(self.rows).saturating_mul(n.div_ceil(self.columns)).saturating_mul(batch)
-    }
-
-    /// As many workgroups as run at once, which go from tile to tile.
-    pub(crate) fn grid(&self, m: usize, n: usize, batch: usize, multiprocessors: usize) -> [u32; 3] {
-        [self.tiles(m, n, batch).min(multiprocessors.saturating_mul(self.resident).max(1)) as u32, 1, 1]
-    }
-
-    /// Bytes of shared memory.
-    pub(crate) fn shared(&self) -> u32 {
-        (self.stages * (self.rows + self.columns) * LINE + TILE_ALIGN) as u32
-    }
 }
 
 /// What a launch of attention depends on.
@@ -184,12 +157,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_are_large_where_there_are_enough() {
-        let large = GemmTiling::of(4096, 4096, 1, 132);
-        assert_eq!((large.side, large.grid(4096, 4096, 1, 132), large.shared()), (128, [132, 1, 1], 197_632));
-        let small = GemmTiling::of(1024, 1024, 1, 132);
-        assert_eq!((small.side, small.grid(1024, 1024, 1, 132), small.shared()), (64, [256, 1, 1], 66_560));
-        assert_eq!(small.grid(1 << 31, 1 << 31, 9, 132), [396, 1, 1]);
+    fn capabilities_are_compared_as_numbers() {
+        assert!(is_from("sm_80", 80) && is_from("sm_90a", 80) && is_from("sm_100", 80));
+        assert!(!is_from("sm_75", 80) && !is_from("gfx90a", 80) && !is_from("sm_", 80));
     }
 
     const DECODE: AttentionWork = AttentionWork {

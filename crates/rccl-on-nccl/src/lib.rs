@@ -2,9 +2,10 @@
 //!
 //! RCCL is NCCL's interface for AMD GPUs: the functions that both have take the same arguments, with the same
 //! numbers for types, operators and results, and streams are the driver's own, which is what `hip-on-cuda`
-//! calls a stream. So nothing is translated here: [`table`] finds `libnccl.so.2`, and fills RCCL's table with
-//! its functions. What NCCL lacks is a stub, as for any RCCL: `ncclAllToAll`, `ncclAllToAllv`,
-//! `ncclAllReduceWithBias`, `ncclCommInitRankMulti`. So are functions that an old NCCL lacks.
+//! calls a stream. So nothing is translated here: [`table`] finds `libnccl.so.2` ([`cuda_sys::nccl`]), and
+//! fills RCCL's table with its functions. What NCCL lacks is a stub, as for any RCCL: `ncclAllToAll`,
+//! `ncclAllToAllv`, `ncclAllReduceWithBias`, `ncclCommInitRankMulti`. So are functions that an old NCCL
+//! lacks.
 //!
 //! ```no_run
 //! let rccl = rccl_on_nccl::table()?;
@@ -13,19 +14,11 @@
 //! ```
 #![warn(missing_docs)]
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use cuda_sys::nccl;
 use rccl_sys::{LoadError, Table};
-use sys_load::{Functions as _, Library, Search};
-
-/// What to look for. `ncclCommInitRank` is in every NCCL, and `ncclGetVersion` tells its version as RCCL's.
-const SEARCH: Search = Search {
-    what: "NCCL",
-    variable: "FERROCM_NCCL_LIBRARY",
-    names: if cfg!(windows) { &["nccl.dll"] } else { &["libnccl.so.2", "libnccl.so"] },
-    rocm: false,
-    ..Table::SEARCH
-};
 
 /// RCCL's table with NCCL's functions. The library is opened once; a failure is not remembered. No GPU is
 /// needed.
@@ -38,18 +31,20 @@ pub fn table() -> Result<&'static Table, LoadError> {
     if let Some(table) = *table {
         return Ok(table);
     }
-    // SAFETY: files of these names are NCCL, whose initialisers may run in any process, and which tells its
-    // version as RCCL does.
-    let library = unsafe { Library::find(&SEARCH)? };
+    let found = nccl::Table::load()?;
+    // A loaded table knows its file.
+    let file = found.path().unwrap_or(Path::new(""));
     // SAFETY: the file is NCCL, whose functions have the arguments and the contract of RCCL's of their names.
-    let filled = unsafe { Table::load_from(library.path())? };
+    let filled = unsafe { Table::load_from(file)? };
     *table = Some(filled);
     Ok(filled)
 }
 
 #[cfg(test)]
 mod tests {
-    use rccl_sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclUniqueId};
+    use std::mem::offset_of;
+
+    use rccl_sys::{ncclConfig_t, ncclResult_t, ncclUniqueId};
     use test_skip::{Lack, skip};
 
     use super::*;
@@ -76,23 +71,61 @@ mod tests {
         assert!(std::ptr::eq(super::table().unwrap(), table));
     }
 
-    /// What is handed over by value or number, as `nccl.h` has it.
+    /// What is handed over by value or number is what `nccl.h` has.
     #[test]
     fn values_are_nccls() {
-        assert_eq!(size_of::<ncclUniqueId>(), 128);
-        let types = [
-            (ncclDataType_t::ncclInt8, 0),
-            (ncclDataType_t::ncclFloat16, 6),
-            (ncclDataType_t::ncclFloat32, 7),
-            (ncclDataType_t::ncclFloat64, 8),
-            (ncclDataType_t::ncclBfloat16, 9),
-            (ncclDataType_t::ncclFloat8e4m3, 10),
-            (ncclDataType_t::ncclFloat8e5m2, 11),
-        ];
-        assert!(types.iter().all(|(value, number)| value.0 == *number));
-        let operators =
-            [ncclRedOp_t::ncclSum, ncclRedOp_t::ncclProd, ncclRedOp_t::ncclMax, ncclRedOp_t::ncclMin];
-        assert!(operators.iter().zip(0..).all(|(value, number)| value.0 == number));
-        assert_eq!((ncclRedOp_t::ncclAvg.0, ncclResult_t::ncclInProgress.0), (4, 7));
+        macro_rules! same {
+            ($($type:ident: $($value:ident)*;)*) => {
+                $($(assert_eq!(rccl_sys::$type::$value.0, nccl::$type::$value.0, stringify!($value));)*)*
+            };
+        }
+        same! {
+            ncclDataType_t: ncclInt8 ncclUint8 ncclInt32 ncclUint32 ncclInt64 ncclUint64 ncclFloat16 ncclFloat32
+                ncclFloat64 ncclBfloat16 ncclFloat8e4m3 ncclFloat8e5m2;
+            ncclRedOp_t: ncclSum ncclProd ncclMax ncclMin ncclAvg;
+            ncclResult_t: ncclSuccess ncclUnhandledCudaError ncclSystemError ncclInternalError ncclInvalidArgument
+                ncclInvalidUsage ncclRemoteError ncclInProgress;
+            ncclScalarResidence_t: ncclScalarDevice ncclScalarHostImmediate;
+        }
+        assert_eq!(size_of::<ncclUniqueId>(), size_of::<nccl::ncclUniqueId>());
     }
+
+    /// RCCL's configuration is the start of NCCL's, which reads as much as its first field says.
+    #[test]
+    fn a_configuration_is_the_start_of_nccls() {
+        macro_rules! same {
+            ($($field:ident)*) => {
+                $(assert_eq!(offset_of!(ncclConfig_t, $field), offset_of!(nccl::ncclConfig_t, $field));)*
+            };
+        }
+        same!(size magic version blocking cgaClusterSize minCTAs maxCTAs netName splitShare trafficClass);
+        assert!(size_of::<ncclConfig_t>() <= size_of::<nccl::ncclConfig_t>());
+    }
+
+    /// What RCCL adds is a stub with NCCL; everything else NCCL has, under the same name.
+    #[test]
+    fn nccl_has_all_but_what_rccl_adds() {
+        let added: Vec<_> =
+            Table::symbols().filter(|name| nccl::Table::unsupported().availability(name).is_none()).collect();
+        assert_eq!(added, ADDED);
+    }
+
+    /// What RCCL has and NCCL does not.
+    const ADDED: &[&str] = &[
+        "mscclLoadAlgo",
+        "mscclRunAlgo",
+        "mscclUnloadAlgo",
+        "ncclAllReduceWithBias",
+        "ncclAllToAll",
+        "ncclAllToAllv",
+        "ncclCommInitRankMulti",
+        "pmscclLoadAlgo",
+        "pmscclRunAlgo",
+        "pmscclUnloadAlgo",
+        "pncclAllReduceWithBias",
+        "pncclAllToAll",
+        "pncclAllToAllv",
+        "pncclCommInitRankMulti",
+        "pncclGetError",
+    ];
 }

@@ -21,24 +21,43 @@
 //! | enums, types of elements | translated, each by one table |
 //! | statuses | translated by one table |
 //! | single operations, and batches of products, `gemv` and `trsm` | the function of the same name, with the same arguments |
-//! | `gemm_ex` | `cublasGemmEx`, which writes where it reads: `C` and `D` have to be one matrix, unless `beta` is a zero on the host |
+//! | other strided batches | one call for each member |
+//! | products, updates and solutions with `alpha` a zero on the host | products without depth: rocBLAS reads no matrix then, and cuBLAS does (`symm`, `syrk`, `trmm`, `trsm` …) |
+//! | `gemm_ex` | `cublasGemmEx`, which writes where it reads; `cublasLtMatmul` if `C` and `D` are two matrices and `beta` is not a zero on the host |
 //! | 16-bit products, sums and updates | the functions that take types as arguments |
-//! | `trsm` in strided batches | one call for each matrix |
+//! | `gemmt` | products of the parts of the triangle, whose blocks on the diagonal take one for each column |
+//! | `trsm_ex` | `trsm`, without the inverses |
 //! | complex factors and results of `f64` on the host | copied if their address is not divisible by 16, as cuBLAS's type requires |
 //!
 //! # What is not there
-//! Other batches, `trtri`, `gemmt`, `trsm_ex`, `geam_ex`, 8-bit floats, solutions (`gemm_ex_get_solutions`),
-//! memory of handles, logging.
+//! | functions | why |
+//! |---|---|
+//! | batches by pointers of anything but products, `gemv` and `trsm` | the pointers are in device memory, where only kernels read them |
+//! | `trtri`, `geam_ex` | cuBLAS has nothing like them |
+//! | `gemm_ex3`, `gemm_batched_ex3`, `gemm_strided_batched_ex3` | their 8-bit floats are AMD's (FNUZ), NVIDIA's are OCP's |
+//! | `gemm_batched_ex` into a third matrix, and others without depth or with `alpha` 0 | neither cuBLAS nor cuBLASLt has them |
+//! | `gemm_ex` of `i8` whose addresses and leading dimensions are not divisible by 4 | cuBLAS refuses them |
+//! | `gemv` of 16-bit floats with negative increments | a vector is a row of a matrix here |
+//! | `cspr`, `zspr`; `haxpy` with a factor in device memory | cuBLAS has neither |
+//! | batches with types as arguments (`axpy_strided_batched_ex` …) | nothing here calls them |
+//! | solutions (`gemm_ex_get_solutions`), memory of handles, logging | cuBLAS has its own |
+//!
+//! An `alpha` of 0 in device memory is unknown here. cuBLAS reads the matrices then, so that a NaN in them
+//! spoils the result.
 //!
 //! There is one cuBLAS in a process.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "functions and arguments have their C names")]
 
+mod calls;
 mod convert;
+mod factors;
 mod forward;
 mod general;
 mod library;
+mod made;
 mod products;
+mod separate;
 #[cfg(test)]
 mod tests;
 
@@ -61,6 +80,7 @@ pub fn table(cublas: &'static cuda_sys::cublas::Table) -> Result<&'static Table,
         let mut builder = Builder::new(env!("CARGO_PKG_NAME"), &version);
         forward::provide(&mut builder);
         general::provide(&mut builder);
+        made::provide(&mut builder);
         products::provide(&mut builder);
         // SAFETY: the functions pass on what they get to cuBLAS's, whose contract is rocBLAS's, and live as
         // long as the process.
@@ -70,6 +90,8 @@ pub fn table(cublas: &'static cuda_sys::cublas::Table) -> Result<&'static Table,
 
 /// The names of the functions that the table has.
 pub fn functions() -> impl Iterator<Item = &'static str> {
-    let [narrow, wide] = products::FUNCTIONS;
-    [forward::FUNCTIONS, general::FUNCTIONS, narrow, wide].into_iter().flatten().copied()
+    [forward::FUNCTIONS, general::FUNCTIONS, made::FUNCTIONS, products::FUNCTIONS]
+        .into_iter()
+        .flatten()
+        .copied()
 }

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use cuda_sys::cublas::{Table, cublasHandle_t, cublasPointerMode_t, cublasStatus_t};
-use rocblas_sys::{rocblas_handle, rocblas_status};
+use rocblas_sys::{rocblas_datatype, rocblas_half, rocblas_handle, rocblas_status};
 
 use crate::convert::To;
 
@@ -47,6 +47,38 @@ pub(crate) fn call(
     work(cublas, handle.cast()).and_then(To::to).unwrap_or_else(|status| status)
 }
 
+/// A 16-bit factor on the host, as cuBLAS takes it.
+///
+/// # Safety
+/// The factor is where the pointer mode says.
+pub(crate) unsafe fn widened(
+    cublas: &Table,
+    handle: cublasHandle_t,
+    factor: *const rocblas_half,
+) -> Result<f32, rocblas_status> {
+    if !is_on_host(cublas, handle) {
+        return Err(rocblas_status::rocblas_status_not_implemented);
+    }
+    if factor.is_null() {
+        return Err(rocblas_status::rocblas_status_invalid_pointer);
+    }
+    // SAFETY: the factor is on the host.
+    Ok(half::f16::from_bits(unsafe { factor.read_unaligned() }.data).to_f32())
+}
+
+/// Calls a function for each member of a batch, until one fails.
+pub(crate) fn each(members: i64, mut call: impl FnMut(usize) -> rocblas_status) -> rocblas_status {
+    let Ok(members) = usize::try_from(members) else { return rocblas_status::rocblas_status_invalid_size };
+    let mut statuses = (0..members).map(&mut call);
+    let failed = statuses.find(|status| *status != rocblas_status::rocblas_status_success);
+    failed.unwrap_or(rocblas_status::rocblas_status_success)
+}
+
+/// Whether scalars are on the host.
+pub(crate) fn is_on_host(cublas: &Table, handle: cublasHandle_t) -> bool {
+    pointer_mode(cublas, handle) == Some(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST)
+}
+
 /// The pointer mode of a handle; unknown if cuBLAS does not tell.
 pub(crate) fn pointer_mode(cublas: &Table, handle: cublasHandle_t) -> Option<cublasPointerMode_t> {
     let mut mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
@@ -63,30 +95,60 @@ struct Aligned(UnsafeCell<MaybeUninit<[u8; 16]>>);
 /// with instructions that need an address divisible by 16; rocBLAS takes any that is divisible by 8.
 pub(crate) struct Scalar {
     original: *mut c_void,
+    datatype: rocblas_datatype,
     copy: Option<Aligned>,
 }
 
 impl Scalar {
-    /// A scalar at an address. Copies it if need be.
+    /// A scalar of a type at an address. Copies it if need be.
     ///
     /// # Safety
-    /// The scalar is where the pointer mode says, with 16 bytes if it `is_double_complex`.
+    /// The scalar is where the pointer mode says, and has that type.
     pub(crate) unsafe fn new(
         cublas: &Table,
         handle: cublasHandle_t,
         original: *const c_void,
-        is_double_complex: bool,
+        datatype: rocblas_datatype,
     ) -> Self {
         let original = original.cast_mut();
-        let fits = !is_double_complex || original.addr().is_multiple_of(align_of::<Aligned>());
-        let copied =
-            !fits && pointer_mode(cublas, handle) == Some(cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST);
+        let fits = datatype != rocblas_datatype::rocblas_datatype_f64_c
+            || original.addr().is_multiple_of(align_of::<Aligned>());
+        let copied = !fits && is_on_host(cublas, handle);
         let copy = copied.then(|| {
             // SAFETY: the caller's promise. A place for a result need not be initialised.
             let value = unsafe { original.cast::<MaybeUninit<[u8; 16]>>().read_unaligned() };
             Aligned(UnsafeCell::new(value))
         });
-        Self { original, copy }
+        Self { original, datatype, copy }
+    }
+
+    /// Whether it is a zero on the host. What is in device memory is not known here.
+    ///
+    /// # Safety
+    /// It has a value.
+    pub(crate) unsafe fn is_zero(&self, cublas: &Table, handle: cublasHandle_t) -> bool {
+        if self.original.is_null() || !is_on_host(cublas, handle) {
+            return false;
+        }
+        let value = self.original;
+        // SAFETY: the scalar is on the host, and has that type.
+        unsafe {
+            match self.datatype {
+                rocblas_datatype::rocblas_datatype_f16_r => {
+                    value.cast::<u16>().read_unaligned() & 0x7fff == 0
+                }
+                rocblas_datatype::rocblas_datatype_f32_r => value.cast::<f32>().read_unaligned() == 0.0,
+                rocblas_datatype::rocblas_datatype_f64_r => value.cast::<f64>().read_unaligned() == 0.0,
+                rocblas_datatype::rocblas_datatype_f32_c => {
+                    value.cast::<[f32; 2]>().read_unaligned() == [0.0; 2]
+                }
+                rocblas_datatype::rocblas_datatype_f64_c => {
+                    value.cast::<[f64; 2]>().read_unaligned() == [0.0; 2]
+                }
+                rocblas_datatype::rocblas_datatype_i32_r => value.cast::<i32>().read_unaligned() == 0,
+                _ => false,
+            }
+        }
     }
 
     /// The address for cuBLAS.

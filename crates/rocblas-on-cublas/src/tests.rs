@@ -12,7 +12,13 @@ use cuda_sys::cublas::{
 use rocblas_sys::*;
 
 /// The lowest first. Those of one row know each other.
-const LAYERS: &[&[&str]] = &[&["convert"], &["library"], &["forward", "general", "products"]];
+const LAYERS: &[&[&str]] = &[
+    &["convert"],
+    &["library"],
+    &["calls", "factors", "separate"],
+    &["forward", "general", "products"],
+    &["made"],
+];
 
 #[test]
 fn no_module_uses_a_higher_one() {
@@ -234,6 +240,7 @@ unsafe extern "C" fn zdotu(
     note!("zdotu" result.addr() % 16)
 }
 
+static ONE: f32 = 1.0;
 const HANDLE: *mut c_void = std::ptr::without_provenance_mut(0x77);
 
 /// A pointer that nothing reads.
@@ -313,8 +320,8 @@ fn handles_and_settings_are_cublass() {
 #[test]
 fn arguments_arrive_in_their_order_and_under_cublass_names() {
     let (table, _turn) = table();
-    let handle = HANDLE.cast();
-    // SAFETY: the fake only notes its arguments.
+    let (handle, alpha) = (HANDLE.cast(), &raw const ONE);
+    // SAFETY: the fake only notes its arguments, and the factor is on the host.
     unsafe {
         let status = (table.rocblas_sgemm)(
             handle,
@@ -323,7 +330,7 @@ fn arguments_arrive_in_their_order_and_under_cublass_names() {
             1,
             2,
             3,
-            at(4),
+            alpha,
             at(5),
             6,
             at(7),
@@ -352,8 +359,9 @@ fn arguments_arrive_in_their_order_and_under_cublass_names() {
     assert_eq!(
         calls(),
         [
-            "sgemm 0x77 CUBLAS_OP_T CUBLAS_OP_C 1 2 3 0x4 0x5 6 0x7 8 0x9 0xa 11",
-            "dtrsm CUBLAS_SIDE_RIGHT CUBLAS_FILL_MODE_LOWER CUBLAS_OP_N CUBLAS_DIAG_UNIT 1099511627776 2 0x3 0x4 5 0x6 7",
+            format!("sgemm 0x77 CUBLAS_OP_T CUBLAS_OP_C 1 2 3 {alpha:?} 0x5 6 0x7 8 0x9 0xa 11"),
+            "dtrsm CUBLAS_SIDE_RIGHT CUBLAS_FILL_MODE_LOWER CUBLAS_OP_N CUBLAS_DIAG_UNIT 1099511627776 2 0x3 0x4 5 0x6 7"
+                .to_owned(),
         ]
     );
 }
@@ -382,7 +390,7 @@ fn statuses_are_translated_and_wrong_values_do_not_arrive() {
     for name in crate::functions() {
         assert!(table.has(name), "{name}");
     }
-    assert!(crate::functions().count() > 400);
+    assert!(crate::functions().count() > 700);
 }
 
 /// `gemm_ex` of halves into singles, computed in singles.
@@ -401,7 +409,7 @@ unsafe fn product(table: &Table, beta: *const f32, c: usize, d: usize) -> rocbla
             1,
             2,
             3,
-            at::<c_void>(4),
+            (&raw const ONE).cast(),
             at::<c_void>(5),
             half,
             6,
@@ -426,18 +434,22 @@ unsafe fn product(table: &Table, beta: *const f32, c: usize, d: usize) -> rocbla
 #[test]
 fn products_by_type_write_where_they_read_unless_nothing_counts() {
     let (table, _turn) = table();
-    let expected = "gemm_ex CUBLAS_OP_N CUBLAS_OP_T 1 2 3 0x4 0x5 CUDA_R_16F 6 0x7 CUDA_R_16F 8 0xd CUDA_R_32F 11 \
-                    CUBLAS_COMPUTE_32F -1";
+    let expected = format!(
+        "gemm_ex CUBLAS_OP_N CUBLAS_OP_T 1 2 3 {:?} 0x5 CUDA_R_16F 6 0x7 CUDA_R_16F 8 0xd CUDA_R_32F 11 \
+         CUBLAS_COMPUTE_32F -1",
+        &raw const ONE
+    );
     // SAFETY: the factors are on the host, or not read.
     unsafe {
         assert_eq!(product(table, &1.0, 13, 13), OK);
         assert_eq!(product(table, &0.0, 10, 13), OK);
+        // cuBLASLt would compute it, if it had something to do.
         assert_eq!(product(table, &1.0, 10, 13), rocblas_status::rocblas_status_not_implemented);
         fake().mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(product(table, null(), 10, 13), rocblas_status::rocblas_status_not_implemented);
         assert_eq!(product(table, null(), 13, 13), OK);
     }
-    assert_eq!(calls(), [expected; 3]);
+    assert_eq!(calls(), vec![expected; 3]);
 }
 
 #[test]
@@ -505,6 +517,106 @@ fn a_strided_batch_of_solves_is_one_call_each() {
     assert_eq!(status, OK);
     let before = "dtrsm CUBLAS_SIDE_LEFT CUBLAS_FILL_MODE_UPPER CUBLAS_OP_N CUBLAS_DIAG_NON_UNIT 2 3 0x4";
     assert_eq!(calls(), [format!("{before} 0x100 5 0x1000 6"), format!("{before} 0x180 5 0xff8 6")]);
+}
+
+#[test]
+fn each_member_of_a_strided_batch_has_its_operands_and_its_result() {
+    let (table, _turn) = table();
+    let mut results = [rocblas_double_complex { x: 0.0, y: 0.0 }; 2];
+    // SAFETY: the fake writes one result for each call.
+    let status = unsafe {
+        (table.rocblas_zdotu_strided_batched)(
+            HANDLE.cast(),
+            1,
+            at(0x100),
+            3,
+            4,
+            at(0x200),
+            5,
+            6,
+            2,
+            results.as_mut_ptr(),
+        )
+    };
+    assert_eq!(status, OK);
+    assert!(results.iter().all(|result| (result.x, result.y) == (3.0, 4.0)));
+    // SAFETY: there is nothing to call.
+    let status =
+        unsafe { (table.rocblas_zscal_strided_batched)(HANDLE.cast(), 1, at(0x10), at(2), 3, 4, -1) };
+    assert_eq!(status, rocblas_status::rocblas_status_invalid_size);
+    assert_eq!(calls(), ["zdotu 0", "zdotu 0"]);
+}
+
+#[test]
+fn without_a_factor_on_the_host_products_have_no_depth() {
+    let (table, _turn) = table();
+    let zero = -0.0_f32;
+    let product = |alpha| {
+        // SAFETY: the fake only notes its arguments; a factor on the host is one.
+        unsafe {
+            (table.rocblas_sgemm)(
+                HANDLE.cast(),
+                NONE,
+                NONE,
+                1,
+                2,
+                3,
+                alpha,
+                at(5),
+                6,
+                at(7),
+                8,
+                at(9),
+                at(10),
+                11,
+            )
+        }
+    };
+    assert_eq!(product(&raw const zero), OK);
+    fake().mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
+    assert_eq!(product(at(4)), OK);
+    let rest = "0x5 6 0x7 8 0x9 0xa 11";
+    assert_eq!(
+        calls(),
+        [
+            format!("sgemm 0x77 CUBLAS_OP_N CUBLAS_OP_N 1 2 0 {:?} {rest}", &raw const zero),
+            format!("sgemm 0x77 CUBLAS_OP_N CUBLAS_OP_N 1 2 3 0x4 {rest}"),
+        ]
+    );
+}
+
+#[test]
+fn a_triangle_of_a_product_is_its_parts() {
+    let (table, _turn) = table();
+    fake().mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
+    let upper = rocblas_fill::rocblas_fill_upper;
+    // SAFETY: the fake only notes its arguments.
+    let status = unsafe {
+        (table.rocblas_sgemmt)(
+            HANDLE.cast(),
+            upper,
+            NONE,
+            TRANSPOSE,
+            66,
+            3,
+            at(4),
+            at(0x1000),
+            70,
+            at(0x2000),
+            80,
+            at(9),
+            at(0x4000),
+            90,
+        )
+    };
+    assert_eq!(status, OK);
+    let calls = calls();
+    // 64 columns of the first block; then the rectangle above the second, and its two columns.
+    assert_eq!(calls.len(), 67);
+    let column = "sgemm 0x77 CUBLAS_OP_N CUBLAS_OP_T";
+    assert_eq!(calls[1], format!("{column} 2 1 3 0x4 0x1000 70 0x2004 80 0x9 0x4168 90"));
+    assert_eq!(calls[64], format!("{column} 64 2 3 0x4 0x1000 70 0x2100 80 0x9 0x9a00 90"));
+    assert_eq!(calls[66], format!("{column} 2 1 3 0x4 0x1100 70 0x2104 80 0x9 0x9c68 90"));
 }
 
 #[test]

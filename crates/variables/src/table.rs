@@ -60,6 +60,10 @@ variables! {
         "the one `libcublas` to use";
         Path("a file");
         else "it is looked for";
+    CUBLASLT_LIBRARY = "FERROCM_CUBLASLT_LIBRARY", Program:
+        "the one `libcublasLt` to use";
+        Path("a file");
+        else "the one that `libcublas` uses, else it is looked for";
     NCCL_LIBRARY = "FERROCM_NCCL_LIBRARY", Program:
         "the one `libnccl` to use";
         Path("a file");

@@ -66,7 +66,8 @@ pub(crate) use level::{Body, handler, scalar_handler};
 pub use lower::no_inst;
 pub use lower::{resolved, text};
 pub use memory::{
-    TILE_ELEMENTS, TILE_LANES, View, buffer_flags, element_bytes, transposed, transposed_from_lds,
+    Accesses, LaneAccess, Moved, TILE_ELEMENTS, TILE_LANES, is_known, is_memory, transposed,
+    transposed_from_lds,
 };
 pub use program::{FORM_MODES, Place, location};
 pub use program::{Fetched, Form, Program, Unit, enter, run, run_unwatched};

@@ -132,13 +132,23 @@ unsafe fn unsupported(wave: &mut Wave, code: &Code) -> Flow {
     wave.fail(FaultKind::Unsupported { what })
 }
 
-/// Lowers one instruction to any number of codes. Hints and waits lower to none.
-pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) {
+/// Lowers one instruction to any number of codes. Hints and waits lower to none. Returns whether it can be
+/// executed; otherwise it faults when a wave reaches it.
+pub fn lower(
+    inst: &Inst,
+    pc: u64,
+    number: u32,
+    context: &Context,
+    pool: &mut Pool,
+    codes: &mut Vec<Code>,
+) -> bool {
     let start = codes.len();
-    if try_lower(inst, pc, number, context, pool, codes).is_none() {
+    let executed = try_lower(inst, pc, number, context, pool, codes).is_some();
+    if !executed {
         codes.truncate(start);
         codes.push(bare(unsupported, 0, number));
     }
+    executed
 }
 
 /// A vector instruction of gfx9 whose registers are relative to M0. The registers are determined when it is

@@ -3,6 +3,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `table` | the body that executes each operation |
+//! | `address` | the addresses of each kind of instruction |
+//! | `accesses` | the memory that an instruction accesses, for observers |
 //! | `lanes` | patterns in the addresses of a wave's lanes |
 //! | `moves`, `atomic` | moves between memory and registers |
 //! | `chunks` | whole registers, sixteen lanes at a time |
@@ -15,6 +17,8 @@
 //! It checks that range once against those that the wave has verified, and then moves the data in the widest
 //! pieces that the addresses permit.
 
+mod accesses;
+mod address;
 mod atomic;
 mod block;
 mod buffer;
@@ -31,11 +35,10 @@ mod table;
 mod to_lds;
 mod typed;
 
+pub use self::accesses::{Accesses, LaneAccess, Moved, is_known, is_memory};
 pub use self::block::{TILE_ELEMENTS, TILE_LANES, transposed, transposed_from_lds};
-pub use self::buffer::View;
 pub(super) use self::lanes::Bits;
 pub(super) use self::lds::direct_source;
-pub use self::typed::element_bytes;
 
 use vgpu_isa::{Class, Fact, Footprint, Format, Generation, Inst, Op, Operand, scalar as slot};
 
@@ -86,8 +89,12 @@ pub(crate) fn lower(inst: &Inst, lanes: usize, level: Level, generation: Generat
     } else {
         (table::plain(inst.op, lanes, level, generation.has_register_ecc())?, imm)
     };
-    let status = memory.tfe && inst.dst != Operand::None;
-    Some(Lowered { run, imm, status: status.then(|| inst.op.signature().dst.dwords()) })
+    Some(Lowered { run, imm, status: has_status(inst).then(|| inst.op.signature().dst.dwords()) })
+}
+
+/// Whether a code follows that writes a status register.
+pub(crate) fn has_status(inst: &Inst) -> bool {
+    inst.mem.tfe && inst.dst != Operand::None
 }
 
 /// The variant of a read-modify-write on a generation that differs from the others.
@@ -160,8 +167,8 @@ fn is_buffer(op: Op) -> bool {
     op.has(Fact::BUFFER) && op.class() != Class::Smem
 }
 
-/// The flags of an instruction for [`View::through`].
-pub fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
+/// The flags of a buffer instruction.
+fn buffer_flags(inst: &Inst, generation: Generation) -> i64 {
     let set = |on: bool, bits: i64| if on { bits } else { 0 };
     set(inst.mem.offen, buffer::OFFEN)
         | set(inst.mem.idxen, buffer::IDXEN)

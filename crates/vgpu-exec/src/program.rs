@@ -11,7 +11,7 @@ use super::lower::{self, Context};
 use super::settle::{self, Settling};
 use super::simd::opaque;
 use super::wave::Row;
-use super::{Code, Flow, Level, Unwatched, Watch, Wave, valu};
+use super::{Code, Flow, Level, Unwatched, Watch, Wave, memory, valu};
 use crate::WaveFault;
 
 /// The maximum number of instructions of a function in one unit. A longer one continues in another unit.
@@ -41,6 +41,9 @@ pub struct Unit {
     pub pcs: Vec<u64>,
     /// The registers of each decoded instruction, in code for observers.
     pub registers: Vec<Registers>,
+    /// The index of the code that accesses memory, for each decoded instruction that does, in code for
+    /// observers.
+    memory: HashMap<u32, u32>,
     /// Constants of vector instructions, each repeated sixteen times.
     pub pool: Pool,
     /// The index in `codes` of each address.
@@ -261,6 +264,7 @@ impl Program {
             insts: Vec::new(),
             pcs: Vec::new(),
             registers: Vec::new(),
+            memory: HashMap::new(),
             pool: Pool::new(),
             index: HashMap::new(),
             form,
@@ -307,7 +311,11 @@ impl Program {
                 unit.codes.push(lower::indexed(&context, number));
                 unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
             } else {
-                lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                let executed = lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+                if form.watched && executed && memory::is_memory(inst.format) {
+                    let end = unit.codes.len() as u32 - u32::from(memory::has_status(&inst));
+                    unit.memory.insert(number, end - 1);
+                }
             }
             if around.note != 0 {
                 unit.codes.push(settle::note(around.note, number));
@@ -354,6 +362,11 @@ impl Unit {
     /// The index of one of the unit's codes.
     fn index_of(&self, code: &Code) -> usize {
         (std::ptr::from_ref(code) as usize - self.codes.as_ptr() as usize) / size_of::<Code>()
+    }
+
+    /// The code of instruction `number` that accesses memory, in code for observers.
+    pub(super) fn memory_code(&self, number: usize) -> Option<&Code> {
+        self.codes.get(*self.memory.get(&u32::try_from(number).ok()?)? as usize)
     }
 
     fn note(&mut self, inst: Inst, pc: u64) {

@@ -14,6 +14,7 @@
 //! | `decode` | bits → [`Inst`], one file per encoding family |
 //! | `facts` | [`Fact`] and [`Footprint`]: what the table says of an operation |
 //! | `class` | questions about operations |
+//! | `wait` | the counters of requests to memory, and waits for them |
 //! | `registers` | the registers that an instruction reads and writes |
 //! | `format` | formats of typed buffers |
 //! | `image` | the fields of image instructions |
@@ -33,6 +34,7 @@ mod registers;
 mod tables;
 mod target;
 mod types;
+mod wait;
 
 use code_object::Processor;
 
@@ -47,6 +49,7 @@ pub use print::Text;
 pub use registers::{Register, Registers, Span};
 pub use target::{Generation, TARGETS, Target};
 pub use types::{Elem, Signature, Type};
+pub use wait::{Counter, waits};
 
 // NEW-TARGET: a variant, for a processor whose instructions no other one has.
 /// An instruction set: what each opcode means. Processors may share one.

@@ -101,15 +101,15 @@ struct RegisteredMemory;
 /// ```
 ///
 /// ```compile_fail,E0133
-/// # use vgpu::{exec::Wave, isa::Inst, machine::{Generation, observe::accesses::Accesses}};
-/// fn find(inst: &Inst, wave: &Wave) {
-///     Accesses::default().find(inst, wave, Generation::Gfx11);
+/// # use vgpu::exec::{Accesses, Unit, Wave};
+/// fn find(unit: &Unit, wave: &Wave) {
+///     Accesses::default().find(unit, 0, wave);
 /// }
 /// ```
 /// ```no_run
-/// # use vgpu::{exec::Wave, isa::Inst, machine::{Generation, observe::accesses::Accesses}};
-/// fn find(inst: &Inst, wave: &Wave) {
-///     unsafe { Accesses::default().find(inst, wave, Generation::Gfx11) };
+/// # use vgpu::exec::{Accesses, Unit, Wave};
+/// fn find(unit: &Unit, wave: &Wave) {
+///     unsafe { Accesses::default().find(unit, 0, wave) };
 /// }
 /// ```
 ///

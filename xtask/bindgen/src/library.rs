@@ -410,6 +410,105 @@ pub(crate) static LIBRARIES: &[Library] = &[
         flag_groups: &[],
         also_exported: &[],
     },
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "cuBLASLt",
+        report: "cublaslt",
+        package: "nvidia-cublas",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys::cublas::lt",
+        folder: "src/cublas/lt",
+        drop_ins: &[],
+        other_names: &[],
+        versions: CUDA_VERSIONS,
+        // As cuBLAS. Files of C are opaque.
+        headers: "#include <stddef.h>\n#include <stdint.h>\n#define _STDIO_H\ntypedef struct FILE FILE;\n\
+                  #define __DRIVER_TYPES_H__\n#define CU_COMPLEX_H_\n\
+                  #define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
+                  typedef struct CUstream_st *cudaStream_t;\n\
+                  typedef struct { float x, y; } cuComplex;\n\
+                  typedef struct { double x, y; } cuDoubleComplex;\n\
+                  #define CUBLASAPI\n#include <cublasLt.h>\n",
+        files: ".*/cublasLt\\.h",
+        declared_here: "",
+        imported: &[
+            "cublasStatus_t",
+            "cublasComputeType_t",
+            "cublasLogCallback",
+            "cudaDataType(_t)?",
+            "libraryPropertyType(_t)?",
+            "cudaStream_t",
+            "CUstream_st",
+            "cuComplex",
+            "cuDoubleComplex",
+        ],
+        imported_enums: &["cublasStatus_t", "cublasComputeType_t", "cudaDataType", "libraryPropertyType_t"],
+        imports: "pub use crate::cublas::bindings::{\n    cublasComputeType_t, cublasStatus_t, cudaDataType, cudaDataType_t, \
+                  cudaStream_t, libraryPropertyType,\n    libraryPropertyType_t,\n};\n\n",
+        ignored_constants: "CUBLASLT_VER_.*|CUBLASLTAPI",
+        status: "cublasStatus_t",
+        unsupported: "CUBLAS_STATUS_NOT_SUPPORTED",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    // As the driver: a name says which form of a function it is.
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "NVML",
+        report: "nvml",
+        package: "nvidia-nvml-dev",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys::nvml",
+        folder: "src/nvml",
+        drop_ins: &[],
+        other_names: &[],
+        versions: CUDA_VERSIONS,
+        headers: "#define NVML_NO_UNVERSIONED_FUNC_DEFS\n#include <nvml.h>\n",
+        files: ".*/nvml\\.h",
+        declared_here: "",
+        imported: &[],
+        imported_enums: &[],
+        imports: "",
+        ignored_constants: "NVML_API_VERSION|NVML_API_VERSION_STR|DECLDIR",
+        status: "nvmlReturn_t",
+        unsupported: "NVML_ERROR_FUNCTION_NOT_FOUND",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
+    Library {
+        vendor: Vendor::Nvidia,
+        what: "NCCL",
+        report: "nccl",
+        package: "nvidia-nccl",
+        crate_folder: "crates/cuda-sys",
+        module: "cuda_sys::nccl",
+        folder: "src/nccl",
+        drop_ins: &[],
+        other_names: &[],
+        versions: NCCL_VERSIONS,
+        // What the header takes from CUDA's runtime, so that this need not be there.
+        headers: "#include <stddef.h>\n#include <stdint.h>\n\
+                  #define __CUDA_RUNTIME_H__\n#define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
+                  #define __CUDA_FP8_H__\n\
+                  typedef struct CUstream_st *cudaStream_t;\n\
+                  typedef struct CUevent_st *cudaEvent_t;\n#include <nccl.h>\n",
+        files: ".*/nccl\\.h",
+        declared_here: "",
+        imported: &["cudaStream_t", "CUstream_st"],
+        imported_enums: &[],
+        imports: "pub use crate::cublas::bindings::cudaStream_t;\n\n",
+        ignored_constants: "NCCL_(MAJOR|MINOR|PATCH|SUFFIX|VERSION_CODE)",
+        status: "ncclResult_t",
+        unsupported: "ncclInternalError",
+        folded: &[],
+        flag_enums: &[],
+        flag_groups: &[],
+        also_exported: &[],
+    },
 ];
 
 /// The CUDA versions whose headers are read.
@@ -419,6 +518,14 @@ const CUDA_VERSIONS: &[Version] = &[
     version("12.9", "12.9"),
     version("13.0", "13.0"),
     version("13.5", "13.5"),
+];
+
+/// Those of NCCL, in the trees of the CUDA versions for which its packages are.
+const NCCL_VERSIONS: &[Version] = &[
+    version("2.18.3", "12.0"),
+    version("2.23.4", "12.4"),
+    version("2.27.7", "13.0"),
+    version("2.32.3", "13.5"),
 ];
 
 const HIP_FLAGS: &[FlagGroup] = &[

@@ -1,9 +1,11 @@
-//! `cargo xtask test engines`: unmodified engines, with their CUDA backends, on virtual GPUs.
+//! `cargo xtask test engines`: unmodified engines, with their CUDA backends, on virtual GPUs, or on another
+//! device.
 //!
 //! A workspace in the target folder contains packages from the registry with their own tests, and
 //! `examples/candle`, which runs models. Two lines of [`patch`] replace cudarc and cudaforge by this
 //! project's crates, without source changes.
 
+mod compare;
 mod sample;
 
 use std::cell::OnceCell;
@@ -20,7 +22,7 @@ use toml_edit::{DocumentMut, Item};
 
 use super::candle;
 use super::shared::{Shared, execute};
-use super::steps::{Outcome, Step};
+use super::steps::{Only, Outcome, Step};
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::{registry, tools};
 
@@ -69,8 +71,19 @@ const WHEELS: [(&str, &str, &str); 2] =
 /// Tests of candle that fail for reasons outside this project, by nextest's names.
 const NOT_RUN: [(&str, &str); 0] = [];
 
-/// Fetches engines and models, and runs their tests on virtual GPUs.
-pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+/// How to run the suite.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Run the engines' tests on this device alone, such as `cuda:0` or `amdgpu:0`, instead of on virtual
+    /// GPUs
+    #[arg(long, value_name = "URI")]
+    device: Option<String>,
+    #[command(flatten)]
+    pub(super) only: Only,
+}
+
+/// Fetches engines and models, and runs their tests on virtual GPUs, or on another device.
+pub(super) fn steps<'a>(options: &'a Options, shared: &'a Shared) -> Vec<Step<'a>> {
     let sample = Step::new("sample of candle's tests on the drop-in libraries", || {
         execute(sample::command(shared.nextest()?)?)
     });
@@ -83,14 +96,20 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
             Ok(Outcome::Passed)
         })
     };
-    let tests = WAVE_SIZE_DEVICES.map(|device| {
+    let devices = match &options.device {
+        Some(device) => vec![device.as_str()],
+        None => WAVE_SIZE_DEVICES.to_vec(),
+    };
+    let tests = devices.into_iter().map(|device| {
         let engines = Rc::clone(&engines);
         Step::new(format!("engines on {device}"), move || {
             let engines = engines.get().context("the engines have not been fetched")?;
-            execute(command(shared.nextest()?, engines, device))
+            execute(command(shared.nextest()?, engines, device)?)
         })
     });
-    [sample, prepare].into_iter().chain(tests).collect()
+    // The sample is of the drop-in libraries for AMD GPUs.
+    let sample = options.device.is_none().then_some(sample);
+    sample.into_iter().chain([prepare]).chain(tests).collect()
 }
 
 /// The prerequisites of a run.
@@ -128,7 +147,7 @@ fn prepare() -> Result<Engines> {
 }
 
 /// The tests on a device, with `nextest`.
-fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
+fn command(mut nextest: Command, engines: &Engines, device: &str) -> Result<Command> {
     nextest.args(["run", "--workspace", "--lib", "--tests", "--config-file"]);
     nextest.arg(tools::workspace().join(MODELS).join(".config/nextest.toml"));
     nextest.arg("--filterset").arg(filter());
@@ -145,15 +164,24 @@ fn filter() -> String {
     chosen.chain(not_run).collect::<Vec<_>>().join(" & ")
 }
 
+/// Whether a device is an NVIDIA GPU.
+fn is_cuda(device: &str) -> bool {
+    device.split([':', '/']).next() == Some("cuda")
+}
+
 /// Runs the example that compares candle's operations with launches of the same kernels. It is built with the
-/// whole workspace, so that packages have the same features as in the tests.
+/// whole workspace, so that packages have the same features as in the tests. On an NVIDIA GPU, candle is
+/// compared with itself on the real cudarc.
 pub(crate) fn bench(device: &str) -> Result<()> {
+    if is_cuda(device) {
+        return compare::compare(device);
+    }
     let engines = prepare()?;
     let mut cargo = tools::cargo();
     cargo.args(["build", "--workspace", "--example", "cost"]);
     // As a dependency, it would be optimised; here it is a member, so that its tests can run.
     cargo.args(["--config", "profile.dev.package.candle-core.opt-level=2"]);
-    run::run(&mut on(cargo, &engines, device))?;
+    run::run(&mut on(cargo, &engines, device)?)?;
     let mut cost = Command::new(target().join("debug/examples/cost"));
     run::run(cost.env("FERROCM_DEVICE", device))?;
     Ok(())
@@ -165,7 +193,7 @@ fn target() -> PathBuf {
 }
 
 /// Makes a Cargo command build the workspace for a device, always in the same way.
-fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
+fn on(mut cargo: Command, engines: &Engines, device: &str) -> Result<Command> {
     cargo.arg("--manifest-path").arg(&engines.manifest).arg("--target-dir").arg(target());
     let feature = |package: &Package| Some(format!("{}/{}", package.name, package.feature?));
     let features: Vec<String> = PACKAGES.iter().filter_map(feature).collect();
@@ -173,8 +201,13 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     if tools::variable(tools::TARGETS).is_none() {
         cargo.env(tools::TARGETS, targets_of(&WAVE_SIZE_DEVICES).join(","));
     }
-    cargo.env("FERROCM_DEVICE", device).env(CUDA_VARIABLE, target());
-    cargo
+    if is_cuda(device) {
+        compare::for_cuda(&mut cargo)?;
+    } else {
+        cargo.env(CUDA_VARIABLE, target());
+    }
+    cargo.env("FERROCM_DEVICE", device);
+    Ok(cargo)
 }
 
 /// Splits the manifest of `examples/candle` into a member's manifest and a workspace's with its profiles and

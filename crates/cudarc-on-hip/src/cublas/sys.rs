@@ -105,9 +105,12 @@ functions! {
         check((blas.table.rocblas_set_atomics_mode)(blas.handle, mode))
     }
 
-    /// Results are never less exact than their type, which every mode allows.
+    /// Results are never less exact than their type, which every mode allows, except that cuBLAS computes in
+    /// TF32 where the mode allows that.
     fn cublasSetMathMode(handle: cublasHandle_t, mode: cublasMath_t) {
-        blas(handle)?.math.store(mode as u32, std::sync::atomic::Ordering::Relaxed);
+        let blas = blas(handle)?;
+        blas.allow_tf32(mode as u32 == cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH as u32)?;
+        blas.math.store(mode as u32, std::sync::atomic::Ordering::Relaxed);
         Ok(())
     }
 
@@ -125,10 +128,10 @@ functions! {
         let blas = blas(handle)?;
         let types = (datatype(Atype)?, datatype(Btype)?, datatype(Ctype)?, compute(computeType)?);
         blas.on_its_device()?;
-        check((blas.table.rocblas_gemm_ex)(
+        blas.product(computeType, || check((blas.table.rocblas_gemm_ex)(
             blas.handle, operation(transa)?, operation(transb)?, m, n, k, alpha, A, types.0, lda, B, types.1, ldb, beta,
             C, types.2, ldc, C, types.2, ldc, types.3, STANDARD, 0, 0,
-        ))
+        )))
     }
 
     fn cublasGemmStridedBatchedEx(
@@ -141,10 +144,10 @@ functions! {
         let blas = blas(handle)?;
         let types = (datatype(Atype)?, datatype(Btype)?, datatype(Ctype)?, compute(computeType)?);
         blas.on_its_device()?;
-        check((blas.table.rocblas_gemm_strided_batched_ex)(
+        blas.product(computeType, || check((blas.table.rocblas_gemm_strided_batched_ex)(
             blas.handle, operation(transa)?, operation(transb)?, m, n, k, alpha, A, types.0, lda, strideA, B, types.1,
             ldb, strideB, beta, C, types.2, ldc, strideC, C, types.2, ldc, strideC, batchCount, types.3, STANDARD, 0, 0,
-        ))
+        )))
     }
 
     fn cublasGemmBatchedEx(
@@ -157,11 +160,11 @@ functions! {
         let blas = blas(handle)?;
         let types = (datatype(Atype)?, datatype(Btype)?, datatype(Ctype)?, compute(computeType)?);
         blas.on_its_device()?;
-        check((blas.table.rocblas_gemm_batched_ex)(
+        blas.product(computeType, || check((blas.table.rocblas_gemm_batched_ex)(
             blas.handle, operation(transa)?, operation(transb)?, m, n, k, alpha, Aarray.cast(), types.0, lda,
             Barray.cast(), types.1, ldb, beta, Carray.cast(), types.2, ldc, Carray.cast_mut().cast(), types.2, ldc,
             batchCount, types.3, STANDARD, 0, 0,
-        ))
+        )))
     }
 }
 
@@ -294,8 +297,8 @@ pub(crate) fn datatype(datatype: cudaDataType) -> Outcome<rocblas_datatype> {
     })
 }
 
-/// The type of sums. Where less precision is allowed, as with `CUBLAS_COMPUTE_32F_FAST_TF32`, this computes
-/// with full precision.
+/// The type of sums. Where less precision is allowed, this computes with full precision, except in TF32
+/// ([`Blas::product`]).
 pub(crate) fn compute(compute: cublasComputeType_t) -> Outcome<rocblas_datatype> {
     use cublasComputeType_t as Compute;
     Ok(match compute {

@@ -84,6 +84,9 @@ fn table() -> Outcome<&'static rccl::Table> {
     let found = TABLE.get_or_init(|| {
         let backend = backend::backend().map_err(|code| format!("{code:?}"))?;
         let own = || rccl_on_hip::table(backend.table).map_err(|error| error.to_string());
+        if backend.takes_cuda_code() {
+            return rccl_on_nccl::table().or_else(|error| own().map_err(|own| format!("{error}; {own}")));
+        }
         match backend.devices[0].backend() {
             Backend::Amd => {
                 rccl::Table::load().or_else(|error| own().map_err(|own| format!("{error}; {own}")))

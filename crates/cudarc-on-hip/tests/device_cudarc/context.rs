@@ -19,6 +19,19 @@ fn a_device_says_what_it_is() {
 }
 
 #[test]
+fn memory_is_allocated_in_stream_order() {
+    let (context, stream) = device();
+    // Some versions of AMD's library corrupt such memory.
+    let is_amds = std::env::var("FERROCM_DEVICE").is_ok_and(|uri| uri.starts_with("amdgpu"));
+    assert!(context.has_async_alloc() || is_amds);
+    let memory = stream.clone_htod(&[7_u32; 100]).unwrap();
+    let copy = stream.clone_dtod(&memory).unwrap();
+    // The stream has the memory until the copy is done.
+    drop(memory);
+    assert_eq!(stream.clone_dtoh(&copy).unwrap(), [7; 100]);
+}
+
+#[test]
 fn the_compute_capability_is_that_of_compiled_code() {
     let (context, stream) = device();
     let mut out = stream.alloc_zeros::<i32>(1).unwrap();

@@ -8,6 +8,7 @@ use hip_sys::{
     hipError_t, hipFuncAttribute, hipFuncCache_t, hipFunction_attribute, hipFunction_t, hipStream_t,
 };
 
+use super::stub::function_of;
 use crate::call::{call, failed, steps};
 use crate::runtime::check;
 
@@ -149,7 +150,7 @@ pub(crate) unsafe extern "C" fn hipFuncGetAttribute(
     })
 }
 
-/// `hipFuncSetAttribute`: of a kernel of a module.
+/// `hipFuncSetAttribute`: of a kernel of a module, or of host code.
 pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
     function: *const c_void,
     attribute: hipFuncAttribute,
@@ -158,9 +159,11 @@ pub(crate) unsafe extern "C" fn hipFuncSetAttribute(
     let number @ 8..=9 = attribute.0 else {
         return failed(hipError_t::hipErrorInvalidValue);
     };
-    let function = function.cast_mut().cast();
-    // SAFETY: the function is loaded.
-    call(|cuda| unsafe { (cuda.cuFuncSetAttribute)(function, CUfunction_attribute(number as _), value) })
+    steps(|cuda| {
+        let function = function_of(cuda, function)?;
+        // SAFETY: the function is loaded.
+        check(unsafe { (cuda.cuFuncSetAttribute)(function, CUfunction_attribute(number as _), value) })
+    })
 }
 
 /// `hipFuncSetCacheConfig`: both vendors number them alike.
@@ -168,7 +171,9 @@ pub(crate) unsafe extern "C" fn hipFuncSetCacheConfig(
     function: *const c_void,
     config: hipFuncCache_t,
 ) -> hipError_t {
-    let function = function.cast_mut().cast();
-    // SAFETY: the function is loaded.
-    call(|cuda| unsafe { (cuda.cuFuncSetCacheConfig)(function, CUfunc_cache(config.0 as _)) })
+    steps(|cuda| {
+        let function = function_of(cuda, function)?;
+        // SAFETY: the function is loaded.
+        check(unsafe { (cuda.cuFuncSetCacheConfig)(function, CUfunc_cache(config.0 as _)) })
+    })
 }

@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use hip_sys::{hipError_t, hipFunction_t};
 
 use super::kernel::allow_dynamic_lds;
-use crate::call::{same, steps};
+use super::stub::function_of;
+use crate::call::steps;
 use crate::runtime::check;
 
 /// `hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
@@ -77,7 +78,16 @@ pub(crate) unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
     unsafe { hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, lds, limit, 0) }
 }
 
-same! {
-    hipOccupancyAvailableDynamicSMemPerBlock(bytes: *mut usize, function: *const c_void, blocks: c_int, block: c_int)
-        => cuOccupancyAvailableDynamicSMemPerBlock(bytes, function.cast_mut().cast(), blocks, block);
+/// `hipOccupancyAvailableDynamicSMemPerBlock`: of a kernel of a module, or of host code.
+pub(crate) unsafe extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
+    bytes: *mut usize,
+    function: *const c_void,
+    blocks: c_int,
+    block: c_int,
+) -> hipError_t {
+    steps(|cuda| {
+        let function = function_of(cuda, function)?;
+        // SAFETY: the function is loaded, and the caller passes a place.
+        check(unsafe { (cuda.cuOccupancyAvailableDynamicSMemPerBlock)(bytes, function, blocks, block) })
+    })
 }

@@ -6,7 +6,7 @@ use hip_sys::{Builder, Extensions, Table};
 
 use super::{
     capture, copy, device, error, event, external, fill, graph, ipc, kernel, limits, link, memory, module,
-    nodes, occupancy, peer, pointer, pool, properties, stream, virtual_memory,
+    nodes, occupancy, peer, pointer, pool, properties, stream, stub, virtual_memory,
 };
 
 macro_rules! functions {
@@ -91,6 +91,11 @@ functions! {
         hipStreamCreateWithPriority hipStreamDestroy hipStreamGetDevice hipStreamGetFlags hipStreamGetPriority
         hipStreamQuery hipStreamSynchronize hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32
         hipStreamWriteValue64;
+    stub:
+        __hipPopCallConfiguration __hipPushCallConfiguration hipFuncGetAttributes hipGetFuncBySymbol
+        hipGetSymbolAddress hipGetSymbolSize hipLaunchCooperativeKernel hipLaunchKernel hipMemcpyFromSymbol
+        hipMemcpyFromSymbolAsync hipMemcpyToSymbol hipMemcpyToSymbolAsync hipOccupancyMaxActiveBlocksPerMultiprocessor
+        hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags hipOccupancyMaxPotentialBlockSize;
     virtual_memory:
         hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
         hipMemGetAllocationGranularity hipMemImportFromShareableHandle hipMemMap hipMemRelease hipMemSetAccess
@@ -103,7 +108,8 @@ pub(crate) fn table() -> &'static Table {
     TABLE.get_or_init(|| {
         let mut builder = Builder::new("hip-on-cuda", env!("CARGO_PKG_VERSION"));
         provide(&mut builder);
-        builder.extensions(Extensions { driver_code: Some(module::DRIVER_CODE), ..Extensions::NONE });
+        let (driver_code, host_code) = (Some(module::DRIVER_CODE), Some(stub::HOST_CODE));
+        builder.extensions(Extensions { driver_code, host_code, ..Extensions::NONE });
         // SAFETY: each function does what HIP's documentation says, by the driver's function that does the
         // same, or returns an error.
         unsafe { builder.finish() }

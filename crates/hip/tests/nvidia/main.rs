@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use hip::code_object::bundle;
 use hip::code_object::embedded::{self, CudaImage, CudaKind};
 use hip::{
     AddressRange, Backend, Device, DeviceBuffer, Error, Event, Graph, HostBuffer, HostOptions, HostSignal,
@@ -555,6 +556,16 @@ fn cubins_fatbins_and_embedded_modules_are_loaded() {
     println!("{error}");
     assert!(error.contains(arch) && error.contains("sm_250 (PTX)"), "{error}");
     println!("{}", Module::load_embedded(&device, &with(&[])).unwrap_err());
+
+    // In a bundle, beside AMD's code.
+    let amd = bundle::Entry { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: b"AMD's" };
+    let id = bundle::cuda_id("sm_70", CudaKind::Ptx);
+    let both = bundle::bundle(&[amd, bundle::Entry { id: &id, bytes: PTX.as_bytes() }]);
+    for bytes in [bundle::compressed(&both).unwrap(), both] {
+        assert!(Module::load(&device, &bytes).unwrap().function("nothing").is_ok());
+    }
+    let error = Module::load(&device, &bundle::bundle(&[amd])).unwrap_err();
+    assert!(matches!(error, Error::WrongTarget { .. }), "{error:?}");
 
     // What is no code, what is AMD's, and what does not compile.
     println!("{}", Module::load(&device, b"hello").unwrap_err());

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use code_object::bundle;
 use code_object::embedded::CudaKind;
 use kernel_build::toolchain::{Search, cache_root};
 use kernel_build::{Build, Builder, CompilerError, Error, Nvidia, Severity, Target};
@@ -246,9 +247,35 @@ fn a_missing_nvcc_and_bad_architectures_are_told() {
     let flags = stage.folder.builder().flag("-arch=native").nvidia(Nvidia::ptx().nvcc(&stage.nvcc));
     let flags = flags.build().unwrap_err().to_string();
     assert!(flags.starts_with("the flags: bad architecture `native`"), "{flags}");
-    let library = stage.folder.builder().nvidia(stage.nvidia()).build_lib(stage.folder.path().join("liba.a"));
+    let path = stage.folder.path().join("liba.a");
+    let library = stage.folder.builder().features("rocm", "cuda").build_lib(path);
     let library = library.unwrap_err().to_string();
-    assert!(library.contains("liba.a: host code is compiled for AMD GPUs only"), "{library}");
+    assert!(library.contains("liba.a: host code is compiled by AMD's compiler"), "{library}");
+}
+
+#[test]
+fn bundles_and_libraries_can_have_ptx_beside_code_objects() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let builder = || stage.folder.builder().offload_compress(true).nvidia(stage.nvidia());
+    let bytes = |build: &Build| build.modules[0].bundle.clone().unwrap().bytes;
+    let build = builder().bundle_nvidia(true).build().unwrap();
+    let ptx = build.images().next().unwrap().1.bytes.clone();
+    assert_eq!(bundle::cuda_code_for(&bytes(&build), "sm_90").unwrap(), ptx);
+    for (module, object) in build.objects() {
+        let bundle = &module.bundle.as_ref().unwrap().bytes;
+        assert_eq!(bundle::code_for(bundle, &object.target).unwrap(), object.bytes);
+    }
+    // Generated modules have it once, beside the bundle.
+    let without = builder().build().unwrap();
+    assert!(bundle::cuda_code_for(&bytes(&without), "sm_90").is_err());
+
+    let path = stage.folder.path().join("liba.a");
+    let builder = Builder::new(stage.folder.kernels()).cache(stage.folder.cache()).targets(["gfx1100"]);
+    builder.nvidia(stage.nvidia()).build_lib(&path).unwrap();
+    let library = fs::read(path).unwrap();
+    let at = library.windows(bundle::MAGIC.len()).position(|part| part == bundle::MAGIC).unwrap();
+    assert_eq!(bundle::cuda_code_for(&library[at..], "sm_90").unwrap(), ptx);
 }
 
 #[test]
@@ -505,4 +532,24 @@ fn a_real_nvcc_compiles_the_same_sources() {
     let is_error = |d: &&kernel_build::Diagnostic| d.severity == Severity::Error;
     let place = failure.diagnostics.iter().find(is_error).and_then(|d| d.place.clone()).unwrap();
     assert_eq!((place.file, place.line), (source, 3), "{error}");
+}
+
+/// The architectures and options are those of the crate `kernels`. Results are kept in the user's cache, like
+/// those of builds.
+#[test]
+fn a_real_nvcc_compiles_all_kernels_of_the_workspace() {
+    let Some(toolchain) = toolchain() else { return };
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+    let nvidia = Nvidia::cubin().archs(["sm_80", "sm_90a", "sm_100"]);
+    let build = match Builder::new(kernels).toolchain(toolchain).targets(["gfx1100"]).nvidia(nvidia).build() {
+        Err(Error::Compiler(CompilerError::Toolchain(error))) if error.what == "nvcc" => {
+            skip(Lack::Judge, error);
+            return;
+        }
+        result => result.unwrap(),
+    };
+    for module in &build.modules {
+        assert_eq!(module.images.len(), 3, "{}", module.name);
+        assert!(module.images.iter().all(|image| !image.kernels.is_empty()), "{}", module.name);
+    }
 }

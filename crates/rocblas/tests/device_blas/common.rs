@@ -7,6 +7,7 @@ use rocblas::{
     BandLayout, Bf8, Blas, Choice, Complex32, Element, F8, Fill, Layout, MatrixLayout, Order, PackedLayout,
     VectorLayout,
 };
+use test_skip::{Lack, skip};
 
 pub(crate) type C = Complex64;
 
@@ -30,6 +31,15 @@ pub(crate) fn choice() -> Choice {
 pub(crate) fn amds() -> Option<String> {
     let release = || std::env::var("FERROCM_ROCM_RELEASE").unwrap_or_default();
     (choice() == Choice::Amd).then(release)
+}
+
+/// Whether cuBLAS is tested, which lacks something. The output says so, and the test ends or leaves it out.
+pub(crate) fn cublas_lacks(what: &str) -> bool {
+    let lacks = choice() == Choice::Cublas;
+    if lacks {
+        skip(Lack::Device, format_args!("cuBLAS has no {what}"));
+    }
+    lacks
 }
 
 impl Bench {

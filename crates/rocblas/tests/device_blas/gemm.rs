@@ -4,7 +4,8 @@ use half::{bf16, f16};
 use rocblas::{Compute, GemmInput, Matrix, MatrixMut, One, Order, Scalar};
 
 use crate::common::{
-    Bench, C, Dense, ORDERS, Places as _, Random, Turn, Value, assert_close, for_scalars, has_form, matrix,
+    Bench, C, Dense, ORDERS, Places as _, Random, Turn, Value, assert_close, cublas_lacks, for_scalars,
+    has_form, matrix,
 };
 
 /// Scalars of a type.
@@ -157,12 +158,26 @@ fn without_a_factor_nothing_is_read() {
     let layout = matrix(Order::RowMajor, 70, 70, 0);
     let nan = bench.upload(&vec![f64::NAN; 4900]);
     let nan = Matrix::new(&nan, layout).unwrap();
-    let (zero, two) = (bench.upload(&[0.0_f64]), bench.upload(&[2.0_f64]));
     let mut c = bench.upload(&vec![3.0_f64; 4900]);
     let mut view = MatrixMut::new(&mut c, layout).unwrap();
     bench.blas.gemm(&nan, &nan, &mut view).alpha(0.0).beta(2.0).run().unwrap();
+    assert_eq!(bench.download(&c), vec![6.0; 4900]);
+}
+
+#[test]
+fn without_a_factor_in_device_memory_nothing_is_read() {
+    let bench = Bench::open();
+    if cublas_lacks("factor of zero in device memory with which it does not read the matrices") {
+        return;
+    }
+    let layout = matrix(Order::RowMajor, 70, 70, 0);
+    let nan = bench.upload(&vec![f64::NAN; 4900]);
+    let nan = Matrix::new(&nan, layout).unwrap();
+    let (zero, two) = (bench.upload(&[0.0_f64]), bench.upload(&[2.0_f64]));
+    let mut c = bench.upload(&vec![3.0_f64; 4900]);
+    let mut view = MatrixMut::new(&mut c, layout).unwrap();
     bench.blas.gemm(&nan, &nan, &mut view).factors_from(&zero, &two).run().unwrap();
-    assert_eq!(bench.download(&c), vec![12.0; 4900]);
+    assert_eq!(bench.download(&c), vec![6.0; 4900]);
 }
 
 #[test]
@@ -194,7 +209,37 @@ fn other_types() {
             check::<f16, f32>(&bench, &mut random, &case, None);
             check::<bf16, bf16>(&bench, &mut random, &case, Some(Compute::F32));
             check::<bf16, f32>(&bench, &mut random, &case, None);
-            check::<i8, i32>(&bench, &mut random, &case, None);
+        }
+    }
+}
+
+#[test]
+fn integers_of_8_bits() {
+    let bench = Bench::open();
+    let mut random = Random::new(6);
+    let orders = [
+        (Order::RowMajor, Order::RowMajor, Order::RowMajor),
+        (Order::ColumnMajor, Order::RowMajor, Order::ColumnMajor),
+        (Order::ColumnMajor, Order::ColumnMajor, Order::RowMajor),
+    ];
+    let turns = (Turn::Not, Turn::Not);
+    let factors = (C::new(1.0, 0.0), C::new(2.0, 0.0));
+    // The leading dimensions are divisible by 4 and one matrix is not transposed, as cuBLAS wants.
+    for orders in &orders[..2] {
+        let case = Case { sizes: (16, 36, 20), orders: *orders, turns, factors, gap: 0 };
+        check::<i8, i32>(&bench, &mut random, &case, None);
+    }
+    if cublas_lacks(
+        "products of two transposed matrices of 8-bit integers, or with leading dimensions that 4 does not divide",
+    ) {
+        return;
+    }
+    for orders in orders {
+        for (sizes, turns) in [((9, 35, 17), turns), ((33, 12, 40), (Turn::T, Turn::Not))] {
+            for gap in [0, 1] {
+                let case = Case { sizes, orders, turns, factors, gap };
+                check::<i8, i32>(&bench, &mut random, &case, None);
+            }
         }
     }
 }

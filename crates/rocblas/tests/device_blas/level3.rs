@@ -1,6 +1,6 @@
 //! Symmetric products, sums and scaled matrices.
 
-use rocblas::{Complex, Fill, Matrix, MatrixMut, Order, Scalar, Side, Vector};
+use rocblas::{Complex, Diag, Fill, Matrix, MatrixMut, Order, Scalar, Side, Vector};
 
 use crate::common::{
     Bench, C, Dense, FILLS, ORDERS, Places as _, Random, Turn, Value, assert_close, for_complex, for_scalars,
@@ -324,4 +324,34 @@ fn diagonals<T: Scalar + Value>(bench: &Bench) {
 #[test]
 fn rows_and_columns_are_scaled() {
     for_scalars!(diagonals);
+}
+
+/// The old contents times `beta`, whatever the matrices contain.
+fn without_factors<T: Scalar + Value>(bench: &Bench) {
+    let layout = matrix(Order::ColumnMajor, 20, 20, 1);
+    let whole = |value| Dense::of(20, 20, |_, _| C::new(value, 0.0));
+    let nan = bench.upload(&layout.memory::<T>(&[whole(f64::NAN)]));
+    let nan = Matrix::new(&nan, layout).unwrap();
+    let (zero, two) = (T::of(C::default()), T::of(TWO));
+    let (side, fill, diag, blas) = (Side::Left, Fill::Lower, Diag::NonUnit, &bench.blas);
+    for what in ["symm", "syrk", "syr2k", "trmm", "trsm"] {
+        let mut memory = bench.upload(&layout.memory::<T>(&[whole(3.0)]));
+        let mut c = MatrixMut::new(&mut memory, layout).unwrap();
+        let ran = match what {
+            "symm" => blas.symm(side, fill, &nan, &nan, &mut c).alpha(zero).beta(two).run(),
+            "syrk" => blas.syrk(fill, &nan, &mut c).alpha(zero).beta(two).run(),
+            "syr2k" => blas.syr2k(fill, &nan, &nan, &mut c).alpha(zero).beta(two).run(),
+            "trmm" => blas.trmm(side, fill, diag, &nan, &nan, &mut c).alpha(zero).run(),
+            _ => blas.trsm(side, fill, diag, &nan, &mut c).alpha(zero).run(),
+        };
+        ran.unwrap();
+        let expected = if what.starts_with('s') { 6.0 } else { 0.0 };
+        let got = layout.elements(&bench.download(&memory)).remove(0).triangle(fill, false);
+        assert_close::<T>(&got, &whole(expected).triangle(fill, false), 1, 1.0, what);
+    }
+}
+
+#[test]
+fn without_a_factor_nothing_is_read() {
+    for_scalars!(without_factors);
 }

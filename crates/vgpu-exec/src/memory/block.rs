@@ -2,9 +2,9 @@
 //! memory on gfx12, from LDS on gfx950).
 
 use gpu_report::{AccessKind, Space};
-use vgpu_isa::scalar;
 
-use super::lanes::{Bits, Registers, offset, register};
+use super::address;
+use super::lanes::{Bits, Registers, register, row};
 use super::moves::Move;
 use super::spaces::{Addresses, fail, scattered, scratch};
 use crate::{Code, Flow, Src, Wave};
@@ -15,19 +15,9 @@ use crate::{Code, Flow, Src, Wave};
 /// # Safety
 /// Operands must have been lowered for this wave's file.
 unsafe fn addresses<const L: usize>(wave: &Wave, code: &Code) -> (u64, [u32; L], [u32; L]) {
+    let address::Global { base, low, high } = address::Global::of(wave, code, L);
     // SAFETY: the caller's promise.
-    let (low, high) = unsafe {
-        match (code.src[0], code.src[2]) {
-            (Src::Vector(first), Src::Scalar(_)) => (register::<L>(wave, first), [0; L]),
-            (Src::Vector(first), _) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
-            _ => ([0; L], [0; L]),
-        }
-    };
-    let base = match code.src[2] {
-        Src::Scalar(slot) => wave.scalar64(slot),
-        _ => 0,
-    };
-    (base.wrapping_add_signed(offset(code)), low, high)
+    unsafe { (base, row::<L>(wave, low), row::<L>(wave, high)) }
 }
 
 /// The registers of a block that M0 selects: their numbers, and their positions if the first one is at
@@ -36,7 +26,7 @@ fn selected<const L: usize>(
     wave: &Wave,
     registers: Registers,
 ) -> impl Iterator<Item = (u32, Registers)> + use<L> {
-    Bits(u64::from(wave.sgpr[usize::from(scalar::M0)])).map(move |i| {
+    Bits(address::selected(wave)).map(move |i| {
         let further = (i * L) as u32;
         (i as u32, Registers { dst: registers.dst + further, data: registers.data + further, ..registers })
     })
@@ -55,8 +45,11 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
         let (base, low, high) = addresses::<L>(wave, code);
         let mask = wave.exec::<L>();
         for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
-            let addresses =
-                Addresses { base: base.wrapping_add(4 * u64::from(i)), low: &low, high: Some(&high) };
+            let addresses = Addresses {
+                base: address::wide(base, address::in_block(i), 0),
+                low: &low,
+                high: Some(&high),
+            };
             if scattered::<M, L>(wave, registers, addresses, mask) == Flow::Fault {
                 return Flow::Fault;
             }
@@ -72,10 +65,7 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
 #[inline(always)]
 pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let mask = wave.exec::<L>();
-    let base = match code.src[2] {
-        Src::Scalar(slot) => i64::from(wave.sgpr[usize::from(slot)] as i32),
-        _ => 0,
-    };
+    let shift = address::scratch_shift(wave, code);
     // SAFETY: as for `global`.
     unsafe {
         let row = match code.src[0] {
@@ -86,8 +76,8 @@ pub(super) unsafe fn private<M: Move, const L: usize>(wave: &mut Wave, code: &Co
             return Flow::Next;
         }
         for (i, registers) in selected::<L>(wave, Registers::of::<L>(code)) {
-            let offset = base + offset(code) + 4 * i64::from(i);
-            if scratch::<M, L>(wave, registers, &row, offset, mask) == Flow::Fault {
+            let shift = address::shifted(address::in_block(i), shift);
+            if scratch::<M, L>(wave, registers, &row, shift, mask) == Flow::Fault {
                 return Flow::Fault;
             }
         }
@@ -190,7 +180,7 @@ pub(super) unsafe fn transpose_lds<const BITS: usize, const L: usize>(wave: &mut
     let row = unsafe { register::<L>(wave, first) };
     let mut read = [0u128; L];
     for (lane, value) in read.iter_mut().enumerate() {
-        let address = u64::from(row[lane].wrapping_add(offset(code) as u32));
+        let address = u64::from(address::shifted(row[lane], address::shift(code)));
         if !address.is_multiple_of(8) {
             let fault = wave.access.misaligned(Space::Lds, AccessKind::Read, address, bytes as u64, lane);
             return fail(wave, fault);

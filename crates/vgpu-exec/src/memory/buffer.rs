@@ -4,7 +4,8 @@
 use gpu_report::{AccessKind, Space};
 use vgpu_isa::{Generation, scalar};
 
-use super::lanes::{Bits, EXTRA_SHIFT, Registers, register, scalar32};
+use super::address::shifted;
+use super::lanes::{Bits, EXTRA_SHIFT, Registers, row, scalar32};
 use super::moves::Move;
 use super::single;
 use super::spaces::{fail, linear, scratch};
@@ -24,9 +25,9 @@ pub(super) const SCALED_STRIDE: i64 = 2048 << EXTRA_SHIFT;
 
 /// The relevant parts of a descriptor, and the other values that an instruction's lanes share.
 #[derive(Clone, Copy)]
-pub struct View {
+pub(super) struct View {
     /// The descriptor's base and the scalar offset, which is never swizzled.
-    pub base: u64,
+    pub(super) base: u64,
     stride: u64,
     /// Bytes of an element of a swizzled buffer; 0 if it is linear.
     element: u64,
@@ -48,7 +49,7 @@ impl View {
 
     /// Reads the descriptor in a slot; `flags` are those in [`Code::imm`].
     #[inline(always)]
-    pub fn through(wave: &Wave, slot: u8, scalar_offset: u32, generation: Generation, flags: i64) -> View {
+    fn through(wave: &Wave, slot: u8, scalar_offset: u32, generation: Generation, flags: i64) -> View {
         // NULL is a descriptor of zeros.
         let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
         let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
@@ -80,21 +81,21 @@ impl View {
 
     /// The index of a lane.
     #[inline(always)]
-    pub fn index(&self, register: u32, lane: usize) -> u64 {
+    pub(super) fn index(&self, register: u32, lane: usize) -> u64 {
         u64::from(register) + if self.add_lane { lane as u64 } else { 0 }
     }
 
     /// The offset within an element: the 32-bit sum of the lane's and the instruction's offset.
     #[inline(always)]
-    pub fn within(&self, row: u32, immediate: u32) -> u64 {
+    pub(super) fn within(&self, row: u32, immediate: u32) -> u64 {
         u64::from(row.wrapping_add(immediate))
     }
 
     /// The position, relative to the base, of the byte `within` bytes after the start of an element.
     #[inline(always)]
-    pub fn place(&self, index: u64, within: u64) -> u64 {
+    pub(super) fn place(&self, index: u64, within: u64) -> u64 {
         if self.element == 0 {
-            return index.wrapping_mul(self.stride).wrapping_add(within);
+            return self.linear(index, within);
         }
         let (row, column) = (index / self.index_stride, index % self.index_stride);
         let (element, byte) = (within / self.element, within % self.element);
@@ -104,10 +105,23 @@ impl View {
             .wrapping_add(byte)
     }
 
+    /// [`View::place`] in a buffer that is not swizzled.
+    #[inline(always)]
+    fn linear(&self, index: u64, within: u64) -> u64 {
+        index.wrapping_mul(self.stride).wrapping_add(within)
+    }
+
+    /// The address of `bytes` bytes, `within` bytes after the start of an element; none if they are out of
+    /// bounds.
+    #[inline(always)]
+    pub(super) fn address(&self, index: u64, within: u64, bytes: u64) -> Option<u64> {
+        self.inside(index, within, bytes).then(|| self.base.wrapping_add(self.place(index, within)))
+    }
+
     /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide
     /// accesses are checked separately.
     #[inline(always)]
-    pub fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
+    pub(super) fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
         // If bounds count bytes, the index does not contribute, but the scalar offset does.
         let in_bytes = || within + bytes + u64::from(self.scalar_offset) <= self.records;
         if self.flags & OOB_SELECT == 0 {
@@ -129,14 +143,14 @@ impl View {
 
     /// Whether elements are interleaved.
     #[inline(always)]
-    pub fn is_swizzled(&self) -> bool {
+    pub(super) fn is_swizzled(&self) -> bool {
         self.element != 0
     }
 
     /// The start of a swizzled buffer in the wave's scratch memory, in bytes per lane, if the buffer is that
     /// memory: dword by dword, lane after lane.
     #[inline(always)]
-    pub fn scratch_start(&self, wave: &Wave) -> Option<i64> {
+    pub(super) fn scratch_start(&self, wave: &Wave) -> Option<u32> {
         let lanes = u64::from(wave.lanes);
         let start = self.base.wrapping_sub(wave.access.scratch as u64);
         let is_scratch = self.add_lane
@@ -146,7 +160,7 @@ impl View {
             && self.flags & IDXEN == 0
             && start.is_multiple_of(4 * lanes)
             && start / lanes <= u64::from(wave.access.scratch_size);
-        is_scratch.then_some((start / lanes) as i64)
+        is_scratch.then_some((start / lanes) as u32)
     }
 }
 
@@ -156,18 +170,20 @@ impl View {
 /// Operands must have been lowered for this wave's file.
 #[inline(always)]
 pub(super) unsafe fn address_registers<const L: usize>(wave: &Wave, code: &Code) -> ([u32; L], [u32; L]) {
-    let flags = code.imm;
+    let [index, offset] = address_operands(code, L);
     // SAFETY: the caller's promise.
-    unsafe {
-        match code.src[0] {
-            Src::Vector(first) => match (flags & IDXEN != 0, flags & OFFEN != 0) {
-                (true, true) => (register::<L>(wave, first), register::<L>(wave, first + L as u32)),
-                (true, false) => (register::<L>(wave, first), [0; L]),
-                (false, true) => ([0; L], register::<L>(wave, first)),
-                (false, false) => ([0; L], [0; L]),
-            },
-            _ => ([0; L], [0; L]),
-        }
+    unsafe { (row::<L>(wave, index), row::<L>(wave, offset)) }
+}
+
+/// The registers with the lanes' indices and offsets, if there are any.
+#[inline(always)]
+pub(super) fn address_operands(code: &Code, lanes: usize) -> [Option<u32>; 2] {
+    let Src::Vector(first) = code.src[0] else { return [None; 2] };
+    match (code.imm & IDXEN != 0, code.imm & OFFEN != 0) {
+        (true, true) => [Some(first), Some(first + lanes as u32)],
+        (true, false) => [Some(first), None],
+        (false, true) => [None, Some(first)],
+        (false, false) => [None, None],
     }
 }
 
@@ -203,13 +219,13 @@ unsafe fn swizzled<M: Move, const L: usize>(
     row: &[u32; L],
     mask: u64,
 ) -> Flow {
-    let immediate = view.flags as i32;
+    let immediate = view.flags as u32;
     if let Some(start) = view.scratch_start(wave) {
         // SAFETY: the caller's promise.
-        return unsafe { scratch::<M, L>(wave, registers, row, i64::from(immediate) + start, mask) };
+        return unsafe { scratch::<M, L>(wave, registers, row, shifted(immediate, start), mask) };
     }
     for lane in Bits(mask) {
-        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate as u32));
+        let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate));
         // SAFETY: the caller's promise.
         let flow = unsafe { by_parts::<M, L>(wave, registers, view, index, within, lane) };
         if flow != Flow::Next {
@@ -236,7 +252,7 @@ unsafe fn plain<M: Move, const L: usize>(
     for lane in 0..L {
         let index = view.index(index[lane], lane);
         let within = view.within(row[lane], immediate);
-        offsets[lane] = index.wrapping_mul(view.stride).wrapping_add(within);
+        offsets[lane] = view.linear(index, within);
         fits &= offsets[lane] <= u64::from(u32::MAX);
         inside |= u64::from(view.inside(index, within, bytes)) << lane;
     }
@@ -294,10 +310,7 @@ unsafe fn by_parts<M: Move, const L: usize>(
     let mut places = [None; 4];
     for (part, place) in places.iter_mut().enumerate().take(parts) {
         let within = within + (part * size) as u64;
-        if !view.inside(index, within, size as u64) {
-            continue;
-        }
-        let address = view.base.wrapping_add(view.place(index, within));
+        let Some(address) = view.address(index, within, size as u64) else { continue };
         if !address.is_multiple_of(M::ALIGN) {
             let fault = wave.access.misaligned(Space::Global, M::ACCESS, address, M::ALIGN, lane);
             return fail(wave, fault);

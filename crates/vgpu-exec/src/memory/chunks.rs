@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 
 use gpu_report::AccessKind;
 
-use super::lanes::{Bits, EXTRA_SHIFT, offset};
+use super::address;
+use super::lanes::Bits;
 use super::moves::{Dwords, Load, Move, Store};
 use super::single;
 use super::table::{Global, Lds, LdsPair};
@@ -319,22 +320,22 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
         }
         // SAFETY: operands were lowered for this wave's file. The checked range is a live allocation.
         unsafe {
-            let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
+            let address::Global { mut base, low: Some(first), high } = address::Global::of(wave, code, lanes)
+            else {
+                return general::<Global<M>>(wave, code);
+            };
             let row: *const u32 = wave.vgpr.add(first as usize);
             let lane = exec.trailing_zeros() as usize;
-            let base = if let Src::Scalar(slot) = code.src[2] {
-                wave.scalar64(slot)
-            } else {
-                let high = row.add(lanes);
+            if let Some(high) = high {
+                let high: *const u32 = wave.vgpr.add(high as usize);
                 let value = high.add(lane).read();
                 if !within::<S>(high, exec, lanes, [value, 0]) {
                     return general::<Global<M>>(wave, code);
                 }
-                u64::from(value) << 32
-            };
-            let base = base.wrapping_add_signed(offset(code));
+                base = address::wide(base, 0, value);
+            }
             let size = M::BYTES as u64;
-            let address = base.wrapping_add(row.add(lane).read().into());
+            let address = address::wide(base, row.add(lane).read(), 0);
             let Some((start, end)) = wave.access.range(M::ACCESS, address, size) else {
                 return general::<Global<M>>(wave, code);
             };
@@ -387,16 +388,16 @@ impl<M: Whole> SimdBody for LdsChunks<M> {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
-        let offset = offset(code) as u32;
+        let shift = address::shift(code);
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
             let at = wave.vgpr.add(M::register(code, false, lanes) as usize);
             let places = [(wave.access.lds, at)];
-            let Some(range) = in_lds(wave, offset, M::BYTES) else {
+            let Some(range) = in_lds(wave, shift, M::BYTES) else {
                 return general::<Lds<M>>(wave, code);
             };
-            if !each::<M, S, 1>(row, offset, exec, lanes, range, places) {
+            if !each::<M, S, 1>(row, shift, exec, lanes, range, places) {
                 return general::<Lds<M>>(wave, code);
             }
         }
@@ -412,10 +413,9 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
         let (exec, lanes) = (wave.active(), usize::from(wave.lanes));
         let Src::Vector(first) = code.src[0] else { return Flow::Next };
-        let unit = M::BYTES << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
-        let offsets = offset(code) as usize;
-        let offsets = [(offsets & 0xff) * unit, (offsets >> 8 & 0xff) * unit];
-        let (least, most) = (offsets[0].min(offsets[1]), offsets[0].max(offsets[1]));
+        let shifts = address::shifts(code, M::BYTES);
+        let shifts = [shifts[0] as usize, shifts[1] as usize];
+        let (least, most) = (shifts[0].min(shifts[1]), shifts[0].max(shifts[1]));
         // SAFETY: operands were lowered for this wave's file. LDS is checked for all enabled lanes.
         unsafe {
             let row: *const u32 = wave.vgpr.add(first as usize);
@@ -423,7 +423,7 @@ impl<M: Whole> SimdBody for LdsPairChunks<M> {
             let two = wave.vgpr.add(M::register(code, true, lanes) as usize);
             let lds = wave.access.lds;
             let places =
-                [(lds.wrapping_add(offsets[0] - least), one), (lds.wrapping_add(offsets[1] - least), two)];
+                [(lds.wrapping_add(shifts[0] - least), one), (lds.wrapping_add(shifts[1] - least), two)];
             let Some(range) = in_lds(wave, least as u32, most - least + M::BYTES) else {
                 return general::<LdsPair<M>>(wave, code);
             };

@@ -31,6 +31,19 @@ pub(super) unsafe fn register<const L: usize>(wave: &Wave, first: u32) -> [u32; 
     unsafe { wave.vgpr.add(first as usize).cast::<[u32; L]>().read() }
 }
 
+/// A copy of a vector register, or zeros if there is none.
+///
+/// # Safety
+/// See [`register`].
+#[inline(always)]
+pub(super) unsafe fn row<const L: usize>(wave: &Wave, first: Option<u32>) -> [u32; L] {
+    match first {
+        // SAFETY: the caller's promise.
+        Some(first) => unsafe { register::<L>(wave, first) },
+        None => [0; L],
+    }
+}
+
 /// A 32-bit scalar or constant operand.
 #[inline(always)]
 pub(super) fn scalar32(wave: &Wave, src: Src) -> u32 {

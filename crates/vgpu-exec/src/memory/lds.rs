@@ -3,6 +3,7 @@
 use gpu_report::{AccessKind, FaultKind, Space};
 use vgpu_isa::scalar;
 
+use super::address;
 use super::atomic::Word;
 use super::lanes::{Bits, EXTRA_SHIFT, Registers, offset, register};
 use super::moves::{Move, splat};
@@ -24,7 +25,7 @@ pub(super) unsafe fn single<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     // SAFETY: operands were lowered for this wave's file.
     unsafe {
         let row = register::<L>(wave, first);
-        lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code), mask)
+        lds::<M, L>(wave, Registers::of::<L>(code), &row, address::shift(code), mask)
     }
 }
 
@@ -39,8 +40,7 @@ pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     if mask == 0 {
         return Flow::Next;
     }
-    let offsets = offset(code);
-    let unit = M::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
+    let shifts = address::shifts(code, M::BYTES);
     let registers = Registers::of::<L>(code);
     let second =
         Registers { dst: registers.dst + (M::BYTES / 4 * L) as u32, data: registers.data2, ..registers };
@@ -48,11 +48,11 @@ pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     // written.
     unsafe {
         let row = register::<L>(wave, first);
-        let flow = lds::<M, L>(wave, registers, &row, (offsets & 0xff) * unit, mask);
+        let flow = lds::<M, L>(wave, registers, &row, shifts[0], mask);
         if flow != Flow::Next {
             return flow;
         }
-        lds::<M, L>(wave, second, &row, (offsets >> 8 & 0xff) * unit, mask)
+        lds::<M, L>(wave, second, &row, shifts[1], mask)
     }
 }
 
@@ -66,10 +66,10 @@ pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     if mask == 0 {
         return Flow::Next;
     }
-    let row = crate::rows::from_fn(|lane| 4 * lane as u32);
-    let base = i64::from(wave.sgpr[usize::from(scalar::M0)] & 0xffff);
+    let row = crate::rows::from_fn(address::by_lane);
+    let shift = address::shift_by_lane(wave, code);
     // SAFETY: operands were lowered for this wave's file.
-    unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
+    unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, shift, mask) }
 }
 
 /// Reads from other lanes into `dst`: lane `l` takes the value of `data` in lane `from(l)`, or zero if that
@@ -208,9 +208,8 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
     if mask == 0 {
         return Flow::Next;
     }
-    let address = u64::from(wave.sgpr[usize::from(scalar::M0)]) + (offset(code) as u64 & 0xffff);
     let lane = mask.trailing_zeros() as usize;
-    let word = match word_at(wave, address, 4, lane) {
+    let word = match word_at(wave, address::counter(wave, code), 4, lane) {
         Ok(word) => word.cast::<u32>(),
         Err(fault) => return fail(wave, fault),
     };
@@ -234,16 +233,16 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
 pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Vector(first) = code.src[0] else { return Flow::Next };
     let registers = Registers::of::<L>(code);
-    let offsets = offset(code);
-    let unit = W::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
+    let shifts = address::shifts(code, W::BYTES);
     // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the
     // workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
             let mut words = [std::ptr::null_mut::<W>(); 2];
-            for (word, &count) in words.iter_mut().zip(&[offsets & 0xff, offsets >> 8 & 0xff]) {
-                match word_at(wave, u64::from(row[lane]) + (count * unit) as u64, W::BYTES as u64, lane) {
+            for (word, &shift) in words.iter_mut().zip(&shifts) {
+                let address = u64::from(address::shifted(row[lane], shift));
+                match word_at(wave, address, W::BYTES as u64, lane) {
                     Ok(at) => *word = at.cast(),
                     Err(fault) => return fail(wave, fault),
                 }
@@ -260,7 +259,7 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
 }
 
 /// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data if bit 31 of the
-/// data is set. The address has 16 bits and is a multiple of 8.
+/// data is set.
 ///
 /// # Safety
 /// As for handlers.
@@ -273,7 +272,7 @@ pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
-            let address = u64::from(row[lane].wrapping_add(offset(code) as u32) & 0xfff8);
+            let address = u64::from(address::exchanged(row[lane], code));
             let words = match word_at(wave, address, 8, lane) {
                 Ok(at) => at.cast::<u32>(),
                 Err(fault) => return fail(wave, fault),
@@ -300,28 +299,21 @@ fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mu
     wave.access.lds_place(AccessKind::Atomic, address, bytes, Some(lane))
 }
 
-/// The element of LDS that M0 selects, extended to a dword. The lower half of M0 is the address, and the type
-/// is above it.
+/// The element of LDS that M0 selects, extended to a dword.
 fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
-    let m0 = wave.sgpr[usize::from(scalar::M0)];
-    let address = u64::from(m0 & 0xffff);
-    let bytes = match m0 >> 16 & 7 {
-        0 | 4 => 1,
-        1 | 5 => 2,
-        2 => 4,
-        ty => {
-            let what = format!("a direct access to LDS of the reserved type {ty}");
-            return Err(Box::new(FaultKind::Unsupported { what }.into()));
-        }
+    let Some((address, bytes, signed)) = address::direct(wave) else {
+        let ty = wave.sgpr[usize::from(scalar::M0)] >> 16 & 7;
+        let what = format!("a direct access to LDS of the reserved type {ty}");
+        return Err(Box::new(FaultKind::Unsupported { what }.into()));
     };
     let at = wave.access.lds_place(AccessKind::Read, address, bytes, None)?;
     // SAFETY: the element is in the workgroup's LDS, or in the place of dropped accesses.
     unsafe {
-        Ok(match m0 >> 16 & 7 {
-            0 => u32::from(at.read()),
-            4 => i32::from(at.cast::<i8>().read()) as u32,
-            1 => u32::from(at.cast::<u16>().read_unaligned()),
-            5 => i32::from(at.cast::<i16>().read_unaligned()) as u32,
+        Ok(match (bytes, signed) {
+            (1, false) => u32::from(at.read()),
+            (1, true) => i32::from(at.cast::<i8>().read()) as u32,
+            (2, false) => u32::from(at.cast::<u16>().read_unaligned()),
+            (2, true) => i32::from(at.cast::<i16>().read_unaligned()) as u32,
             _ => at.cast::<u32>().read_unaligned(),
         })
     }

@@ -72,8 +72,18 @@ fn base64(wave: &Wave, slot: u8) -> u64 {
 }
 
 impl Location {
-    /// The address of `bytes` bytes, `further` bytes after the first one, if they may be accessed; none if
-    /// they are beyond the end of the buffer.
+    /// The address of `bytes` bytes, `further` bytes after the first one; none if they are beyond the end of
+    /// the buffer.
+    #[inline(always)]
+    pub(super) fn address(&self, further: u64, bytes: u64) -> Option<u64> {
+        let at = self.offset.wrapping_add(further);
+        if self.size != u64::MAX && at.checked_add(bytes).is_none_or(|end| end > self.size) {
+            return None;
+        }
+        Some(self.base.wrapping_add(at))
+    }
+
+    /// [`Location::address`] of bytes that may be accessed.
     #[inline(always)]
     pub(super) fn check(
         &self,
@@ -82,11 +92,7 @@ impl Location {
         further: u64,
         bytes: u64,
     ) -> Result<Option<u64>, Box<WaveFault>> {
-        let at = self.offset.wrapping_add(further);
-        if self.size != u64::MAX && at.checked_add(bytes).is_none_or(|end| end > self.size) {
-            return Ok(None);
-        }
-        let address = self.base.wrapping_add(at);
+        let Some(address) = self.address(further, bytes) else { return Ok(None) };
         if wave.access.permits(access, address, bytes) || self.in_scratch && in_scratch(wave, address, bytes)
         {
             return Ok(Some(address));

@@ -2,12 +2,13 @@
 
 use gpu_report::{AccessKind, Space};
 
-use super::lanes::{Bits, Registers, Survey, offset, register, uniform};
+use super::address;
+use super::lanes::{Bits, Registers, Survey, register, row, uniform};
 use super::moves::Move;
 use super::table::{Global, Lds, Scratch};
+use crate::WaveFault;
 use crate::level::scalar_handler;
 use crate::{Code, Flow, Src, Wave};
-use crate::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault};
 
 /// Ends the wave's slice with a fault.
 #[cold]
@@ -29,25 +30,19 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     let registers = Registers::of::<L>(code);
     // SAFETY: operands were lowered for this wave's file.
     unsafe {
-        let low = match code.src[0] {
-            Src::Vector(first) => register::<L>(wave, first),
-            _ => [0; L],
-        };
-        let base = match (code.src[2], code.src[0]) {
-            (Src::Scalar(base), _) => wave.scalar64(base),
-            (_, Src::Vector(first)) => {
-                let high = register::<L>(wave, first + L as u32);
-                match uniform(&high, mask) {
-                    Some(high) => u64::from(high) << 32,
-                    None => {
-                        let addresses = Addresses { base: offset(code) as u64, low: &low, high: Some(&high) };
-                        return scattered::<M, L>(wave, registers, addresses, mask);
-                    }
+        let address::Global { mut base, low, high } = address::Global::of(wave, code, L);
+        let low = row::<L>(wave, low);
+        if let Some(first) = high {
+            let high = register::<L>(wave, first);
+            match uniform(&high, mask) {
+                Some(high) => base = address::wide(base, 0, high),
+                None => {
+                    let addresses = Addresses { base, low: &low, high: Some(&high) };
+                    return scattered::<M, L>(wave, registers, addresses, mask);
                 }
             }
-            _ => 0,
-        };
-        linear::<M, L>(wave, registers, base.wrapping_add_signed(offset(code)), &low, mask)
+        }
+        linear::<M, L>(wave, registers, base, &low, mask)
     }
 }
 
@@ -62,12 +57,8 @@ pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, co
     if mask == 0 {
         return Flow::Next;
     }
-    let base = match code.src[2] {
-        Src::Scalar(base) => wave.scalar64(base),
-        _ => 0,
-    };
-    let row = crate::rows::from_fn(|lane| 4 * lane as u32);
-    let base = base.wrapping_add_signed(offset(code));
+    let row = crate::rows::from_fn(address::by_lane);
+    let base = address::Global::of(wave, code, L).base;
     // SAFETY: operands were lowered for this wave's file.
     unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
 }
@@ -84,22 +75,20 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     if mask == 0 {
         return Flow::Next;
     }
-    const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
-    const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
     // SAFETY: operands were lowered for this wave's file, and instructions for one memory have them in the
     // same places as FLAT.
     unsafe {
         let high = register::<L>(wave, first + L as u32);
-        match uniform(&high, mask) {
-            Some(SHARED) => scalar_handler::<Lds<M>>(L)(wave, code),
-            Some(PRIVATE) => scalar_handler::<Scratch<M>>(L)(wave, code),
-            Some(_) => scalar_handler::<Global<M>>(L)(wave, code),
+        match uniform(&high, mask).map(address::space) {
+            Some(Space::Lds) => scalar_handler::<Lds<M>>(L)(wave, code),
+            Some(Space::Scratch) => scalar_handler::<Scratch<M>>(L)(wave, code),
+            Some(Space::Global) => scalar_handler::<Global<M>>(L)(wave, code),
             None => {
                 let low = register::<L>(wave, first);
                 let (mut shared, mut private) = (0u64, 0u64);
                 for lane in Bits(mask) {
-                    shared |= u64::from(high[lane] == SHARED) << lane;
-                    private |= u64::from(high[lane] == PRIVATE) << lane;
+                    shared |= u64::from(address::space(high[lane]) == Space::Lds) << lane;
+                    private |= u64::from(address::space(high[lane]) == Space::Scratch) << lane;
                 }
                 mixed::<M, L>(wave, code, &low, &high, [shared, private, mask & !shared & !private])
             }
@@ -121,13 +110,13 @@ unsafe fn mixed<M: Move, const L: usize>(
     high: &[u32; L],
     [shared, private, rest]: [u64; 3],
 ) -> Flow {
-    let (registers, offset) = (Registers::of::<L>(code), offset(code));
-    let row = crate::rows::map(*low, |address| address.wrapping_add(offset as u32));
-    let addresses = Addresses { base: offset as u64, low, high: Some(high) };
+    let (registers, shift) = (Registers::of::<L>(code), address::shift(code));
+    let row = crate::rows::map(*low, |low| address::shifted(low, shift));
+    let addresses = Addresses { base: address::Global::of(wave, code, L).base, low, high: Some(high) };
     // SAFETY: the caller's promise.
     unsafe {
         if lds_lanes::<M, L>(wave, registers, &row, shared) == Flow::Fault
-            || scratch_lanes::<M, L>(wave, registers, low, offset, private) == Flow::Fault
+            || scratch_lanes::<M, L>(wave, registers, low, shift, private) == Flow::Fault
         {
             return Flow::Fault;
         }
@@ -175,8 +164,7 @@ pub(super) struct Addresses<'a, const L: usize> {
 
 impl<const L: usize> Addresses<'_, L> {
     pub(super) fn of(&self, lane: usize) -> u64 {
-        let high = self.high.map_or(0, |high| high[lane]);
-        self.base.wrapping_add(u64::from(high) << 32 | u64::from(self.low[lane]))
+        address::wide(self.base, self.low[lane], self.high.map_or(0, |high| high[lane]))
     }
 }
 
@@ -209,7 +197,7 @@ pub(super) unsafe fn scattered<M: Move, const L: usize>(
     Flow::Next
 }
 
-/// LDS at `row[lane] + offset`. The sum has 32 bits, so an address "below zero" plus an offset may be in LDS.
+/// LDS at each lane's [`shifted`](address::shifted) `row`.
 ///
 /// # Safety
 /// `registers` must be in the wave's file, and `mask` must not be zero.
@@ -218,10 +206,10 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
     row: &[u32; L],
-    offset: i64,
+    shift: u32,
     mask: u64,
 ) -> Flow {
-    let row = crate::rows::map(*row, |address| address.wrapping_add(offset as u32));
+    let row = crate::rows::map(*row, |row| address::shifted(row, shift));
     let survey = Survey::new(&row, mask, M::BYTES);
     let good = u64::from(survey.max) + M::BYTES as u64 <= u64::from(wave.access.lds_size);
     let aligned = M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
@@ -270,20 +258,17 @@ pub(super) unsafe fn scratch_inst<M: Move, const L: usize>(wave: &mut Wave, code
     if mask == 0 {
         return Flow::Next;
     }
-    let base = match code.src[2] {
-        Src::Scalar(slot) => i64::from(wave.sgpr[usize::from(slot)] as i32),
-        _ => 0,
-    };
+    let shift = address::scratch_shift(wave, code);
     let row = match code.src[0] {
         // SAFETY: operands were lowered for this wave's file.
         Src::Vector(first) => unsafe { register::<L>(wave, first) },
         _ => [0; L],
     };
     // SAFETY: as above.
-    unsafe { scratch::<M, L>(wave, Registers::of::<L>(code), &row, base + offset(code), mask) }
+    unsafe { scratch::<M, L>(wave, Registers::of::<L>(code), &row, shift, mask) }
 }
 
-/// Scratch memory at each lane's `row[lane] + offset`.
+/// Scratch memory at each lane's [`shifted`](address::shifted) `row`.
 ///
 /// # Safety
 /// `registers` must be in the wave's file, and `mask` must not be zero.
@@ -292,13 +277,13 @@ pub(super) unsafe fn scratch<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
     row: &[u32; L],
-    offset: i64,
+    shift: u32,
     mask: u64,
 ) -> Flow {
     if M::DWORDS != 0
         && let Some(start) = uniform(row, mask)
     {
-        let start = u64::from(start.wrapping_add(offset as u32));
+        let start = u64::from(address::shifted(start, shift));
         if start.is_multiple_of(4) && start + M::BYTES as u64 <= u64::from(wave.access.scratch_size) {
             // SAFETY: the dwords lie in this wave's scratch memory.
             unsafe {
@@ -309,7 +294,7 @@ pub(super) unsafe fn scratch<M: Move, const L: usize>(
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { scratch_lanes::<M, L>(wave, registers, row, offset, mask) }
+    unsafe { scratch_lanes::<M, L>(wave, registers, row, shift, mask) }
 }
 
 #[inline(never)]
@@ -317,11 +302,11 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
     wave: &mut Wave,
     registers: Registers,
     row: &[u32; L],
-    offset: i64,
+    shift: u32,
     mask: u64,
 ) -> Flow {
     for lane in Bits(mask) {
-        let start = row[lane].wrapping_add(offset as u32);
+        let start = address::shifted(row[lane], shift);
         if u64::from(start) + M::BYTES as u64 > u64::from(wave.access.scratch_size) {
             let fault =
                 wave.access.beyond(Space::Scratch, M::ACCESS, u64::from(start), M::BYTES as u64, Some(lane));

@@ -4,9 +4,9 @@
 use std::marker::PhantomData;
 
 use gpu_report::AccessKind;
-use vgpu_isa::scalar;
 
-use super::lanes::{Bits, Registers, offset};
+use super::address::{moved, moved_bytes, moved_to};
+use super::lanes::{Bits, Registers};
 use super::moves::{Data, Move};
 use super::single;
 use super::spaces::fail;
@@ -33,7 +33,7 @@ impl<D: Data> Move for ToLds<D> {
         unsafe {
             let mut value = [0u32; 4];
             D::load::<1>(memory, value.as_mut_ptr());
-            let width = width(D::BYTES);
+            let width = moved_bytes(D::BYTES);
             let to = place(wave, registers.dst, lane, width);
             to.copy_from_nonoverlapping(value.as_ptr().cast(), width as usize);
         }
@@ -62,20 +62,10 @@ impl Move for FromLds {
     }
 }
 
-/// The number of bytes that a lane writes to LDS if it loads this many.
-const fn width(bytes: usize) -> u32 {
-    if bytes < 4 { 4 } else { bytes as u32 }
-}
-
-/// The bits of M0 that form an offset in LDS: as many as the generation's largest LDS needs.
-pub(super) fn m0_bits(wave: &Wave) -> u32 {
-    if wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
-}
-
 /// The position in LDS of a lane's data, or the place of dropped accesses if it is beyond the workgroup's
 /// LDS.
 pub(super) fn place(wave: &mut Wave, start: u32, lane: usize, width: u32) -> *mut u8 {
-    let at = u64::from(start.wrapping_add(width * lane as u32));
+    let at = moved_to(i64::from(start as i32), width, lane);
     // Invalid accesses are refused before anything is moved.
     wave.access
         .lds_place(AccessKind::Write, at, width.into(), Some(lane))
@@ -93,10 +83,9 @@ pub(super) unsafe fn through<const BYTES: usize, const L: usize>(
     access: AccessKind,
     run: Handler,
 ) -> Flow {
-    let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & m0_bits(wave)) + offset(code);
-    let width = width(BYTES);
+    let (start, width) = (moved(wave, code), moved_bytes(BYTES));
     for lane in Bits(wave.exec::<L>()) {
-        let at = (start + i64::from(width) * lane as i64) as u64;
+        let at = moved_to(start, width, lane);
         if let Err(fault) = wave.access.lds_place(access, at, width.into(), Some(lane)) {
             return fail(wave, fault);
         }

@@ -51,9 +51,8 @@ pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
 
 /// The size in bytes of the elements that a formatted instruction accesses through a descriptor; none if it
 /// accesses nothing.
-pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<usize> {
-    let shape = Shape::new(view, generation, flags(inst, generation)?);
-    shape.format.map(|format| format.bytes())
+pub(super) fn element_bytes(view: &View, code: &Code) -> Option<usize> {
+    Shape::new(view, code.generation, code.imm).format.map(|format| format.bytes())
 }
 
 /// The conversion of a typed access.
@@ -228,7 +227,13 @@ fn small_float(value: f64, bits: u8) -> u32 {
 }
 
 /// The parts of an element that may be apart: the whole element, or in a swizzled buffer every four bytes.
-fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, u64)> {
+/// Each is its position in the element, its size and its address.
+pub(super) fn places(
+    view: &View,
+    index: u64,
+    within: u64,
+    bytes: usize,
+) -> impl Iterator<Item = (usize, usize, u64)> {
     let part = if view.is_swizzled() { 4 } else { bytes.max(1) };
     (0..bytes).step_by(part).map(move |at| {
         (at, (bytes - at).min(part), view.base.wrapping_add(view.place(index, within + at as u64)))

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Printer, names};
 use crate::format;
+use crate::wait::wait_fields;
 use crate::{Fact, Generation, Op, Operand};
 
 impl Printer<'_, '_> {
@@ -48,18 +49,10 @@ impl Printer<'_, '_> {
     }
 
     fn wait_counts(&mut self, value: u16) -> fmt::Result {
-        let field = |low: u16, width: u16| (value >> low & ((1 << width) - 1), (1 << width) - 1);
-        let (vector, export, scalar) = match self.generation {
-            Generation::Gfx9 | Generation::Gfx940 => {
-                ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 4))
-            }
-            Generation::Gfx10 => ((field(0, 4).0 | field(14, 2).0 << 4, 63), field(4, 3), field(8, 6)),
-            Generation::Gfx11 | Generation::Gfx12 => (field(10, 6), field(0, 3), field(4, 6)),
-        };
-        let counts = [("vmcnt", vector), ("expcnt", export), ("lgkmcnt", scalar)];
-        let all = counts.iter().all(|(_, (count, most))| count == most);
+        let counts = wait_fields(value, self.generation);
+        let all = counts.iter().all(|(count, most)| count == most);
         let mut space = "";
-        for (name, (count, most)) in counts {
+        for (name, (count, most)) in ["vmcnt", "expcnt", "lgkmcnt"].into_iter().zip(counts) {
             if all || count != most {
                 write!(self.f, "{space}{name}({count})")?;
                 space = " ";

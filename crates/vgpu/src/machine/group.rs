@@ -193,7 +193,7 @@ impl Group {
                     if self.observers.is_empty() {
                         exec::run_unwatched(wave, program)
                     } else {
-                        exec::run(wave, program, &mut self.observers.of_wave(launch, index as u32))
+                        exec::run(wave, program, &mut self.observers.of_wave(index as u32))
                     }
                 };
                 match flow {

@@ -10,17 +10,14 @@
 //! instruction. All others run in the plain loop, which has no knowledge of observers. A workgroup stays on
 //! one thread, so its observer needs no locks; the observer of a dispatch does.
 
-pub mod accesses;
-
 use std::sync::{Arc, PoisonError, RwLock};
-
-pub use accesses::{Accesses, LaneAccess, Moved};
 
 use super::WaveFault;
 use super::dispatch::DispatchStats;
 use super::launch::Launch;
+pub use crate::exec::{Accesses, LaneAccess, Moved, is_memory};
 use crate::exec::{Code, Unit, Watch, Wave, resolved};
-use crate::isa::{Format, Inst, Register, Registers, Span, scalar};
+use crate::isa::{Inst, Register, Registers, Span, scalar};
 use gpu_report::Allocation;
 use gpu_report::FaultKind;
 
@@ -151,15 +148,14 @@ impl Observers {
     }
 
     /// The observers as the run loop sees them while a wave runs.
-    pub(super) fn of_wave<'a>(&'a mut self, launch: &'a Launch, wave: u32) -> Watched<'a> {
-        Watched { observers: self, launch, wave }
+    pub(super) fn of_wave(&mut self, wave: u32) -> Watched<'_> {
+        Watched { observers: self, wave }
     }
 }
 
 /// The observers of a workgroup, while one of its waves runs.
 pub(super) struct Watched<'a> {
     observers: &'a mut Observers,
-    launch: &'a Launch,
     wave: u32,
 }
 
@@ -201,29 +197,12 @@ impl Watch for Watched<'_> {
                 (inst, registers)
             });
         }
-        if let Some(inst) = unit.insts.get(number) {
-            // SAFETY: the wave runs this launch's program, which it was set up for.
-            unsafe { self.observers.accesses.find(inst, wave, self.launch.isa.generation()) };
-        }
+        // SAFETY: the wave runs the unit's program, which it was set up for.
+        unsafe { self.observers.accesses.find(unit, number, wave) };
         self.tell(wave, unit, code, |observer, step, wave| observer.before(step, wave))
     }
 
     fn after(&mut self, wave: &Wave, unit: &Unit, code: &Code) -> Verdict {
         self.tell(wave, unit, code, |observer, step, wave| observer.after(step, wave))
     }
-}
-
-/// Whether instructions of this encoding access memory.
-pub fn is_memory(format: Format) -> bool {
-    matches!(
-        format,
-        Format::Smem
-            | Format::Ds
-            | Format::LdsDir
-            | Format::Flat
-            | Format::Global
-            | Format::Scratch
-            | Format::Mubuf
-            | Format::Mtbuf
-    )
 }

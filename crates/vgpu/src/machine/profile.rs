@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `count` | the counting |
 //! | `banks` | cache lines and LDS banks that an access touches |
+//! | `flight` | loads on the way when waves wait for them |
 //! | `trace` | the instructions of chosen waves as text |
 //! | `settings` | the environment variables that switch these on |
 
 mod banks;
 mod count;
+mod flight;
 mod settings;
 mod trace;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 mod accesses;
 mod depend;
+mod model;
 
-use vgpu::exec::{Fetched, Flow, Form, Level, Program, Unwatched, Wave, run};
+use vgpu::exec::{Fetched, Flow, Form, Level, Program, Unwatched, Wave, is_memory, run};
 use vgpu::isa::{Format, Inst, Isa, Op, Register, decode, scalar};
-use vgpu::machine::observe::is_memory;
 use vgpu::machine::{Access, Memory};
 
 const ENTRY: u64 = 0x1000;

@@ -1,11 +1,11 @@
 //! Handles: rocBLAS handles with their device.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip::Device;
-use rocblas::rocblas_sys::{Table, rocblas_handle, rocblas_status};
+use rocblas::rocblas_sys::{Table, rocblas_handle, rocblas_math_mode, rocblas_status};
 
-use super::{cublasMath_t, cublasStatus_t, cudaStream_t};
+use super::{cublasComputeType_t, cublasMath_t, cublasStatus_t, cudaStream_t};
 use crate::backend;
 
 /// The outcome of a call, before it becomes a C status.
@@ -16,6 +16,8 @@ pub(crate) struct Blas {
     pub(crate) table: &'static Table,
     pub(crate) handle: rocblas_handle,
     pub(crate) math: AtomicU32,
+    /// Whether products may be in TF32: only with cuBLAS behind the table.
+    takes_tf32: bool,
     /// Destroys the handle.
     blas: rocblas::Blas,
 }
@@ -33,7 +35,8 @@ impl Blas {
         })?;
         let (table, handle) = (blas.table(), blas.as_raw());
         let math = AtomicU32::new(cublasMath_t::CUBLAS_DEFAULT_MATH as u32);
-        Ok(Box::into_raw(Box::new(Self { table, handle, math, blas })))
+        let takes_tf32 = device.table().ext.driver_code.is_some();
+        Ok(Box::into_raw(Box::new(Self { table, handle, math, takes_tf32, blas })))
     }
 
     /// Destroys a handle.
@@ -59,6 +62,32 @@ impl Blas {
             tracing::error!(%error, "a call failed");
             cublasStatus_t::CUBLAS_STATUS_EXECUTION_FAILED
         })
+    }
+
+    /// Sets whether products of `f32` may be in TF32. Without cuBLAS they never are.
+    pub(crate) fn allow_tf32(&self, allow: bool) -> Outcome {
+        if !self.takes_tf32 {
+            return Ok(());
+        }
+        let mode = match allow {
+            true => rocblas_math_mode::rocblas_xf32_xdl_math_op,
+            false => rocblas_math_mode::rocblas_default_math,
+        };
+        // SAFETY: the handle lives.
+        check(unsafe { (self.table.rocblas_set_math_mode)(self.handle, mode) })
+    }
+
+    /// Runs a product that may be in TF32 if its type of sums says so, or the handle's mode.
+    pub(crate) fn product(&self, compute: cublasComputeType_t, run: impl FnOnce() -> Outcome) -> Outcome {
+        let is_fast = compute == cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32;
+        let is_mode = || self.math.load(Ordering::Relaxed) == cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH as u32;
+        if !self.takes_tf32 || !is_fast || is_mode() {
+            return run();
+        }
+        self.allow_tf32(true)?;
+        let outcome = run();
+        self.allow_tf32(false)?;
+        outcome
     }
 
     /// # Safety

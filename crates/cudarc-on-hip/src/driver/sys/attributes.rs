@@ -110,6 +110,7 @@ table! {
     CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE => hipDeviceAttributePersistingL2CacheMaxSize,
     CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE => hipDeviceAttributeAccessPolicyMaxWindowSize,
     CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK => hipDeviceAttributeReservedSharedMemPerBlock,
+    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => hipDeviceAttributeMemoryPoolsSupported,
     CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => hipDeviceAttributeMemoryPoolSupportedHandleTypes,
     CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID => hipDeviceAttributeMultiGpuBoardGroupID,
     CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED => hipDeviceAttributeVirtualMemoryManagementSupported,

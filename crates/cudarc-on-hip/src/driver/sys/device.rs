@@ -6,14 +6,29 @@ use hip_sys::{hipDeviceP2PAttr, hipUUID};
 
 use super::attributes::attribute_of;
 use super::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUmemoryPool, CUuuid, functions};
-use crate::backend::{backend, give, hip_call, trusts_stream_order};
+use crate::backend::{Outcome, backend, give, hip_call, trusts_stream_order};
 
 /// Lanes of a warp: CUDA sources are compiled for 32 on every target.
 const WARP_SIZE: c_int = 32;
-/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__`
-/// is 890. HIP's numbers are those of AMD's instruction sets, which CUDA programs would mistake for NVIDIA
-/// GPUs with other features.
+/// The compute capability of AMD's GPUs: the one that CUDA sources are compiled for, where `__CUDA_ARCH__` is
+/// 890. HIP's numbers are those of AMD's instruction sets, which CUDA programs would mistake for NVIDIA GPUs
+/// with other features.
 const CAPABILITY: (c_int, c_int) = (8, 9);
+
+/// The compute capability of a device: an NVIDIA GPU has one of its own.
+fn capability(dev: CUdevice) -> Outcome<(c_int, c_int)> {
+    let backend = backend()?;
+    let ordinal = backend.device(dev)?.ordinal() as c_int;
+    if !backend.takes_cuda_code() {
+        return Ok(CAPABILITY);
+    }
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the results are places to write to.
+    unsafe {
+        hip_call!(backend.table, hipDeviceComputeCapability(&raw mut major, &raw mut minor, ordinal))?;
+    }
+    Ok((major, minor))
+}
 
 functions! {
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) {
@@ -50,8 +65,8 @@ functions! {
         let device = backend()?.device(dev)?;
         match attrib {
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE => return give(pi, WARP_SIZE),
-            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => return give(pi, CAPABILITY.0),
-            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => return give(pi, CAPABILITY.1),
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => return give(pi, capability(dev)?.0),
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => return give(pi, capability(dev)?.1),
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED if !trusts_stream_order(device) => {
                 return give(pi, 0);
             }
@@ -63,9 +78,9 @@ functions! {
     }
 
     fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice) {
-        backend()?.device(dev)?;
-        give(major, CAPABILITY.0)?;
-        give(minor, CAPABILITY.1)
+        let (real_major, real_minor) = capability(dev)?;
+        give(major, real_major)?;
+        give(minor, real_minor)
     }
 
     fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice) {

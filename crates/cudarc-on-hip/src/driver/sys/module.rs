@@ -9,13 +9,20 @@ use hip::code_object::{CodeObject, text};
 use hip_sys::hipModule_t;
 
 use super::{CUdeviceptr, CUfunction, CUmodule, CUresult, functions, number_of};
-use crate::backend::{Outcome, current, give, hip_call, table};
+use crate::backend::{Outcome, current, give, hip_call, result_of, table};
 
 /// What a `CUmodule` points to.
 struct Module {
     handle: hipModule_t,
-    /// HIP may refer to it while the module is loaded.
-    _image: Box<[u8]>,
+    loaded: Loaded,
+}
+
+/// What keeps a module's code.
+enum Loaded {
+    /// By the table. HIP may refer to the image while the module is loaded.
+    Raw { _image: Box<[u8]> },
+    /// By `hip`, which also unloads it: NVIDIA's code, of which it keeps on disk what the driver compiles.
+    Whole { _module: Box<hip::Module> },
 }
 
 functions! {
@@ -44,9 +51,11 @@ functions! {
         if hmod.is_null() {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
-        let handle = (*hmod.cast::<Module>()).handle;
-        hip_call!(table, hipModuleUnload(handle))?;
-        drop(Box::from_raw(hmod.cast::<Module>()));
+        let module = hmod.cast::<Module>();
+        if matches!((*module).loaded, Loaded::Raw { .. }) {
+            hip_call!(table, hipModuleUnload((*module).handle))?;
+        }
+        drop(Box::from_raw(module));
         Ok(())
     }
 
@@ -70,7 +79,8 @@ functions! {
     }
 }
 
-/// Loads code for the calling thread's device: a code object, a bundle of them, or either as text.
+/// Loads code for the calling thread's device: a code object, a bundle of them, or either as text. For an
+/// NVIDIA GPU, what its driver takes, or a bundle with it: a cubin, a fatbin, PTX.
 pub(crate) fn load_bytes(bytes: &[u8]) -> Outcome<CUmodule> {
     let (device, table) = current()?;
     let bytes = match text::is_code(bytes) {
@@ -81,6 +91,15 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> Outcome<CUmodule> {
         false => Cow::Borrowed(bytes),
     };
     let bytes = &*bytes;
+    if table.ext.driver_code.is_some() {
+        let module = hip::Module::load(device, bytes).map_err(|error| result_of(&error))?;
+        let handle = module.as_raw();
+        return Ok(Box::into_raw(Box::new(Module {
+            handle,
+            loaded: Loaded::Whole { _module: Box::new(module) },
+        }))
+        .cast());
+    }
     if is_ptx(bytes) {
         tracing::error!(
             "a module is PTX, for NVIDIA's GPUs; compile its source with `nvrtc`, or when the program is built"
@@ -98,7 +117,7 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> Outcome<CUmodule> {
     // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the
     // module.
     unsafe { hip_call!(table, hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
-    Ok(Box::into_raw(Box::new(Module { handle, _image: image })).cast())
+    Ok(Box::into_raw(Box::new(Module { handle, loaded: Loaded::Raw { _image: image } })).cast())
 }
 
 /// Whether bytes are text as NVIDIA's compilers write it.

@@ -1,4 +1,5 @@
-//! Translates NVRTC's options to those of AMD's compiler.
+//! Translates NVRTC's options to those of AMD's compiler. For NVIDIA's GPUs, only the architecture is taken
+//! out.
 
 /// The parsed options.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,6 +101,25 @@ pub(super) fn translate(given: &[String]) -> Options {
     all
 }
 
+/// Options for NVRTC itself: all but the architecture, which becomes the target (`sm_90a`).
+pub(super) fn for_nvidia(given: &[String]) -> Options {
+    let mut all = Options::default();
+    let mut given = given.iter().map(|option| option.trim()).filter(|option| !option.is_empty());
+    while let Some(option) = given.next() {
+        let value = ["--gpu-architecture", "-arch"].iter().find_map(|name| option.strip_prefix(name));
+        let value = match value.map(|value| value.strip_prefix('=').unwrap_or(value)) {
+            None => {
+                all.options.push(option.to_owned());
+                continue;
+            }
+            Some("") => given.next().unwrap_or_default(),
+            Some(value) => value,
+        };
+        all.target = Some(value.replace("compute_", "sm_"));
+    }
+    all
+}
+
 fn is_true(value: &str) -> bool {
     matches!(value, "true" | "1")
 }
@@ -154,6 +174,18 @@ mod tests {
         assert!(options(&["--prec-div=false", "--prec-sqrt=true"]).is_empty());
         assert_eq!(options(&["--prec-div=false", "--prec-sqrt=false"]), [imprecise]);
         assert!(options(&["--use_fast_math"]).contains(&imprecise.to_owned()));
+    }
+
+    #[test]
+    fn nvrtc_gets_its_own_options() {
+        let given = ["--ftz=true", "-arch=compute_90a", "-I", "/a", "--gpu-architecture", "sm_80", "-G"];
+        let all = for_nvidia(&given.map(str::to_owned));
+        assert_eq!(all.options, ["--ftz=true", "-I", "/a", "-G"]);
+        assert_eq!(all.target.as_deref(), Some("sm_80"));
+        assert_eq!(
+            for_nvidia(&given[..2].iter().map(|&text| text.to_owned()).collect::<Vec<_>>()).target.as_deref(),
+            Some("sm_90a")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use hip::code_object::{TargetId, text};
 use hip::rtc;
 
-use super::options::{Options, translate};
+use super::options::{Options, for_nvidia, translate};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
 
@@ -55,8 +55,11 @@ impl Program {
     }
 
     pub(super) fn compile(&mut self, options: &[String]) -> Outcome {
-        let Options { target, options } = translate(options);
-        let mut program = rtc::Program::new(format!("{PRELUDE}{}", self.source)).name(&*self.name);
+        let (Options { target, options }, prelude) = match backend::takes_cuda_code() {
+            true => (for_nvidia(options), ""),
+            false => (translate(options), PRELUDE),
+        };
+        let mut program = rtc::Program::new(format!("{prelude}{}", self.source)).name(&*self.name);
         for (name, text) in &self.headers {
             program = program.header(&**name, &**text);
         }
@@ -122,14 +125,18 @@ fn compiler() -> hip::Result<&'static rtc::Compiler> {
     if let Some(compiler) = COMPILER.get() {
         return Ok(compiler);
     }
-    let compiler = rtc::Compiler::open()?;
+    let compiler = match backend::backend() {
+        Ok(backend) => rtc::Compiler::open_for(&backend.devices[0])?,
+        Err(_) => rtc::Compiler::open()?,
+    };
     Ok(COMPILER.get_or_init(|| compiler))
 }
 
 /// The target that the options name, otherwise that of the calling thread's device, otherwise that of the
-/// first device.
+/// first device. For NVIDIA's GPUs the code is machine code, so only the device's own architecture counts,
+/// with the suffix that the options give it.
 fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
-    if let Some(name) = named {
+    if let Some(name) = named.filter(|name| !backend::takes_cuda_code() || is_of_device(name)) {
         return name
             .parse()
             .map_err(|error| (nvrtcResult::NVRTC_ERROR_INVALID_OPTION, format!("{name}: {error}")));
@@ -140,6 +147,14 @@ fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
         let reason = backend::no_device_because().unwrap_or("there is no device");
         (nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR, format!("no device to compile for: {reason}"))
     })
+}
+
+/// Whether an architecture of NVIDIA's (`sm_90a`) is that of the calling thread's device, or of the first
+/// one.
+fn is_of_device(name: &str) -> bool {
+    let first = || backend::backend().map(|backend| &backend.devices[0]);
+    let device = backend::current().map(|(device, _)| device).or_else(|_| first());
+    device.is_ok_and(|device| device.target().processor == name.trim_end_matches(['a', 'f']))
 }
 
 /// Why there is no code, as a status and as text.

@@ -8,14 +8,15 @@ use code_object::occupancy::Occupancy;
 
 use super::Sink;
 use super::banks::{cache_lines, lds_cycles};
+use super::flight::Flight;
 use crate::exec::Wave;
-use crate::isa::{Class, Op, scalar};
+use crate::isa::{Class, Generation, Op, scalar};
 use crate::machine::dispatch::DispatchStats;
 use crate::machine::launch::Launch;
 use crate::machine::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict};
 use gpu_report::CounterFormat;
 use gpu_report::{AccessKind, Space};
-use gpu_report::{Branches, CacheLines, Counters, Instructions, Lanes, LdsBanks, Traffic};
+use gpu_report::{Branches, CacheLines, Counters, InFlight, Instructions, Lanes, LdsBanks, Traffic};
 
 /// Counts dispatches that ask for it, or all of them if it is switched on.
 #[derive(Default, Debug)]
@@ -58,6 +59,7 @@ struct Sum {
     lds: Traffic,
     scratch: Traffic,
     cache_lines: CacheLines,
+    in_flight: InFlight,
     lds_banks: LdsBanks,
     branches: Branches,
     barriers: u64,
@@ -75,6 +77,7 @@ impl AddAssign for Sum {
         self.lds += other.lds;
         self.scratch += other.scratch;
         self.cache_lines += other.cache_lines;
+        self.in_flight += other.in_flight;
         self.lds_banks += other.lds_banks;
         self.branches += other.branches;
         self.barriers += other.barriers;
@@ -95,7 +98,9 @@ impl DispatchObserver for Profiled {
             sum: Sum { workgroups: 1, waves: waves as u64, ..Sum::default() },
             total: Arc::clone(&self.sum),
             cache_line: u64::from(launch.code.target().limits.cache_line),
+            generation: launch.isa.generation(),
             initial: vec![None; waves],
+            flights: vec![Flight::default(); waves],
             exec: 0,
         }))
     }
@@ -121,6 +126,7 @@ impl DispatchObserver for Profiled {
             scratch: sum.scratch,
             cache_line: target.limits.cache_line,
             cache_lines: sum.cache_lines,
+            in_flight: sum.in_flight,
             lds_banks: sum.lds_banks,
             branches: sum.branches,
             barriers: sum.barriers,
@@ -144,6 +150,9 @@ struct ProfiledGroup {
     sum: Sum,
     total: Arc<Mutex<Sum>>,
     cache_line: u64,
+    generation: Generation,
+    /// The requests of each wave.
+    flights: Vec<Flight>,
     /// The lanes enabled at the start of each wave.
     initial: Vec<Option<u64>>,
     /// The lanes enabled before the current instruction.
@@ -201,6 +210,9 @@ impl GroupObserver for ProfiledGroup {
                 sum.barriers += u64::from(matches!(step.inst.op, Op::SBarrier | Op::SBarrierWait));
             }
             _ => {}
+        }
+        if let Some(flight) = self.flights.get_mut(step.wave as usize) {
+            flight.step(step.inst, self.generation, step.accesses, &mut sum.in_flight);
         }
         for access in step.accesses.iter() {
             let traffic = match access.space {

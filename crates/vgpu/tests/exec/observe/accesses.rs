@@ -1,9 +1,9 @@
 //! The memory accesses reported to observers, compared with the bytes that handlers touch.
 
+use super::model;
 use super::*;
+use vgpu::exec::{Accesses, LaneAccess, Moved, is_known};
 use vgpu::isa::Operand;
-use vgpu::machine::observe::Moved;
-use vgpu::machine::observe::accesses::{Accesses, LaneAccess, is_known};
 use vgpu::machine::{AccessKind, Space};
 use vgpu::machine::{MemoryKind, Reader};
 
@@ -30,6 +30,19 @@ impl Memories {
         let global = memory.allocate(GLOBAL as u64, 4096, MemoryKind::Fine, None).expect("memory");
         let (lds, scratch) = (vec![0; LDS / 8], vec![0; SCRATCH * lanes / 8]);
         Memories { reader: memory.reader(), memory, global, lds, scratch, lanes }
+    }
+
+    /// A wave that can access this memory, and faults beyond it.
+    fn bench(&mut self) -> Bench {
+        let mut bench = Bench::new(self.lanes);
+        bench.wave.access = Access::new(Arc::clone(&self.memory));
+        bench.wave.access.begin_slice(self.memory.enter(&self.reader));
+        bench.wave.access.lds = self.lds.as_mut_ptr().cast();
+        bench.wave.access.lds_size = LDS as u32;
+        bench.wave.access.strict_lds = true;
+        bench.wave.access.scratch = self.scratch.as_mut_ptr().cast();
+        bench.wave.access.scratch_size = SCRATCH as u32;
+        bench
     }
 
     fn parts(&mut self) -> [(*mut u8, usize); 3] {
@@ -198,6 +211,15 @@ fn near(mut inst: Inst) -> Inst {
     inst
 }
 
+/// What observers are told of the program's first instruction.
+fn reported(program: &Program, wave: &Wave) -> Accesses {
+    let (unit, _) = program.place(ENTRY, Form::new(wave.lanes, true));
+    let mut accesses = Accesses::default();
+    // SAFETY: the wave has a file of 512 registers.
+    unsafe { accesses.find(&unit, 0, wave) };
+    accesses
+}
+
 /// Runs each memory instruction. Stores change exactly the bytes reported as written. The results of loads
 /// depend on all bytes of all lanes reported as read, and on no others. Atomic operations change no other
 /// bytes.
@@ -210,14 +232,7 @@ fn accesses_are_those_that_handlers_make() {
         let all = instructions(isa, &text);
         for &lanes in sizes {
             let mut memories = Memories::new(lanes);
-            let mut bench = Bench::new(lanes);
-            bench.wave.access = Access::new(Arc::clone(&memories.memory));
-            bench.wave.access.begin_slice(memories.memory.enter(&memories.reader));
-            bench.wave.access.lds = memories.lds.as_mut_ptr().cast();
-            bench.wave.access.lds_size = LDS as u32;
-            bench.wave.access.strict_lds = true;
-            bench.wave.access.scratch = memories.scratch.as_mut_ptr().cast();
-            bench.wave.access.scratch_size = SCRATCH as u32;
+            let mut bench = memories.bench();
             let full = vec![FILL; GLOBAL + LDS + SCRATCH * lanes];
             let mut seed = 3;
             // Clocks never return the same value twice.
@@ -235,9 +250,7 @@ fn accesses_are_those_that_handlers_make() {
                     continue;
                 }
                 bench.load(&before);
-                let mut accesses = Accesses::default();
-                // SAFETY: the wave has a file of 512 registers.
-                unsafe { accesses.find(inst, &bench.wave, isa.generation()) };
+                let accesses = reported(&program, &bench.wave);
                 let Some(said) = memories.touched(&accesses) else {
                     failures.push(format!("{what}: an access out of bounds"));
                     continue;
@@ -285,5 +298,132 @@ fn accesses_are_those_that_handlers_make() {
         (Format::LdsDir, 2),
     ] {
         assert!(executed.get(&format).copied().unwrap_or(0) > least, "{format:?}: {executed:?}");
+    }
+}
+
+/// What an access says of a byte: lane, memory, address, kind, registers, how it is moved, and whether it is
+/// scalar.
+type Byte = (usize, u8, u64, u8, [Option<u16>; 2], u16, bool);
+
+/// Everything that accesses say of each byte, in an order that does not depend on how they are grouped.
+fn bytes(accesses: &[LaneAccess]) -> Vec<Byte> {
+    let mut all = Vec::new();
+    for access in accesses {
+        let moved = match access.moved {
+            Moved::Plain => 0,
+            Moved::Converted => 1,
+            Moved::Transposed(bits) => 0x100 + u16::from(bits),
+            Moved::Copied(from) => 0x200 + u16::from(from),
+        };
+        for (lane, first) in access.lanes() {
+            for byte in 0..access.bytes {
+                // A conversion, or a transposition, mixes the bytes of all registers.
+                let after = if moved == 0 { (byte / 4) as u16 } else { 0 };
+                let registers =
+                    [access.loaded, access.stored].map(|register| register.map(|first| first + after));
+                let address = first.wrapping_add(byte.into());
+                let (space, kind) = (access.space as u8, access.kind as u8);
+                all.push((lane, space, address, kind, registers, moved, access.scalar));
+            }
+        }
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Registers of any content. Descriptors keep the half of their bounds that often leaves something inside.
+fn anything(inst: &Inst, lanes: usize, seed: &mut u64) -> State {
+    let mut word = || random(seed) ^ random(seed) << 16;
+    let mut state = State {
+        vector: (0..512 * lanes).map(|_| word()).collect(),
+        scalar: std::array::from_fn(|_| word()),
+        scc: false,
+    };
+    // Addresses near the borders of 32 bits, small ones, and any.
+    for value in &mut state.vector {
+        *value = match word() % 4 {
+            0 => *value % 0x200,
+            1 => (*value % 0x200).wrapping_sub(0x100),
+            2 => [0, 1 << 16, 2 << 16][(*value % 3) as usize],
+            _ => *value,
+        };
+    }
+    if matches!(inst.format, Format::Mubuf | Format::Mtbuf | Format::Smem)
+        && let Operand::Sgpr(slot) = inst.src[2]
+        && slot < 100
+    {
+        let records = &mut state.scalar[usize::from(slot) + 2];
+        *records = if word() % 2 == 0 { *records } else { *records % 0x400 };
+    }
+    state.scalar[usize::from(scalar::NULL)] = 0;
+    state
+}
+
+/// For every memory instruction, on registers near its memory and on registers of any content, with any EXEC,
+/// the executor reports what the second model of addressing computes.
+#[test]
+fn accesses_are_those_of_a_second_model() {
+    const ROUNDS: usize = 3;
+    let (mut failures, mut wrong) = (Vec::new(), 0);
+    let mut compared = HashMap::new();
+    for (isa, text) in files() {
+        let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
+        let all = instructions(isa, &text);
+        for &lanes in sizes {
+            let mut memories = Memories::new(lanes);
+            let mut bench = memories.bench();
+            let mut seed = 11;
+            let direct = Operand::Special(vgpu::isa::Special::LdsDirect);
+            for (text, inst) in
+                all.iter().filter(|(_, inst)| is_memory(inst.format) || inst.src.contains(&direct))
+            {
+                let program = program(isa, *inst);
+                // A size that needs 18 bits of M0 as an offset, too.
+                bench.wave.access.lds_size = [LDS as u32, 0x2_0000][random(&mut seed) as usize % 2];
+                for round in 0..ROUNDS {
+                    let near = (round % 2 == 0).then(|| registers(inst, &memories, &mut seed)).flatten();
+                    let mut state = near.unwrap_or_else(|| anything(inst, lanes, &mut seed));
+                    if round == 1 {
+                        state.scalar[usize::from(scalar::EXEC)] = 0;
+                        state.scalar[usize::from(scalar::EXEC) + 1] = 0;
+                    }
+                    bench.load(&state);
+                    let found = reported(&program, &bench.wave);
+                    // SAFETY: the wave has a file of 512 registers.
+                    let expected = unsafe { model::accesses(inst, &bench.wave, isa.generation()) };
+                    if !found.is_empty() {
+                        *compared.entry(inst.format).or_insert(0usize) += 1;
+                    }
+                    let (found, expected) = (bytes(&found), bytes(&expected));
+                    if found != expected {
+                        wrong += 1;
+                        let at = found.iter().zip(&expected).position(|(a, b)| a != b);
+                        let at = at.unwrap_or(found.len().min(expected.len()));
+                        failures.push(format!(
+                            "{} in waves of {lanes}: {text}: of {} and {}, {:x?} and {:x?}",
+                            isa.name(),
+                            found.len(),
+                            expected.len(),
+                            found.get(at),
+                            expected.get(at)
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    failures.truncate(60);
+    assert!(failures.is_empty(), "{wrong}:\n{}", failures.join("\n"));
+    for (format, least) in [
+        (Format::Smem, 300),
+        (Format::Ds, 1000),
+        (Format::Flat, 1000),
+        (Format::Global, 1000),
+        (Format::Scratch, 600),
+        (Format::Mubuf, 600),
+        (Format::Mtbuf, 300),
+        (Format::LdsDir, 4),
+    ] {
+        assert!(compared.get(&format).copied().unwrap_or(0) > least, "{format:?}: {compared:?}");
     }
 }

@@ -1,73 +1,13 @@
-//! The memory that an instruction accesses, computed from its operands and the registers before it runs.
-//!
-//! This implements the addressing rules separately and does not call the handlers, so observers cost nothing
-//! when there are none. A test compares the two implementations.
+//! A second model of addressing: the memory that an instruction accesses, computed from its operands and the
+//! registers by rules written apart from the executor's. A test compares the two.
 
-use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
-use crate::isa::{Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
-use crate::machine::{Generation, PRIVATE_APERTURE, SHARED_APERTURE};
-use gpu_report::{AccessKind, Space};
-
-/// Accesses of the same kind by some lanes of a wave.
-#[derive(Clone, Debug)]
-pub struct LaneAccess {
-    pub space: Space,
-    pub kind: AccessKind,
-    /// Whether it is one access by the whole wave through the scalar cache. It is recorded as lane 0's, or as
-    /// that of the lane whose scratch memory it accesses.
-    pub scalar: bool,
-    /// Bytes, per lane.
-    pub bytes: u32,
-    /// The lanes; never empty.
-    pub mask: u64,
-    /// The first byte for each lane in the mask: an address in global memory, or an offset into the
-    /// workgroup's LDS or the lane's scratch memory. Out-of-bounds accesses are included; the instruction
-    /// will fault.
-    pub address: [u64; 64],
-    /// The first register that is loaded, or that receives the old value: a vector register (from 256 on, ACC
-    /// registers), or a scalar slot if `scalar` is set.
-    pub loaded: Option<u16>,
-    /// The first register that is stored, numbered in the same way.
-    pub stored: Option<u16>,
-    /// How the bytes correspond to the registers.
-    pub moved: Moved,
-}
-
-/// How memory contents and register contents correspond.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moved {
-    /// Bytes are copied, and extended if there are fewer than a register holds.
-    Plain,
-    /// Converted by a buffer's format: every channel depends on the element.
-    Converted,
-    /// A matrix of elements with this many bits; lanes select its rows and receive its columns.
-    Transposed(u8),
-    /// Copied into or out of LDS, from the access with that number.
-    Copied(u8),
-}
-
-impl LaneAccess {
-    /// The lanes and their addresses.
-    pub fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        lanes(self.mask).map(|lane| (lane, self.address[lane]))
-    }
-}
+use vgpu::exec::{LaneAccess, Moved, TILE_ELEMENTS, TILE_LANES, Wave, is_memory};
+use vgpu::isa::{BufferFormat, Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
+use vgpu::machine::{AccessKind, Generation, PRIVATE_APERTURE, SHARED_APERTURE, Space};
 
 /// The lanes of a mask in ascending order.
 fn lanes(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |lane| mask >> lane & 1 != 0)
-}
-
-/// The accesses of one instruction.
-#[derive(Default, Debug)]
-pub struct Accesses(Vec<LaneAccess>);
-
-impl std::ops::Deref for Accesses {
-    type Target = [LaneAccess];
-
-    fn deref(&self) -> &[LaneAccess] {
-        &self.0
-    }
 }
 
 /// The footprint of an instruction.
@@ -78,11 +18,6 @@ fn footprint_of(inst: &Inst) -> Footprint {
         _ if inst.mem.gds => Footprint::Unknown,
         footprint => footprint,
     }
-}
-
-/// Whether there is a rule for an instruction. All executed instructions have one.
-pub fn is_known(inst: &Inst) -> bool {
-    footprint_of(inst) != Footprint::Unknown
 }
 
 /// The bits of a floating-point inline constant used as an offset: those of an f32.
@@ -112,55 +47,52 @@ struct Finder<'a> {
     found: &'a mut Vec<LaneAccess>,
 }
 
-impl Accesses {
-    /// The accesses of `inst`; empty if it does not access memory or is not executed.
-    ///
-    /// # Safety
-    /// The wave must be set up for the program that `inst` comes from.
-    pub unsafe fn find(&mut self, inst: &Inst, wave: &Wave, generation: Generation) {
-        self.0.clear();
-        let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
-        let footprint = match inst.format {
-            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd if in_lds() => {
-                Footprint::Direct
-            }
-            format if super::is_memory(format) => footprint_of(inst),
-            _ => return,
-        };
-        let (kind, bytes) = match footprint {
-            Footprint::None | Footprint::Unknown => return,
-            Footprint::One(kind, bytes) | Footprint::Two(kind, bytes, _) => (kind, bytes),
-            Footprint::ByLane(kind) | Footprint::Block(kind) => (kind, 4),
-            Footprint::Counter => (AccessKind::Atomic, 4),
-            // The format determines the size.
-            Footprint::Typed(kind, _) => (kind, 0),
-            Footprint::Tile(element) => (AccessKind::Read, tile_bytes(inst, element)),
-            Footprint::Direct => (AccessKind::Read, 0),
-        };
-        let exec = wave.active();
-        let mut finder = Finder { inst, wave, generation, kind, bytes, exec, found: &mut self.0 };
-        // SAFETY: the caller's promise.
-        unsafe {
-            match inst.format {
-                Format::Smem => finder.scalar(),
-                _ if exec == 0 => {}
-                _ if matches!(footprint, Footprint::Tile(_)) => finder.tile(footprint),
-                _ if footprint == Footprint::Direct => finder.direct(),
-                _ if matches!(footprint, Footprint::Block(_)) => finder.block(),
-                Format::Ds => finder.lds(footprint),
-                Format::Flat => finder.flat(),
-                Format::Global if matches!(footprint, Footprint::ByLane(_)) => finder.global_by_lane(),
-                Format::Global => finder.global(finder.exec),
-                Format::Scratch => finder.scratch(),
-                _ => finder.buffer(),
-            }
-        }
-        if inst.op == Op::BufferStoreLdsB32 {
-            finder.copy_from_lds();
-        } else if is_to_lds(inst) {
-            finder.copy_to_lds();
+/// The accesses of `inst`; empty if it does not access memory or is not executed.
+///
+/// # Safety
+/// The wave must have a file of 512 registers.
+pub(super) unsafe fn accesses(inst: &Inst, wave: &Wave, generation: Generation) -> Vec<LaneAccess> {
+    let mut found = Vec::new();
+    let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
+    let footprint = match inst.format {
+        format if format.is_vector_arithmetic() && in_lds() => Footprint::Direct,
+        format if is_memory(format) => footprint_of(inst),
+        _ => return found,
+    };
+    let (kind, bytes) = match footprint {
+        Footprint::None | Footprint::Unknown => return found,
+        Footprint::One(kind, bytes) | Footprint::Two(kind, bytes, _) => (kind, bytes),
+        Footprint::ByLane(kind) | Footprint::Block(kind) => (kind, 4),
+        Footprint::Counter => (AccessKind::Atomic, 4),
+        // The format determines the size.
+        Footprint::Typed(kind, _) => (kind, 0),
+        Footprint::Tile(element) => (AccessKind::Read, tile_bytes(inst, element)),
+        Footprint::Direct => (AccessKind::Read, 0),
+    };
+    let exec = wave.active();
+    let mut finder = Finder { inst, wave, generation, kind, bytes, exec, found: &mut found };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match inst.format {
+            Format::Smem => finder.scalar(),
+            _ if exec == 0 => {}
+            _ if matches!(footprint, Footprint::Tile(_)) => finder.tile(footprint),
+            _ if footprint == Footprint::Direct => finder.direct(),
+            _ if matches!(footprint, Footprint::Block(_)) => finder.block(),
+            Format::Ds => finder.lds(footprint),
+            Format::Flat => finder.flat(),
+            Format::Global if matches!(footprint, Footprint::ByLane(_)) => finder.global_by_lane(),
+            Format::Global => finder.global(finder.exec),
+            Format::Scratch => finder.scratch(),
+            _ => finder.buffer(),
         }
     }
+    if inst.op == Op::BufferStoreLdsB32 {
+        finder.copy_from_lds();
+    } else if is_to_lds(inst) {
+        finder.copy_to_lds();
+    }
+    found
 }
 
 /// Bytes that a lane reads from a matrix of elements with this many bits: a fixed number of elements, or,
@@ -185,7 +117,7 @@ impl Finder<'_> {
     /// The lanes of a vector operand, `after` registers further on; zeros if there is no register.
     ///
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn row(&self, operand: Operand, after: u16) -> [u32; 64] {
         match vector(operand) {
             // SAFETY: the caller's promise.
@@ -201,6 +133,9 @@ impl Finder<'_> {
             Operand::Imm(value) => value as u32,
             Operand::Literal(value) => value,
             Operand::Float(code) => inline_f32(code),
+            // The apertures' bounds have their low 32 bits elsewhere.
+            Operand::Special(Special::SharedBase | Special::SharedLimit) => (SHARED_APERTURE >> 32) as u32,
+            Operand::Special(Special::PrivateBase | Special::PrivateLimit) => (PRIVATE_APERTURE >> 32) as u32,
             _ => 0,
         }
     }
@@ -358,7 +293,7 @@ impl Finder<'_> {
     /// Registers selected by M0, one after the other; registers that are not selected leave holes.
     ///
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn block(&mut self) {
         let selected = u64::from(self.wave.sgpr[usize::from(scalar::M0)]);
         // SAFETY: the caller's promise.
@@ -370,7 +305,10 @@ impl Finder<'_> {
         }
         let Some(first) = self.found.pop() else { return };
         self.found.extend(lanes(selected).map(|i| LaneAccess {
-            address: first.address.map(|address| address.wrapping_add(4 * i as u64)),
+            address: first.address.map(|address| match first.space {
+                Space::Scratch => u64::from((address as u32).wrapping_add(4 * i as u32)),
+                _ => address.wrapping_add(4 * i as u64),
+            }),
             loaded: first.loaded.map(|register| register + i as u16),
             stored: first.stored.map(|register| register + i as u16),
             ..first.clone()
@@ -380,7 +318,7 @@ impl Finder<'_> {
     /// Parts of a matrix, read by the first lanes, whatever EXEC is.
     ///
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn tile(&mut self, footprint: Footprint) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -396,7 +334,7 @@ impl Finder<'_> {
     }
 
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn lds_tile(&mut self) {
         // SAFETY: the caller's promise.
         let row = unsafe { self.row(self.inst.src[0], 0) };
@@ -405,7 +343,7 @@ impl Finder<'_> {
     }
 
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn lds(&mut self, footprint: Footprint) {
         // SAFETY: the caller's promise.
         let row = unsafe { self.row(self.inst.src[0], 0) };
@@ -444,7 +382,7 @@ impl Finder<'_> {
     }
 
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn flat(&mut self) {
         // SAFETY: the caller's promise.
         let (low, high) = unsafe { (self.row(self.inst.src[0], 0), self.row(self.inst.src[0], 1)) };
@@ -455,7 +393,7 @@ impl Finder<'_> {
                 .fold(0u64, |mask, lane| mask | 1 << lane)
         };
         let (shared, private) = (within(SHARED_APERTURE), within(PRIVATE_APERTURE));
-        self.push(Space::Lds, shared, low.map(|low| u64::from(low).wrapping_add_signed(offset)));
+        self.push(Space::Lds, shared, low.map(|low| u64::from(low.wrapping_add(offset as u32))));
         self.push(Space::Scratch, private, low.map(|low| u64::from(low.wrapping_add(offset as u32))));
         let address = std::array::from_fn(|lane| {
             (u64::from(high[lane]) << 32 | u64::from(low[lane])).wrapping_add_signed(offset)
@@ -473,7 +411,7 @@ impl Finder<'_> {
     }
 
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn global(&mut self, mask: u64) {
         let offset = i64::from(self.inst.mem.offset);
         // SAFETY: the caller's promise.
@@ -495,7 +433,7 @@ impl Finder<'_> {
     }
 
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn scratch(&mut self) {
         let offset = (self.inst.mem.offset as u32).wrapping_add(self.scalar32(self.inst.src[2]));
         // SAFETY: the caller's promise.
@@ -506,21 +444,14 @@ impl Finder<'_> {
     /// Through a buffer descriptor: out-of-bounds lanes access nothing, or less.
     ///
     /// # Safety
-    /// See [`Accesses::find`].
+    /// See [`accesses`].
     unsafe fn buffer(&mut self) {
         let Operand::Sgpr(slot) = self.inst.src[2] else { return };
-        let scalar_offset = self.scalar32(self.inst.src[3]);
-        let view = View::through(
-            self.wave,
-            slot,
-            scalar_offset,
-            self.generation,
-            buffer_flags(self.inst, self.generation),
-        );
+        let view = Descriptor::new(self, slot);
         // An element with a format is in bounds as a whole, or not at all.
         let mut element = None;
         if let Footprint::Typed(..) = footprint_of(self.inst) {
-            let Some(bytes) = element_bytes(self.inst, self.generation, &view) else { return };
+            let Some(bytes) = view.format(self).map(|format| format.bytes()) else { return };
             element = Some(bytes as u64);
             self.bytes = bytes as u32;
         }
@@ -535,11 +466,10 @@ impl Finder<'_> {
                 self.row(if offen { address } else { none }, u16::from(idxen)),
             )
         };
-        if view.is_swizzled()
-            && element.is_none()
+        if element.is_none()
             && let Some(start) = view.scratch_start(self.wave)
         {
-            let start = immediate.wrapping_add(start as u32);
+            let start = immediate.wrapping_add(start);
             return self.push(Space::Scratch, self.exec, row.map(|row| u64::from(row.wrapping_add(start))));
         }
         // Bounds and swizzling of wide accesses may apply to each dword, except for accesses that go to LDS.
@@ -549,10 +479,11 @@ impl Finder<'_> {
         let mut address = [0; 64];
         let mut parts = vec![(0u64, [0; 64]); if dwords { all.div_ceil(4) as usize } else { 1 }];
         for lane in lanes(self.exec) {
-            let (index, within) = (view.index(index[lane], lane), view.within(row[lane], immediate));
-            let at = |within| view.base.wrapping_add(view.place(index, within));
+            let index = view.index(index[lane], lane);
+            let within = u64::from(row[lane].wrapping_add(immediate));
+            let at = |within| view.address(index, within);
             let inside = view.inside(index, within, element.unwrap_or(all));
-            if inside && !(dwords && view.is_swizzled()) {
+            if inside && !(dwords && view.element.is_some()) {
                 whole |= 1 << lane;
                 address[lane] = at(within);
                 continue;
@@ -581,5 +512,126 @@ impl Finder<'_> {
         if element.is_some() {
             self.found.iter_mut().for_each(|access| access.moved = Moved::Converted);
         }
+    }
+}
+
+/// A buffer descriptor and what else the lanes share, as plain numbers. This follows AMD's documents of CDNA
+/// 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
+struct Descriptor {
+    base: u64,
+    scalar_offset: u64,
+    stride: u64,
+    records: u64,
+    /// Bytes of an element of a swizzled buffer.
+    element: Option<u64>,
+    index_stride: u64,
+    idxen: bool,
+    add_lane: bool,
+    /// Whether the lane's number counts in the index.
+    counts_lane: bool,
+    oob_select: u32,
+    generation: Generation,
+    last: u32,
+}
+
+impl Descriptor {
+    fn new(finder: &Finder<'_>, slot: u8) -> Descriptor {
+        let generation = finder.generation;
+        let (cdna, rdna2) = (generation.is_cdna(), generation == Generation::Gfx10);
+        // NULL is a descriptor of zeros.
+        let [first, second, records, last] = match slot {
+            scalar::NULL => [0; 4],
+            slot => std::array::from_fn(|i| finder.wave.sgpr[usize::from(slot) + i]),
+        };
+        let (idxen, add_lane) = (finder.inst.mem.idxen, last >> 23 & 1 != 0);
+        let typed = matches!(footprint_of(finder.inst), Footprint::Typed(..));
+        let element = if generation >= Generation::Gfx11 {
+            [None, Some(4), Some(8), Some(16)][(second >> 30) as usize].filter(|_| idxen || add_lane)
+        } else {
+            Some(4).filter(|_| second >> 31 != 0 && (rdna2 || add_lane))
+        };
+        let mut stride = u64::from(second >> 16 & 0x3fff);
+        // The format of buffers without conversions is a part of the stride.
+        let own_lane = add_lane && (!idxen || rdna2 || cdna && element.is_some());
+        if cdna && !typed && own_lane {
+            stride |= u64::from(last >> 15 & 15) << 14;
+        }
+        if generation >= Generation::Gfx12 {
+            stride *= [1, 4, 8, 32][(last >> 18 & 3) as usize];
+        }
+        Descriptor {
+            base: u64::from(second & 0xffff) << 32 | u64::from(first),
+            scalar_offset: u64::from(finder.scalar32(finder.inst.src[3])),
+            stride,
+            records: u64::from(records),
+            element,
+            index_stride: [8, 16, 32, 64][(last >> 21 & 3) as usize],
+            idxen,
+            add_lane,
+            counts_lane: own_lane,
+            oob_select: last >> 28 & 3,
+            generation,
+            last,
+        }
+    }
+
+    fn index(&self, register: u32, lane: usize) -> u64 {
+        u64::from(register) + if self.counts_lane { lane as u64 } else { 0 }
+    }
+
+    fn address(&self, index: u64, within: u64) -> u64 {
+        let [index, within, stride] = [index, within, self.stride].map(u128::from);
+        let offset = match self.element.map(u128::from) {
+            None => index * stride + within,
+            Some(element) => {
+                let rows = u128::from(self.index_stride);
+                (index / rows * stride + within / element * element) * rows
+                    + index % rows * element
+                    + within % element
+            }
+        };
+        (u128::from(self.base) + u128::from(self.scalar_offset) + offset) as u64
+    }
+
+    fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
+        let in_bytes = within + bytes + self.scalar_offset <= self.records;
+        let structured = index < self.records && within + bytes <= self.stride;
+        if self.generation.is_cdna() {
+            return match (self.idxen, self.stride) {
+                (false, _) if self.add_lane => true,
+                (true, 1..) => index < self.records,
+                _ => in_bytes,
+            };
+        }
+        match self.oob_select {
+            0 => structured,
+            1 => index < self.records,
+            2 => self.records != 0,
+            _ if self.element.is_some() && self.stride != 0 => structured,
+            _ => in_bytes,
+        }
+    }
+
+    /// The format that an instruction converts; none if the descriptor binds no buffer.
+    fn format(&self, finder: &Finder<'_>) -> Option<BufferFormat> {
+        let own = match self.generation {
+            // The data format, and above it the number format.
+            Generation::Gfx9 | Generation::Gfx940 => (self.last >> 15 & 15) | (self.last >> 12 & 7) << 4,
+            Generation::Gfx10 => self.last >> 12 & 127,
+            _ => self.last >> 12 & 63,
+        };
+        let is_bound = if self.generation.is_cdna() { own & 15 != 0 } else { own != 0 };
+        let code = if finder.inst.format == Format::Mtbuf { finder.inst.mem.format } else { own as u8 };
+        BufferFormat::by_code(self.generation, code).filter(|_| is_bound)
+    }
+
+    /// Where the buffer starts in the wave's scratch memory, in bytes of each lane, if it is that memory.
+    fn scratch_start(&self, wave: &Wave) -> Option<u32> {
+        let lanes = u64::from(wave.lanes);
+        let is_interleaved = self.add_lane && !self.idxen && self.element == Some(4);
+        let start = self.address(0, 0).wrapping_sub(wave.access.scratch as u64);
+        let inside = start % (4 * lanes) == 0 && start <= u64::from(wave.access.scratch_size) * lanes;
+        (is_interleaved && self.stride == 0 && self.index_stride == lanes && inside)
+            .then_some((start / lanes) as u32)
     }
 }
