@@ -78,7 +78,8 @@ impl Drop for Inner {
     }
 }
 
-/// The largest value. NVIDIA's GPUs compare differences, so that a number beyond would be smaller than all before it.
+/// The largest value. NVIDIA's GPUs compare differences, so that a number beyond would be smaller than all
+/// before it.
 const LARGEST: u64 = i64::MAX as u64;
 
 impl HostSignal {
