@@ -118,12 +118,12 @@ template <typename T> __device__ __forceinline__ bool is_wide(const T *p) { retu
 template <typename T> __device__ __forceinline__ const Pack<T> &pack_at(const T *p) { return *reinterpret_cast<const Pack<T> *>(p); }
 template <typename T> __device__ __forceinline__ Pack<T> &pack_at(T *p) { return *reinterpret_cast<Pack<T> *>(p); }
 
-// As one access: NVIDIA's compiler makes several of an assignment in a loop.
+// As one access: NVIDIA's compiler makes several of an assignment in a loop. What is read again soon stays in the L2 cache rather than this.
 template <typename T> __device__ __forceinline__ void store_pack(T *p, const Pack<T> &pack) {
 #if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     uint4 words;
     memcpy(&words, &pack, sizeof words);
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z),
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z),
                  "r"(words.w)
                  : "memory");
 #else
@@ -179,10 +179,10 @@ template <bool ONCE = false, typename T, typename F> __device__ __forceinline__ 
         f(i, load(x + i));
 }
 
-// y[i] = f(i, x[i]) for this thread's elements of a row.
+// y[i] = f(i, x[i]) for this thread's elements of a row, which on NVIDIA are not kept in the cache for later.
 template <typename T, typename F> __device__ __forceinline__ void map_row(const T *x, T *y, size_t n, F f) {
     const size_t in_packs = is_wide(x) && is_wide(y) ? n / PACK<T> * PACK<T> : 0;
-    packs_ahead<2, false>(x, in_packs, [&](size_t i, Pack<T> &pack) {
+    packs_ahead<2, NVIDIA>(x, in_packs, [&](size_t i, Pack<T> &pack) {
 #pragma unroll
         for (unsigned j = 0; j < PACK<T>; ++j)
             pack.at[j] = convert<T>(f(i + j, load(&pack.at[j])));
