@@ -287,8 +287,8 @@ pub struct Fault {
     /// The instruction that failed.
     pub at: Site,
     /// Another instruction that is involved, and how. For an endless barrier, it is where a wave waits; for a
-    /// divergent barrier, where the other wave is instead, or the barrier that other lanes reached; for a data
-    /// race, the other access; for an uninitialised value, the load.
+    /// divergent barrier, where the other wave is instead, or the barrier that other lanes reached; for a
+    /// data race, the other access; for an uninitialised value, the load.
     pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 

@@ -1,6 +1,7 @@
 //! Times the tiles of matrix products on an NVIDIA GPU, and writes the rows of `tilings.txt`.
 //!
-//! `cargo xtask tune --time` runs it; docs/internals/kernels.md describes how products choose among them.
+//! `cargo xtask tune --time` runs it; docs/internals/matrix-products.md describes how products choose among
+//! them.
 
 use std::error::Error;
 
