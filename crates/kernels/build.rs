@@ -12,8 +12,7 @@ const NVIDIA: [&str; 3] = ["sm_80", "sm_90a", "sm_100"];
 fn main() {
     // Build scripts run in their package's folder. Another crate compiles the BLAS sources.
     let builder = Builder::new("../../kernels").exclude("blas/**");
-    // clang allows constant functions in device code always.
-    let nvidia = Nvidia::ptx_and_cubin().default_archs(NVIDIA).flag("--expt-relaxed-constexpr");
+    let nvidia = Nvidia::ptx_and_cubin().default_archs(NVIDIA);
     let builder = builder.nvidia_on_request("nvidia", nvidia.if_nvcc_is_found());
     builder.embed_prebuilt_or_exit("prebuilt");
 }

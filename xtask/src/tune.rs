@@ -1,5 +1,5 @@
-//! `cargo xtask tune`: measures which kernel computes a product, for the tables of `blas-on-kernels` (AMD's GPUs and
-//! virtual ones) and of `kernels` (NVIDIA's).
+//! `cargo xtask tune`: measures which kernel computes a product, for the tables of `blas-on-kernels` (AMD's
+//! GPUs and virtual ones) and of `kernels` (NVIDIA's).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,7 +29,8 @@ const PROGRAMS: [Program; 2] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct Options {
     /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets
-    /// [default: a virtual GPU of each class; with --time, the GPU that FERROCM_DEVICE names, or the first one]
+    /// [default: a virtual GPU of each class; with --time, the GPU that FERROCM_DEVICE names, or the first
+    /// one]
     #[arg(long = "device", value_name = "URI")]
     devices: Vec<String>,
     /// The type whose rows to write, such as f64 [default: all]

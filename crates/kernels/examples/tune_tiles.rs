@@ -1,6 +1,7 @@
 //! Times the tiles of matrix products on an NVIDIA GPU, and writes the rows of `tilings.txt`.
 //!
-//! `cargo xtask tune --time` runs it; docs/internals/kernels.md describes how products choose among them.
+//! `cargo xtask tune --time` runs it; docs/internals/matrix-products.md describes how products choose among
+//! them.
 
 use std::error::Error;
 
@@ -78,7 +79,9 @@ fn nanoseconds(device: &Device, stream: &Stream, tile: TimedTile, k: usize) -> R
     let sets = (OPERANDS / ((sizes[0] + sizes[1]) * 2)).clamp(1, 8);
     // Numbers of different bits: a GPU is quicker with zeros.
     let numbers = |count: usize| -> Vec<f16> {
-        (0..count).map(|i| f16::from_f32((i.wrapping_mul(2_654_435_761) >> 7 & 0xfff) as f32 / 4096.0 - 0.5)).collect()
+        (0..count)
+            .map(|i| f16::from_f32((i.wrapping_mul(2_654_435_761) >> 7 & 0xfff) as f32 / 4096.0 - 0.5))
+            .collect()
     };
     let mut operands = Vec::new();
     for _ in 0..sets {

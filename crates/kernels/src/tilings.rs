@@ -1,5 +1,5 @@
-//! The tiles that NVIDIA's `wgmma` multiplies, and how long they take: the rows of `tilings.txt`, which `cargo
-//! xtask tune --time` writes. Their kernels are those of `kernels/gemm_nvidia.cuh`.
+//! The tiles that NVIDIA's `wgmma` multiplies, and how long they take: the rows of `tilings.txt`, which
+//! `cargo xtask tune --time` writes. Their kernels are those of `kernels/gemm_nvidia.cuh`.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ pub(crate) const SHARED: u32 = (4 * (128 + 256) * LINE + TILE_ALIGN) as u32;
 
 /// What a workgroup computes at a time, and how many workgroups share its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tile {
+pub struct Tile {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) parts: usize,
@@ -64,8 +64,8 @@ impl Tile {
         m.div_ceil(self.rows).saturating_mul(n.div_ceil(self.columns)).saturating_mul(batch)
     }
 
-    /// The most tiles of pairs with the `n` columns of their experts' matrices: each expert's last one may have
-    /// fewer rows.
+    /// The most tiles of pairs with the `n` columns of their experts' matrices: each expert's last one may
+    /// have fewer rows.
     pub(crate) fn of_experts(&self, pairs: usize, experts: usize, n: usize) -> usize {
         (pairs / self.rows).saturating_add(experts).saturating_mul(n.div_ceil(self.columns))
     }

@@ -8,11 +8,12 @@ use super::skips;
 use super::steps::Step;
 
 /// The tests that skip themselves in other runs if their program is missing.
-const TESTS: [&str; 4] = [
+const TESTS: [&str; 5] = [
     "gdb_runs_the_batch_script_and_the_process_goes_on",
     "lldb_runs_its_batch_script_and_the_process_goes_on",
     "keys_stand_in_the_user_data_if_they_are_those_of_the_table",
     "a_real_nvcc_compiles_the_same_sources",
+    "a_real_nvcc_compiles_all_kernels_of_the_workspace",
 ];
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
@@ -63,6 +64,6 @@ mod tests {
     fn tests_are_named_whole_whatever_their_module() {
         let filter = filter();
         assert!(filter.starts_with("test(/(^|::)(gdb_runs_"), "{filter}");
-        assert!(filter.ends_with("|a_real_nvcc_compiles_the_same_sources)$/)"), "{filter}");
+        assert!(filter.ends_with("|a_real_nvcc_compiles_all_kernels_of_the_workspace)$/)"), "{filter}");
     }
 }

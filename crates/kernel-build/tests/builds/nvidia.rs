@@ -533,3 +533,23 @@ fn a_real_nvcc_compiles_the_same_sources() {
     let place = failure.diagnostics.iter().find(is_error).and_then(|d| d.place.clone()).unwrap();
     assert_eq!((place.file, place.line), (source, 3), "{error}");
 }
+
+/// The architectures and options are those of the crate `kernels`. Results are kept in the user's cache, like
+/// those of builds.
+#[test]
+fn a_real_nvcc_compiles_all_kernels_of_the_workspace() {
+    let Some(toolchain) = toolchain() else { return };
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+    let nvidia = Nvidia::cubin().archs(["sm_80", "sm_90a", "sm_100"]);
+    let build = match Builder::new(kernels).toolchain(toolchain).targets(["gfx1100"]).nvidia(nvidia).build() {
+        Err(Error::Compiler(CompilerError::Toolchain(error))) if error.what == "nvcc" => {
+            skip(Lack::Judge, error);
+            return;
+        }
+        result => result.unwrap(),
+    };
+    for module in &build.modules {
+        assert_eq!(module.images.len(), 3, "{}", module.name);
+        assert!(module.images.iter().all(|image| !image.kernels.is_empty()), "{}", module.name);
+    }
+}
