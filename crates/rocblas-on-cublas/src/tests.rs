@@ -241,6 +241,7 @@ unsafe extern "C" fn zdotu(
 }
 
 static ONE: f32 = 1.0;
+static ONE_WIDE: f64 = 1.0;
 const HANDLE: *mut c_void = std::ptr::without_provenance_mut(0x77);
 
 /// A pointer that nothing reads.
@@ -320,7 +321,7 @@ fn handles_and_settings_are_cublass() {
 #[test]
 fn arguments_arrive_in_their_order_and_under_cublass_names() {
     let (table, _turn) = table();
-    let (handle, alpha) = (HANDLE.cast(), &raw const ONE);
+    let (handle, alpha, solved) = (HANDLE.cast(), &raw const ONE, &raw const ONE_WIDE);
     // SAFETY: the fake only notes its arguments, and the factor is on the host.
     unsafe {
         let status = (table.rocblas_sgemm)(
@@ -348,7 +349,7 @@ fn arguments_arrive_in_their_order_and_under_cublass_names() {
             rocblas_diagonal::rocblas_diagonal_unit,
             1 << 40,
             2,
-            at(3),
+            solved,
             at(4),
             5,
             at(6),
@@ -360,8 +361,9 @@ fn arguments_arrive_in_their_order_and_under_cublass_names() {
         calls(),
         [
             format!("sgemm 0x77 CUBLAS_OP_T CUBLAS_OP_C 1 2 3 {alpha:?} 0x5 6 0x7 8 0x9 0xa 11"),
-            "dtrsm CUBLAS_SIDE_RIGHT CUBLAS_FILL_MODE_LOWER CUBLAS_OP_N CUBLAS_DIAG_UNIT 1099511627776 2 0x3 0x4 5 0x6 7"
-                .to_owned(),
+            format!(
+                "dtrsm CUBLAS_SIDE_RIGHT CUBLAS_FILL_MODE_LOWER CUBLAS_OP_N CUBLAS_DIAG_UNIT 1099511627776 2 {solved:?} 0x4 5 0x6 7"
+            ),
         ]
     );
 }
@@ -504,7 +506,7 @@ fn a_strided_batch_of_solves_is_one_call_each() {
             rocblas_diagonal::rocblas_diagonal_non_unit,
             2,
             3,
-            at(4),
+            &raw const ONE_WIDE,
             at(0x100),
             5,
             16,
@@ -515,7 +517,10 @@ fn a_strided_batch_of_solves_is_one_call_each() {
         )
     };
     assert_eq!(status, OK);
-    let before = "dtrsm CUBLAS_SIDE_LEFT CUBLAS_FILL_MODE_UPPER CUBLAS_OP_N CUBLAS_DIAG_NON_UNIT 2 3 0x4";
+    let alpha = &raw const ONE_WIDE;
+    let before = format!(
+        "dtrsm CUBLAS_SIDE_LEFT CUBLAS_FILL_MODE_UPPER CUBLAS_OP_N CUBLAS_DIAG_NON_UNIT 2 3 {alpha:?}"
+    );
     assert_eq!(calls(), [format!("{before} 0x100 5 0x1000 6"), format!("{before} 0x180 5 0xff8 6")]);
 }
 
