@@ -87,7 +87,8 @@ mod tests {
     fn a_row_holds_where_it_says() {
         let row = |at| Exception { package: "p", test: "a", at, reason: "" };
         let holds = |at| {
-            ["cuda:0", "amdgpu:0", "vgpu:gfx1100"].map(|device| [true, false].map(|has| row(at).holds(device, has)))
+            ["cuda:0", "amdgpu:0", "vgpu:gfx1100"]
+                .map(|device| [true, false].map(|has| row(at).holds(device, has)))
         };
         assert_eq!(holds(Where::Nvidia), [[true; 2], [false; 2], [false; 2]]);
         assert_eq!(holds(Where::Hardware), [[true; 2], [true; 2], [false; 2]]);
