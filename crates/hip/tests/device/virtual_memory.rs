@@ -229,9 +229,8 @@ fn maps_what_was_exported() {
     // SAFETY: the standard input is the descriptor from the other process, and nothing else here uses it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(input) };
     let memory = match device.backend() {
-        // CUDA does not tell the size.
-        // SAFETY: it is memory of this device, which the other process does not use until this one has ended, and
-        // of this size.
+        // CUDA does not tell the size. SAFETY: it is memory of this device, which the other process does not
+        // use until this one has ended, and of this size.
         hip::Backend::Cuda => unsafe {
             let size = std::env::var(SIZE).unwrap().parse().unwrap();
             PhysicalMemory::import_of_size(&device, &descriptor, size)

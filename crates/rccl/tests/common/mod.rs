@@ -49,8 +49,8 @@ pub(crate) fn ranks(count: usize) -> Option<Vec<Rank>> {
     Some(ranks)
 }
 
-/// NCCL's ranks connect to each other at their first collective, for which one thread must call all of them, and no
-/// stream may be held.
+/// NCCL's ranks connect to each other at their first collective, for which one thread must call all of them,
+/// and no stream may be held.
 fn connect(ranks: &[Rank]) {
     let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[0_u32; 1000])).collect();
     let mut group = rccl::Group::new();
