@@ -51,6 +51,11 @@ pub(crate) const EXCEPTIONS: &[Exception<'static>] = &[
     nvidia("ferrocm-hip", "module::headers_that_lead_out_of_the_bytes_are_refused", HEADERS),
     nvidia("ferrocm-hip", "typed::a_signature_that_does_not_fit_is_refused_when_it_is_loaded", FACTS),
     nvidia("ferrocm-kernels", "record::every_kernel_has_a_name_of_its_own", HEADERS),
+    nvidia(
+        "ferrocm-rccl",
+        "graphs::random_programs_of_graphs_and_other_operations_do_what_their_order_says",
+        "NCCL has no ncclAllToAll, which the programs call",
+    ),
     nvidia("ferrocm-rocblas", "streams::a_fault_inside_a_call_is_an_error_of_what_follows", CONTAINED),
     nvidia("ferrocm-rocblas", "streams::a_stream_that_has_failed_can_be_left", CONTAINED),
     nvidia("ferrocm-hip", "module::bundles_are_loaded_compressed_or_not", BUNDLES),

@@ -2,10 +2,10 @@
 
 /// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
-    &["comments", "conflicts", "tools"],
+    &["comments", "conflicts", "device_tests", "tools"],
     &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],
     &["demo", "dropin", "tune"],
-    &["hip_python", "hipcc", "package", "rocm"],
+    &["hip_python", "hipcc", "package", "package_tests", "rocm"],
     &["bindgen", "dependencies", "images", "rocm_run"],
     &["ci", "doctor"],
     &["test"],

@@ -78,8 +78,8 @@ impl Drop for Inner {
     }
 }
 
-/// The largest value. NVIDIA's GPUs compare differences, so that a number beyond would be smaller than all
-/// before it.
+/// The largest number. NVIDIA's GPUs look at the sign of the difference, by which a larger one would come
+/// before 0.
 const LARGEST: u64 = i64::MAX as u64;
 
 impl HostSignal {
@@ -115,9 +115,9 @@ impl HostSignal {
     }
 
     /// Raises the number; does nothing if it is already higher. Work that waited for it sees everything that
-    /// the thread has written before.
+    /// the thread has written before. Numbers above [`i64::MAX`] count as that.
     pub fn raise(&self, value: u64) {
-        self.0.word().fetch_max(value, Ordering::AcqRel);
+        self.0.word().fetch_max(value.min(LARGEST), Ordering::AcqRel);
     }
 }
 
@@ -130,6 +130,7 @@ impl fmt::Debug for HostSignal {
 impl Stream {
     /// Makes work enqueued from now on wait until the host has [raised](HostSignal::raise) the number to
     /// `value`; does not block the host (`hipStreamWaitValue64`). Waiting for the stream includes this wait.
+    /// Numbers above [`i64::MAX`] count as that.
     ///
     /// # Errors
     /// [`Error::OtherRuntime`] if the signal belongs to another library's device, [`Error::Graph`] if the
@@ -143,6 +144,7 @@ impl Stream {
         self.make_current()?;
         allocation.read_on(self)?;
         let (place, flags) = (allocation.address().pointer(), hip_sys::hipStreamWaitValueGte);
+        let value = value.min(LARGEST);
         // SAFETY: the stream is valid, and the memory exists until the streams that use it are done.
         let waits = unsafe {
             call!(self.table(), hipStreamWaitValue64(self.handle(), place, value, flags, u64::MAX))
