@@ -304,7 +304,7 @@ impl Function {
                 )
             } else if let Some(launch) = self.kernel.overlapping {
                 let operation = "hipModuleLaunchKernel";
-                let _slice = shown(table.implementation(), operation);
+                let _slice = shown(table.ext.records_calls, operation);
                 check(operation, launch(function, gx, gy, gz, bx, by, bz, lds, queue, arguments))
             } else {
                 let none = std::ptr::null_mut();
