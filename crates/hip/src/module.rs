@@ -334,6 +334,8 @@ impl Module {
             (Code::Driver { code, .. }, _) => {
                 found.map_err(|error| match error.code() {
                     Some(hipError_t::hipErrorNotFound) => self.missing(name),
+                    // CUDA refuses it before it looks.
+                    _ if name.is_empty() => self.missing(name),
                     _ => error,
                 })?;
                 // SAFETY: the module is loaded, and the name ends in a NUL.

@@ -52,9 +52,9 @@ fn errors_carry_file_line_and_column() {
         let says = |found: &&Diagnostic| found.severity == severity && found.message.contains(message);
         error.diagnostics.iter().find(says).unwrap_or_else(|| panic!("no `{message}` in {error}"))
     };
-    // NVRTC's messages have no columns.
+    // NVRTC's messages have no columns, which is the first one.
     let (says, column) = match device.backend() {
-        Backend::Cuda => ("identifier \"nonsense\" is undefined", 0),
+        Backend::Cuda => ("identifier \"nonsense\" is undefined", 1),
         _ => ("use of undeclared identifier 'nonsense'", 12),
     };
     let fault = found(Severity::Error, says);

@@ -630,7 +630,7 @@ impl Descriptor {
         let lanes = u64::from(wave.lanes);
         let is_interleaved = self.add_lane && !self.idxen && self.element == Some(4);
         let start = self.address(0, 0).wrapping_sub(wave.access.scratch as u64);
-        let inside = start % (4 * lanes) == 0 && start <= u64::from(wave.access.scratch_size) * lanes;
+        let inside = start.is_multiple_of(4 * lanes) && start <= u64::from(wave.access.scratch_size) * lanes;
         (is_interleaved && self.stride == 0 && self.index_stride == lanes && inside)
             .then_some((start / lanes) as u32)
     }
