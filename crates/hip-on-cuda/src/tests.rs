@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cuda_sys::{
     Builder, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction,
     CUfunction_attribute, CUgraph, CUgraphNode, CUjit_option, CUjitInputType, CUlaunchAttributeID,
-    CUlaunchConfig, CUlinkState, CUmodule, CUresult, CUstream, CUstreamCallback, CUuuid,
+    CUlaunchConfig, CUlinkState, CUresult, CUstream, CUstreamCallback, CUuuid,
 };
 use hip_sys::{
     hipDeviceAttribute_t, hipError_t, hipExtent, hipJitInputType, hipJitOption, hipMemcpy3DParms,
@@ -188,23 +188,6 @@ unsafe extern "C" fn driver_version(version: *mut c_int) -> CUresult {
     OK
 }
 
-/// A module says of one kernel that it overlaps.
-unsafe extern "C" fn global(
-    pointer: *mut CUdeviceptr,
-    bytes: *mut usize,
-    _: CUmodule,
-    name: *const std::ffi::c_char,
-) -> CUresult {
-    // SAFETY: the caller gives a name that ends in a NUL, and places.
-    unsafe {
-        if std::ffi::CStr::from_ptr(name) != c"overlaps_early" {
-            return CUresult::CUDA_ERROR_NOT_FOUND;
-        }
-        (*pointer, *bytes) = (0x1000, 1);
-    }
-    OK
-}
-
 unsafe extern "C" fn call_back(
     stream: CUstream,
     function: CUstreamCallback,
@@ -293,7 +276,7 @@ fn hip() -> &'static hip_sys::Table {
         builder.cuDeviceGetAttribute(attribute).cuDeviceGetName(name).cuDeviceTotalMem_v2(total);
         builder.cuDeviceGetUuid_v2(uuid).cuFuncGetAttribute(function_attribute);
         builder.cuFuncSetAttribute(set_function_attribute).cuLaunchKernel(launch);
-        builder.cuLaunchKernelEx(launch_with).cuDriverGetVersion(driver_version).cuModuleGetGlobal_v2(global);
+        builder.cuLaunchKernelEx(launch_with).cuDriverGetVersion(driver_version);
         builder.cuLinkCreate_v2(link_create).cuLinkAddData_v2(link_add);
         builder.cuLinkComplete(link_complete).cuLinkDestroy(link_destroy);
         builder.cuStreamAddCallback(call_back).cuGraphAddMemcpyNode(copy_node);
