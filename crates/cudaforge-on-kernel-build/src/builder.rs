@@ -242,13 +242,17 @@ impl KernelBuilder {
     /// Writes host code and kernels to a static library. The script tells Cargo to link it, as with
     /// cudaforge.
     ///
+    /// With code for NVIDIA GPUs, the code in it is compressed.
+    ///
     /// It also writes an empty `libcudart.a` next to it, for `cargo:rustc-link-lib=dylib=cudart`.
     ///
     /// # Errors
     /// [`Error`]
     pub fn build_lib<P: Into<PathBuf>>(&self, out_file: P) -> Result<()> {
         let path = out_file.into();
-        self.builder()?.link(false).build_lib(&path)?;
+        // PTX is long.
+        let has_ptx = !matches!(variables::CUDA_ARCHS.text(), Ok(None));
+        self.builder()?.link(false).offload_compress(has_ptx).build_lib(&path)?;
         let runtime = path.with_file_name(RUNTIME.0);
         std::fs::write(&runtime, RUNTIME.1).map_err(|error| io("write", &runtime, &error))
     }

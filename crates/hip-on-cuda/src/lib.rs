@@ -37,7 +37,8 @@
 //!   device is not supported.
 //! * Arrays, textures and surfaces are not there.
 //! * Kernels of compiled host code (`<<<>>>`) run if its fat binary has an entry for NVIDIA's GPUs, as
-//!   `kernel-build` makes them. Managed variables of such code do not work.
+//!   `kernel-build` makes them. Managed variables of such code do not work, and neither do kernels of Thrust
+//!   and CUB that it launches: those of clang's headers are not in nvcc's code.
 //!
 //! There is one driver in a process. It is never shut down.
 #![warn(missing_docs)]

@@ -161,9 +161,10 @@ fn function_of(cuda: &Table, module: CUmodule, name: &CStr) -> Result<CUfunction
             return check(found).map(|()| function);
         }
     }
-    // nvcc names what is in a namespace without a name after the file, so that only a comparison finds it.
+    // nvcc names some after the file, so that only a comparison finds them. It must leave no choice.
     let wanted = names::comparable(name);
-    let (mut count, module) = (0, module);
+    let mut count = 0;
+    let mut alike = Vec::new();
     // SAFETY: the module is loaded, and the results are places to write to: as many functions as the driver
     // says there are.
     unsafe {
@@ -174,9 +175,12 @@ fn function_of(cuda: &Table, module: CUmodule, name: &CStr) -> Result<CUfunction
             let mut found = std::ptr::null();
             check((cuda.cuFuncGetName)(&raw mut found, function))?;
             if !found.is_null() && names::comparable(CStr::from_ptr(found)) == wanted {
-                return Ok(function);
+                alike.push(function);
             }
         }
+    }
+    if let [function] = alike[..] {
+        return Ok(function);
     }
     tracing::error!(?name, "the code for NVIDIA's GPUs has no such kernel");
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
