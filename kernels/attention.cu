@@ -318,7 +318,8 @@ ATTENTION(float, f32, 32)
         const Shape shape, const T *q, const void *k, const void *v, const float *k_scales, const float *v_scales, const unsigned *kv_lens, \
         const unsigned *tables, const float *slopes, T *o, float *partial) {                                           \
         ATTENTION_FEW_BODY(T)                                                                                          \
-    }
+    }                                                                                                                  \
+    OVERLAPS(attention_few_##NAME)
 #if defined(NVIDIA_MMA)
 #define ATTENTION_FEW_BODY(T) nvidia::few_rows<T>({shape, q, k, v, k_scales, v_scales, kv_lens, tables, slopes, o, partial});
 #else
@@ -364,7 +365,8 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
 #define COMBINE(T, NAME)                                                                                               \
     extern "C" __global__ __launch_bounds__(THREADS) void attention_combine_##NAME(const Shape shape, const float *partial, T *o) { \
         COMBINED(shape, partial, o);                                                                                   \
-    }
+    }                                                                                                                  \
+    OVERLAPS(attention_combine_##NAME)
 COMBINE(__half, f16)
 COMBINE(__nv_bfloat16, bf16)
 COMBINE(float, f32)

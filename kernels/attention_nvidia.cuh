@@ -7,6 +7,7 @@
 #pragma once
 #include "attention_arguments.cuh"
 #include "nvidia.cuh"
+#include "overlap.cuh"
 
 namespace nvidia {
 // The most rows that are few, and the work-items of a workgroup for them.
@@ -418,6 +419,8 @@ __device__ __forceinline__ void few_rows_of(const Arguments<T> &from, unsigned b
 // Few rows. The grid's first dimension is all kv heads of all sequences.
 template <typename T> __device__ __forceinline__ void few_rows(const Arguments<T> &from) {
     const Shape &shape = from.shape;
+    let_next_begin();
+    wait_for_previous();
     const unsigned batch = blockIdx.x / shape.kv_heads, kv_head = blockIdx.x % shape.kv_heads;
     if (shape.stored != STORED_AS_QUERIES && shape.dim > 128)
         few_rows_of<T, 256, true>(from, batch, kv_head);
@@ -435,6 +438,8 @@ template <typename T> __device__ __forceinline__ void few_rows(const Arguments<T
 template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
     constexpr unsigned WARPS = THREADS / 32;
     __shared__ float4 shared[WARPS][32];
+    let_next_begin();
+    wait_for_previous();
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, rows = shape.group * shape.q_len, splits = shape.splits, dim = shape.dim;
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
     for (size_t row = blockIdx.x; row < all_rows; row += gridDim.x) {

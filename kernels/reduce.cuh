@@ -118,12 +118,12 @@ template <typename T> __device__ __forceinline__ bool is_wide(const T *p) { retu
 template <typename T> __device__ __forceinline__ const Pack<T> &pack_at(const T *p) { return *reinterpret_cast<const Pack<T> *>(p); }
 template <typename T> __device__ __forceinline__ Pack<T> &pack_at(T *p) { return *reinterpret_cast<Pack<T> *>(p); }
 
-// As one access: NVIDIA's compiler makes several of an assignment in a loop.
+// As one access: NVIDIA's compiler makes several of an assignment in a loop. What is read again soon stays in the L2 cache rather than this.
 template <typename T> __device__ __forceinline__ void store_pack(T *p, const Pack<T> &pack) {
 #if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
     uint4 words;
     memcpy(&words, &pack, sizeof words);
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z),
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z),
                  "r"(words.w)
                  : "memory");
 #else
@@ -169,48 +169,27 @@ template <unsigned AHEAD, bool ONCE, typename T, typename F> __device__ __forcei
 
 // Calls `f(i, x[i])` for the elements of a row that are this thread's.
 template <bool ONCE = false, typename T, typename F> __device__ __forceinline__ void for_each_in_row(const T *x, size_t n, F f) {
-    if constexpr (NVIDIA) {
-        const size_t in_packs = is_wide(x) ? n / PACK<T> * PACK<T> : 0;
-        packs_ahead<ONCE ? 4 : 2, ONCE>(x, in_packs, [&](size_t i, const Pack<T> &pack) {
-#pragma unroll
-            for (unsigned j = 0; j < PACK<T>; ++j)
-                f(i + j, load(&pack.at[j]));
-        });
-        for (size_t i = in_packs + block_thread(); i < n; i += block_threads())
-            f(i, load(x + i));
-        return;
-    }
-    const auto packs = [&](size_t i) {
-        const Pack<T> pack = pack_at(x + i);
+    const size_t in_packs = is_wide(x) ? n / PACK<T> * PACK<T> : 0;
+    packs_ahead<ONCE ? 4 : 2, ONCE>(x, in_packs, [&](size_t i, const Pack<T> &pack) {
 #pragma unroll
         for (unsigned j = 0; j < PACK<T>; ++j)
             f(i + j, load(&pack.at[j]));
-    };
-    split_row<T>(n, is_wide(x), packs, [&](size_t i) { f(i, load(x + i)); });
+    });
+    for (size_t i = in_packs + block_thread(); i < n; i += block_threads())
+        f(i, load(x + i));
 }
 
-// y[i] = f(i, x[i]) for this thread's elements of a row.
+// y[i] = f(i, x[i]) for this thread's elements of a row, which on NVIDIA are not kept in the cache for later.
 template <typename T, typename F> __device__ __forceinline__ void map_row(const T *x, T *y, size_t n, F f) {
-    if constexpr (NVIDIA) {
-        const size_t in_packs = is_wide(x) && is_wide(y) ? n / PACK<T> * PACK<T> : 0;
-        packs_ahead<2, false>(x, in_packs, [&](size_t i, Pack<T> &pack) {
-#pragma unroll
-            for (unsigned j = 0; j < PACK<T>; ++j)
-                pack.at[j] = convert<T>(f(i + j, load(&pack.at[j])));
-            store_pack(y + i, pack);
-        });
-        for (size_t i = in_packs + block_thread(); i < n; i += block_threads())
-            y[i] = convert<T>(f(i, load(x + i)));
-        return;
-    }
-    const auto packs = [&](size_t i) {
-        Pack<T> pack = pack_at(x + i);
+    const size_t in_packs = is_wide(x) && is_wide(y) ? n / PACK<T> * PACK<T> : 0;
+    packs_ahead<2, NVIDIA>(x, in_packs, [&](size_t i, Pack<T> &pack) {
 #pragma unroll
         for (unsigned j = 0; j < PACK<T>; ++j)
             pack.at[j] = convert<T>(f(i + j, load(&pack.at[j])));
-        pack_at(y + i) = pack;
-    };
-    split_row<T>(n, is_wide(x) && is_wide(y), packs, [&](size_t i) { y[i] = convert<T>(f(i, load(x + i))); });
+        store_pack(y + i, pack);
+    });
+    for (size_t i = in_packs + block_thread(); i < n; i += block_threads())
+        y[i] = convert<T>(f(i, load(x + i)));
 }
 
 // Numbers by which the elements of a row are multiplied, or which are added to them; the neutral one, where there are none.
@@ -318,18 +297,17 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
     }
 };
 
-// Calls `f` with a row: in registers, where the target has the more of them and it fits.
+// Calls `f` with a row: in registers if it fits, so that it is read once, and all of it at once.
 template <typename T, typename F> __device__ __forceinline__ void with_row(const T *x, T *y, size_t n, F f) {
-    if constexpr (NVIDIA) {
-        constexpr unsigned MOST = 4;
-        const size_t step = static_cast<size_t>(block_threads()) * PACK<T>;
-        if (n % PACK<T> == 0 && n <= MOST * step && is_wide(x) && is_wide(y)) {
-            if (n <= step)
-                return f(RowInRegisters<T, 1>(x, y, n));
-            if (n <= 2 * step)
-                return f(RowInRegisters<T, 2>(x, y, n));
-            return f(RowInRegisters<T, MOST>(x, y, n));
-        }
+    constexpr unsigned MOST = 4;
+    const size_t step = static_cast<size_t>(block_threads()) * PACK<T>;
+    if (n % PACK<T> == 0 && n <= MOST * step && is_wide(x) && is_wide(y)) {
+        // AMD's targets have one piece of code for all rows that fit.
+        if (NVIDIA && n <= step)
+            return f(RowInRegisters<T, 1>(x, y, n));
+        if (NVIDIA && n <= 2 * step)
+            return f(RowInRegisters<T, 2>(x, y, n));
+        return f(RowInRegisters<T, MOST>(x, y, n));
     }
     f(RowInMemory<T>{x, y, n});
 }

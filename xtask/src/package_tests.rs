@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use fleet::archive::{self, Item};
 use kernel_build::{Builder, CudaArch, Nvidia};
-use serde_json::json;
+use serde_json::{Value, json};
 use setup::{run, toolchain};
 
 use crate::device_tests::EXCEPTIONS;
@@ -189,17 +189,21 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         "Building the tests of {} …",
         parts.iter().map(|part| part.folder).collect::<Vec<_>>().join(", ")
     );
-    let tests = folder.join("tests.tar.zst");
     let mut command = Command::new(&nextest);
-    command.args(tests_arguments(&parts, options.with_virtual)).arg("--archive-file").arg(&tests);
-    build(command, &targets, options.with_virtual)?;
+    command.args(tests_arguments(&parts, options.with_virtual));
+    settle(&mut command, &targets, options.with_virtual);
+    let mut list: Value =
+        serde_json::from_str(&output(&mut command)?).context("cargo-nextest's list of programs")?;
+    let mut items = tests(&mut list, &parts)?;
+    let mut command = tools::cargo();
+    command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
+    let metadata = output(command.current_dir(tools::workspace()))?;
 
     let mut programs = vec![("run-tests", "packaged-tests", PROFILE, vec![])];
     if !options.no_bench && !options.with_virtual {
         // Measured times include those of the host, so all of it is optimised.
         programs.push(("ferrocm", "ferrocm", "release", vec!["--features", "measure"]));
     }
-    let mut items = Vec::new();
     for (name, package, profile, features) in programs {
         println!("Building {name} …");
         let program = match options.with_virtual {
@@ -264,12 +268,13 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         ("archive.json", format!("{about:#}\n")),
         ("README.txt", README.to_owned()),
         ("nextest.toml", NEXTEST_SETTINGS.to_owned()),
+        ("programs/binaries.json", list.to_string()),
+        ("programs/cargo.json", metadata),
     ] {
-        let path = folder.join(name);
+        let path = folder.join(name.replace('/', "-"));
         fs::write(&path, text).with_context(|| path.display().to_string())?;
         items.push(item(name, path));
     }
-    items.push(item("tests.tar.zst", tests));
     items.push(item("cargo-nextest", nextest));
     archive::write(&out, TOP, &items, 0)?;
     let size = fs::metadata(&out).with_context(|| out.display().to_string())?.len();
@@ -282,19 +287,39 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Arguments of cargo-nextest that build the tests into an archive.
+/// The programs of tests in cargo-nextest's list, for the archive; the list loses all others.
+fn tests(list: &mut Value, parts: &[&Part]) -> Result<Vec<Item>> {
+    let target =
+        list["rust-build-meta"]["target-directory"].as_str().context("the target folder")?.to_owned();
+    let programs = list["rust-binaries"].as_object_mut().context("the programs")?;
+    programs.retain(|id, program| {
+        let name = program["binary-name"].as_str().unwrap_or_default();
+        let package = id.split("::").next().unwrap_or_default();
+        (name.starts_with("device") || name == "nvidia") && parts.iter().any(|part| part.package == package)
+    });
+    let mut items = Vec::new();
+    for (id, program) in programs {
+        let path = Path::new(program["binary-path"].as_str().with_context(|| format!("the path of {id}"))?);
+        let below =
+            path.strip_prefix(&target).with_context(|| format!("{} is in {target}", path.display()))?;
+        items.push(item(&format!("programs/target/{}", below.display()), path.to_owned()));
+    }
+    if items.is_empty() {
+        bail!("there are no tests of devices");
+    }
+    Ok(items)
+}
+
+/// Arguments of cargo-nextest that build the tests and list their programs.
 fn tests_arguments(parts: &[&Part], with_virtual: bool) -> Vec<String> {
-    let mut arguments = vec!["nextest".to_owned(), "archive".to_owned()];
+    let list = ["nextest", "list", "--list-type", "binaries-only", "--message-format", "json"];
+    let mut arguments: Vec<_> = list.map(str::to_owned).into();
     if with_virtual {
         // The same selection as in `cargo xtask test`, so that nothing is compiled again.
-        let packages: Vec<_> = parts.iter().map(|part| format!("package({})", part.package)).collect();
-        let filter = format!("({}) & binary(/^(device|nvidia$)/)", packages.join(" | "));
-        let rest = ["--workspace", "--features", "ferrocm/measure", "--filterset"];
-        arguments.extend(rest.map(str::to_owned).into_iter().chain([filter]));
+        arguments.extend(["--workspace", "--features", "ferrocm/measure"].map(str::to_owned));
         return arguments;
     }
-    let rest = ["--cargo-profile", PROFILE, "--no-default-features", "--zstd-level", "19"];
-    arguments.extend(rest.map(str::to_owned));
+    arguments.extend(["--cargo-profile", PROFILE, "--no-default-features"].map(str::to_owned));
     arguments.extend(["--test", "device*"].map(str::to_owned));
     if parts.iter().any(|part| part.folder == "hip") {
         arguments.extend(["--test", "nvidia"].map(str::to_owned));
@@ -313,15 +338,31 @@ fn tests_arguments(parts: &[&Part], with_virtual: bool) -> Vec<String> {
     arguments
 }
 
-/// Runs a build.
-fn build(mut command: Command, targets: &Targets, with_virtual: bool) -> Result<()> {
-    targets.choose(&mut command);
+/// Sets the environment of a build.
+fn settle(command: &mut Command, targets: &Targets, with_virtual: bool) {
+    targets.choose(command);
     if !with_virtual {
         let flags = tools::variable("RUSTFLAGS").unwrap_or_default();
         command.env("RUSTFLAGS", format!("{flags} {NO_VIRTUAL}").trim());
     }
-    run::run(command.current_dir(tools::workspace()).stdin(Stdio::null()))?;
+    command.current_dir(tools::workspace()).stdin(Stdio::null());
+}
+
+/// Runs a build.
+fn build(mut command: Command, targets: &Targets, with_virtual: bool) -> Result<()> {
+    settle(&mut command, targets, with_virtual);
+    run::run(&mut command)?;
     Ok(())
+}
+
+/// What a command prints, while its messages are shown.
+fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context(name.clone())?;
+    if !output.status.success() {
+        bail!("{name} ended with {}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("what {name} prints"))
 }
 
 /// Compiles the sources of a folder of tests for all targets.
@@ -443,6 +484,27 @@ mod tests {
         assert!(line.ends_with("--package cudarc --package ferrocm-measure"), "{line}");
         assert!(!line.contains("/virtual"), "{line}");
         let line = tests_arguments(&parts[..1], true).join(" ");
-        assert!(line.ends_with("--filterset (package(ferrocm-hip)) & binary(/^(device|nvidia$)/)"), "{line}");
+        assert!(line.ends_with("json --workspace --features ferrocm/measure"), "{line}");
+    }
+
+    #[test]
+    fn only_programs_of_device_tests_are_packed() {
+        let mut list = json!({
+            "rust-build-meta": { "target-directory": "/a/target" },
+            "rust-binaries": {
+                "ferrocm-hip::device":
+                    { "binary-name": "device", "binary-path": "/a/target/p/deps/device-1" },
+                "ferrocm-hip::nvidia":
+                    { "binary-name": "nvidia", "binary-path": "/a/target/p/deps/nvidia-2" },
+                "ferrocm-hip::host": { "binary-name": "host", "binary-path": "/a/target/p/deps/host-3" },
+                "ferrocm-kernels::device":
+                    { "binary-name": "device", "binary-path": "/a/target/p/deps/device-4" },
+            },
+        });
+        let items = tests(&mut list, &[&PARTS[0]]).unwrap();
+        let names: Vec<_> = items.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(names, ["programs/target/p/deps/device-1", "programs/target/p/deps/nvidia-2"]);
+        assert_eq!(list["rust-binaries"].as_object().unwrap().len(), 2);
+        assert!(tests(&mut list, &[&PARTS[1]]).is_err());
     }
 }

@@ -1,6 +1,6 @@
-//! The test of the method: what latency allows on an H100, by the arithmetic of this benchmark, beside what was measured there. NVIDIA's
-//! code does not run on a virtual GPU, so what a thread has on the way is read off the sources as they were when
-//! *before* of docs/contribute/benchmarks.md was measured.
+//! The test of the method: what latency allows on an H100, by the arithmetic of this benchmark, beside what
+//! was measured there. NVIDIA's code does not run on a virtual GPU, so what a thread has on the way is read
+//! off the sources as they were when *before* of docs/contribute/benchmarks.md was measured.
 
 /// Threads that a multiprocessor holds, at most, and multiprocessors.
 const THREADS: f64 = 2048.0;
@@ -10,8 +10,8 @@ const LATENCY: f64 = 834.5 / 1.98;
 
 struct Kernel {
     name: &'static str,
-    /// Bytes that a thread has to move, and how often it waits for loads meanwhile. Threads of a workgroup that have
-    /// nothing to do count.
+    /// Bytes that a thread has to move, and how often it waits for loads meanwhile. Threads of a workgroup
+    /// that have nothing to do count.
     moves: f64,
     waits: f64,
     /// TB/s: as measured, and of a device copy in the same run.

@@ -40,10 +40,11 @@ pub(crate) struct Measured {
     /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is
     /// slower.
     pub(crate) roofline_seconds: Option<f64>,
-    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, for the kernel that
-    /// waits most.
+    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, for the
+    /// kernel that waits most.
     pub(crate) bytes_in_flight: f64,
-    /// An estimate for the real GPU: the time that its waves wait for memory, if as many as fit always wait at once.
+    /// An estimate for the real GPU: the time that its waves wait for memory, if as many as fit always wait
+    /// at once.
     pub(crate) latency_seconds: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! The peaks of a real GPU of each target, from AMD's data sheets and product pages (dense, boost clock), and how long
-//! it waits for its memory.
+//! The peaks of a real GPU of each target, from AMD's data sheets and product pages (dense, boost clock), and
+//! how long it waits for its memory.
 
 /// The type that an operation computes in, as far as peaks depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +15,19 @@ pub(crate) enum Arithmetic {
 pub(crate) struct Latency {
     /// For a vector load from memory, nanoseconds.
     pub(crate) memory: f64,
-    /// For a scalar load from the scalar cache, nanoseconds: what waves load this way, others have loaded before.
+    /// For a scalar load from the scalar cache, nanoseconds: what waves load this way, others have loaded
+    /// before.
     pub(crate) scalar: f64,
     /// Who measured it.
     pub(crate) source: &'static str,
 }
 
-/// A measurement by the Technical University of Munich's MT4G: the mean of its loads, in cycles of the clock that it
-/// reports.
+/// A measurement by the Technical University of Munich's MT4G: the mean of its loads, in cycles of the clock
+/// that it reports.
 const MT4G: &str = "MT4G, github.com/caps-tum/mt4g, sample_results of 4cc5566";
 /// Nobody has published the latency of the memory under load: a single wave finds it with its clock at rest
-/// (github.com/te42kyfo/gpu-benches). The Infinity Cache of an RX 7900 XTX takes 150 ns (chipsandcheese.com, 14 June
-/// 2023).
+/// (github.com/te42kyfo/gpu-benches). The Infinity Cache of an RX 7900 XTX takes 150 ns (chipsandcheese.com,
+/// 14 June 2023).
 const ASSUMED: &str = "assumed: twice that of the RX 7900 XTX's Infinity Cache";
 
 /// A product.
@@ -120,8 +121,8 @@ impl Gpu {
 }
 
 impl Latency {
-    /// The time, in seconds, that waves spend in waits for memory and for scalar loads if a GPU holds this many waves
-    /// at once and each of them waits in vain for nothing else.
+    /// The time, in seconds, that waves spend in waits for memory and for scalar loads if a GPU holds this
+    /// many waves at once and each of them waits in vain for nothing else.
     pub(crate) fn seconds(&self, waits: u64, scalar_waits: u64, resident: f64) -> f64 {
         (waits as f64 * self.memory + scalar_waits as f64 * self.scalar) * 1e-9 / resident
     }

@@ -11,8 +11,8 @@
 //! C enums are newtypes with associated constants, because a driver newer than the headers may return any
 //! value.
 //!
-//! [`nvrtc`], [`cublas`] with [`cublas::lt`], [`nccl`] and [`nvml`] are the same for NVIDIA's run-time compiler,
-//! linear algebra, collectives and management of GPUs.
+//! [`nvrtc`], [`cublas`] with [`cublas::lt`], [`nccl`] and [`nvml`] are the same for NVIDIA's run-time
+//! compiler, linear algebra, collectives and management of GPUs.
 //!
 //! This crate makes nothing safe: each function's contract is the one in NVIDIA's documentation.
 #![warn(missing_docs)]

@@ -35,7 +35,8 @@ fn version(library: &Library) -> Option<Version> {
     if status == ncclResult_t::ncclSuccess { version_of_code(code) } else { None }
 }
 
-/// The version that NCCL writes as major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the major one.
+/// The version that NCCL writes as major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the major
+/// version.
 fn version_of_code(code: c_int) -> Option<Version> {
     let code = u32::try_from(code).ok().filter(|code| *code >= 1_000)?;
     let first = if code < 10_000 { 1_000 } else { 10_000 };

@@ -1,4 +1,5 @@
-//! cudarc's API over HIP: Rust programs written for CUDA run on AMD GPUs, on virtual GPUs, and on NVIDIA GPUs.
+//! cudarc's API over HIP: Rust programs written for CUDA run on AMD GPUs, on virtual GPUs, and on NVIDIA
+//! GPUs.
 //!
 //! This crate replaces cudarc in a program that depends on `cudarc = "0.19"`, without changes to its source:
 //! ```toml
@@ -6,8 +7,8 @@
 //! cudarc = { path = "ferrocm/crates/cudarc-on-hip" }
 //! ```
 //! The devices are those that `FERROCM_DEVICE` names, counted from zero: `amdgpu`, `cuda`, `vgpu:gfx1100`,
-//! `vgpu:gfx90a?count=2`, … If the variable is not set, they are the machine's AMD GPUs, else its NVIDIA GPUs,
-//! else one virtual GPU.
+//! `vgpu:gfx90a?count=2`, … If the variable is not set, they are the machine's AMD GPUs, else its NVIDIA
+//! GPUs, else one virtual GPU.
 //!
 //! # Modules
 //! | module | over |
@@ -25,8 +26,8 @@
 //! - **Panics** occur only where cudarc panics, and safe functions are as sound as in cudarc.
 //!
 //! # Differences
-//! - What NVRTC calls PTX is machine code for the device in text form. AMD's and virtual GPUs take no real PTX;
-//!   NVIDIA GPUs do, and cubins and fatbins.
+//! - What NVRTC calls PTX is machine code for the device in text form. AMD's and virtual GPUs take no real
+//!   PTX; NVIDIA GPUs do, and cubins and fatbins.
 //! - A context is a device: several contexts of a device share its memory and streams.
 //! - CUDA's version is 12.9, whatever version a feature names.
 #![warn(missing_docs)]

@@ -311,12 +311,12 @@ impl Cache {
         Self { movable: Some(Movable { folder: folder.to_owned(), fixed }), ..self.clone() }
     }
 
-    /// The folder of [CUDA's headers](crate::cuda), complete.
+    /// The folder of [CUDA's headers](crate::cuda), complete. Nobody else may write to it.
     ///
     /// # Errors
-    /// [`Error::Io`] names the file.
+    /// [`Error::Io`] and [`Error::NotPrivate`] name the file or folder.
     pub fn cuda_headers(&self) -> Result<PathBuf, Error> {
-        crate::cuda::write_headers(&self.root.join("cuda"))
+        crate::cuda::write_headers(&self.root.join("cuda"), self.owner)
     }
 
     fn tmp(&self) -> PathBuf {

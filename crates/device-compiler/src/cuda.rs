@@ -30,7 +30,8 @@ use std::path::{Path, PathBuf};
 use cpp_lexer::{Kind, tokens};
 
 use crate::Error;
-use crate::files::write_atomically;
+use crate::files::replace;
+use crate::private::{self, Owner};
 
 /// The language of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -256,18 +257,54 @@ pub fn identity() -> blake3::Hash {
 
 /// Writes the headers to a subfolder named by their content, unless they exist, and returns that folder.
 ///
+/// Compilers read these files, but keys of caches only have the texts from here. So nobody but the user may
+/// write to any of the folders. If others could, which older versions allowed under some umasks, what they
+/// may have written is replaced or removed.
+///
 /// # Errors
-/// [`Error::Io`] names the file.
-pub(crate) fn write_headers(root: &Path) -> Result<PathBuf, Error> {
+/// [`Error::Io`] and [`Error::NotPrivate`] name the file or folder.
+pub(crate) fn write_headers(root: &Path, owner: Owner) -> Result<PathBuf, Error> {
     let folder = root.join(&identity().to_hex()[..16]);
+    let mut checked = HashSet::new();
+    let mut was_loose = false;
+    for (name, _) in HEADERS {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(&folder);
+        private::make_folder(parent).map_err(|e| Error::io("make the folder", parent, e))?;
+        for folder in parent.ancestors().take_while(|folder| folder.starts_with(root)) {
+            if checked.insert(folder.to_owned()) {
+                let failed = |e| Error::io("look at", folder, e);
+                was_loose |= owner.tighten(folder).map_err(failed)?;
+                owner.check(folder, &std::fs::symlink_metadata(folder).map_err(failed)?)?;
+            }
+        }
+    }
+    if was_loose {
+        let known = HEADERS.iter().map(|(name, _)| folder.join(name)).chain(checked).collect();
+        remove_others(&folder, &known).map_err(|e| Error::io("clean", &folder, e))?;
+    }
     for (name, text) in HEADERS {
         let path = folder.join(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|e| Error::io("make the folder", parent, e))?;
+        if owner.read(&path).is_none_or(|(old, _)| old != text.as_bytes()) {
+            replace(&path, text.as_bytes())?;
         }
-        write_atomically(&path, text.as_bytes())?;
     }
     Ok(folder)
+}
+
+/// Removes everything from a folder that is not known.
+fn remove_others(folder: &Path, known: &HashSet<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, is_folder) = (entry.path(), entry.file_type()?.is_dir());
+        match (known.contains(&path), is_folder) {
+            (true, true) => remove_others(&path, known)?,
+            (true, false) => {}
+            (false, true) => std::fs::remove_dir_all(path)?,
+            (false, false) => std::fs::remove_file(path)?,
+        }
+    }
+    Ok(())
 }
 
 /// The dialect of a source: see the [module](self). `open` resolves an `#include`: it gets the name and the
@@ -404,6 +441,8 @@ mod tests {
     #[test]
     fn written_headers_are_repaired() {
         let root = tempfile::tempdir().unwrap();
+        let owner = Owner::of_new(&tempfile::tempfile().unwrap()).unwrap();
+        let write_headers = |root: &Path| write_headers(root, owner);
         let folder = write_headers(root.path()).unwrap();
         std::fs::write(folder.join("cooperative_groups/reduce.h"), "").unwrap();
         std::fs::remove_file(folder.join("cuda_fp16.h")).unwrap();
@@ -417,6 +456,46 @@ mod tests {
         std::fs::write(folder.join("cub"), "").unwrap();
         let error = write_headers(root.path()).unwrap_err().to_string();
         assert!(error.contains("/cub"), "{error}");
+    }
+
+    #[test]
+    fn headers_that_others_may_write_to_are_refused_or_replaced() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let cache = tempfile::tempdir().unwrap();
+        let root = cache.path().join("headers");
+        let owner = Owner::of_new(&tempfile::tempfile().unwrap()).unwrap();
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = write_headers(&root, owner).unwrap();
+        let inside = folder.join("cooperative_groups");
+        for folder in [&root, &folder, &inside] {
+            assert_eq!(mode(folder), 0o700, "whatever the umask is");
+            // Older versions left the mode to the umask.
+            set(folder, 0o777);
+            write_headers(&root, owner).unwrap();
+            assert_eq!(mode(folder), 0o755);
+        }
+        // What others may have put there is gone.
+        let planted = [folder.join("cstdint"), inside.join("more.h"), folder.join("hip/hip_runtime.h")];
+        std::fs::create_dir(folder.join("hip")).unwrap();
+        planted.iter().for_each(|path| std::fs::write(path, "#error").unwrap());
+        write_headers(&root, owner).unwrap();
+        assert!(planted.iter().all(|path| path.exists()), "nobody else could write there");
+        set(&inside, 0o775);
+        write_headers(&root, owner).unwrap();
+        assert!(!planted.iter().any(|path| path.exists()) && inside.join("reduce.h").exists());
+        // Somebody who may write to a file can change it after it has been compared.
+        let header = folder.join("cuda_fp16.h");
+        set(&header, 0o666);
+        write_headers(&root, owner).unwrap();
+        assert_eq!(mode(&header) & 0o022, 0);
+        // A link leads to a folder of somebody else.
+        let moved = cache.path().join("moved");
+        std::fs::rename(&inside, &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, &inside).unwrap();
+        assert!(matches!(write_headers(&root, owner), Err(Error::NotPrivate { .. })));
     }
 
     #[test]

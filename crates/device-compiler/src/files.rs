@@ -21,9 +21,14 @@ pub(crate) fn fill(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), Err
 /// # Errors
 /// [`Error::Io`] names the file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
+    if fs::read(path).is_ok_and(|old| old == bytes) { Ok(()) } else { replace(path, bytes) }
+}
+
+/// Writes a file atomically, whatever is there.
+///
+/// # Errors
+/// [`Error::Io`] names the file.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file =
         tempfile::NamedTempFile::new_in(folder).map_err(|e| Error::io("make a file in", folder, e))?;

@@ -37,6 +37,19 @@ impl Owner {
         uid == self.user || uid == self.of_new || uid == 0
     }
 
+    /// Takes write permission of others from a folder of the user. Returns whether they had it, and may have
+    /// put something into it.
+    pub(crate) fn tighten(self, folder: &Path) -> io::Result<bool> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let meta = fs::symlink_metadata(folder)?;
+        let is_loose = meta.is_dir() && self.is(meta.uid()) && meta.mode() & OTHERS_WRITE != 0;
+        if is_loose {
+            let mode = meta.mode() & 0o7777 & !OTHERS_WRITE;
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode))?;
+        }
+        Ok(is_loose)
+    }
+
     /// Whether nobody else can have put something into a folder.
     pub(crate) fn check(self, folder: &Path, meta: &Metadata) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::NotPrivate { folder: folder.to_owned(), reason });

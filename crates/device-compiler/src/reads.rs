@@ -83,9 +83,9 @@ impl Learning {
     /// As [`begin`](Self::begin), and [`Error::Limit`].
     pub fn end(self, source: &[u8]) -> Result<Option<Reads>, Error> {
         let Some(watch) = self.watch else { return Ok(None) };
-        let Some(search) = watch.end(&self.folder, source)? else { return Ok(None) };
         let text = fs::read_to_string(&self.list).map_err(|e| Error::io("read", &self.list, e))?;
-        let files = depfile::parse(&text).into_iter().map(|file| self.folder.join(file)).collect();
+        let files: Vec<_> = depfile::parse(&text).into_iter().map(|file| self.folder.join(file)).collect();
+        let Some(search) = watch.end(&self.folder, source, &files)? else { return Ok(None) };
         Ok(Some(Reads { begin: self.begin, folder: self.folder, files, search }))
     }
 }

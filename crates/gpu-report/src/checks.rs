@@ -12,7 +12,7 @@ pub struct Checks {
     pub uninitialised: bool,
     /// What kernels store to global memory must not depend on uninitialised global memory.
     pub outputs: bool,
-    /// All waves of a workgroup must reach the same barriers.
+    /// All waves of a workgroup, and all lanes that have not returned, must reach the same barriers.
     pub barriers: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,

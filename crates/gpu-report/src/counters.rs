@@ -122,8 +122,8 @@ sums! {
         /// The number of cycles with conflicts.
         cycles,
     }
-    /// Loads from global memory that waves wait for. Requests that are made together arrive together: waits for
-    /// those that a wave made before its last wait do not count.
+    /// Loads from global memory that waves wait for. Requests that are made together arrive together: waits
+    /// for those that a wave made before its last wait do not count.
     InFlight {
         /// Waits of waves for vector loads.
         waits,
@@ -239,8 +239,8 @@ impl Counters {
         serde_json::from_str(text)
     }
 
-    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, in the mean of
-    /// all waits.
+    /// Bytes that vector loads have on the way in a compute unit that holds as many waves as fit, in the mean
+    /// of all waits.
     pub fn bytes_in_flight(&self) -> f64 {
         self.in_flight.each() * self.occupancy.waves_per_unit()
     }

@@ -170,6 +170,14 @@ pub enum FaultKind {
         /// Waves of the workgroup.
         waves: u32,
     },
+    /// A barrier that only some lanes of a wave reach, while the others go on
+    /// ([`Checks::barriers`](crate::Checks::barriers)).
+    DivergentLanes {
+        /// Lanes that reached it.
+        arrived: u32,
+        /// Lanes of the wave.
+        lanes: u32,
+    },
     /// Two unordered accesses to a byte of LDS, at least one of them a write
     /// ([`Checks::races`](crate::Checks::races)).
     Race {
@@ -279,8 +287,8 @@ pub struct Fault {
     /// The instruction that failed.
     pub at: Site,
     /// Another instruction that is involved, and how. For an endless barrier, it is where a wave waits; for a
-    /// divergent barrier, where the other wave is instead; for a data race, the other access; for an
-    /// uninitialised value, the load.
+    /// divergent barrier, where the other wave is instead, or the barrier that other lanes reached; for a
+    /// data race, the other access; for an uninitialised value, the load.
     pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 
@@ -434,6 +442,10 @@ impl fmt::Display for FaultKind {
             FaultKind::DivergentBarrier { arrived, waves } => {
                 write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup reached it")
             }
+            FaultKind::DivergentLanes { arrived, lanes } => write!(
+                f,
+                "divergent barrier: {arrived} of {lanes} lanes of a wave reached it, and others go on"
+            ),
             FaultKind::Race { address, access, other } => write!(
                 f,
                 "data race: {access} at LDS address {address:#x}, {other} by the other, and nothing orders them"

@@ -24,6 +24,12 @@
 //! | LDS of a block | all that a kernel can have with permission, which launches ask for |
 //! | code object | cubin, fatbin or PTX |
 //!
+//! A module may say of a kernel that it waits itself for the kernel in front of it in the stream, by a
+//! variable `overlaps_` with the kernel's name behind it. On drivers of CUDA 12.3 and later, such a kernel
+//! may begin before that one has ended (programmatic dependent launch). The order of memory is the same as
+//! without, unless other code launches kernels into the same stream that begin early, too, and end without
+//! having waited.
+//!
 //! # What differs from AMD's HIP
 //! * A kernel that faults ends its context: every later call of the process on that device returns the same
 //!   error.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_sys::{
     Builder, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphNode, CUjit_option, CUjitInputType, CUlinkState, CUresult,
-    CUstream, CUstreamCallback, CUuuid,
+    CUfunction_attribute, CUgraph, CUgraphNode, CUjit_option, CUjitInputType, CUlaunchAttributeID,
+    CUlaunchConfig, CUlinkState, CUmodule, CUresult, CUstream, CUstreamCallback, CUuuid,
 };
 use hip_sys::{
     hipDeviceAttribute_t, hipError_t, hipExtent, hipJitInputType, hipJitOption, hipMemcpy3DParms,
@@ -31,6 +31,9 @@ thread_local! {
     static COPIED: std::cell::Cell<Option<CUDA_MEMCPY3D>> = const { std::cell::Cell::new(None) };
     /// The words of the list that names a buffer of arguments.
     static EXTRA: std::cell::Cell<[usize; 5]> = const { std::cell::Cell::new([9; 5]) };
+    static VERSION: std::cell::Cell<c_int> = const { std::cell::Cell::new(0) };
+    /// Whether the last launch let the kernel overlap with the one in front of it.
+    static OVERLAPPED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 unsafe extern "C" fn init(_: c_uint) -> CUresult {
@@ -161,6 +164,47 @@ unsafe extern "C" fn launch(
     if lds as c_int > ALLOWED.get() { CUresult::CUDA_ERROR_INVALID_VALUE } else { OK }
 }
 
+unsafe extern "C" fn launch_with(
+    config: *const CUlaunchConfig,
+    _: CUfunction,
+    _: *mut *mut c_void,
+    _: *mut *mut c_void,
+) -> CUresult {
+    // SAFETY: the caller gives a configuration with as many attributes as it says.
+    unsafe {
+        let config = &*config;
+        assert_eq!(config.numAttrs, 1);
+        let attribute = &*config.attrs;
+        let overlaps = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        OVERLAPPED
+            .set(attribute.id == overlaps && attribute.value.programmaticStreamSerializationAllowed == 1);
+        if config.sharedMemBytes as c_int > ALLOWED.get() { CUresult::CUDA_ERROR_INVALID_VALUE } else { OK }
+    }
+}
+
+unsafe extern "C" fn driver_version(version: *mut c_int) -> CUresult {
+    // SAFETY: the caller gives a place.
+    unsafe { *version = VERSION.get() };
+    OK
+}
+
+/// A module says of one kernel that it overlaps.
+unsafe extern "C" fn global(
+    pointer: *mut CUdeviceptr,
+    bytes: *mut usize,
+    _: CUmodule,
+    name: *const std::ffi::c_char,
+) -> CUresult {
+    // SAFETY: the caller gives a name that ends in a NUL, and places.
+    unsafe {
+        if std::ffi::CStr::from_ptr(name) != c"overlaps_early" {
+            return CUresult::CUDA_ERROR_NOT_FOUND;
+        }
+        (*pointer, *bytes) = (0x1000, 1);
+    }
+    OK
+}
+
 unsafe extern "C" fn call_back(
     stream: CUstream,
     function: CUstreamCallback,
@@ -249,6 +293,7 @@ fn hip() -> &'static hip_sys::Table {
         builder.cuDeviceGetAttribute(attribute).cuDeviceGetName(name).cuDeviceTotalMem_v2(total);
         builder.cuDeviceGetUuid_v2(uuid).cuFuncGetAttribute(function_attribute);
         builder.cuFuncSetAttribute(set_function_attribute).cuLaunchKernel(launch);
+        builder.cuLaunchKernelEx(launch_with).cuDriverGetVersion(driver_version).cuModuleGetGlobal_v2(global);
         builder.cuLinkCreate_v2(link_create).cuLinkAddData_v2(link_add);
         builder.cuLinkComplete(link_complete).cuLinkDestroy(link_destroy);
         builder.cuStreamAddCallback(call_back).cuGraphAddMemcpyNode(copy_node);
@@ -377,6 +422,25 @@ fn a_launch_asks_for_the_lds_that_it_needs() {
     let mut extra: [*mut c_void; 5] = [1, 0x10, 2, 0x20, 3].map(std::ptr::without_provenance_mut);
     assert_eq!(launch(0, extra.as_mut_ptr()), hipError_t::hipSuccess);
     assert_eq!(EXTRA.get(), [1, 0x10, 2, 0x20, 0]);
+}
+
+#[test]
+fn a_kernel_overlaps_if_its_module_says_so() {
+    let hip = hip();
+    let code = hip.ext.driver_code.unwrap();
+    // SAFETY: the names end in a NUL, and the driver's function reads no module.
+    let overlaps = |name: &std::ffi::CStr| unsafe { (code.overlaps)(null_mut(), name.as_ptr()) };
+    VERSION.set(12_030);
+    assert!(overlaps(c"early") && !overlaps(c"other"));
+    VERSION.set(12_020);
+    assert!(!overlaps(c"early"), "a driver that cannot capture it");
+    let launch = |lds| {
+        // SAFETY: the driver's function reads none of the handles.
+        unsafe { (code.launch_overlapping)(null_mut(), 1, 1, 1, 1, 1, 1, lds, null_mut(), null_mut()) }
+    };
+    assert_eq!(launch(100 << 10), hipError_t::hipSuccess);
+    assert!(OVERLAPPED.get());
+    assert_eq!(launch(228 << 10), hipError_t::hipErrorInvalidValue);
 }
 
 #[test]

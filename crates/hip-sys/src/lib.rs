@@ -114,6 +114,8 @@ pub struct Extensions {
     pub open_virtual: Option<OpenVirtual>,
     /// Tells of modules that are not AMD's code objects. Where it is there, modules are none of these.
     pub driver_code: Option<DriverCode>,
+    /// Whether the implementation writes its calls to the timeline (`FERROCM_TRACE`) of this copy of it.
+    pub records_calls: bool,
 }
 
 /// What a driver tells of the code that it loads, where the code itself is not read: NVIDIA's cubins, fatbins
@@ -130,7 +132,26 @@ pub struct DriverCode {
     /// Copies what the driver's compiler has said of the module that the thread has failed to load last, as
     /// `kernels` does.
     pub load_failure: unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize,
+    /// Whether the module says of its kernel of this name, which ends in a NUL, that it waits itself for the
+    /// kernel in front of it, and the driver can launch it before that one has ended.
+    pub overlaps: unsafe extern "C" fn(hipModule_t, *const std::ffi::c_char) -> bool,
+    /// Launches such a kernel, as `hipModuleLaunchKernel` does with a list of arguments.
+    pub launch_overlapping: LaunchOverlapping,
 }
+
+/// The function, three sizes of the grid, three of a block, bytes of LDS, the stream and the arguments.
+pub type LaunchOverlapping = unsafe extern "C" fn(
+    hipFunction_t,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    std::ffi::c_uint,
+    hipStream_t,
+    *mut *mut std::ffi::c_void,
+) -> hipError_t;
 
 /// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal
 /// ones. Writes the ordinal of the first one and their number. The text, NUL-terminated and truncated to its
@@ -169,6 +190,7 @@ impl Extensions {
         leave_reports: None,
         open_virtual: None,
         driver_code: None,
+        records_calls: false,
     };
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::check_within(
-            $crate::call::shown($table.implementation(), stringify!($function)),
+            $crate::call::shown($table.ext.records_calls, stringify!($function)),
             stringify!($function),
             ($table.$function)($($argument),*),
         )
@@ -45,7 +45,7 @@ macro_rules! call {
         );
         $crate::call::traced::describe(&span, &[$(&$bound as &dyn $crate::call::traced::Argument),*]);
         let entered = span.enter();
-        let shown = $crate::call::shown($table.implementation(), stringify!($function));
+        let shown = $crate::call::shown($table.ext.records_calls, stringify!($function));
         let result = $crate::call::check(stringify!($function), ($table.$function)($($bound),*));
         drop(shown);
         drop(entered);
@@ -59,11 +59,10 @@ pub(crate) mod traced;
 
 pub(crate) use call;
 
-/// A timeline slice for a call into a loaded library. This project's own implementations record their own
-/// slices.
+/// A timeline slice for a call of an implementation that does not record its own.
 #[inline]
-pub(crate) fn shown(implementation: Option<&str>, function: &'static str) -> Option<timeline::Span> {
-    let is_shown = timeline::is_on() && implementation.is_none();
+pub(crate) fn shown(records_calls: bool, function: &'static str) -> Option<timeline::Span> {
+    let is_shown = timeline::is_on() && !records_calls;
     is_shown.then(|| timeline::Span::enter("hip call", function))
 }
 

@@ -42,7 +42,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A call into the HIP table failed.
-    #[error("{operation} failed: {code:?} ({})", code.0)]
+    #[error("{operation} failed: {code:?} ({}){}", code.0, advice(*code))]
     Hip {
         /// The HIP function that was called.
         operation: &'static str,
@@ -517,6 +517,17 @@ fn suggestion(near: &[String], available: &usize) -> String {
             "did you mean {}?",
             near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
         )
+    }
+}
+
+/// What to do about a status that every later call returns, too.
+fn advice(code: hipError_t) -> &'static str {
+    match is_fault(code) {
+        true => {
+            ": a kernel has faulted, and the process cannot use the device any more: end the process and start \
+             another"
+        }
+        false => "",
     }
 }
 

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hip_sys::{hipFuncAttribute, hipFunction_attribute, hipFunction_t};
+use hip_sys::{LaunchOverlapping, hipFuncAttribute, hipFunction_attribute, hipFunction_t};
 
-use crate::call::call;
+use crate::call::{call, check, shown};
 use crate::device::{Device, Properties};
 use crate::error::Result;
 use crate::kernel_info::{FunctionAttributes, KernelInfo};
@@ -30,6 +30,8 @@ pub struct Function {
 /// A kernel's properties. Valid as long as its module is loaded.
 pub(crate) struct Kernel {
     handle: hipFunction_t,
+    /// How it is launched, if it waits itself for the kernel in front of it.
+    overlapping: Option<LaunchOverlapping>,
     name: String,
     parameters: Vec<Parameter>,
     layout: Layout,
@@ -45,7 +47,12 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    pub(crate) fn new(info: KernelInfo, handle: hipFunction_t, properties: &Properties) -> Self {
+    pub(crate) fn new(
+        info: KernelInfo,
+        handle: hipFunction_t,
+        overlapping: Option<LaunchOverlapping>,
+        properties: &Properties,
+    ) -> Self {
         let KernelInfo { name, parameters, attributes } = info;
         let limits = Limits {
             kernel_threads: attributes.max_block_threads,
@@ -60,6 +67,7 @@ impl Kernel {
         };
         Self {
             handle,
+            overlapping,
             name,
             layout: Layout::of(&parameters),
             parameters,
@@ -294,6 +302,10 @@ impl Function {
                     table,
                     hipModuleLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, lds, queue, arguments)
                 )
+            } else if let Some(launch) = self.kernel.overlapping {
+                let operation = "hipModuleLaunchKernel";
+                let _slice = shown(table.implementation(), operation);
+                check(operation, launch(function, gx, gy, gz, bx, by, bz, lds, queue, arguments))
             } else {
                 let none = std::ptr::null_mut();
                 call!(

@@ -232,11 +232,36 @@ mod tests {
         0
     }
 
+    unsafe extern "C" fn no_overlap(_: hip_sys::hipModule_t, _: *const std::ffi::c_char) -> bool {
+        false
+    }
+
+    unsafe extern "C" fn no_launch(
+        _: hip_sys::hipFunction_t,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: std::ffi::c_uint,
+        _: hip_sys::hipStream_t,
+        _: *mut *mut std::ffi::c_void,
+    ) -> hipError_t {
+        hipError_t::hipErrorNotSupported
+    }
+
     fn found(
         parameter: unsafe extern "C" fn(hip_sys::hipFunction_t, usize, *mut usize, *mut usize) -> hipError_t,
         image: &[u8],
     ) -> Result<Vec<(u32, u32, ParameterKind)>> {
-        let code = hip_sys::DriverCode { kernels: no_kernels, parameter, load_failure: no_text };
+        let code = hip_sys::DriverCode {
+            kernels: no_kernels,
+            parameter,
+            load_failure: no_text,
+            overlaps: no_overlap,
+            launch_overlapping: no_launch,
+        };
         let (table, function) = (hip_sys::Table::unsupported(), std::ptr::null_mut());
         let info = DriverInfo { table, code, name: "f", function, wave_size: 32, image };
         Ok(info.parameters()?.into_iter().map(|p| (p.offset, p.size, p.kind)).collect())

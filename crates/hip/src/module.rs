@@ -329,12 +329,18 @@ impl Module {
             )
         };
         let properties = inner.device.properties();
+        let mut overlapping = None;
         let info: KernelInfo = match (&inner.code, known) {
             (Code::Driver { code, .. }, _) => {
                 found.map_err(|error| match error.code() {
                     Some(hipError_t::hipErrorNotFound) => self.missing(name),
+                    // CUDA refuses it before it looks.
+                    _ if name.is_empty() => self.missing(name),
                     _ => error,
                 })?;
+                // SAFETY: the module is loaded, and the name ends in a NUL.
+                let overlaps = unsafe { (code.overlaps)(inner.handle.get(), c_name.as_ptr()) };
+                overlapping = overlaps.then_some(code.launch_overlapping);
                 let (table, wave_size) = (inner.device.table(), properties.wave_size);
                 DriverInfo { table, code: *code, name, function: handle, wave_size, image: &inner.image }
                     .read()?
@@ -345,7 +351,7 @@ impl Module {
             }
             (Code::Amd(_), None) => return Err(self.missing(name)),
         };
-        Ok(Kernel::new(info, handle, properties))
+        Ok(Kernel::new(info, handle, overlapping, properties))
     }
 
     /// The error for a kernel that is not in the module.

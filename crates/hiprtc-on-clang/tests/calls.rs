@@ -155,6 +155,8 @@ fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (part, flag) = (folder.path().join("part.h"), folder.path().join("flag"));
     std::fs::write(&part, "#define VALUE 1\n").unwrap();
+    let asking = folder.path().join("asking.h");
+    std::fs::write(&asking, "#if __has_include(\"/no/other/file\")\n#endif\n").unwrap();
     std::fs::File::open(&part).and_then(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH)).unwrap();
     let (part, flag) = (part.to_str().unwrap(), flag.to_str().unwrap());
     let told = |source: &str, options: &[&str]| {
@@ -193,6 +195,12 @@ fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
     for (source, options, missing) in [
         (format!("#if __has_include(\"{flag}\")\n#endif"), vec![], flag.to_owned()),
         (format!("#if defined(__has_embed) && __has_embed(\"{flag}\")\n#endif"), vec!["-w"], flag.to_owned()),
+        // The compiler reports that the file asks which `#line` names.
+        (
+            format!("#line 1 \"{}\"\n#if __has_include(\"{flag}\")\n#endif", asking.display()),
+            vec![],
+            flag.to_owned(),
+        ),
         (
             "#if __has_include(<flag>)\n#endif".to_owned(),
             vec!["-I", folder.path().to_str().unwrap()],

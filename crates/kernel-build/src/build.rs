@@ -53,8 +53,8 @@ pub struct BuiltModule {
     pub kernels: Vec<String>,
     /// One per target of the source, in the targets' order.
     pub objects: Vec<BuiltObject>,
-    /// All of them in one file, if [requested](crate::Builder::offload_compress), with the code for NVIDIA GPUs
-    /// if [that is](crate::Builder::bundle_nvidia).
+    /// All of them in one file, if [requested](crate::Builder::offload_compress), with the code for NVIDIA
+    /// GPUs if [that is](crate::Builder::bundle_nvidia).
     pub bundle: Option<BuiltBundle>,
     /// One per architecture of NVIDIA GPUs, in their order, or two: PTX and the cubin of it.
     pub images: Vec<BuiltImage>,

@@ -429,8 +429,8 @@ impl Builder {
         if features::is_on(feature) || nvidia::is_named() { self.nvidia(nvidia) } else { self }
     }
 
-    /// As [`nvidia`](Self::nvidia), but only if `FERROCM_CUDA_ARCHS` names architectures. For build scripts of
-    /// crates without a feature for it.
+    /// As [`nvidia`](Self::nvidia), but only if `FERROCM_CUDA_ARCHS` names architectures. For build scripts
+    /// of crates without a feature for it.
     pub fn nvidia_if_named(mut self, nvidia: Nvidia) -> Self {
         self.on_request = true;
         if nvidia::is_named() { self.nvidia(nvidia) } else { self }

@@ -155,7 +155,10 @@ impl<'a> Context<'a> {
         if code.metrics {
             part(&mut base, facts::METRICS_SCHEME.as_bytes());
         }
+        let cuda_headers = cache.cuda_headers()?;
         let mut of_prefixes = base.clone();
+        // They know the headers by their paths: those of another cache would be read a second time.
+        part(&mut of_prefixes, cuda_headers.as_os_str().as_encoded_bytes());
         headers_of_all(&mut of_prefixes, includes, None)?;
         headers_of_all(&mut base, includes, Some(root))?;
         for dir in beside {
@@ -168,7 +171,7 @@ impl<'a> Context<'a> {
             includes,
             options,
             language,
-            cuda_headers: cache.cuda_headers()?,
+            cuda_headers,
             code,
             base: base.finalize(),
             inputs,

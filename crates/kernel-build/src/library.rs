@@ -1,8 +1,8 @@
 //! Static libraries of sources whose host code launches their kernels.
 //!
 //! Each source becomes one object file: its host code, and the code for all targets, NVIDIA's included, in an
-//! offload bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's functions by
-//! their C names.
+//! offload bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's
+//! functions by their C names.
 
 mod archive;
 
@@ -47,8 +47,8 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// With [`nvidia`](Self::nvidia), the library also has nvcc's code, and its host code, which AMD's compiler
-    /// compiles, launches that on an NVIDIA GPU.
+    /// With [`nvidia`](Self::nvidia), the library also has nvcc's code, and its host code, which AMD's
+    /// compiler compiles, launches that on an NVIDIA GPU.
     ///
     /// Equal sources, targets and compilers give equal files, wherever they are, except for the source lines
     /// of [translated](Self::translate) sources. A file that would not change is not touched. Host code is

@@ -528,7 +528,7 @@ impl Kernels {
                     && in_chunks(out.address_on(stream)?, 16),
                 multiprocessors: compute_units,
                 wgmma: nvidia::has_wgmma(self.device()),
-                room: nvidia::has_room(self.device()),
+                shared_memory: nvidia::shared_memory(self.device()),
             };
             Some(work.launch())
         } else {

@@ -54,12 +54,10 @@ impl Kernels {
         if rows == 0 {
             return Ok(());
         }
-        let launch = self
-            .of::<T>(&modules::REDUCE, &names!("rmsnorm"))?
-            .launch(stream)
-            .grid(rows)
-            .block(row_block(columns));
-        let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(row_block(columns) as i32).arg(eps);
+        let block = row_block::<T>(self.device(), columns);
+        let launch =
+            self.of::<T>(&modules::REDUCE, &names!("rmsnorm"))?.launch(stream).grid(rows).block(block);
+        let launch = launch.arg(x).arg(y).arg(alpha).arg(counted).arg(block as i32).arg(eps);
         // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
         // rows*columns elements, `alpha` has columns.
         unsafe { launch.enqueue()? };
@@ -92,13 +90,10 @@ impl Kernels {
         if rows == 0 {
             return Ok(());
         }
-        let launch = self
-            .of::<T>(&modules::REDUCE, &names!("layernorm"))?
-            .launch(stream)
-            .grid(rows)
-            .block(row_block(columns));
+        let block = row_block::<T>(self.device(), columns);
         let launch =
-            launch.arg(x).arg(y).arg(alpha).arg(beta).arg(counted).arg(row_block(columns) as i32).arg(eps);
+            self.of::<T>(&modules::REDUCE, &names!("layernorm"))?.launch(stream).grid(rows).block(block);
+        let launch = launch.arg(x).arg(y).arg(alpha).arg(beta).arg(counted).arg(block as i32).arg(eps);
         // SAFETY: as for `rms_norm`; `beta` has columns, too.
         unsafe { launch.enqueue()? };
         Ok(())
@@ -169,7 +164,7 @@ impl Kernels {
             .of::<T>(&modules::NORM, &names!("l2norm"))?
             .launch(stream)
             .grid(rows)
-            .block(row_block(columns));
+            .block(row_block::<T>(self.device(), columns));
         let launch = launch.arg(x).arg(y).arg(columns).arg(eps);
         // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
         // rows*columns elements.

@@ -34,10 +34,17 @@ pub(crate) fn has_wgmma(device: &Device) -> bool {
     device.target().processor == "sm_90"
 }
 
-/// Whether a multiprocessor has the shared memory that `attention_few_*` needs: those of sm_80, sm_90 and
-/// sm_100 do, those of sm_86 and sm_89 do not.
-pub(crate) fn has_room(device: &Device) -> bool {
-    device.properties().lds_per_compute_unit >= 128 << 10
+/// Bytes of shared memory of a multiprocessor.
+pub(crate) fn shared_memory(device: &Device) -> usize {
+    device.properties().lds_per_compute_unit
+}
+
+/// Workgroups of `quant_gemv`, which share all rows: as many as run at once (`ONE_BUSY` of
+/// `kernels/quant_one.cuh`), or fewer, each with the two rows that a warp has at a time.
+pub(crate) fn gemv_workgroups(rows: u32, multiprocessors: u32) -> u32 {
+    const ROWS: u32 = 2;
+    const RESIDENT: u32 = 4;
+    rows.div_ceil(ROWS).min(multiprocessors.saturating_mul(RESIDENT).max(1))
 }
 
 /// What a launch of attention depends on.
@@ -55,9 +62,9 @@ pub(crate) struct AttentionWork {
     /// Whether all addresses and strides are multiples of 8 elements.
     pub(crate) in_chunks: bool,
     pub(crate) multiprocessors: usize,
-    /// [`has_wgmma`] and [`has_room`] of the device.
+    /// [`has_wgmma`] and [`shared_memory`] of the device.
     pub(crate) wgmma: bool,
-    pub(crate) room: bool,
+    pub(crate) shared_memory: usize,
 }
 
 /// How attention is launched.
@@ -73,9 +80,14 @@ pub(crate) struct AttentionLaunch {
     pub(crate) split_keys: usize,
 }
 
-/// The most rows that `attention_few_*` computes, and its work-items.
+/// The most rows that `attention_few_*` computes, its work-items, and the shared memory of a multiprocessor
+/// that it needs: those of sm_80, sm_90 and sm_100 have it, those of sm_86 and sm_89 do not.
 const FEW_ROWS: usize = 8;
 const FEW_THREADS: u32 = 128;
+const FEW_ROOM: usize = 128 << 10;
+/// The most workgroups of `attention_few_*` that a multiprocessor shall hold. With more, so much is read at
+/// once that memory gives less.
+const FEW_RESIDENT: usize = 2;
 /// Rows and work-items of a workgroup otherwise, and the dimensions that it computes.
 const MANY_ROWS: usize = 128;
 const MANY_THREADS: u32 = 256;
@@ -86,16 +98,13 @@ const KEYS: usize = 64;
 impl AttentionWork {
     pub(crate) fn launch(&self) -> AttentionLaunch {
         let parts = self.dim.div_ceil(DIM);
-        let few = self.rows <= FEW_ROWS && self.query_size == 2 && self.in_chunks && self.room;
+        let few =
+            self.rows <= FEW_ROWS && self.query_size == 2 && self.in_chunks && self.shared_memory >= FEW_ROOM;
         if few {
             let (splits, split_keys) = self.splits(self.groups * parts, 128);
-            return AttentionLaunch {
-                few,
-                block: FEW_THREADS,
-                shared: self.few_shared(),
-                splits,
-                split_keys,
-            };
+            let workgroups = self.groups.saturating_mul(parts).saturating_mul(splits);
+            let shared = self.few_shared(workgroups);
+            return AttentionLaunch { few, block: FEW_THREADS, shared, splits, split_keys };
         }
         let tiles = self.rows.div_ceil(MANY_ROWS).saturating_mul(self.groups).saturating_mul(parts);
         let (splits, split_keys) = self.splits(tiles, 512);
@@ -104,8 +113,10 @@ impl AttentionWork {
         AttentionLaunch { few, block: MANY_THREADS, shared, splits, split_keys }
     }
 
-    /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys.
-    fn few_shared(&self) -> u32 {
+    /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys. Besides, so much that a multiprocessor holds no
+    /// more workgroups than there are for each, and at most [`FEW_RESIDENT`]: those of the next launch, which
+    /// may overlap with this one, do not crowd some of them.
+    fn few_shared(&self, workgroups: usize) -> u32 {
         let bytes = self.cache_size == 1;
         let dims = if self.dim > 128 {
             256
@@ -117,7 +128,9 @@ impl AttentionWork {
         let steps = if dims * self.cache_size <= 128 { 4 } else { 2 };
         // 16 keys and values, and in a cache of bytes the lanes' scales.
         let step = 16 * (dims + dims.min(DIM)) * self.cache_size + if bytes { 32 * 6 * 4 } else { 0 };
-        (steps * step * (FEW_THREADS as usize / 32)) as u32
+        let needed = steps * step * (FEW_THREADS as usize / 32);
+        let resident = workgroups.div_ceil(self.multiprocessors.max(1)).clamp(1, FEW_RESIDENT);
+        needed.max(self.shared_memory / (resident + 1)) as u32
     }
 
     /// `ManyRows::SIZE`: the queries, and two tiles of keys and values.
@@ -139,15 +152,16 @@ impl AttentionWork {
     /// that read at once are slower. A part has `least` keys.
     fn splits(&self, workgroups: usize, least: usize) -> (usize, usize) {
         let places = self.multiprocessors.max(1);
-        let filled = |splits: usize| {
-            let all = workgroups.saturating_mul(splits);
+        let keys_of = |wanted: usize| self.kv_len.div_ceil(wanted).next_multiple_of(KEYS).max(KEYS);
+        let filled = |wanted: usize| {
+            let all = workgroups.saturating_mul(self.kv_len.div_ceil(keys_of(wanted)).max(1));
             all as f64 / all.div_ceil(places).saturating_mul(places).max(1) as f64
         };
         let most = (self.kv_len / least).clamp(1, places.div_ceil(workgroups.max(1)));
         let enough = (1..=most).find(|&splits| filled(splits) >= 0.9);
         let best = || (1..=most).max_by(|a, b| filled(*a).total_cmp(&filled(*b)).then(b.cmp(a)));
         let wanted = enough.or_else(best).unwrap_or(1);
-        let keys = self.kv_len.div_ceil(wanted).next_multiple_of(KEYS).max(KEYS);
+        let keys = keys_of(wanted);
         (self.kv_len.div_ceil(keys).max(1), keys)
     }
 }
@@ -162,6 +176,12 @@ mod tests {
         assert!(!is_from("sm_75", 80) && !is_from("gfx90a", 80) && !is_from("sm_", 80));
     }
 
+    #[test]
+    fn a_product_with_a_vector_has_as_many_workgroups_as_run_at_once() {
+        assert_eq!(gemv_workgroups(4096, 132), 528);
+        assert_eq!((gemv_workgroups(1, 132), gemv_workgroups(9, 132), gemv_workgroups(9, 0)), (1, 5, 1));
+    }
+
     const DECODE: AttentionWork = AttentionWork {
         rows: 4,
         groups: 64,
@@ -172,15 +192,17 @@ mod tests {
         in_chunks: true,
         multiprocessors: 132,
         wgmma: true,
-        room: true,
+        shared_memory: 228 << 10,
     };
 
     #[test]
     fn few_rows_fill_all_multiprocessors() {
         let launch = DECODE.launch();
         assert!(launch.few && launch.splits == 2, "{launch:?}");
-        assert_eq!((launch.block, launch.shared), (128, 65_536));
+        assert_eq!((launch.block, launch.shared), (128, 116_736));
         assert_eq!(AttentionWork { kv_len: 100, ..DECODE }.launch().splits, 1);
+        // 15 parts of whole steps would be 11.
+        assert_eq!(AttentionWork { groups: 8, kv_len: 2048, ..DECODE }.launch().splits, 16);
         for kv_len in [0, 1, 63, 64, 1000, 100_000] {
             let launch = AttentionWork { kv_len, ..DECODE }.launch();
             assert!(launch.splits >= 1 && launch.splits * launch.split_keys >= kv_len, "{launch:?}");
@@ -190,8 +212,12 @@ mod tests {
 
     #[test]
     fn shared_memory_is_that_of_the_kernels() {
-        let shared =
-            |rows, dim, cache_size| AttentionWork { rows, dim, cache_size, ..DECODE }.launch().shared;
+        let shared = |rows, dim, cache_size| {
+            let least = 128 << 10;
+            AttentionWork { rows, dim, cache_size, groups: 512, shared_memory: least, ..DECODE }
+                .launch()
+                .shared
+        };
         for (dim, cache_size, expected) in [
             (64, 2, 65_536),
             (96, 2, 65_536),
@@ -202,12 +228,15 @@ mod tests {
         ] {
             assert_eq!(shared(8, dim, cache_size), expected, "{dim} {cache_size}");
         }
+        let many = AttentionWork { groups: 512, ..DECODE };
+        assert_eq!(many.launch().shared, 77_824);
+        assert_eq!(AttentionWork { shared_memory: 164 << 10, ..many }.launch().shared, 65_536);
         assert_eq!(shared(9, 128, 2), 164_864);
         assert_eq!(shared(9, 256, 1), 164_864);
         assert_eq!(shared(9, 64, 2), 82_944);
         assert_eq!(AttentionWork { in_chunks: false, ..DECODE }.launch().shared, 0);
         assert_eq!(AttentionWork { rows: 9, wgmma: false, ..DECODE }.launch().shared, 0);
-        let small = AttentionWork { room: false, wgmma: false, ..DECODE }.launch();
+        let small = AttentionWork { shared_memory: 100 << 10, wgmma: false, ..DECODE }.launch();
         assert_eq!((small.few, small.shared, small.block), (false, 0, 256));
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const SHARED: u32 = (4 * (128 + 256) * LINE + TILE_ALIGN) as u32;
 
 /// What a workgroup computes at a time, and how many workgroups share its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tile {
+pub struct Tile {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) parts: usize,

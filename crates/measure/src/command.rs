@@ -130,7 +130,7 @@ pub fn execute(arguments: &Arguments) -> Result<String> {
         bar.set_message(progress.what.to_owned());
     });
     bar.finish_and_clear();
-    let record = record.map_err(|error| explain(error, &options))?;
+    let record = record?;
     let json = || serde_json::to_string_pretty(&record).map(|text| text + "\n").unwrap_or_default();
     if let Some((file, path)) = &mut file {
         let written = file.set_len(0).and_then(|()| file.write_all(json().as_bytes()));
@@ -141,19 +141,6 @@ pub fn execute(arguments: &Arguments) -> Result<String> {
 
 fn unwritten(path: &std::path::Path, error: &io::Error) -> Error {
     Error::Output { path: path.to_owned(), problem: error.to_string() }
-}
-
-/// NVIDIA's GPUs cannot be opened yet: the error says how to get their results.
-fn explain(error: Error, options: &Options) -> Error {
-    match (error, &options.device) {
-        (Error::Hip(hip::Error::BackendUnavailable { backend, reason }), DeviceUri::Cuda(_)) => {
-            let reason = format!(
-                "{reason}; for results of NVIDIA's GPUs, read the logs of training programs: {EXTRACT}"
-            );
-            hip::Error::BackendUnavailable { backend, reason }.into()
-        }
-        (error, _) => error,
-    }
 }
 
 /// The command that makes a record of a log.
@@ -387,13 +374,6 @@ mod tests {
             text.starts_with("no GPU was found: x\nmode: log.") && text.contains("ferrocm bench extract"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn nvidias_results_come_from_logs() {
-        let arguments = parse(&["--device", "cuda"]).unwrap();
-        let error = execute(&arguments).unwrap_err().to_string();
-        assert!(error.contains("ferrocm bench extract") && error.contains("NVIDIA"), "{error}");
     }
 
     #[test]

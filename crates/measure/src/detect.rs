@@ -131,18 +131,25 @@ pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
         }
     }
     let table = device.table();
+    // NVIDIA's library knows its driver; AMD's does not.
+    let driver = source.map(Source::driver).unwrap_or_default();
+    let (stack, software, driver) = match platform {
+        Platform::Nvidia => ("cuda", driver.software, driver.version),
+        Platform::Amd => ("rocm", rocm_version(table), driver_version(Path::new("/"))),
+        _ => ("rocm", rocm_version(table), None),
+    };
     let mut info = GpuInfo {
         device_count: Some(devices.len() as u64),
         device_name: Some(properties.name.clone()),
         total_memory_gb: Some(properties.memory as f64 / 1e9),
         gpu_cores: family.map(|family| u64::from(properties.compute_units) * u64::from(family.lanes)),
-        software_stack: Some("rocm".to_owned()),
-        software_version: rocm_version(table),
+        software_stack: Some(stack.to_owned()),
+        software_version: software,
         architecture: Some(processor.clone()),
         compute_units: family.map(|family| u64::from(properties.compute_units) * u64::from(family.units)),
         clock_mhz: (properties.clock > 0).then(|| f64::from(properties.clock) / 1e3),
         power_limit_watts: source.and_then(|source| source.power_limit(0)),
-        driver_version: (platform == Platform::Amd).then(|| driver_version(Path::new("/"))).flatten(),
+        driver_version: driver,
         ..GpuInfo::default()
     };
     let hip = match (table.path(), table.implementation()) {

@@ -177,7 +177,7 @@ fn nvidia() -> (Option<Detected>, Option<Finding>) {
 fn not_measured(nvidia: &Detected) -> Finding {
     let GpuInfo { device_count, device_name, driver_version, .. } = &nvidia.info;
     let text = format!(
-        "NVIDIA's driver {} has {} GPU(s), {}, which this program does not measure",
+        "NVIDIA's driver {} has {} GPU(s), {}, which CUDA's library does not open",
         driver_version.as_deref().unwrap_or("(of an unknown version)"),
         device_count.unwrap_or_default(),
         device_name.as_deref().unwrap_or("without a name"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn nvidias_gpus_are_described_though_not_measured() {
+    fn nvidias_gpus_are_described_even_if_cuda_does_not_open_them() {
         let info = GpuInfo {
             device_count: Some(8),
             device_name: Some("NVIDIA H100 80GB HBM3".to_owned()),

@@ -27,6 +27,19 @@ trait Library: std::fmt::Debug + Send {
     fn power_limit(&self, device: u32) -> Option<f64>;
     /// Clocks, power and temperature now, as far as known.
     fn now(&self, device: u32) -> Sample;
+    /// The driver's version and the software's, if the library knows them.
+    fn driver(&self) -> Driver {
+        Driver::default()
+    }
+}
+
+/// A driver.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// Its version.
+    pub version: Option<String>,
+    /// The newest version of the vendor's software that it runs: CUDA's.
+    pub software: Option<String>,
 }
 
 /// The source of samples: the library of a device's vendor.
@@ -71,6 +84,12 @@ impl Source {
         self.library.power_limit((*self.devices.get(gpu)?)?)
     }
 
+    /// The vendor's driver, as far as its library knows it.
+    #[must_use]
+    pub fn driver(&self) -> Driver {
+        self.library.driver()
+    }
+
     /// The current state of a device; `None` if the library does not know it.
     fn sample(&self, gpu: usize, seconds: f64) -> Option<Sample> {
         let now = self.library.now((*self.devices.get(gpu)?)?);
@@ -78,8 +97,8 @@ impl Source {
     }
 }
 
-/// What NVIDIA's driver reports about its GPUs, which nothing here measures. `None` without such a driver, as
-/// on most machines.
+/// What NVIDIA's driver reports about its GPUs, for machines where CUDA does not open them. `None` without
+/// such a driver, as on most machines.
 ///
 /// # Errors
 /// Says why the library named by `FERROCM_NVML_LIBRARY` cannot be used.

@@ -40,7 +40,7 @@ pub(crate) struct Test {
     is_device_test: bool,
 }
 
-/// The unpacked programs, with their tests.
+/// The programs, with their tests.
 #[derive(Debug)]
 pub(crate) struct Programs {
     folder: PathBuf,
@@ -48,17 +48,17 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Unpacks the archive and lists its tests.
-    pub(crate) fn unpack(archive: &Path, folder: &Path, mut nextest: Command) -> Result<Self> {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        nextest.arg("--archive-file").arg(archive).arg("--extract-to").arg(folder).arg("--extract-overwrite");
-        nextest.args(["--message-format", "json"]).stderr(Stdio::piped()).stdout(Stdio::piped());
-        let output = nextest.output().context("cargo-nextest, which belongs to the archive")?;
+    /// Lists the tests of the archive's programs.
+    pub(crate) fn list(folder: &Path, mut nextest: Command) -> Result<Self> {
+        let mut programs = Self { folder: folder.to_owned(), tests: Vec::new() };
+        programs.name(&mut nextest);
+        let output = nextest.args(["--message-format", "json"]).stderr(Stdio::piped()).output();
+        let output = output.context("cargo-nextest, which belongs to the archive")?;
         if !output.status.success() {
             bail!("the tests cannot be listed:\n{}", String::from_utf8_lossy(&output.stderr));
         }
-        let text = String::from_utf8(output.stdout).context("the list of tests")?;
-        Ok(Self { folder: folder.to_owned(), tests: tests(&text)? })
+        programs.tests = tests(&String::from_utf8(output.stdout).context("the list of tests")?)?;
+        Ok(programs)
     }
 
     /// All tests but those that only other tests start.
@@ -66,11 +66,10 @@ impl Programs {
         &self.tests
     }
 
-    /// Names the unpacked programs to cargo-nextest.
+    /// Names the programs to cargo-nextest.
     pub(crate) fn name(&self, command: &mut Command) {
-        let nextest = self.folder.join("target/nextest");
-        command.arg("--binaries-metadata").arg(nextest.join("binaries-metadata.json"));
-        command.arg("--cargo-metadata").arg(nextest.join("cargo-metadata.json"));
+        command.arg("--binaries-metadata").arg(self.folder.join("binaries.json"));
+        command.arg("--cargo-metadata").arg(self.folder.join("cargo.json"));
         command.arg("--target-dir-remap").arg(self.folder.join("target"));
     }
 

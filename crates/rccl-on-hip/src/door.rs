@@ -364,7 +364,9 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let (message, read) = unsafe {
         let mut message = message(&mut part, &mut control);
         let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
-        (message, libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags))
+        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags);
+        // Now it has the length of what was received.
+        (message, read)
     };
     if read < 0 {
         return Err(io::Error::last_os_error());

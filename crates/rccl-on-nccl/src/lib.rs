@@ -2,9 +2,10 @@
 //!
 //! RCCL is NCCL's interface for AMD GPUs: the functions that both have take the same arguments, with the same
 //! numbers for types, operators and results, and streams are the driver's own, which is what `hip-on-cuda`
-//! calls a stream. So nothing is translated here: [`table`] finds `libnccl.so.2` ([`cuda_sys::nccl`]), and fills
-//! RCCL's table with its functions. What NCCL lacks is a stub, as for any RCCL: `ncclAllToAll`, `ncclAllToAllv`,
-//! `ncclAllReduceWithBias`, `ncclCommInitRankMulti`. So are functions that an old NCCL lacks.
+//! calls a stream. So nothing is translated here: [`table`] finds `libnccl.so.2` ([`cuda_sys::nccl`]), and
+//! fills RCCL's table with its functions. What NCCL lacks is a stub, as for any RCCL: `ncclAllToAll`,
+//! `ncclAllToAllv`, `ncclAllReduceWithBias`, `ncclCommInitRankMulti`. So are functions that an old NCCL
+//! lacks.
 //!
 //! ```no_run
 //! let rccl = rccl_on_nccl::table()?;

@@ -304,7 +304,7 @@ macro_rules! strided {
             batch_count: $int,
             $($result: $crate::calls::type_of!($result_kind $t $int))?
         ) -> rocblas_status {
-            $crate::library::each(batch_count.into(), |index| {
+            $crate::library::each(batch_count, |index| {
                 // SAFETY: the caller has as many members at these strides.
                 unsafe {
                     $rocblas(

@@ -42,8 +42,8 @@
 //! | batches with types as arguments (`axpy_strided_batched_ex` …) | nothing here calls them |
 //! | solutions (`gemm_ex_get_solutions`), memory of handles, logging | cuBLAS has its own |
 //!
-//! An `alpha` of 0 in device memory is unknown here. cuBLAS reads the matrices then, so that a NaN in them spoils the
-//! result.
+//! An `alpha` of 0 in device memory is unknown here. cuBLAS reads the matrices then, so that a NaN in them
+//! spoils the result.
 //!
 //! There is one cuBLAS in a process.
 #![warn(missing_docs)]

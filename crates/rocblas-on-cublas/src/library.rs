@@ -67,8 +67,10 @@ pub(crate) unsafe fn widened(
 }
 
 /// Calls a function for each member of a batch, until one fails.
-pub(crate) fn each(members: i64, mut call: impl FnMut(usize) -> rocblas_status) -> rocblas_status {
-    let Ok(members) = usize::try_from(members) else { return rocblas_status::rocblas_status_invalid_size };
+pub(crate) fn each(members: impl Into<i64>, mut call: impl FnMut(usize) -> rocblas_status) -> rocblas_status {
+    let Ok(members) = usize::try_from(members.into()) else {
+        return rocblas_status::rocblas_status_invalid_size;
+    };
     let mut statuses = (0..members).map(&mut call);
     let failed = statuses.find(|status| *status != rocblas_status::rocblas_status_success);
     failed.unwrap_or(rocblas_status::rocblas_status_success)

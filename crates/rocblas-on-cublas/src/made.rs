@@ -18,7 +18,8 @@ struct Part {
 }
 
 /// The rectangles that a triangle of `n` rows consists of.
-fn parts(fill: rocblas_fill, n: i64) -> Result<Vec<Part>, rocblas_status> {
+fn parts(fill: rocblas_fill, n: impl Into<i64>) -> Result<Vec<Part>, rocblas_status> {
+    let n = n.into();
     let upper = match fill {
         rocblas_fill::rocblas_fill_upper => true,
         rocblas_fill::rocblas_fill_lower => false,
@@ -59,7 +60,7 @@ macro_rules! gemmt {
                 C: *mut $element,
                 ldc: $int,
             ) -> rocblas_status {
-                let parts = match parts(uplo, n.into()) {
+                let parts = match parts(uplo, n) {
                     Ok(parts) => parts,
                     Err(status) => return status,
                 };
@@ -102,7 +103,7 @@ macro_rules! gemmt {
                 stride_C: rocblas_stride,
                 batch_count: $int,
             ) -> rocblas_status {
-                each(batch_count.into(), |index| {
+                each(batch_count, |index| {
                     let at = |stride: rocblas_stride| (stride as isize).wrapping_mul(index as isize);
                     // SAFETY: the caller has as many members at these strides.
                     unsafe {

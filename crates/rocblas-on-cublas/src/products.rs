@@ -58,7 +58,7 @@ functions! {
         any b, datatype b_type, int ldb, [scalar_of compute] beta, raw_any c, raw_datatype c_type, int ldc, any_mut d,
         datatype d_type, int ldd, datatype compute, algorithm algorithm, i32 solution, u32 flags
     ) => separate(
-        [transA, transB], [m.into(), n.into(), k.into()], [alpha, beta], compute,
+        [transA, transB], (m, n, k), [alpha, beta], compute,
         [Operand::new(a, a_type, lda, 0), Operand::new(b, b_type, ldb, 0), Operand::new(c, c_type, ldc, 0)],
         Operand::new(d, d_type, ldd, 0), Batch::One
     ) else (
@@ -83,12 +83,12 @@ functions! {
         raw_datatype c_type, int ldc, stride stride_c, any_mut d, datatype d_type, int ldd, stride stride_d, int batch_count,
         datatype compute, algorithm algorithm, i32 solution, u32 flags
     ) => separate(
-        [transA, transB], [m.into(), n.into(), k.into()], [alpha, beta], compute,
+        [transA, transB], (m, n, k), [alpha, beta], compute,
         [
             Operand::new(a, a_type, lda, stride_a), Operand::new(b, b_type, ldb, stride_b),
             Operand::new(c, c_type, ldc, stride_c),
         ],
-        Operand::new(d, d_type, ldd, stride_d), Batch::Strided(batch_count.into())
+        Operand::new(d, d_type, ldd, stride_d), Batch::strided(batch_count)
     ) else (
         transA, transB, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta, d, d_type, ldd, stride_d,
         batch_count, compute, ALGORITHM

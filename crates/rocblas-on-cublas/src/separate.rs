@@ -44,6 +44,12 @@ pub(crate) enum Batch {
     Strided(i64),
 }
 
+impl Batch {
+    pub(crate) fn strided(count: impl Into<i64>) -> Self {
+        Self::Strided(count.into())
+    }
+}
+
 /// Whether cuBLAS can compute a product that reads `c` and writes `d`: they are the same, or nothing of `c`
 /// counts.
 ///
@@ -85,17 +91,18 @@ pub(crate) unsafe fn together(
 /// # Safety
 /// The arguments are those of rocBLAS's function.
 #[expect(clippy::too_many_arguments, reason = "rocBLAS's function has them all")]
-pub(crate) unsafe fn separate(
+pub(crate) unsafe fn separate<I: Into<i64>>(
     cublas: &Table,
     handle: cublasHandle_t,
     [trans_a, trans_b]: [rocblas_operation; 2],
-    [m, n, k]: [i64; 3],
+    (m, n, k): (I, I, I),
     [alpha, beta]: [*const c_void; 2],
     compute: rocblas_datatype,
     [a, b, c]: [Operand; 3],
     d: Operand,
     batch: Batch,
 ) -> Result<Option<cublasStatus_t>, rocblas_status> {
+    let (m, n, k) = (m.into(), n.into(), k.into());
     // SAFETY: the caller's promise.
     unsafe {
         if are_together((cublas, handle), beta, compute, c, d) {

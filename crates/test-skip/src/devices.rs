@@ -5,18 +5,21 @@
 pub enum Where {
     /// On NVIDIA's GPUs.
     Nvidia,
+    /// On GPUs that are not virtual.
+    Hardware,
     /// In programs that contain no virtual GPU.
     WithoutVirtual,
 }
 
 impl Where {
-    /// Both.
-    pub const ALL: [Where; 2] = [Where::Nvidia, Where::WithoutVirtual];
+    /// All of them.
+    pub const ALL: [Where; 3] = [Where::Nvidia, Where::Hardware, Where::WithoutVirtual];
 
     /// Its name in archives.
     pub fn name(self) -> &'static str {
         match self {
             Where::Nvidia => "nvidia",
+            Where::Hardware => "hardware",
             Where::WithoutVirtual => "without virtual",
         }
     }
@@ -41,10 +44,11 @@ pub struct Exception<'a> {
 }
 
 impl Exception<'_> {
-    /// Whether the row holds on a GPU: NVIDIA's or another one, in programs with or without a virtual GPU.
-    pub fn holds(&self, is_nvidia: bool, has_virtual: bool) -> bool {
+    /// Whether the row holds on a device, by its URI, in programs with or without a virtual GPU.
+    pub fn holds(&self, device: &str, has_virtual: bool) -> bool {
         match self.at {
-            Where::Nvidia => is_nvidia,
+            Where::Nvidia => device.starts_with("cuda"),
+            Where::Hardware => !device.starts_with("vgpu"),
             Where::WithoutVirtual => !has_virtual,
         }
     }
@@ -82,9 +86,12 @@ mod tests {
     #[test]
     fn a_row_holds_where_it_says() {
         let row = |at| Exception { package: "p", test: "a", at, reason: "" };
-        assert!(row(Where::Nvidia).holds(true, true) && !row(Where::Nvidia).holds(false, false));
-        let row = row(Where::WithoutVirtual);
-        assert!(row.holds(false, false) && !row.holds(true, true));
+        let holds = |at| {
+            ["cuda:0", "amdgpu:0", "vgpu:gfx1100"].map(|device| [true, false].map(|has| row(at).holds(device, has)))
+        };
+        assert_eq!(holds(Where::Nvidia), [[true; 2], [false; 2], [false; 2]]);
+        assert_eq!(holds(Where::Hardware), [[true; 2], [true; 2], [false; 2]]);
+        assert_eq!(holds(Where::WithoutVirtual), [[false, true]; 3]);
         for place in Where::ALL {
             assert_eq!(Where::of_name(place.name()), Some(place));
         }

@@ -70,6 +70,8 @@ pub struct Timeline {
     pub processes: BTreeMap<u64, String>,
     /// Names of threads.
     pub threads: BTreeMap<Track, String>,
+    /// Whether the array has its end.
+    pub is_complete: bool,
 }
 
 impl Timeline {
@@ -78,13 +80,11 @@ impl Timeline {
         let text =
             std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         // The closing bracket of the array may be missing.
-        let text = match text.trim_end().ends_with(']') {
-            true => text,
-            false => text + "]",
-        };
+        let is_complete = text.trim_end().ends_with(']');
+        let text = if is_complete { text } else { text + "]" };
         let events: Vec<Value> =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut timeline = Timeline::default();
+        let mut timeline = Timeline { is_complete, ..Timeline::default() };
         let mut ends: BTreeMap<u64, [Option<(Track, u64)>; 2]> = BTreeMap::new();
         for event in &events {
             timeline.take(event, &mut ends);

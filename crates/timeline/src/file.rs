@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{RwLock, TryLockError as Busy};
 use std::time::{Duration, Instant};
 
 use crate::Track;
@@ -16,6 +17,10 @@ const FIRST_LINE: u64 = 4096;
 const PROCESS: &str = "ferrocm";
 /// How long to wait for another copy to write the first line.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a process that ends waits for a thread that is writing an event.
+const LAST_EVENT: Duration = Duration::from_millis(200);
+/// The end of the array. Only processes that end normally write it.
+const END: &str = "\n]\n";
 
 /// The file that this process appends to.
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub(crate) struct File {
     process: u32,
     /// Writing failed; nothing more is written.
     has_failed: AtomicBool,
+    /// The process is ending; nothing more is written. Held while an event is written.
+    is_closed: RwLock<bool>,
 }
 
 impl File {
@@ -76,14 +83,25 @@ impl File {
         // Whoever finds the file empty writes the first line. Two copies of this crate can get here at the
         // same time.
         lock(&file).map_err(explain)?;
-        let begun = Self::first_line(&mut file, process);
+        let begun = Self::first_line(&mut file, process).inspect(|is_ours| {
+            if *is_ours {
+                writers::join(&file);
+            }
+        });
         let unlocked = file.unlock();
         let is_ours = begun.and_then(|is_ours| unlocked.map(|()| is_ours)).map_err(explain)?;
-        let made = || Self { file, path: path.to_owned(), process, has_failed: AtomicBool::new(false) };
+        let made = || Self {
+            file,
+            path: path.to_owned(),
+            process,
+            has_failed: AtomicBool::new(false),
+            is_closed: RwLock::new(false),
+        };
         Ok(is_ours.then(made))
     }
 
-    /// Whether the file belongs to this process. Writes the first line if the file is empty.
+    /// Whether the file belongs to this process. Writes the first line if the file is empty, and removes the
+    /// end that a copy wrote which was unloaded before.
     fn first_line(file: &mut fs::File, process: u32) -> io::Result<bool> {
         let mut begin = Vec::new();
         file.seek(SeekFrom::Start(0))?;
@@ -96,7 +114,49 @@ impl File {
             file.write_all(line.as_bytes())?;
             return Ok(true);
         }
-        Ok(begin.starts_with(line.as_bytes()))
+        if !begin.starts_with(line.as_bytes()) {
+            return Ok(false);
+        }
+        let whole = file.metadata()?.len();
+        if let Some(length) = whole.checked_sub(END.len() as u64) {
+            let mut end = Vec::new();
+            file.seek(SeekFrom::Start(length))?;
+            file.take(END.len() as u64).read_to_end(&mut end)?;
+            if end == END.as_bytes() {
+                file.set_len(length)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Nothing more is written. The last copy of this crate that does this closes the array.
+    pub(crate) fn close(&self) {
+        // A forked process is a different one.
+        if std::process::id() != self.process {
+            return;
+        }
+        // If `exit` was called by a signal's handler, it may have interrupted a write of this thread.
+        let begun = Instant::now();
+        loop {
+            match self.is_closed.try_write() {
+                Ok(mut is_closed) => {
+                    *is_closed = true;
+                    break;
+                }
+                Err(Busy::Poisoned(_)) => return,
+                Err(Busy::WouldBlock) if begun.elapsed() > LAST_EVENT => return,
+                Err(Busy::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        // Meanwhile, no other copy opens the file.
+        if lock(&self.file).is_err() {
+            return;
+        }
+        if writers::leave(&self.file) && !self.has_failed.load(Ordering::Relaxed) {
+            // A file without its end is readable, too.
+            let _ = (&self.file).write_all(END.as_bytes());
+        }
+        let _ = self.file.unlock();
     }
 
     /// Whether the file holds only its first line.
@@ -108,6 +168,10 @@ impl File {
     pub(crate) fn append(&self, Text(event): &Text) {
         // A forked process is a different one, and its GPUs are not usable.
         if self.has_failed.load(Ordering::Relaxed) || std::process::id() != self.process {
+            return;
+        }
+        let Ok(is_closed) = self.is_closed.read() else { return };
+        if *is_closed {
             return;
         }
         let line = format!(",\n{event}");
@@ -130,6 +194,49 @@ impl File {
                 self.path.display()
             );
         }
+    }
+}
+
+/// The copies of this crate that write to a file: each has a lock on a byte far behind its end, through its
+/// own open file.
+#[cfg(target_os = "linux")]
+mod writers {
+    use std::fs::File;
+    use std::os::fd::AsRawFd as _;
+
+    const BYTE: libc::off_t = libc::off_t::MAX - 1;
+
+    fn set(file: &File, kind: libc::c_int) -> bool {
+        // SAFETY: all fields are numbers.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = kind as libc::c_short;
+        lock.l_whence = libc::SEEK_SET as libc::c_short;
+        lock.l_start = BYTE;
+        lock.l_len = 1;
+        // SAFETY: the descriptor is the file's, and the lock is read only.
+        unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) == 0 }
+    }
+
+    /// The owner of this open file writes from now on.
+    pub(super) fn join(file: &File) {
+        set(file, libc::F_RDLCK);
+    }
+
+    /// It writes nothing more. True if nobody else does.
+    pub(super) fn leave(file: &File) -> bool {
+        let is_last = set(file, libc::F_WRLCK);
+        set(file, libc::F_UNLCK);
+        is_last
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod writers {
+    pub(super) fn join(_file: &std::fs::File) {}
+
+    /// Nobody knows who else writes.
+    pub(super) fn leave(_file: &std::fs::File) -> bool {
+        false
     }
 }
 
@@ -190,6 +297,54 @@ mod tests {
     fn lines(path: &Path) -> Vec<serde_json::Value> {
         let text = fs::read_to_string(path).unwrap();
         serde_json::from_str(&format!("{text}]")).unwrap()
+    }
+
+    /// The events of a complete file.
+    fn complete(path: &Path) -> Option<usize> {
+        serde_json::from_str::<Vec<serde_json::Value>>(&fs::read_to_string(path).unwrap())
+            .ok()
+            .map(|all| all.len())
+    }
+
+    #[test]
+    fn the_last_copy_that_ends_closes_the_array() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let (first, second) = (File::open(&path).unwrap(), File::open(&path).unwrap());
+        first.append(&event("a"));
+        first.close();
+        assert_eq!(complete(&path), None);
+        second.append(&event("b"));
+        first.append(&event("too late"));
+        second.close();
+        assert_eq!(complete(&path), Some(3));
+        second.append(&event("too late"));
+        assert_eq!(complete(&path), Some(3));
+        // A library that is loaded again continues.
+        let third = File::open(&path).unwrap();
+        third.append(&event("c"));
+        assert_eq!((complete(&path), lines(&path).len()), (None, 4));
+        third.close();
+        assert_eq!(complete(&path), Some(4));
+    }
+
+    #[test]
+    fn a_copy_that_ends_waits_for_an_event_that_is_written_but_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let file = File::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            let writing = file.is_closed.read().unwrap();
+            let ends = scope.spawn(|| file.close());
+            std::thread::sleep(Duration::from_millis(10));
+            assert!(!ends.is_finished() && complete(&path).is_none());
+            drop(writing);
+        });
+        assert_eq!(complete(&path), Some(1));
+        let file = File::open(&path).unwrap();
+        let _writing = file.is_closed.read().unwrap();
+        file.close();
+        assert_eq!(complete(&path), None);
     }
 
     fn event(text: &str) -> Text {

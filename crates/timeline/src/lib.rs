@@ -14,7 +14,8 @@
 //! A process can hold several copies of this crate: the program's own, one in a drop-in `libamdhip64`, and
 //! one in a drop-in `libhsa-runtime64`. Each copy opens the file, sees in its first line that this process
 //! created it, and appends each event with a single `write`, so that events never mix. Nothing needs to be
-//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket.
+//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket. If
+//! the process ends normally, the last copy writes one, and the file is a complete JSON array.
 //!
 //! A file that belongs to another process is never written. If the named file does, this process inserts its
 //! own id into the name (`trace.json`, `trace.4711.json`) and reports this on standard error. `%p` in the
@@ -72,8 +73,23 @@ fn opened() -> &'static Result<Option<File>, variables::Error> {
         let open = |path: std::path::PathBuf| {
             File::open(&path).map_err(|problem| variable.error(&path.to_string_lossy(), problem))
         };
-        variable.path().map(open).transpose()
+        let file = variable.path().map(open).transpose()?;
+        #[cfg(unix)]
+        if file.is_some() {
+            // If there is no room for one more function, the file has no end.
+            // SAFETY: the function takes nothing, and its code stays as long as it is registered.
+            unsafe { libc::atexit(at_exit) };
+        }
+        Ok(file)
     })
+}
+
+/// The process ends normally, or unloads the library that this copy is part of.
+#[cfg(unix)]
+extern "C" fn at_exit() {
+    if let Ok(Some(file)) = opened() {
+        file.close();
+    }
 }
 
 /// Appends an event if there is a file.

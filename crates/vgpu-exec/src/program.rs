@@ -41,7 +41,8 @@ pub struct Unit {
     pub pcs: Vec<u64>,
     /// The registers of each decoded instruction, in code for observers.
     pub registers: Vec<Registers>,
-    /// The index of the code that accesses memory, for each decoded instruction that does, in code for observers.
+    /// The index of the code that accesses memory, for each decoded instruction that does, in code for
+    /// observers.
     memory: HashMap<u32, u32>,
     /// Constants of vector instructions, each repeated sixteen times.
     pub pool: Pool,

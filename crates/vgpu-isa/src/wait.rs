@@ -61,8 +61,8 @@ pub(super) fn wait_fields(value: u16, generation: Generation) -> [Field; 3] {
     }
 }
 
-/// What an instruction waits for: how many requests of each [`Counter`], in the order of [`Counter::ALL`], may
-/// still be on the way after it. None where any number may be.
+/// What an instruction waits for: how many requests of each [`Counter`], in the order of [`Counter::ALL`],
+/// may still be on the way after it. None where any number may be.
 pub fn waits(inst: &Inst, generation: Generation) -> [Option<u16>; 4] {
     let value = inst.src.iter().find_map(|operand| match operand {
         Operand::Imm(value) => Some(*value as u16),

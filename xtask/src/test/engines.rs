@@ -74,7 +74,8 @@ const NOT_RUN: [(&str, &str); 0] = [];
 /// How to run the suite.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Run the engines' tests on this device alone, such as `cuda:0` or `amdgpu:0`, instead of on virtual GPUs
+    /// Run the engines' tests on this device alone, such as `cuda:0` or `amdgpu:0`, instead of on virtual
+    /// GPUs
     #[arg(long, value_name = "URI")]
     device: Option<String>,
     #[command(flatten)]

@@ -2,6 +2,7 @@ use cudarc::driver::sys::{
     CUdevice_attribute, CUfunc_cache, CUfunction_attribute, CUoccupancy_flags_enum, CUresult,
 };
 use cudarc::driver::{DeviceRepr, DriverError, LaunchConfig, PushKernelArg};
+use test_skip::{Lack, skip};
 
 use crate::{device, kernel};
 
@@ -83,7 +84,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     let (context, stream) = device();
     let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
     if context.attribute(attribute).unwrap() == 0 {
-        return;
+        return skip(Lack::Device, "the device has no cooperative launches");
     }
     let both = kernel(&context, "both");
     let mut x = stream.alloc_zeros::<u32>(4).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
 
@@ -89,8 +89,13 @@ impl Watch {
         Ok(Self { run, output, program, options })
     }
 
-    /// The findings; `None` if they may be incomplete.
-    pub(super) fn end(self, folder: &Path, source: &[u8]) -> Result<Option<Search>, Error> {
+    /// The findings; `None` if they may be incomplete. `files` are those that the compilation read.
+    pub(super) fn end(
+        self,
+        folder: &Path,
+        source: &[u8],
+        files: &[PathBuf],
+    ) -> Result<Option<Search>, Error> {
         let error = |reason: String| Error::Program { program: self.program.clone(), reason };
         let ran = self.run.join().map_err(|_| error("the thread that reads its output panicked".into()))?;
         let Ok(ran) = ran.map_err(|e| error(e.to_string()))? else { return Ok(None) };
@@ -121,6 +126,12 @@ impl Watch {
                 None if is_toolchains(Path::new(file)) => {}
                 None => return Ok(None),
             }
+        }
+        // `#line` may also change the name of the file, so everything that is spelled out anywhere counts.
+        asked.extend(spelled(&source));
+        for file in files.iter().filter(|file| !is_toolchains(file)) {
+            let bytes = std::fs::read(folder.join(file)).unwrap_or_default();
+            asked.extend(spelled(&String::from_utf8_lossy(&bytes)));
         }
         let assembles_files = scanned.has_assembly && scanned.has_directive;
         Ok(Some(Search { folders, asked, assembles_files }))
@@ -257,20 +268,44 @@ fn names(text: &str, column: usize) -> Option<Vec<PathBuf>> {
         if ["defined", "ifdef", "ifndef"].iter().any(|word| before.ends_with(word)) {
             continue;
         }
-        let name = rest.trim_start().strip_prefix('(')?.trim_start();
-        let end = match name.chars().next()? {
-            '"' => '"',
-            '<' => '>',
-            _ => return None,
-        };
-        names.push(PathBuf::from(name[1..].split_once(end)?.0));
+        names.push(name_in(rest)?);
     }
     found.then_some(names)
+}
+
+/// The name at the beginning of a text, in parentheses.
+fn name_in(text: &str) -> Option<PathBuf> {
+    let name = text.trim_start().strip_prefix('(')?.trim_start();
+    let end = match name.chars().next()? {
+        '"' => '"',
+        '<' => '>',
+        _ => return None,
+    };
+    Some(PathBuf::from(name[1..].split_once(end)?.0))
+}
+
+/// All names that are spelled out behind such an operator, anywhere in a text. Those that lead to a folder
+/// above are left out: where they lead is often unknown, and nobody may ask for them.
+fn spelled(text: &str) -> impl Iterator<Item = PathBuf> {
+    let behind = QUESTIONS
+        .iter()
+        .flat_map(|question| text.match_indices(question).map(|(at, _)| &text[at + question.len()..]));
+    let names = behind.filter_map(|rest| name_in(rest.lines().next()?));
+    names.filter(|name| !name.components().any(|part| part == Component::ParentDir))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_spelled_out_are_found_anywhere() {
+        let text = "#if 0\n#if __has_include(<a/b.h>) && __has_embed ( \"c\" )\n/* __has_include_next(\"d\") */\n\
+                    __has_include(NAME) __has_include(\"../e\") __has_include(\"f\n\")";
+        let mut found: Vec<_> = spelled(text).collect();
+        found.sort();
+        assert_eq!(found, ["a/b.h", "c", "d"].map(PathBuf::from));
+    }
 
     #[test]
     fn names_are_read_where_the_compiler_says_that_a_source_asks() {

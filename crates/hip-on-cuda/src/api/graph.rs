@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr::null_mut;
 
-use cuda_sys::{CUgraphExecUpdateResultInfo, CUgraphMem_attribute, CUresult};
+use cuda_sys::{CUgraphEdgeData, CUgraphExecUpdateResultInfo, CUgraphMem_attribute, CUresult};
 use hip_sys::{
     hipError_t, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateResult, hipGraphMemAttributeType,
     hipGraphNode_t, hipGraphNodeType, hipHostFn_t, hipStream_t, hipUserObject_t,
@@ -64,7 +64,13 @@ pub(crate) unsafe extern "C" fn hipGraphGetEdges(
     // SAFETY: the graph is the caller's, who passes null or places for so many.
     call(|cuda| unsafe {
         if cuda.has("cuGraphGetEdges_v2") {
-            (cuda.cuGraphGetEdges_v2)(graph.cast(), from.cast(), to.cast(), null_mut(), count)
+            // HIP does not ask for this, but without a place for it edges between overlapping kernels are an
+            // error.
+            let places = if from.is_null() || to.is_null() || count.is_null() { 0 } else { *count };
+            let none = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+            let mut data = vec![none; places];
+            let data = if places == 0 { null_mut() } else { data.as_mut_ptr() };
+            (cuda.cuGraphGetEdges_v2)(graph.cast(), from.cast(), to.cast(), data, count)
         } else {
             (cuda.cuGraphGetEdges)(graph.cast(), from.cast(), to.cast(), count)
         }

@@ -3,7 +3,10 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
-use cuda_sys::{CUfunc_cache, CUfunction, CUfunction_attribute, CUresult, Table};
+use cuda_sys::{
+    CUfunc_cache, CUfunction, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID,
+    CUlaunchAttributeValue, CUlaunchConfig, CUresult, Table,
+};
 use hip_sys::{
     hipError_t, hipFuncAttribute, hipFuncCache_t, hipFunction_attribute, hipFunction_t, hipStream_t,
 };
@@ -77,6 +80,49 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
             arguments,
             extra,
         )
+    })
+}
+
+/// A launch of a kernel that waits itself until the one in front of it in the stream has ended: it may begin
+/// before. A graph that captures it gets a programmatic edge.
+pub(crate) unsafe extern "C" fn launch_overlapping(
+    function: hipFunction_t,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    lds: c_uint,
+    stream: hipStream_t,
+    arguments: *mut *mut c_void,
+) -> hipError_t {
+    let function = function.cast();
+    let mut attribute = CUlaunchAttribute {
+        id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+    };
+    let config = CUlaunchConfig {
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: lds,
+        hStream: stream.cast(),
+        attrs: &raw mut attribute,
+        numAttrs: 1,
+    };
+    // SAFETY: the caller keeps HIP's contract, which is CUDA's; the configuration names one attribute.
+    call(|cuda| unsafe {
+        if lds != 0
+            && let Err(status) = allow_dynamic_lds(cuda, function, lds as usize)
+        {
+            return status;
+        }
+        (cuda.cuLaunchKernelEx)(&raw const config, function, arguments, null_mut())
     })
 }
 

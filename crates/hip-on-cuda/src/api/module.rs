@@ -8,6 +8,7 @@ use cuda_sys::{CUfunction, CUjit_option, CUresult};
 use hip_sys::{DriverCode, hipError_t, hipFunction_t, hipJitOption, hipModule_t};
 
 use super::convert::place;
+use super::kernel::launch_overlapping;
 use crate::call::{call, failed, same, steps};
 use crate::runtime::{check, cuda};
 
@@ -67,7 +68,33 @@ same! {
 }
 
 /// What the driver tells of its modules.
-pub(crate) const DRIVER_CODE: DriverCode = DriverCode { kernels, parameter, load_failure };
+pub(crate) const DRIVER_CODE: DriverCode =
+    DriverCode { kernels, parameter, load_failure, overlaps, launch_overlapping };
+
+/// How the symbol begins by which a module says that a kernel waits itself for the one in front of it:
+/// `OVERLAPS` of `kernels/overlap.cuh`.
+const OVERLAPS: &[u8] = b"overlaps_";
+/// The first driver that captures such launches into graphs.
+const OVERLAPS_SINCE: i32 = 12_030;
+
+unsafe extern "C" fn overlaps(module: hipModule_t, kernel: *const c_char) -> bool {
+    let Some(cuda) = cuda().filter(|cuda| cuda.has("cuLaunchKernelEx")) else { return false };
+    // SAFETY: the caller's name ends in a NUL.
+    let symbol = [OVERLAPS, unsafe { CStr::from_ptr(kernel) }.to_bytes_with_nul()].concat();
+    let (mut version, mut pointer, mut bytes) = (0, 0, 0);
+    // SAFETY: the module is the caller's, the name ends in a NUL, and the results are places to write to.
+    unsafe {
+        check((cuda.cuDriverGetVersion)(&raw mut version)).is_ok()
+            && version >= OVERLAPS_SINCE
+            && check((cuda.cuModuleGetGlobal_v2)(
+                &raw mut pointer,
+                &raw mut bytes,
+                module.cast(),
+                symbol.as_ptr().cast(),
+            ))
+            .is_ok()
+    }
+}
 
 /// Copies a text to a buffer, cut to its size, with a NUL behind it.
 ///

@@ -188,6 +188,7 @@ pub(crate) fn table() -> &'static Table {
             driver_code: None,
             leave_reports: None,
             open_virtual: None,
+            records_calls: true,
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP
         // documents, may be called from any thread, and live as long as the process.

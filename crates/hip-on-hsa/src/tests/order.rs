@@ -8,7 +8,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use hip_sys::{
-    hip_Memcpy2D, hipExtent, hipMemcpy3DParms, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr,
+    HIP_MEMCPY3D, hip_Memcpy2D, hipExtent, hipMemcpy3DBatchOp, hipMemcpy3DOperandType, hipMemcpy3DParms,
+    hipMemcpy3DPeerParms, hipMemcpyAttributes, hipMemcpyKind, hipMemoryType, hipMemsetParams, hipPitchedPtr,
+    hipStreamBatchMemOpParams, hipStreamBatchMemOpType,
 };
 
 use super::*;
@@ -71,6 +73,26 @@ fn graph_copy(hip: Calls, to: usize, from: usize, stream: hipStream_t) -> usize 
     to
 }
 
+/// Launches a graph whose copy was changed after it was instantiated.
+fn changed_graph_copy(hip: Calls, to: usize, from: usize, stream: hipStream_t) -> usize {
+    let kind = hipMemcpyKind::hipMemcpyDefault;
+    let (mut graph, mut node, mut exec) = (null_mut(), null_mut(), null_mut());
+    assert_eq!(hip!(hip, hipGraphCreate(&mut graph, 0)), OK);
+    let place = |address: usize| hipPitchedPtr { ptr: address as _, pitch: 16, xsize: 16, ysize: 1 };
+    let extent = hipExtent { width: 4, height: 1, depth: 1 };
+    let other = from + 64;
+    let mut parameters =
+        hipMemcpy3DParms { srcPtr: place(other), dstPtr: place(to + 64), extent, kind, ..Default::default() };
+    let added = hip!(hip, hipGraphAddMemcpyNode(&mut node, graph, null_mut(), 0, &parameters));
+    assert_eq!(added, OK);
+    assert_eq!(hip!(hip, hipGraphInstantiate(&mut exec, graph, null_mut(), null_mut(), 0)), OK);
+    (parameters.srcPtr, parameters.dstPtr) = (place(from), place(to));
+    assert_eq!(hip!(hip, hipGraphExecMemcpyNodeSetParams(exec, node, &mut parameters)), OK);
+    assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+    assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    to
+}
+
 const OPERATIONS: &[(&str, Operation)] = &[
     ("few bytes to a device", |hip, at, s| copy(hip, at.device[1], at.pinned[0], 4, s)),
     ("many bytes to a device", |hip, at, s| copy(hip, at.device[1], at.pinned[0], LARGE, s)),
@@ -113,6 +135,69 @@ const OPERATIONS: &[(&str, Operation)] = &[
         assert_eq!(hip!(hip, hipMemcpy3DAsync(&parameters, s)), OK);
         at.device[1]
     }),
+    ("a described box", |hip, at, s| {
+        let parameters = HIP_MEMCPY3D {
+            srcMemoryType: hipMemoryType::hipMemoryTypeDevice,
+            srcDevice: at.device[0] as _,
+            dstMemoryType: hipMemoryType::hipMemoryTypeDevice,
+            dstDevice: at.device[1] as _,
+            WidthInBytes: 4,
+            Height: 2,
+            Depth: 2,
+            ..Default::default()
+        };
+        assert_eq!(hip!(hip, hipDrvMemcpy3DAsync(&parameters, s)), OK);
+        at.device[1]
+    }),
+    ("a box between devices", |hip, at, s| {
+        let place = |address: usize| hipPitchedPtr { ptr: address as _, pitch: 16, xsize: 16, ysize: 2 };
+        let mut parameters = hipMemcpy3DPeerParms {
+            srcPtr: place(at.device[0]),
+            dstPtr: place(at.device[1]),
+            extent: hipExtent { width: 4, height: 2, depth: 2 },
+            ..Default::default()
+        };
+        assert_eq!(hip!(hip, hipMemcpy3DPeerAsync(&mut parameters, s)), OK);
+        at.device[1]
+    }),
+    ("a copy between devices", |hip, at, s| {
+        let (to, from) = (at.device[1], at.device[0]);
+        assert_eq!(hip!(hip, hipMemcpyPeerAsync(to as _, 0, from as _, 0, 4, s)), OK);
+        to
+    }),
+    ("a copy to a device", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemcpyHtoDAsync(at.device[1] as _, at.pinned[0] as _, 4, s)), OK);
+        at.device[1]
+    }),
+    ("a copy from a device", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemcpyDtoHAsync(at.pinned[1] as _, at.device[0] as _, 4, s)), OK);
+        at.pinned[1]
+    }),
+    ("a copy on a device", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemcpyDtoDAsync(at.device[1] as _, at.device[0] as _, 4, s)), OK);
+        at.device[1]
+    }),
+    ("a batch of copies", |hip, at, s| {
+        let (mut to, mut from) = ([at.device[1] as *mut c_void], [at.pinned[0] as *mut c_void]);
+        let (mut size, mut first, mut failed) = ([4], [0], 0);
+        let mut attributes = [hipMemcpyAttributes::default()];
+        let (to, from, size) = (to.as_mut_ptr(), from.as_mut_ptr(), size.as_mut_ptr());
+        let (attributes, first) = (attributes.as_mut_ptr(), first.as_mut_ptr());
+        let code = hip!(hip, hipMemcpyBatchAsync(to, from, size, 1, attributes, first, 1, &mut failed, s));
+        assert_eq!(code, OK);
+        at.device[1]
+    }),
+    ("a batch of boxes", |hip, at, s| {
+        let extent = hipExtent { width: 4, height: 2, depth: 1 };
+        let mut op = hipMemcpy3DBatchOp { extent, ..Default::default() };
+        op.src.type_ = hipMemcpy3DOperandType::hipMemcpyOperandTypePointer;
+        op.src.op.ptr.ptr = at.device[0] as _;
+        op.dst.type_ = hipMemcpy3DOperandType::hipMemcpyOperandTypePointer;
+        op.dst.op.ptr.ptr = at.pinned[1] as _;
+        let mut failed = 0;
+        assert_eq!(hip!(hip, hipMemcpy3DBatchAsync(1, &mut op, &mut failed, 0, s)), OK);
+        at.pinned[1]
+    }),
     ("a copy that is waited for", |hip, at, s| {
         let (to, from, kind) = (at.pinned[1], at.device[0], hipMemcpyKind::hipMemcpyDeviceToHost);
         assert_eq!(hip!(hip, hipMemcpyWithStream(to as _, from as _, 4, kind, s)), OK);
@@ -134,6 +219,32 @@ const OPERATIONS: &[(&str, Operation)] = &[
         assert_eq!(hip!(hip, hipMemset2DAsync(at.device[1] as _, 64, 7, 16, 3, s)), OK);
         at.device[1]
     }),
+    ("a fill of a box", |hip, at, s| {
+        let place = hipPitchedPtr { ptr: at.device[1] as _, pitch: 16, xsize: 16, ysize: 2 };
+        let extent = hipExtent { width: 4, height: 2, depth: 2 };
+        assert_eq!(hip!(hip, hipMemset3DAsync(place, 7, extent, s)), OK);
+        at.device[1]
+    }),
+    ("a fill of bytes", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemsetD8Async(at.device[1] as _, 7, 5, s)), OK);
+        at.device[1]
+    }),
+    ("a fill of halves", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemsetD16Async(at.device[1] as _, 7, 5, s)), OK);
+        at.device[1]
+    }),
+    ("a fill of rows of bytes", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemsetD2D8Async(at.device[1] as _, 64, 7, 16, 3, s)), OK);
+        at.device[1]
+    }),
+    ("a fill of rows of halves", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemsetD2D16Async(at.device[1] as _, 64, 7, 16, 3, s)), OK);
+        at.device[1]
+    }),
+    ("a fill of rows of words", |hip, at, s| {
+        assert_eq!(hip!(hip, hipMemsetD2D32Async(at.device[1] as _, 64, 7, 16, 3, s)), OK);
+        at.device[1]
+    }),
     ("a host function", |hip, at, s| {
         assert_eq!(hip!(hip, hipLaunchHostFunc(s, Some(write_seven), at.pageable[1] as _)), OK);
         at.pageable[1]
@@ -145,6 +256,25 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("a value", |hip, at, s| {
         assert_eq!(hip!(hip, hipStreamWriteValue32(s, at.pinned[1] as _, 7, 0)), OK);
         at.pinned[1]
+    }),
+    ("a long value", |hip, at, s| {
+        assert_eq!(hip!(hip, hipStreamWriteValue64(s, at.pinned[1] as _, 7, 0)), OK);
+        at.pinned[1]
+    }),
+    ("a batch of values", |hip, at, s| {
+        let mut params = hipStreamBatchMemOpParams::default();
+        params.writeValue.operation = hipStreamBatchMemOpType::hipStreamMemOpWriteValue32;
+        params.writeValue.address = at.pinned[1] as _;
+        params.writeValue.__bindgen_anon_1.value = 7;
+        assert_eq!(hip!(hip, hipStreamBatchMemOp(s, 1, &mut params, 0)), OK);
+        at.pinned[1]
+    }),
+    ("a changed copy of a graph", |hip, at, s| changed_graph_copy(hip, at.device[1], at.device[0], s)),
+    ("a changed copy of a graph from pinned memory", |hip, at, s| {
+        changed_graph_copy(hip, at.device[1], at.pinned[0], s)
+    }),
+    ("a changed copy of a graph to pinned memory", |hip, at, s| {
+        changed_graph_copy(hip, at.pinned[1], at.device[0], s)
     }),
     ("a graph's copy", |hip, at, s| graph_copy(hip, at.device[1], at.device[0], s)),
     ("a graph's copy from pageable memory", |hip, at, s| graph_copy(hip, at.device[1], at.pageable[0], s)),
@@ -173,6 +303,38 @@ const OPERATIONS: &[(&str, Operation)] = &[
         at.pageable[1]
     }),
 ];
+
+/// Functions that are not among [`OPERATIONS`].
+const OTHERS: [(&str, &str); 8] = [
+    ("hipFreeAsync", "`mem_pools`: what reuses memory comes after its free"),
+    ("hipMallocAsync", "the same"),
+    ("hipMallocFromPoolAsync", "the same"),
+    ("hipMemPrefetchAsync", "a hint"),
+    ("hipMemPrefetchAsync_v2", "a hint"),
+    ("hipMemcpyFromSymbolAsync", "the random programs of libamdhip64: the copy is that of `hipMemcpyAsync`"),
+    ("hipMemcpyToSymbolAsync", "the same"),
+    ("hipStreamAttachMemAsync", "a hint"),
+];
+
+#[test]
+fn every_function_that_does_something_on_a_stream_is_among_the_operations() {
+    let of_streams = ["hipGraphLaunch", "hipLaunchHostFunc", "hipMemcpyWithStream", "hipStreamAddCallback"];
+    let of_values = ["hipStreamBatchMemOp", "hipStreamWriteValue32", "hipStreamWriteValue64"];
+    let source: String = include_str!("order.rs").split_whitespace().collect();
+    let mut count = 0;
+    for name in crate::FUNCTIONS {
+        // The same functions on another stream.
+        let plain = name.strip_suffix("_spt").unwrap_or(name);
+        if !plain.contains("Async") && !of_streams.contains(&plain) && !of_values.contains(&plain) {
+            continue;
+        }
+        count += 1;
+        let is_called = source.contains(&format!("hip!(hip,{plain}("));
+        let is_other = OTHERS.iter().any(|(other, _)| *other == plain);
+        assert!(is_called != is_other, "{name}");
+    }
+    assert!(count > 40, "{count}");
+}
 
 /// The byte at the place.
 fn look(address: usize) -> u8 {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use hip_sys::hipMemcpyKind as Kind;
+use test_skip::{Lack, skip};
 
 use crate::support::{
     self, E, Event, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch, turn,
@@ -30,7 +31,7 @@ unsafe extern "C" fn count(output: *mut u64, _: *const u64) {
 fn a_function_that_the_program_has_not_named_is_not_called() {
     let _turn = turn();
     if !is_virtual() {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let kernels = Kernels::hostile();
     let (call, hello) = (kernels.get("call"), kernels.get("hello"));
@@ -80,7 +81,7 @@ fn libc_exit() -> u64 {
 fn printf_without_an_end_takes_no_memory() {
     let _turn = turn();
     if !is_virtual() {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let kernels = Kernels::hostile();
     let hello = kernels.get("hello");
@@ -115,7 +116,7 @@ fn printf_without_an_end_takes_no_memory() {
 fn buffered_printf_of_wide_numbers_takes_no_memory() {
     let _turn = turn();
     if !is_virtual() {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let kernels = Kernels::hostile_with(&["-mprintf-kind=buffered"]);
     let (output, error) = Printed::by(|| {
@@ -142,7 +143,7 @@ unsafe extern "C" fn wait_for_gate(_: *mut c_void) {
 fn a_kernel_that_spoils_its_queue_is_a_fault_and_no_wait_hangs() {
     let _turn = turn();
     if !is_virtual() {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let kernels = Kernels::hostile();
     let empty = kernels.get("hello");
@@ -173,7 +174,7 @@ fn a_kernel_that_spoils_its_queue_is_a_fault_and_no_wait_hangs() {
 fn copies_from_what_is_no_memory_any_more_are_errors() {
     let _turn = turn();
     if !is_virtual() {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let mut host = [0u8; 64];
     let host = host.as_mut_ptr().cast::<c_void>();

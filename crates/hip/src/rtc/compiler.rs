@@ -27,9 +27,10 @@ const CACHE_LIMIT: u64 = 1 << 30;
 
 /// Calls one function of the compiler's table and turns its status into a `Result` that names the function.
 macro_rules! call {
-    ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
+    ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let _shown = $crate::call::shown(false, stringify!($function));
         check(stringify!($function), ($table.$function)($($argument),*))
-    };
+    }};
 }
 
 fn check(operation: &'static str, code: hiprtcResult) -> Result<()> {

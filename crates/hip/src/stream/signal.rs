@@ -74,9 +74,12 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         // Nothing could raise it any more.
-        self.word().store(u64::MAX, Ordering::Release);
+        self.word().store(LARGEST, Ordering::Release);
     }
 }
+
+/// The largest value. NVIDIA's GPUs compare differences, so that a number beyond would be smaller than all before it.
+const LARGEST: u64 = i64::MAX as u64;
 
 impl HostSignal {
     /// Makes a signal with the number 0.

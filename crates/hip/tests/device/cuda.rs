@@ -242,10 +242,10 @@ fn a_source_without_any_header_is_cudas() {
 #[test]
 fn a_source_has_the_headers_behind_its_headers() {
     let device = common::device();
-    if Compiler::open().unwrap_or_else(|error| panic!("{error}")).table().path().is_some() {
+    if Compiler::open_for(&device).unwrap_or_else(|error| panic!("{error}")).table().path().is_some() {
         skip(
             Lack::Device,
-            "AMD's run-time compiler has no headers of the C++ library, which <cuda/std> is made of",
+            "the vendor's run-time compiler has no headers of the C++ library, which <cuda/std> is made of",
         );
         return;
     }

@@ -3,6 +3,7 @@
 #![cfg(not(feature = "virtual"))]
 
 use hip::{Allocator, Backend, Device, DeviceBuffer};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -10,7 +11,7 @@ use crate::common;
 fn virtual_gpus_of_the_library_are_opened_by_name() {
     let device = common::device();
     if device.backend() != Backend::Virtual {
-        return;
+        return skip(Lack::Device, "not a virtual device");
     }
     let wanted = std::env::var(hip::uri::DEVICE_VARIABLE).unwrap();
     assert_eq!(Device::open(&wanted).unwrap(), device);

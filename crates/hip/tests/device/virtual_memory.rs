@@ -207,6 +207,7 @@ fn another_process_maps_memory_that_was_exported() {
     let output = common::this_program()
         .args(["--exact", "virtual_memory::maps_what_was_exported", "--include-ignored", "--nocapture"])
         .stdin(Stdio::from(descriptor))
+        .env(SIZE, memory.size().to_string())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
@@ -216,6 +217,9 @@ fn another_process_maps_memory_that_was_exported() {
     assert_eq!(hip::drop_failures(), 0);
 }
 
+/// Names the memory's size to the process that imports it.
+const SIZE: &str = "FERROCM_TEST_SIZE";
+
 #[test]
 #[ignore = "runs in the process that another test starts"]
 fn maps_what_was_exported() {
@@ -224,8 +228,18 @@ fn maps_what_was_exported() {
     let input = std::io::stdin().as_fd().as_raw_fd();
     // SAFETY: the standard input is the descriptor from the other process, and nothing else here uses it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(input) };
-    // SAFETY: it is memory of this device, which the other process does not use until this one has ended.
-    let memory = unsafe { PhysicalMemory::import(&device, &descriptor) }.unwrap();
+    let memory = match device.backend() {
+        // CUDA does not tell the size.
+        // SAFETY: it is memory of this device, which the other process does not use until this one has ended, and
+        // of this size.
+        hip::Backend::Cuda => unsafe {
+            let size = std::env::var(SIZE).unwrap().parse().unwrap();
+            PhysicalMemory::import_of_size(&device, &descriptor, size)
+        },
+        // SAFETY: as above.
+        _ => unsafe { PhysicalMemory::import(&device, &descriptor) },
+    };
+    let memory = memory.unwrap();
     drop(descriptor);
     let range = AddressRange::reserve(&device, memory.size()).unwrap();
     let mut buffer = range.map::<u32>(0, &[memory]).unwrap();

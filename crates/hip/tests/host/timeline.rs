@@ -71,6 +71,8 @@ fn check(trace: &Path) {
     steps.sort_unstable();
     let expected: Vec<String> = (0..LAUNCHES).flat_map(|step| [step.to_string(), step.to_string()]).collect();
     assert_eq!(steps, expected);
+    let compiled: Vec<_> = timeline.of("hip call").iter().map(|call| call.name.clone()).collect();
+    assert!(compiled.iter().any(|name| name == "hiprtcCompileProgram"), "{compiled:?}");
     let read = timeline.of("program");
     assert_eq!(read.len(), 2);
     assert!(read.iter().all(|span| span.number("numbers") == 1000));
@@ -89,6 +91,7 @@ fn a_timeline_has_calls_kernels_copies_and_the_programs_own_spans() {
     assert!(run("return", &trace).success());
     check(&trace);
     // The next process has the same variable, but writes another file.
+    assert!(Timeline::read(&trace).is_complete);
     let first = std::fs::read(&trace).unwrap();
     assert!(run("return", &trace).success());
     assert!(std::fs::read(&trace).unwrap() == first);
@@ -104,4 +107,5 @@ fn a_program_that_aborts_leaves_its_timeline() {
     let trace = folder.path().join("trace.json");
     assert!(!run("abort", &trace).success());
     check(&trace);
+    assert!(!Timeline::read(&trace).is_complete);
 }

@@ -31,7 +31,7 @@ fn resident() -> usize {
 fn free(device: &Device) -> usize {
     device.synchronize().unwrap();
     device.trim_memory(0).unwrap();
-    usize::try_from(device.memory_info().unwrap().free).unwrap()
+    device.memory_info().unwrap().free
 }
 
 /// Allocates until there is no more, and returns what there was and the error.
@@ -183,7 +183,7 @@ fn threads_work_side_by_side_and_leak_nothing() {
 #[test]
 fn an_allocation_larger_than_the_device_is_an_error_at_once() {
     let Some(device) = device() else { return };
-    let total = usize::try_from(device.memory_info().unwrap().total).unwrap();
+    let total = device.memory_info().unwrap().total;
     let stream = device.stream().unwrap();
     let errors = [
         DeviceBuffer::<u8>::uninit(&device, 2 * total).map(drop),

@@ -450,6 +450,31 @@ fn a_single_source_has_its_headers_precompiled_from_the_second_time_on() {
 }
 
 #[test]
+fn a_cache_that_was_copied_or_moved_is_still_one() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let build = |cache: &Path, value: u32| {
+        for name in ["a.cu", "b.cu"] {
+            folder.write(name, &format!("extern \"C\" __global__ void f(int *x) {{ *x = {value}; }}\n"));
+        }
+        let builder = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(cache);
+        builder.targets(["gfx1100"]).build().unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(!build(&folder.cache(), 1).all_cached());
+    assert_eq!(precompiled(&folder).len(), 1);
+    let copy = folder.path().join("copy");
+    let copied = std::process::Command::new("cp").arg("-a").args([&folder.cache(), &copy]).status();
+    assert!(copied.unwrap().success());
+    // The precompiled headers there name files of the first cache, which has not gone.
+    assert!(build(&copy, 1).all_cached());
+    assert!(!build(&copy, 2).all_cached());
+    let moved = folder.path().join("moved");
+    fs::rename(folder.cache(), &moved).unwrap();
+    assert!(build(&moved, 1).all_cached());
+    assert!(!build(&moved, 3).all_cached());
+}
+
+#[test]
 fn links_to_files_are_files_where_they_are() {
     use std::os::unix::fs::symlink;
     let Some(toolchain) = toolchain() else { return };

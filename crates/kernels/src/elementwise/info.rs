@@ -102,7 +102,12 @@ impl Info {
     pub(crate) fn items_of_copy(&self, elements: usize, size: usize) -> usize {
         const LARGE: usize = 1 << 20;
         const EACH: usize = 16;
-        if self.array.is_some() && elements >= LARGE { elements / EACH } else { self.items(elements, size) }
+        const HUGE: usize = 1 << 24;
+        const EACH_BYTES: usize = 128;
+        if self.array.is_none() || elements < LARGE {
+            return self.items(elements, size);
+        }
+        elements / if elements < HUGE { EACH } else { (EACH_BYTES / size).max(EACH) }
     }
 
     /// Passes both.

@@ -5,7 +5,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 use super::{Q8_1, QuantMatrix, QuantVectors};
 use crate::error::{Error, Result, check_counted, check_length};
 use crate::library::{Names, names};
-use crate::{Float, Kernels, modules};
+use crate::{Float, Kernels, modules, nvidia};
 
 /// Kernels that multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +197,12 @@ impl Kernels {
         let launch = match kind {
             Product::One => {
                 let lanes = lanes(columns, matrix.quant().block_values());
-                let launch = launch.grid(workgroups(rows, lanes)).block((32, WARPS)).arg(none);
+                let workgroups = if nvidia::is_nvidia(self.device()) {
+                    nvidia::gemv_workgroups(rows, self.device().properties().compute_units)
+                } else {
+                    workgroups(rows, lanes)
+                };
+                let launch = launch.grid(workgroups).block((32, WARPS)).arg(none);
                 launch.arg(out).arg(T::INDEX as u32).arg(columns).arg(rows).arg(lanes).arg(1_u32).arg(1_u32)
             }
             Product::Few => {

@@ -2,6 +2,7 @@
 
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
 use kernels::{Element, Kernels};
+use test_skip::{Lack, skip};
 
 use crate::record;
 
@@ -34,7 +35,11 @@ impl Bench {
     /// Whether tests of very large tensors run on this device. They take long and check the same on all
     /// targets, so they only run on one.
     pub(crate) fn is_for_sizes(&self) -> bool {
-        self.kernels.device().target().processor == "gfx90a"
+        let is = self.kernels.device().target().processor == "gfx90a";
+        if !is {
+            skip(Lack::Device, "the largest sizes are run on gfx90a only");
+        }
+        is
     }
 
     /// Records which kernels have run, if asked to.

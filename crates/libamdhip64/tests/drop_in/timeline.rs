@@ -91,6 +91,7 @@ fn a_timeline_has_what_a_program_submits() {
     let program = compile("timeline", &["gfx1100"], &[]);
     let (code, timeline) = traced(&program);
     assert_eq!(code, Some(0));
+    assert!(timeline.is_complete);
     check(&timeline);
 }
 
@@ -99,6 +100,7 @@ fn a_killed_program_leaves_its_timeline() {
     let program = compile("timeline", &["gfx1100"], &[]).arguments(["kill"]);
     let (code, timeline) = traced(&program);
     assert_eq!(code, None);
+    assert!(!timeline.is_complete);
     check(&timeline);
 }
 

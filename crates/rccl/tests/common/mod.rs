@@ -42,7 +42,25 @@ pub(crate) struct Rank {
 /// A communicator of `count` devices of this process.
 pub(crate) fn ranks(count: usize) -> Option<Vec<Rank>> {
     let comms = Communicator::all_with(&devices(count)?, Options::new().limit(LONG)).unwrap();
-    Some(comms.into_iter().map(rank).collect())
+    let ranks: Vec<_> = comms.into_iter().map(rank).collect();
+    if ranks[0].comm.device().backend() == hip::Backend::Cuda {
+        connect(&ranks);
+    }
+    Some(ranks)
+}
+
+/// NCCL's ranks connect to each other at their first collective, for which one thread must call all of them, and no
+/// stream may be held.
+fn connect(ranks: &[Rank]) {
+    let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[0_u32; 1000])).collect();
+    let mut group = rccl::Group::new();
+    for (rank, buffer) in ranks.iter().zip(&mut buffers) {
+        group.all_reduce_in_place(&rank.comm, &rank.stream, buffer, Op::Sum).unwrap();
+    }
+    group.launch().unwrap();
+    for (rank, buffer) in ranks.iter().zip(&buffers) {
+        assert_eq!(rank.read(buffer), [0; 1000]);
+    }
 }
 
 pub(crate) fn rank(comm: Communicator) -> Rank {

@@ -306,7 +306,11 @@ fn check(number: usize, at: usize, size: usize, buffers: &Buffers, stream: &Stre
 fn own(count: usize) -> Option<Vec<Device>> {
     let devices = devices(count)?;
     let probe = Communicator::all_with(&devices[..1], Options::new().limit(LONG)).unwrap();
-    probe[0].implementation().starts_with("rccl-on-hip").then_some(devices)
+    if !probe[0].implementation().starts_with("rccl-on-hip") {
+        test_skip::skip(test_skip::Lack::Device, "AMD's RCCL does not notice how other ranks end");
+        return None;
+    }
+    Some(devices)
 }
 
 #[test]

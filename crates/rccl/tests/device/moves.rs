@@ -217,7 +217,7 @@ fn ranks_may_share_a_device() {
     let made = Communicator::some(&places, &id, 3, Options::new().limit(LONG).virtual_id(0));
     if let Err(Error::Unsupported { function }) = &made {
         assert_eq!(*function, "ncclCommInitRankMulti");
-        assert_eq!(devices[0].backend(), hip::Backend::Amd, "of later releases");
+        assert_ne!(devices[0].backend(), hip::Backend::Virtual, "RCCL of later releases, and not NCCL");
         return;
     }
     let ranks: Vec<_> = made.unwrap().into_iter().map(rank).collect();

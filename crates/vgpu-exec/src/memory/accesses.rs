@@ -1,5 +1,5 @@
-//! The memory that an instruction accesses, for observers: the addresses that its handler will use, computed from
-//! the same lowered code by the same functions before the instruction runs.
+//! The memory that an instruction accesses, for observers: the addresses that its handler will use, computed
+//! from the same lowered code by the same functions before the instruction runs.
 
 use gpu_report::{AccessKind, Space};
 use vgpu_isa::{Fact, Footprint, Format, Inst, Op, Operand, Special};
@@ -117,8 +117,8 @@ fn scalar_slot(operand: Operand) -> Option<u16> {
 }
 
 impl Accesses {
-    /// Finds the accesses of instruction `number` of a unit of watched code, which the wave is about to execute;
-    /// none if it does not access memory or is not executed.
+    /// Finds the accesses of instruction `number` of a unit of watched code, which the wave is about to
+    /// execute; none if it does not access memory or is not executed.
     ///
     /// # Safety
     /// The wave must be set up for the program that the unit belongs to.
@@ -237,8 +237,8 @@ impl Finder<'_> {
         });
     }
 
-    /// One access to consecutive bytes, or the part of them that is within a buffer. In the wave's scratch memory,
-    /// each dword belongs to another lane.
+    /// One access to consecutive bytes, or the part of them that is within a buffer. In the wave's scratch
+    /// memory, each dword belongs to another lane.
     fn scalar(&mut self) {
         let granule = self.bytes.min(4);
         let op = self.inst.op;
@@ -343,8 +343,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Registers selected by M0, one after the other; registers that are not selected leave holes. `address` is
-    /// that of a lane's register with a number.
+    /// Registers selected by M0, one after the other; registers that are not selected leave holes. `address`
+    /// is that of a lane's register with a number.
     fn block(&mut self, space: Space, address: impl Fn(u32, usize) -> u64) {
         for i in Bits(address::selected(self.wave)) {
             self.push(space, self.exec, |lane| address(i as u32, lane));

@@ -1,5 +1,5 @@
-//! The addresses of memory instructions, one rule for each kind. The handlers access memory at these addresses,
-//! and [`Accesses`](super::accesses::Accesses) reports them to observers.
+//! The addresses of memory instructions, one rule for each kind. The handlers access memory at these
+//! addresses, and [`Accesses`](super::accesses::Accesses) reports them to observers.
 //!
 //! Instructions with addresses in a descriptor have theirs in [`View`](super::buffer::View), scalar ones in
 //! [`Location`](super::scalar::Location).
@@ -60,22 +60,22 @@ pub(super) fn space(high: u32) -> Space {
     }
 }
 
-/// A lane's address in LDS or scratch memory. The sum has 32 bits, so an address "below zero" plus a shift may
-/// be in memory.
+/// A lane's address in LDS or scratch memory. The sum has 32 bits, so an address "below zero" plus a shift
+/// may be in memory.
 #[inline(always)]
 pub(super) fn shifted(row: u32, shift: u32) -> u32 {
     row.wrapping_add(shift)
 }
 
-/// What is added to the lanes' addresses in a DS instruction with one access, and to those of a FLAT instruction
-/// in LDS or scratch memory.
+/// What is added to the lanes' addresses in a DS instruction with one access, and to those of a FLAT
+/// instruction in LDS or scratch memory.
 #[inline(always)]
 pub(super) fn shift(code: &Code) -> u32 {
     offset(code) as u32
 }
 
-/// What is added for each access of a DS instruction with two of `bytes` bytes. The offsets count elements, or 64
-/// elements.
+/// What is added for each access of a DS instruction with two of `bytes` bytes. The offsets count elements,
+/// or 64 elements.
 #[inline(always)]
 pub(super) fn shifts(code: &Code, bytes: usize) -> [u32; 2] {
     let unit = (bytes as u32) << if code.imm >> EXTRA_SHIFT & 1 != 0 { 6 } else { 0 };
@@ -101,8 +101,8 @@ pub(super) fn exchanged(row: u32, code: &Code) -> u32 {
     shifted(row, shift(code)) & 0xfff8
 }
 
-/// The element of LDS that M0 selects for a direct access: its address, its size, and whether it is signed. The
-/// lower half of M0 is the address, and the type is above it; none if the type is reserved.
+/// The element of LDS that M0 selects for a direct access: its address, its size, and whether it is signed.
+/// The lower half of M0 is the address, and the type is above it; none if the type is reserved.
 #[inline(always)]
 pub(super) fn direct(wave: &Wave) -> Option<(u64, u64, bool)> {
     let m0 = m0(wave);
@@ -127,9 +127,9 @@ pub(super) fn scratch_shift(wave: &Wave, code: &Code) -> u32 {
     base.wrapping_add(shift(code))
 }
 
-/// Lane 0's position in LDS in an instruction that moves data between memory and LDS: the bits of M0 that form an
-/// offset, as many as the generation's largest LDS needs, plus the instruction's offset. Negative if the first
-/// lanes are disabled.
+/// Lane 0's position in LDS in an instruction that moves data between memory and LDS: the bits of M0 that
+/// form an offset, as many as the generation's largest LDS needs, plus the instruction's offset. Negative if
+/// the first lanes are disabled.
 #[inline(always)]
 pub(super) fn moved(wave: &Wave, code: &Code) -> i64 {
     let bits = if wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff };

@@ -226,8 +226,8 @@ fn small_float(value: f64, bits: u8) -> u32 {
     (((exponent + 14) as u32) << fraction).saturating_add(units as u32).min(infinity)
 }
 
-/// The parts of an element that may be apart: the whole element, or in a swizzled buffer every four bytes. Each is
-/// its position in the element, its size and its address.
+/// The parts of an element that may be apart: the whole element, or in a swizzled buffer every four bytes.
+/// Each is its position in the element, its size and its address.
 pub(super) fn places(
     view: &View,
     index: u64,

@@ -221,12 +221,18 @@ impl Work {
     }
 }
 
+/// A copy engine: the handle of its device, and its bit among the device's engines.
+type Engine = (u64, u32);
+
 struct Job {
     work: Work,
     after: Vec<Signal>,
     completion: Signal,
     /// The owners of destination and source.
     ends: [Agent; 2],
+    /// The engine that the caller chose. Copies on one engine run in the order in which they were submitted:
+    /// AMD's runtime names no dependency for a copy behind another one on the same engine.
+    engine: Option<Engine>,
     enqueued: Option<Enqueued>,
 }
 
@@ -259,10 +265,16 @@ fn submit(job: Job) -> Result<(), S> {
     Ok(())
 }
 
-/// Removes the first copy whose dependencies are met.
+/// Removes the first copy whose dependencies are met and which is the first on its engine.
 fn take_ready() -> Option<Job> {
     let mut jobs = lock(&JOBS);
-    let ready = jobs.iter().position(|job| job.after.iter().all(|signal| signal.load() == 0))?;
+    // There are as many engines as bits, for each of a few devices.
+    let mut busy = Vec::new();
+    let ready = jobs.iter().position(|job| {
+        let is_first = job.engine.is_none_or(|engine| !busy.contains(&engine));
+        busy.extend(job.engine);
+        is_first && job.after.iter().all(|signal| signal.load() == 0)
+    })?;
     Some(jobs.remove(ready))
 }
 
@@ -324,20 +336,9 @@ unsafe extern "C" fn async_copy(
     completion: hsa_signal_t,
 ) -> S {
     call(|| {
-        if to.is_null() || from.is_null() {
-            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
-        }
-        let ends = [Agent::from_handle(to_agent)?, Agent::from_handle(from_agent)?];
+        let ends = [(to as u64, to_agent), (from as u64, from_agent)];
         // SAFETY: as this function's contract.
-        let after = unsafe { dependencies(num_dependencies, dependency_list) }?;
-        let completion = Signal::required(completion)?;
-        let (to, from, size) = (to as u64, from as u64, size as u64);
-        if size > 0 {
-            check(to, size)?;
-            check(from, size)?;
-        }
-        let work = Work::Linear { to, from, size };
-        submit(Job { work, after, completion, ends, enqueued: Enqueued::now() })
+        unsafe { linear(ends, size as u64, num_dependencies, dependency_list, completion, None) }
     })
 }
 
@@ -353,11 +354,44 @@ unsafe extern "C" fn async_copy_on_engine(
     engine: hsa_amd_sdma_engine_id_t,
     _force: bool,
 ) -> S {
-    if !engine.0.is_power_of_two() {
-        return S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    call(|| {
+        if !engine.0.is_power_of_two() {
+            return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let ends = [(to as u64, to_agent), (from as u64, from_agent)];
+        // SAFETY: as this function's contract.
+        unsafe { linear(ends, size as u64, num_dependencies, dependency_list, completion, Some(engine.0)) }
+    })
+}
+
+/// Submits a copy from the second of the two places to the first.
+///
+/// # Safety
+/// As for [`dependencies`] and [`copy_bytes`].
+unsafe fn linear(
+    [(to, to_agent), (from, from_agent)]: [(u64, hsa_agent_t); 2],
+    size: u64,
+    num_dependencies: u32,
+    dependency_list: *const hsa_signal_t,
+    completion: hsa_signal_t,
+    engine: Option<u32>,
+) -> Result<(), S> {
+    if to == 0 || from == 0 {
+        return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
+    let ends = [Agent::from_handle(to_agent)?, Agent::from_handle(from_agent)?];
     // SAFETY: as this function's contract.
-    unsafe { async_copy(to, to_agent, from, from_agent, size, num_dependencies, dependency_list, completion) }
+    let after = unsafe { dependencies(num_dependencies, dependency_list) }?;
+    let completion = Signal::required(completion)?;
+    if size > 0 {
+        check(to, size)?;
+        check(from, size)?;
+    }
+    // The engines are those of the source's device, or else of the destination's.
+    let device = ends.iter().rev().find(|agent| matches!(agent, Agent::Gpu(_)));
+    let engine = engine.map(|bit| (device.map_or(0, |agent| agent.handle().handle), bit));
+    let work = Work::Linear { to, from, size };
+    submit(Job { work, after, completion, ends, engine, enqueued: Enqueued::now() })
 }
 
 unsafe extern "C" fn async_copy_rect(
@@ -410,7 +444,7 @@ unsafe extern "C" fn async_copy_rect(
             D::hsaDeviceToHost => [Agent::Host, agent],
             _ => [agent.clone(), agent],
         };
-        submit(Job { work, after, completion, ends, enqueued: Enqueued::now() })
+        submit(Job { work, after, completion, ends, engine: None, enqueued: Enqueued::now() })
     })
 }
 

@@ -1,5 +1,5 @@
 //! Checks that take time and are off by default: for uninitialised values, for data races in LDS, and for
-//! barriers that not all waves reach.
+//! barriers that not all waves, or not all lanes, reach.
 //!
 //! | module | holds |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `twin` | single instructions, run in isolation |
 //! | `shadow` | which bits of device memory were written, for all workgroups |
 //! | `races` | which wave accessed which byte of LDS, and what orders accesses |
-//! | `barriers` | which waves reach which barriers |
+//! | `barriers` | which waves and lanes reach which barriers |
 //!
 //! All of these are observers of dispatches, and an unchecked dispatch has no observers. One more check, for
 //! accesses beyond the end of LDS, is made in the LDS access itself.
@@ -123,7 +123,8 @@ impl DispatchObserver for Checked {
         };
         let values = self.checks.tracks_values().then(values);
         let races = self.checks.races.then(|| Races::new(launch, waves));
-        let barriers = self.checks.barriers.then(|| Barriers::new(waves));
+        let items = size.iter().product::<u32>() as usize;
+        let barriers = self.checks.barriers.then(|| Barriers::new(items, launch.lanes));
         Some(Box::new(CheckedGroup { values, races, barriers }))
     }
 }
@@ -138,7 +139,7 @@ struct CheckedGroup {
 impl GroupObserver for CheckedGroup {
     fn before(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
         if let Some(barriers) = &mut self.barriers {
-            barriers.step(step)?;
+            barriers.step(step, wave)?;
         }
         if let Some(races) = &mut self.races {
             races.step(step, wave)?;

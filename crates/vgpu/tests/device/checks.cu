@@ -345,6 +345,46 @@ extern "C" __global__ void unequal_rounds(int *out, int more) {
     out[threadIdx.x] = rounds;
 }
 
+// Some lanes of each wave take part in a barrier, and the others do not, but store afterwards.
+extern "C" __global__ void odd_lanes(int *out, int apart) {
+    if (!apart || threadIdx.x % 2) {
+        asm volatile("s_nop 3");
+        __syncthreads(); // HERE odd barrier
+    }
+    out[threadIdx.x] = 1; // HERE after odd barrier
+}
+
+// The lanes of each wave meet at two barriers, some at each.
+extern "C" __global__ void both_ways(int *out, int apart) {
+    if (apart && threadIdx.x % 2) {
+        asm volatile("s_nop 4");
+        __syncthreads(); // HERE one way
+    } else {
+        asm volatile("s_nop 5");
+        __syncthreads(); // HERE other way
+    }
+    out[threadIdx.x] = 1;
+}
+
+// Lanes leave a loop with a barrier one after the other.
+extern "C" __global__ void lanes_leave(int *out, int apart) {
+    int rounds = apart ? threadIdx.x % 4 : 3;
+    int round = 0;
+    for (; round < rounds; round++)
+        __syncthreads(); // HERE left barrier
+    out[threadIdx.x] = round; // HERE after loop
+}
+
+// Lanes of every wave return before the barrier. On all hardware, it does not wait for them.
+extern "C" __global__ void lanes_return(int *out, int) {
+    __shared__ int words[256];
+    words[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x % 8 > 5)
+        return;
+    __syncthreads();
+    out[threadIdx.x] = words[threadIdx.x ^ 1];
+}
+
 extern "C" __global__ void doubled(const int *from, int *to) {
     int value = from[threadIdx.x]; // HERE doubled load
     to[threadIdx.x] = 2 * value;   // HERE doubled store

@@ -366,6 +366,44 @@ fn copies_wait_for_what_they_depend_on() {
 }
 
 #[test]
+fn copies_on_one_engine_keep_their_order() {
+    let agent = gpu("gfx1100");
+    let (from, to) = (allocate(pool(host(), FINE), 64), allocate(pool(agent, COARSE), 64));
+    slice::<u8>(from, 64).fill(3);
+    let (before, done) = (signal(1), [signal(1), signal(1), signal(1)]);
+    // AMD's runtime names what precedes the first copy, and relies on the engine for the second.
+    let copy = |number: usize, engine, dependencies, list| {
+        let to = to.wrapping_byte_add(16 * number);
+        let engine = hsa_amd_sdma_engine_id_t(engine);
+        let (end, count) = (done[number], dependencies);
+        ok!(hsa_amd_memory_async_copy_on_engine(
+            to,
+            agent,
+            from,
+            host(),
+            16,
+            count,
+            list,
+            end,
+            engine,
+            false
+        ));
+    };
+    copy(0, 1, 1, &raw const before);
+    copy(1, 1, 0, null());
+    copy(2, 2, 0, null());
+    assert_eq!(wait(done[2]), 0, "another engine goes on");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(hsa!(hsa_signal_load_relaxed(done[1])), 1);
+    assert_eq!(slice::<u8>(to, 64)[16..32], [0; 16]);
+    hsa!(hsa_signal_store_relaxed(before, 0));
+    assert_eq!([wait(done[0]), wait(done[1])], [0, 0]);
+    assert!(slice::<u8>(to, 64)[..48].iter().all(|&byte| byte == 3));
+    free(from);
+    free(to);
+}
+
+#[test]
 fn a_rectangle_is_copied_row_by_row() {
     let agent = gpu("gfx1100");
     let (from, to) = (allocate(pool(host(), FINE), 64), allocate(pool(agent, COARSE), 64));

@@ -303,6 +303,54 @@ fn barriers_that_not_all_waves_come_to() {
 }
 
 #[test]
+fn barriers_that_not_all_lanes_come_to() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    on_all("checks", |gpu| {
+        let (out, target) = (Arg::Pointer(gpu.alloc(1024)), gpu.device.target().name);
+        for kernel in ["odd_lanes", "both_ways", "lanes_leave"] {
+            is_right(gpu, kernel, BARRIERS, &[out, Arg::I32(0)]);
+        }
+        // Lanes that have returned are not reported. A workgroup may end with a part of a wave.
+        is_right(gpu, "lanes_return", BARRIERS, &[out, Arg::I32(0)]);
+        for size in [1, 100, 200] {
+            let mut dispatch = gpu.prepare("odd_lanes", [size, 1, 1], [size, 1, 1], 0, &[out, Arg::I32(0)]);
+            dispatch.checks = Some(BARRIERS);
+            gpu.dispatch(&dispatch).unwrap_or_else(|error| panic!("{size} on {target}: {error}"));
+        }
+        let half = gpu.wave() as u32 / 2;
+        for (kernel, places, arrived) in [
+            ("odd_lanes", ("after odd barrier", "odd barrier"), half),
+            ("lanes_leave", ("after loop", "left barrier"), half / 2 * 3),
+        ] {
+            let args = [out, Arg::I32(1)];
+            is_right(gpu, kernel, Checks::NONE, &args);
+            let fault = run(gpu, kernel, BARRIERS, &args).expect_err(kernel);
+            let FaultKind::DivergentLanes { arrived: found, lanes } = fault.kind else {
+                panic!("{kernel} on {target}: {fault}")
+            };
+            assert_eq!((found, lanes as usize), (arrived, gpu.wave()), "{kernel} on {target}: {fault}");
+            assert_eq!(fault.at.lane, Some(0), "{kernel} on {target}: {fault}");
+            let (what, site) = fault.other.as_ref().expect("the barrier");
+            assert_eq!(*what, "other lanes reached this barrier without it");
+            let found = (line_of(&fault.at), line_of(site));
+            assert_eq!(found, (Some(line(places.0)), Some(line(places.1))), "{kernel} on {target}: {fault}");
+        }
+        // Which way comes first is the compiler's choice.
+        is_right(gpu, "both_ways", Checks::NONE, &[out, Arg::I32(1)]);
+        let fault = run(gpu, "both_ways", BARRIERS, &[out, Arg::I32(1)]).expect_err("both_ways");
+        assert!(
+            matches!(fault.kind, FaultKind::DivergentLanes { arrived, .. } if arrived == half),
+            "{fault}"
+        );
+        let (_, site) = fault.other.as_ref().expect("the barrier");
+        let mut ways = [line_of(&fault.at), line_of(site)];
+        ways.sort();
+        assert_eq!(ways, [Some(line("one way")), Some(line("other way"))], "{target}: {fault}");
+        assert!(fault.to_string().contains("lanes of a wave reached it, and others go on"), "{fault}");
+    });
+}
+
+#[test]
 fn values_that_nobody_wrote_and_a_kernel_stores() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     Machine::global().set_checks(OUTPUTS);

@@ -1,4 +1,5 @@
-//! Translates NVRTC's options to those of AMD's compiler. For NVIDIA's GPUs, only the architecture is taken out.
+//! Translates NVRTC's options to those of AMD's compiler. For NVIDIA's GPUs, only the architecture is taken
+//! out.
 
 /// The parsed options.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -133,8 +133,8 @@ fn compiler() -> hip::Result<&'static rtc::Compiler> {
 }
 
 /// The target that the options name, otherwise that of the calling thread's device, otherwise that of the
-/// first device. For NVIDIA's GPUs the code is machine code, so only the device's own architecture counts, with
-/// the suffix that the options give it.
+/// first device. For NVIDIA's GPUs the code is machine code, so only the device's own architecture counts,
+/// with the suffix that the options give it.
 fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
     if let Some(name) = named.filter(|name| !backend::takes_cuda_code() || is_of_device(name)) {
         return name
@@ -149,7 +149,8 @@ fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
     })
 }
 
-/// Whether an architecture of NVIDIA's (`sm_90a`) is that of the calling thread's device, or of the first one.
+/// Whether an architecture of NVIDIA's (`sm_90a`) is that of the calling thread's device, or of the first
+/// one.
 fn is_of_device(name: &str) -> bool {
     let first = || backend::backend().map(|backend| &backend.devices[0]);
     let device = backend::current().map(|(device, _)| device).or_else(|_| first());

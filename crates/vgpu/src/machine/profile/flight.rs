@@ -1,7 +1,7 @@
 //! Loads in flight: what a wave has requested from global memory at the waits at which it really has to wait.
 //!
-//! Requests that are made together arrive together. So a wait for a request that was made before the wave last waited
-//! takes no time, and a wave's time in memory latencies is the number of its other waits.
+//! Requests that are made together arrive together. So a wait for a request that was made before the wave
+//! last waited takes no time, and a wave's time in memory latencies is the number of its other waits.
 
 use std::collections::VecDeque;
 

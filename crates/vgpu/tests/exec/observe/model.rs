@@ -1,5 +1,5 @@
-//! A second model of addressing: the memory that an instruction accesses, computed from its operands and the registers
-//! by rules written apart from the executor's. A test compares the two.
+//! A second model of addressing: the memory that an instruction accesses, computed from its operands and the
+//! registers by rules written apart from the executor's. A test compares the two.
 
 use vgpu::exec::{LaneAccess, Moved, TILE_ELEMENTS, TILE_LANES, Wave, is_memory};
 use vgpu::isa::{BufferFormat, Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
@@ -55,9 +55,7 @@ pub(super) unsafe fn accesses(inst: &Inst, wave: &Wave, generation: Generation) 
     let mut found = Vec::new();
     let in_lds = || inst.src.contains(&Operand::Special(Special::LdsDirect));
     let footprint = match inst.format {
-        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3Sd if in_lds() => {
-            Footprint::Direct
-        }
+        format if format.is_vector_arithmetic() && in_lds() => Footprint::Direct,
         format if is_memory(format) => footprint_of(inst),
         _ => return found,
     };
@@ -307,7 +305,10 @@ impl Finder<'_> {
         }
         let Some(first) = self.found.pop() else { return };
         self.found.extend(lanes(selected).map(|i| LaneAccess {
-            address: first.address.map(|address| address.wrapping_add(4 * i as u64)),
+            address: first.address.map(|address| match first.space {
+                Space::Scratch => u64::from((address as u32).wrapping_add(4 * i as u32)),
+                _ => address.wrapping_add(4 * i as u64),
+            }),
             loaded: first.loaded.map(|register| register + i as u16),
             stored: first.stored.map(|register| register + i as u16),
             ..first.clone()
@@ -514,8 +515,8 @@ impl Finder<'_> {
     }
 }
 
-/// A buffer descriptor and what else the lanes share, as plain numbers. This follows AMD's documents of CDNA 4, RDNA 3
-/// and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
+/// A buffer descriptor and what else the lanes share, as plain numbers. This follows AMD's documents of CDNA
+/// 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
 struct Descriptor {
     base: u64,
     scalar_offset: u64,
@@ -629,7 +630,7 @@ impl Descriptor {
         let lanes = u64::from(wave.lanes);
         let is_interleaved = self.add_lane && !self.idxen && self.element == Some(4);
         let start = self.address(0, 0).wrapping_sub(wave.access.scratch as u64);
-        let inside = start % (4 * lanes) == 0 && start <= u64::from(wave.access.scratch_size) * lanes;
+        let inside = start.is_multiple_of(4 * lanes) && start <= u64::from(wave.access.scratch_size) * lanes;
         (is_interleaved && self.stride == 0 && self.index_stride == lanes && inside)
             .then_some((start / lanes) as u32)
     }
