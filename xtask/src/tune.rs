@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn times_are_measured_on_either_vendors_gpu() {
         let options = Options { devices: vec!["cuda:0".to_owned()], time: true, ..Options::default() };
-        let [amd, nvidia] = texts(&options).try_into().unwrap();
+        let [amd, nvidia]: [String; 2] = texts(&options).try_into().unwrap();
         assert!(amd.contains("examples/tune --device cuda:0 --time --out "), "{amd}");
         assert!(nvidia.contains("examples/tune_tiles --device cuda:0 --out "), "{nvidia}");
         assert!(nvidia.ends_with(PROGRAMS[1].table), "{nvidia}");
