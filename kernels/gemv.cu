@@ -90,7 +90,7 @@ __device__ __forceinline__ void finish(const Arguments &given, size_t batch, con
 #pragma unroll
         for (unsigned r = 0; r < ROWS; ++r) {
             Number sum = warp_reduce<Sum>(sums[j][r]);
-            if (WAVE == 64)
+            if constexpr (WAVE == 64)
                 sum += __shfl_xor_sync(~0ull, sum, 32, 64);
             if (threadIdx.x % WAVE == 0 && row0 + r < shape.rows)
                 write(y + (row0 + r) * shape.y_step, now.alpha, sum, now.beta);

@@ -102,13 +102,17 @@ struct alignas(16) Chunk {
 // Two numbers, rounded to nearest, side by side.
 template <typename T> __device__ __forceinline__ unsigned packed(float low, float high);
 template <> __device__ __forceinline__ unsigned packed<__half>(float low, float high) { return bits_as<unsigned>(__floats2half2_rn(low, high)); }
-// A number whose upper half is the nearest bf16, ties to even. A NaN produced by instructions stays NaN.
+// A number whose upper half is the nearest bf16, ties to even. A NaN that AMD's instructions produce stays NaN; NVIDIA's have all bits set.
 __device__ __forceinline__ unsigned with_rounded_half(float x) {
     const unsigned bits = bits_as<unsigned>(x);
     return bits + 0x7fffu + (bits >> 16 & 1u);
 }
 template <> __device__ __forceinline__ unsigned packed<__nv_bfloat16>(float low, float high) {
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
+    return bits_as<unsigned>(__floats2bfloat162_rn(low, high));
+#else
     return with_rounded_half(low) >> 16 | (with_rounded_half(high) & 0xffff0000u);
+#endif
 }
 // Numbers along the depth as a chunk.
 template <typename T> __device__ __forceinline__ Chunk packed_chunk(const float *x) {
