@@ -215,6 +215,14 @@ template <typename T, unsigned ROWS_PER_LANE, unsigned COLUMNS_PER_LANE> struct 
     static __device__ __forceinline__ unsigned a_row(unsigned lane) { return lane_row(lane); }
     static __device__ __forceinline__ unsigned b_column(unsigned lane) { return lane_column(lane); }
     static __device__ __forceinline__ unsigned depth(unsigned) { return 0; }
+    // Makes A zero but for the first half of its depth, or the second one.
+    static __device__ __forceinline__ void keep_half(A &a, unsigned, unsigned half) {
+#pragma unroll
+        for (unsigned r = 0; r < ROWS_PER_LANE; ++r)
+#pragma unroll
+            for (unsigned i = 0; i < 4; ++i)
+                a.row[r].x[i] = i / 2 == half ? a.row[r].x[i] : 0;
+    }
 
     static __device__ __forceinline__ unsigned chained_place(unsigned depth) { return depth; }
     static __device__ __forceinline__ unsigned chained_depth(unsigned lane, unsigned i) { return lane_row(lane) + step_row(i); }
