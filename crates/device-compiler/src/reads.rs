@@ -83,7 +83,12 @@ impl Learning {
     /// As [`begin`](Self::begin), and [`Error::Limit`].
     pub fn end(self, source: &[u8]) -> Result<Option<Reads>, Error> {
         let Some(watch) = self.watch else { return Ok(None) };
-        let text = fs::read_to_string(&self.list).map_err(|e| Error::io("read", &self.list, e))?;
+        let text = match fs::read_to_string(&self.list) {
+            Ok(text) => text,
+            // A compiler that did not do what it was told.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &self.list, error)),
+        };
         let files: Vec<_> = depfile::parse(&text).into_iter().map(|file| self.folder.join(file)).collect();
         let Some(search) = watch.end(&self.folder, source, &files)? else { return Ok(None) };
         Ok(Some(Reads { begin: self.begin, folder: self.folder, files, search }))
