@@ -272,7 +272,9 @@ fn take_ready() -> Option<Job> {
     let mut busy = Vec::new();
     let ready = jobs.iter().position(|job| {
         let is_first = job.engine.is_none_or(|engine| !busy.contains(&engine));
-        busy.extend(job.engine);
+        if is_first {
+            busy.extend(job.engine);
+        }
         is_first && job.after.iter().all(|signal| signal.load() == 0)
     })?;
     Some(jobs.remove(ready))
