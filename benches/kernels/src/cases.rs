@@ -8,6 +8,8 @@ use kernels::{
     GemmElement, Kernels, Q8_1, QuantMatrix, QuantType, QuantVectors, ReduceOp, SortedPairs, UnaryOp,
 };
 
+use rocblas::{Blas, Matrix, MatrixLayout, MatrixMut};
+
 use crate::peaks::Arithmetic;
 
 /// An operation with its buffers.
@@ -20,8 +22,8 @@ pub(crate) struct Case {
     pub(crate) run: Run,
 }
 
-type Run = Box<dyn FnMut(&Kernels, &Stream) -> kernels::Result<()>>;
-type Make = fn(&Stream) -> kernels::Result<Case>;
+type Run = Box<dyn FnMut(&Kernels, &Stream) -> Result<()>>;
+type Make = fn(&Stream) -> Result<Case>;
 
 /// The floats that compute in f32.
 trait Single: Float<Compute = f32> + GemmElement<Product = Self> {}
@@ -48,6 +50,9 @@ const CASES: &[(&str, Make)] = &[
     ("gemm f32 512x512x512", |stream| gemm::<f32>(stream, [512; 3], Arithmetic::F32)),
     ("gemm f16 512x512x512", |stream| gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
     ("gemm f16 64x2048x512", |stream| gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
+    ("gemm f32 512x512x512 of blas", |stream| blas_gemm::<f32>(stream, [512; 3], Arithmetic::F32)),
+    ("gemm f16 512x512x512 of blas", |stream| blas_gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
+    ("gemm f16 64x2048x512 of blas", |stream| blas_gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
     ("gemv f16 1x2048x2048", |stream| gemm::<f16>(stream, [1, HIDDEN, HIDDEN], Arithmetic::F16)),
     ("gemm_experts f16 64 tokens, 2 of 8 experts 512x2048", gemm_experts::<f16>),
     ("attention f16 8 heads 128x128x64", |stream| attention::<f16>(stream, [8, 8, 128, 128, 64])),
@@ -88,49 +93,51 @@ fn size<T>(elements: usize) -> u64 {
     (elements * size_of::<T>()) as u64
 }
 
-fn unary<T: Single>(stream: &Stream, op: UnaryOp) -> kernels::Result<Case> {
+fn unary<T: Single>(stream: &Stream, op: UnaryOp) -> Result<Case> {
     let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     Ok(Case {
         flops: x.len() as u64,
         bytes: 2 * size::<T>(x.len()),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.unary(stream, op, &x, &mut y)),
+        run: Box::new(move |kernels, stream| Ok(kernels.unary(stream, op, &x, &mut y)?)),
     })
 }
 
-fn binary<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn binary<T: Single>(stream: &Stream) -> Result<Case> {
     let (a, b) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let mut c = DeviceBuffer::<T>::zeroed(stream, ROWS * HIDDEN)?;
     Ok(Case {
         flops: a.len() as u64,
         bytes: 3 * size::<T>(a.len()),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.binary(stream, BinaryOp::Add, &a, &b, &mut c)),
+        run: Box::new(move |kernels, stream| Ok(kernels.binary(stream, BinaryOp::Add, &a, &b, &mut c)?)),
     })
 }
 
-fn reduce<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn reduce<T: Single>(stream: &Stream) -> Result<Case> {
     let (x, mut sums) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS)?);
     Ok(Case {
         flops: x.len() as u64,
         bytes: size::<T>(x.len() + ROWS),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.reduce(stream, ReduceOp::Sum, &x, HIDDEN, &mut sums)),
+        run: Box::new(move |kernels, stream| {
+            Ok(kernels.reduce(stream, ReduceOp::Sum, &x, HIDDEN, &mut sums)?)
+        }),
     })
 }
 
-fn softmax<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn softmax<T: Single>(stream: &Stream) -> Result<Case> {
     let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     Ok(Case {
         // Maximum, difference, exponential, sum, product.
         flops: 5 * x.len() as u64,
         bytes: 2 * size::<T>(x.len()),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.softmax(stream, &x, HIDDEN, &mut y)),
+        run: Box::new(move |kernels, stream| Ok(kernels.softmax(stream, &x, HIDDEN, &mut y)?)),
     })
 }
 
-fn rms_norm_backward<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn rms_norm_backward<T: Single>(stream: &Stream) -> Result<Case> {
     let (x, grad) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let (alpha, mut out) = (noise::<T>(stream, HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let mut scales = DeviceBuffer::<f32>::zeroed(stream, ROWS)?;
@@ -141,12 +148,12 @@ fn rms_norm_backward<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| {
             let (alpha, scales) = (Some(alpha.as_slice()), Some(scales.as_mut_slice()));
-            kernels.rms_norm_backward(stream, &x, HIDDEN, alpha, 1e-5, &grad, None, &mut out, scales)
+            Ok(kernels.rms_norm_backward(stream, &x, HIDDEN, alpha, 1e-5, &grad, None, &mut out, scales)?)
         }),
     })
 }
 
-fn cross_entropy<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn cross_entropy<T: Single>(stream: &Stream) -> Result<Case> {
     let (logits, mut grad) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let targets = DeviceBuffer::from_slice(stream, &[7_u32; ROWS])?;
     let mut losses = DeviceBuffer::<f32>::zeroed(stream, ROWS)?;
@@ -157,12 +164,12 @@ fn cross_entropy<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| {
             let grad = Some(grad.as_mut_slice());
-            kernels.cross_entropy(stream, &logits, HIDDEN, &targets, &mut losses, 1.0, grad)
+            Ok(kernels.cross_entropy(stream, &logits, HIDDEN, &targets, &mut losses, 1.0, grad)?)
         }),
     })
 }
 
-fn adamw<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn adamw<T: Single>(stream: &Stream) -> Result<Case> {
     let count = ROWS * HIDDEN;
     let (mut params, grad) = (noise::<T>(stream, count)?, noise::<T>(stream, count)?);
     let mut master = DeviceBuffer::<f32>::zeroed(stream, count)?;
@@ -177,12 +184,12 @@ fn adamw<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         run: Box::new(move |kernels, stream| {
             let (mean, square) = (mean.as_mut_slice(), square.as_mut_slice());
             let state = AdamWState { master: Some(master.as_mut_slice()), mean, square };
-            kernels.adamw(stream, &AdamW::default(), 1, &mut params, &grad, state)
+            Ok(kernels.adamw(stream, &AdamW::default(), 1, &mut params, &grad, state)?)
         }),
     })
 }
 
-fn rms_norm<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn rms_norm<T: Single>(stream: &Stream) -> Result<Case> {
     let (x, mut y) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let alpha = noise::<T>(stream, HIDDEN)?;
     Ok(Case {
@@ -191,27 +198,26 @@ fn rms_norm<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         bytes: size::<T>(2 * x.len() + HIDDEN),
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| {
-            kernels.rms_norm(stream, &x, HIDDEN, Some((&alpha).into()), 1e-5, &mut y)
+            Ok(kernels.rms_norm(stream, &x, HIDDEN, Some((&alpha).into()), 1e-5, &mut y)?)
         }),
     })
 }
 
-fn gated<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn gated<T: Single>(stream: &Stream) -> Result<Case> {
     let (gate, up) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
     let mut out = DeviceBuffer::<T>::zeroed(stream, ROWS * HIDDEN)?;
     Ok(Case {
         flops: 2 * gate.len() as u64,
         bytes: 3 * size::<T>(gate.len()),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.gated(stream, Activation::Silu, &gate, &up, &mut out)),
+        run: Box::new(move |kernels, stream| {
+            Ok(kernels.gated(stream, Activation::Silu, &gate, &up, &mut out)?)
+        }),
     })
 }
 
 /// Heads, heads of keys, queries, keys, dimensions.
-fn attention<T: Single>(
-    stream: &Stream,
-    [heads, kv_heads, queries, keys, dim]: [usize; 5],
-) -> kernels::Result<Case> {
+fn attention<T: Single>(stream: &Stream, [heads, kv_heads, queries, keys, dim]: [usize; 5]) -> Result<Case> {
     let q = noise::<T>(stream, heads * queries * dim)?;
     let (k, v) = (noise::<T>(stream, kv_heads * keys * dim)?, noise::<T>(stream, kv_heads * keys * dim)?);
     let mut out = DeviceBuffer::<T>::zeroed(stream, q.len())?;
@@ -221,13 +227,13 @@ fn attention<T: Single>(
         bytes: size::<T>(2 * q.len() + 2 * k.len()),
         arithmetic: Arithmetic::F16,
         run: Box::new(move |kernels, stream| {
-            kernels.attention(stream, &attention, AttentionInputs::new(&q, &k, &v), &mut out)
+            Ok(kernels.attention(stream, &attention, AttentionInputs::new(&q, &k, &v), &mut out)?)
         }),
     })
 }
 
 /// The products of the first case of attention, without softmax: scores by heads, then weighted values.
-fn two_products(stream: &Stream) -> kernels::Result<Case> {
+fn two_products(stream: &Stream) -> Result<Case> {
     const HEADS: usize = 8;
     const LENGTH: usize = 128;
     const DIM: usize = 64;
@@ -243,7 +249,7 @@ fn two_products(stream: &Stream) -> kernels::Result<Case> {
         arithmetic: Arithmetic::F16,
         run: Box::new(move |kernels, stream| {
             kernels.gemm(stream, &first, &q, &k, &mut scores)?;
-            kernels.gemm(stream, &second, &scores, &v, &mut out)
+            Ok(kernels.gemm(stream, &second, &scores, &v, &mut out)?)
         }),
     })
 }
@@ -253,20 +259,20 @@ fn q8_1(vectors: usize) -> u64 {
     (vectors * HIDDEN / Q8_1::VALUES * Q8_1::BYTES) as u64
 }
 
-fn quantize<T: Single>(stream: &Stream, vectors: usize) -> kernels::Result<Case> {
+fn quantize<T: Single>(stream: &Stream, vectors: usize) -> Result<Case> {
     let x = noise::<T>(stream, vectors * HIDDEN)?;
     let mut blocks = QuantVectors::zeroed(stream, vectors, HIDDEN)?;
     Ok(Case {
         flops: 2 * x.len() as u64,
         bytes: size::<T>(x.len()) + q8_1(vectors),
         arithmetic: Arithmetic::F32,
-        run: Box::new(move |kernels, stream| kernels.quantize(stream, &x, &mut blocks)),
+        run: Box::new(move |kernels, stream| Ok(kernels.quantize(stream, &x, &mut blocks)?)),
     })
 }
 
 /// A quantised matrix times vectors. Its blocks are zeros, because the time of a product does not depend on
 /// them.
-fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> kernels::Result<Case> {
+fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> Result<Case> {
     let weights = HIDDEN * HIDDEN / quant.block_values() * quant.block_bytes();
     let blocks = DeviceBuffer::<u8>::zeroed(stream, weights)?;
     let x = QuantVectors::zeroed(stream, vectors, HIDDEN)?;
@@ -277,12 +283,12 @@ fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> kernels::Resu
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| {
             let matrix = QuantMatrix::new(quant, HIDDEN, HIDDEN, &blocks)?;
-            kernels.quant_matmul(stream, matrix, &x, &mut out)
+            Ok(kernels.quant_matmul(stream, matrix, &x, &mut out)?)
         }),
     })
 }
 
-fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmetic) -> kernels::Result<Case> {
+fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmetic) -> Result<Case> {
     let (a, b) = (noise::<T>(stream, m * k)?, noise::<T>(stream, k * n)?);
     let mut c = DeviceBuffer::<T>::zeroed(stream, m * n)?;
     let gemm = Gemm::new(m, n, k);
@@ -290,12 +296,34 @@ fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmeti
         flops: 2 * (m * n * k) as u64,
         bytes: size::<T>(m * k + k * n + m * n),
         arithmetic,
-        run: Box::new(move |kernels, stream| kernels.gemm(stream, &gemm, &a, &b, &mut c)),
+        run: Box::new(move |kernels, stream| Ok(kernels.gemm(stream, &gemm, &a, &b, &mut c)?)),
+    })
+}
+
+/// The same product by the kernels of `blas-on-kernels`, whose matrices are by columns: the transposed product.
+fn blas_gemm<T: Single + rocblas::GemmInput<T>>(
+    stream: &Stream,
+    [m, n, k]: [usize; 3],
+    arithmetic: Arithmetic,
+) -> Result<Case> {
+    let (a, b) = (noise::<T>(stream, m * k)?, noise::<T>(stream, k * n)?);
+    let mut c = DeviceBuffer::<T>::zeroed(stream, m * n)?;
+    let blas = Blas::new(stream)?;
+    Ok(Case {
+        flops: 2 * (m * n * k) as u64,
+        bytes: size::<T>(m * k + k * n + m * n),
+        arithmetic,
+        run: Box::new(move |_, _| {
+            let a = Matrix::new(&a, MatrixLayout::row_major(m, k))?;
+            let b = Matrix::new(&b, MatrixLayout::row_major(k, n))?;
+            let mut c = MatrixMut::new(&mut c, MatrixLayout::row_major(m, n))?;
+            Ok(blas.gemm(&a, &b, &mut c).run()?)
+        }),
     })
 }
 
 /// Each token has two experts, and all experts have equally many pairs.
-fn gemm_experts<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+fn gemm_experts<T: Single>(stream: &Stream) -> Result<Case> {
     const EXPERTS: usize = 8;
     let (n, k, pairs) = (512, HIDDEN, 2 * ROWS);
     let permutation: Vec<u32> =
@@ -311,7 +339,14 @@ fn gemm_experts<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         bytes: size::<T>(a.len() + b.len() + c.len()) + size::<u32>(offsets.len() + permutation.len()),
         arithmetic: Arithmetic::F16,
         run: Box::new(move |kernels, stream| {
-            kernels.gemm_experts(stream, &gemm, SortedPairs::new(&offsets, &permutation)?, &a, &b, &mut c)
+            Ok(kernels.gemm_experts(
+                stream,
+                &gemm,
+                SortedPairs::new(&offsets, &permutation)?,
+                &a,
+                &b,
+                &mut c,
+            )?)
         }),
     })
 }
