@@ -25,8 +25,9 @@ pub(crate) const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 const CHOICE: &[(Condition, Choice)] = &[
     // A few vectors: the matrix is read only once, so blocks would gain nothing.
     (|p| p.n <= MOST_VECTORS || p.m <= MOST_VECTORS, Choice::Vectors),
-    // Large blocks read each operand less often, if there are enough of them for all compute units.
-    (|p| p.blocks(128) >= p.compute_units, Choice::Blocks { side: 128 }),
+    // Large blocks read each operand less often, if there are enough of them for all compute units, and if
+    // they do not lie beyond C for the most part.
+    (|p| p.blocks(128) >= p.compute_units && 4 * p.area(128) <= 5 * p.area(64), Choice::Blocks { side: 128 }),
     (|_| true, Choice::Blocks { side: 64 }),
 ];
 
@@ -46,6 +47,11 @@ struct Problem {
 impl Problem {
     fn blocks(&self, side: usize) -> usize {
         self.m.div_ceil(side).saturating_mul(self.n.div_ceil(side)).saturating_mul(self.batch)
+    }
+
+    /// The elements that blocks compute, those beyond C included.
+    fn area(&self, side: usize) -> u128 {
+        self.blocks(side) as u128 * (side * side) as u128
     }
 
     fn choice(&self) -> Choice {
@@ -544,6 +550,11 @@ mod tests {
         assert_eq!(choice(4096, 4, 1, 100), Choice::Vectors);
         assert_eq!(choice(512, 512, 1, 100), Choice::Blocks { side: 64 });
         assert_eq!(choice(512, 512, 1, 8), Choice::Blocks { side: 128 });
+        // Half of each large block would lie below C.
+        assert_eq!(choice(64, 2048, 1, 8), Choice::Blocks { side: 64 });
+        assert_eq!(choice(192, 1920, 1, 8), Choice::Blocks { side: 64 });
+        assert_eq!(choice(250, 1000, 1, 8), Choice::Blocks { side: 128 });
+        assert_eq!(choice(usize::MAX, usize::MAX, 1, 8), Choice::Blocks { side: 128 });
         assert_eq!(choice(4096, 4096, 1, 100), Choice::Blocks { side: 128 });
         assert_eq!(choice(128, 128, 100, 100), Choice::Blocks { side: 128 });
     }
