@@ -554,7 +554,6 @@ mod tests {
         assert_eq!(choice(64, 2048, 1, 8), Choice::Blocks { side: 64 });
         assert_eq!(choice(192, 1920, 1, 8), Choice::Blocks { side: 64 });
         assert_eq!(choice(250, 1000, 1, 8), Choice::Blocks { side: 128 });
-        assert_eq!(choice(usize::MAX, usize::MAX, 1, 8), Choice::Blocks { side: 128 });
         assert_eq!(choice(4096, 4096, 1, 100), Choice::Blocks { side: 128 });
         assert_eq!(choice(128, 128, 100, 100), Choice::Blocks { side: 128 });
     }
