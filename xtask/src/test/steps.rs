@@ -1,5 +1,6 @@
 //! The steps of a run: executed in order up to the first failure, with a table of their outcomes.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -87,12 +88,37 @@ pub(super) fn run(steps: Vec<Step<'_>>, only: &Only, skips: &Skips) -> Result<()
     }
     let total = started.elapsed().as_secs();
     match results.iter().find(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))) {
-        Some((name, ..)) => bail!("failed at: {name} (after {total} s)"),
+        Some((name, ..)) => {
+            let room = full_disks([tools::target_folder(), std::env::temp_dir()], free);
+            bail!("failed at: {name} (after {total} s){room}")
+        }
         None => {
             println!("All passed in {total} s.");
             Ok(())
         }
     }
+}
+
+/// Below this, programs are likely to have failed because a disk was full, whatever they say.
+const LITTLE: u64 = 1 << 30;
+
+/// Bytes that can still be written to a folder's disk.
+fn free(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
+}
+
+/// Which folders have little room, for the end of an error; empty if none has.
+fn full_disks<const N: usize>(folders: [PathBuf; N], free: impl Fn(&Path) -> Option<u64>) -> String {
+    let full = folders.iter().filter_map(|folder| Some((folder, free(folder).filter(|free| *free < LITTLE)?)));
+    full.map(|(folder, free)| {
+        let place = folder.display();
+        format!(
+            "\nThe disk of {place} has only {} MiB left, which may be the reason: a run of everything writes 13 GiB",
+            free >> 20
+        )
+    })
+    .collect()
 }
 
 /// Whether missing things fail the run. A user sees what is skipped, but nobody reads the log of a green
@@ -194,6 +220,16 @@ mod tests {
                 &Outcome::NotReached,
             ]
         );
+    }
+
+    #[test]
+    fn a_full_disk_is_told_where_a_run_failed() {
+        let folders = || [PathBuf::from("/build"), PathBuf::from("/tmp")];
+        assert_eq!(full_disks(folders(), |_| Some(5 << 30)), "");
+        assert_eq!(full_disks(folders(), |_| None), "");
+        let one = full_disks(folders(), |folder| Some(if folder.ends_with("tmp") { 3 << 20 } else { LITTLE }));
+        assert!(one.starts_with("\nThe disk of /tmp has only 3 MiB left"), "{one}");
+        assert!(free(Path::new("/")).is_some(), "this machine's own disk");
     }
 
     #[test]

@@ -320,10 +320,9 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
         }
         // SAFETY: operands were lowered for this wave's file. The checked range is a live allocation.
         unsafe {
-            let address::Global { mut base, low: Some(first), high } = address::Global::of(wave, code, lanes)
-            else {
-                return general::<Global<M>>(wave, code);
-            };
+            // Asked here, so that the compiler does not ask again in `of`.
+            let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
+            let address::Global { mut base, high, .. } = address::Global::of(wave, code, lanes);
             let row: *const u32 = wave.vgpr.add(first as usize);
             let lane = exec.trailing_zeros() as usize;
             if let Some(high) = high {
