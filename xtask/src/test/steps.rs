@@ -110,7 +110,8 @@ fn free(folder: &Path) -> Option<u64> {
 
 /// Which folders have little room, for the end of an error; empty if none has.
 fn full_disks<const N: usize>(folders: [PathBuf; N], free: impl Fn(&Path) -> Option<u64>) -> String {
-    let full = folders.iter().filter_map(|folder| Some((folder, free(folder).filter(|free| *free < LITTLE)?)));
+    let full =
+        folders.iter().filter_map(|folder| Some((folder, free(folder).filter(|free| *free < LITTLE)?)));
     full.map(|(folder, free)| {
         let place = folder.display();
         format!(
@@ -227,7 +228,8 @@ mod tests {
         let folders = || [PathBuf::from("/build"), PathBuf::from("/tmp")];
         assert_eq!(full_disks(folders(), |_| Some(5 << 30)), "");
         assert_eq!(full_disks(folders(), |_| None), "");
-        let one = full_disks(folders(), |folder| Some(if folder.ends_with("tmp") { 3 << 20 } else { LITTLE }));
+        let one =
+            full_disks(folders(), |folder| Some(if folder.ends_with("tmp") { 3 << 20 } else { LITTLE }));
         assert!(one.starts_with("\nThe disk of /tmp has only 3 MiB left"), "{one}");
         assert!(free(Path::new("/")).is_some(), "this machine's own disk");
     }
