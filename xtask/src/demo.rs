@@ -13,6 +13,13 @@ use crate::{build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
 const DEMO: &str = "demo";
+/// The program that runs language models.
+const FERROCM: &str = "ferrocm";
+/// The model and what it is asked: a small one, which a virtual GPU runs, too.
+const MODEL: &str = "smollm2";
+const QUESTION: &str = "What is the capital of France?";
+/// Tokens of the answer, at most.
+const TOKENS: &str = "12";
 /// Names the device if the command line does not.
 const DEVICE: &str = "FERROCM_DEVICE";
 /// The default target of virtual GPUs.
@@ -48,8 +55,10 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     ahead.finish();
     run::run(&mut build(target))?;
     run::run(&mut command(options))?;
+    println!("\nThe language model {MODEL} on the same device. Its file is fetched once.\n\n> {QUESTION}");
+    run::run(&mut answer(options))?;
     println!(
-        "Next: docs/use/own-crate.md is a crate with a kernel of your own; docs/use/guide.md shows what hip can do."
+        "\nNext: docs/use/own-crate.md is a crate with a kernel of your own; docs/use/guide.md shows what hip can do."
     );
     Ok(())
 }
@@ -73,6 +82,7 @@ fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
 /// is optimised.
 fn build(target: Option<&str>) -> Command {
     let mut command = tools::build("--example", DEMO);
+    command.args(["--bin", FERROCM]);
     if let Some(target) = target {
         command.env(TARGETS, target);
     }
@@ -130,6 +140,18 @@ fn command(options: &Options) -> Command {
     command
 }
 
+/// A question to a language model, and its answer.
+fn answer(options: &Options) -> Command {
+    let mut command = tools::built(FERROCM);
+    command.args(["generate", "--model", MODEL, "--prompt", QUESTION]);
+    command.args(["--max-tokens", TOKENS, "--temperature", "0", "--verbose"]);
+    if let Some(device) = &options.device {
+        command.args(["--device", device]);
+    }
+    command.current_dir(tools::workspace());
+    command
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +173,7 @@ mod tests {
         assert_eq!(target("auto", true), None);
         assert_eq!(target("vgpu", true), Some(VIRTUAL_TARGET));
         let text = run::describe(&build(Some("gfx90a")));
-        assert!(text.ends_with("--example demo"), "{text}");
+        assert!(text.ends_with("--example demo --bin ferrocm"), "{text}");
         assert!(
             build(Some("gfx90a"))
                 .get_envs()
@@ -181,5 +203,7 @@ mod tests {
         let text = run::describe(&command(&device));
         assert!(text.ends_with("examples/demo --device vgpu:gfx90a --verbose"), "{text}");
         assert!(run::describe(&command(&Options::default())).ends_with("examples/demo"));
+        let text = run::describe(&answer(&device));
+        assert!(text.contains("--model smollm2") && text.ends_with("--device vgpu:gfx90a"), "{text}");
     }
 }

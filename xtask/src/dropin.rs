@@ -361,10 +361,10 @@ fn build(release: bool) -> Command {
     command
 }
 
-/// Like [`build`], with the program `ferrocm` and its feature `measure`.
+/// Like [`build`], with the program `ferrocm` and all its features.
 fn build_with_program(release: bool) -> Command {
     let mut command = build(release);
-    command.args(["--features", "ferrocm/measure"]);
+    command.args(["--features", tools::FEATURES]);
     match release {
         true => command.args(["--package", PROGRAM]),
         // Cargo builds the program for this test.

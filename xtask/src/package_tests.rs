@@ -325,7 +325,7 @@ fn tests_arguments(parts: &[&Part], with_virtual: bool) -> Vec<String> {
     let mut arguments: Vec<_> = list.map(str::to_owned).into();
     if with_virtual {
         // The same selection as in `cargo xtask test`, so that nothing is compiled again.
-        arguments.extend(["--workspace", "--features", "ferrocm/measure"].map(str::to_owned));
+        arguments.extend(["--workspace", "--features", tools::FEATURES].map(str::to_owned));
         return arguments;
     }
     arguments.extend(["--cargo-profile", PROFILE, "--no-default-features"].map(str::to_owned));
@@ -493,7 +493,7 @@ mod tests {
         assert!(line.ends_with("--package cudarc --package ferrocm-measure"), "{line}");
         assert!(!line.contains("/virtual"), "{line}");
         let line = tests_arguments(&parts[..1], true).join(" ");
-        assert!(line.ends_with("json --workspace --features ferrocm/measure"), "{line}");
+        assert!(line.ends_with("json --workspace --features ferrocm/measure,ferrocm/models"), "{line}");
     }
 
     #[test]

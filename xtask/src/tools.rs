@@ -114,11 +114,16 @@ pub(crate) fn target_folder() -> PathBuf {
     workspace().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
+/// The optional features of the installed program. The step without the virtual GPU tests the program without
+/// them.
+pub(crate) const FEATURES: &str = "ferrocm/measure,ferrocm/models";
+
 /// Builds a program of the workspace like the tests, with their profile and the features of all members, so
 /// that nothing is compiled twice. `kind` is Cargo's option, `--bin` or `--example`.
 pub(crate) fn build(kind: &str, name: &str) -> Command {
     let mut command = cargo();
-    command.args(["build", "--quiet", "--workspace", kind, name]).current_dir(workspace());
+    command.args(["build", "--quiet", "--workspace", "--features", FEATURES, kind, name]);
+    command.current_dir(workspace());
     command
 }
 

@@ -20,7 +20,7 @@ pub(crate) const LINKED: [&str; 7] = [
     "ferrocm-librocm-smi",
 ];
 /// The features of the program `ferrocm`.
-pub(crate) const FEATURES: &str = "ferrocm/measure";
+pub(crate) const FEATURES: &str = "ferrocm/measure,ferrocm/models";
 /// The Cargo target.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 

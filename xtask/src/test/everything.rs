@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 use setup::run;
 
-use super::shared::{DEVICE_TESTS, MEASURE, Shared, execute};
+use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::{Outcome, Step};
 use super::{candle, cmake, devices, real_gpus, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
-use crate::tools::{self, PROGRAM, TARGETS};
+use crate::tools::{self, FEATURES, PROGRAM, TARGETS};
 use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 
 /// Arguments for Clippy.
@@ -55,7 +55,7 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             let mut command = tools::cargo();
-            command.args(["clippy", "--workspace", "--all-targets", "--features", MEASURE, "--quiet", "--"]);
+            command.args(["clippy", "--workspace", "--all-targets", "--features", FEATURES, "--quiet", "--"]);
             command.args(LINTS);
             execute(command)
         }),
@@ -143,7 +143,7 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
 /// reuses the results of the lint step.
 fn documentation() -> Result<Outcome> {
     let mut command = tools::cargo();
-    command.args(["doc", "--workspace", "--no-deps", "--features", MEASURE, "--quiet"]);
+    command.args(["doc", "--workspace", "--no-deps", "--features", FEATURES, "--quiet"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     if let Some(clippy) = clippy()? {
         command.env("RUSTC_WORKSPACE_WRAPPER", clippy);

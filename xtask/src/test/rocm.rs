@@ -4,12 +4,13 @@ mod rccl;
 
 use anyhow::Result;
 
-use super::shared::{CHECK_VARIABLE, DEVICE_TESTS, MEASURE, Shared, execute};
+use super::shared::{CHECK_VARIABLE, DEVICE_TESTS, Shared, execute};
 use super::steps::{Only, Outcome, Step};
 use super::vulkan;
 use crate::dropin;
 use crate::rocm::{Release, headers, lavapipe, sysroot};
 use crate::test_devices::{VIRTUAL_DEVICES, WAVE_SIZE_DEVICES};
+use crate::tools::FEATURES;
 
 /// Integration tests in files with this name need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
@@ -107,7 +108,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
             format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
         steps.push(Step::new(name, move || {
             let mut command = shared.nextest()?;
-            command.args(["run", "--workspace", "--features", MEASURE, "--test", vulkan::PROGRAM]);
+            command.args(["run", "--workspace", "--features", FEATURES, "--test", vulkan::PROGRAM]);
             command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
             command.env(variables::HSA_DEVICE.name, WAVE_SIZE_DEVICES[0]);
             let sysroot = sysroot::make(release, &folder)?;

@@ -15,15 +15,12 @@ use super::steps::{Missing, Outcome};
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::test_tools;
 use crate::test_devices::for_test_devices;
-use crate::tools::{self, NEXTEST};
+use crate::tools::{self, FEATURES, NEXTEST};
 
 /// Integration tests in files with this name need a device; nextest runs them once per device.
 pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
 /// The device tests of the kernels.
 pub(super) const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
-/// The optional feature of the installed program; the step without the virtual GPU tests the program without
-/// it.
-pub(super) const MEASURE: &str = "ferrocm/measure";
 /// The variable for checks of the virtual GPU, and its value for all checks.
 pub(super) const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
 pub(super) const ALL_CHECKS: &str = "all";
@@ -94,7 +91,7 @@ impl Shared {
     /// The command that runs tests of the workspace, on a device if they need one.
     pub(super) fn tests(&self, filter: &str, device: Option<&str>) -> Result<Command> {
         let mut command = self.nextest()?;
-        command.args(["run", "--workspace", "--features", MEASURE, "--filterset", filter]);
+        command.args(["run", "--workspace", "--features", FEATURES, "--filterset", filter]);
         match device {
             Some(device) => command.env(variables::DEVICE.name, device),
             None => command.env_remove(variables::DEVICE.name),

@@ -1,9 +1,10 @@
 //! `cargo xtask test vulkan`: tests of memory shared by Vulkan and HIP, with Mesa's Vulkan on the CPU.
 
-use super::shared::{MEASURE, Shared, execute};
+use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::rocm::{lavapipe, sysroot};
 use crate::test_devices::WAVE_SIZE_DEVICES;
+use crate::tools::FEATURES;
 
 /// The test program, the only one with that name.
 pub(super) const PROGRAM: &str = "vulkan";
@@ -20,7 +21,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
             Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
                 // For the whole workspace, as in the other steps.
                 let mut command = shared.nextest()?;
-                command.args(["run", "--workspace", "--features", MEASURE, "--test", PROGRAM]);
+                command.args(["run", "--workspace", "--features", FEATURES, "--test", PROGRAM]);
                 command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);
                 version.apply(&mut command, &sysroot::folder())?;
                 execute(command)
