@@ -1,0 +1,3 @@
+//! A server of language models over HTTP.
+
+pub mod engine;
