@@ -1,0 +1,337 @@
+//! An engine without a model: the last message of a conversation says what it does.
+//!
+//! | message | answer |
+//! |---|---|
+//! | `say TEXT` | the text, three characters a token |
+//! | `slow MS TEXT` | the same, with a pause before each token |
+//! | `read MS TEXT` | the prompt is processed in four parts with pauses, then the text comes |
+//! | `fail TEXT` | a token, then an error |
+//! | `forever` | tokens every 2 ms until the limit |
+//! | `flood` | the same without pauses |
+//! | `silence` | nothing until it is cancelled |
+//! | `panic` | the engine's thread panics |
+//! | another text | `You said: ` and the text |
+//!
+//! A constraint is met with `{"answer":42}`, or a call of the first tool in its grammar.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use llm_server::engine::{
+    ChatTemplate, Constraint, Engine, EngineLoad, Error, Event, EventSender, Events, FinishReason,
+    ModelDescription, Pooling, Request, Result, SpecialText, TemplateInput, TokenLogprob, Tokenizer, Usage,
+};
+
+/// The chat template, in words that the choice of a format understands.
+const TEMPLATE: &str = "{% if tools %}<tool_call>{% endif %}";
+
+/// Names of tokens after the 256 bytes.
+const NAMES: [&str; 5] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|end|>"];
+
+/// An engine without a model.
+pub(crate) struct Scripted {
+    description: ModelDescription,
+    words: Words,
+    template: Option<Template>,
+    places: usize,
+    pub(crate) state: Arc<State>,
+}
+
+/// What the engine has seen.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) running: AtomicUsize,
+    pub(crate) cancelled: AtomicUsize,
+    pub(crate) requests: Mutex<Vec<Request>>,
+}
+
+impl Scripted {
+    /// An engine that runs this many requests at a time and refuses others.
+    pub(crate) fn new(name: &str, places: usize) -> Self {
+        let mut description = ModelDescription::default();
+        name.clone_into(&mut description.name);
+        "scripted".clone_into(&mut description.architecture);
+        "none".clone_into(&mut description.device);
+        description.context = 4096;
+        description.trained_context = 4096;
+        description.bytes = 1000;
+        description.width = 26;
+        description.vocabulary = 256 + NAMES.len();
+        description.generates = true;
+        let words = Words { bytes: (0..=255).collect() };
+        Self { description, words, template: Some(Template), places, state: Arc::default() }
+    }
+
+    /// Without a chat template.
+    pub(crate) fn without_template(mut self) -> Self {
+        self.template = None;
+        self
+    }
+}
+
+impl Engine for Scripted {
+    fn description(&self) -> &ModelDescription {
+        &self.description
+    }
+
+    fn tokenizer(&self) -> &dyn Tokenizer {
+        &self.words
+    }
+
+    fn chat_template(&self) -> Option<&dyn ChatTemplate> {
+        self.template.as_ref().map(|template| template as &dyn ChatTemplate)
+    }
+
+    fn load(&self) -> EngineLoad {
+        let mut load = EngineLoad::default();
+        load.running = self.state.running.load(Ordering::SeqCst);
+        load.places = self.places;
+        load
+    }
+
+    fn submit(&self, request: Request) -> Result<Events> {
+        request.sampling.check()?;
+        if self.state.running.fetch_add(1, Ordering::SeqCst) >= self.places {
+            self.state.running.fetch_sub(1, Ordering::SeqCst);
+            return Err(Error::Busy { waiting: self.places });
+        }
+        let prompt = self.words.decode(&request.prompt);
+        let (sender, events) = Events::channel();
+        let state = Arc::clone(&self.state);
+        state.requests.lock().unwrap().push(request.clone());
+        std::thread::spawn(move || {
+            let running = Running(&state);
+            let answer = Answer { sender, request, given: 0, text: String::new(), started: Instant::now() };
+            if answer.run(&prompt).is_none() {
+                state.cancelled.fetch_add(1, Ordering::SeqCst);
+            }
+            drop(running);
+        });
+        Ok(events)
+    }
+
+    fn embed(&self, inputs: &[Vec<u32>], _pooling: Pooling) -> Result<Vec<Vec<f32>>> {
+        let vector = |tokens: &Vec<u32>| {
+            let mut vector = vec![0.0_f32; 26];
+            for byte in self.words.decode(tokens).to_ascii_lowercase().bytes().filter(u8::is_ascii_lowercase)
+            {
+                vector[usize::from(byte - b'a')] += 1.0;
+            }
+            let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt().max(1.0);
+            vector.iter().map(|number| number / length).collect()
+        };
+        Ok(inputs.iter().map(vector).collect())
+    }
+}
+
+struct Running<'a>(&'a State);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+struct Answer {
+    sender: EventSender,
+    request: Request,
+    given: usize,
+    text: String,
+    started: Instant,
+}
+
+/// How an answer ended; nothing if it was cancelled.
+type Ended = Option<()>;
+
+impl Answer {
+    fn run(mut self, prompt: &str) -> Ended {
+        let asked = prompt.rsplit("<|user|>").next().unwrap_or_default();
+        let asked = asked.split("<|end|>").next().unwrap_or_default().to_owned();
+        match self.request.constraint.clone() {
+            Some(Constraint::Lark(grammar)) => {
+                let name = grammar.split("\"const\":\"").nth(1).and_then(|rest| rest.split('"').next());
+                let call = format!(
+                    "<tool_call>\n{{\"name\": {:?}, \"arguments\": {{}}}}\n</tool_call>",
+                    name.unwrap_or("")
+                );
+                return self.say(&call, 0);
+            }
+            Some(_) => return self.say("{\"answer\":42}", 0),
+            None => {}
+        }
+        let (word, rest) = asked.split_once(' ').unwrap_or((asked.as_str(), ""));
+        let timed = rest.split_once(' ').and_then(|(time, text)| Some((time.parse::<u64>().ok()?, text)));
+        match (word, timed) {
+            ("say", _) => self.say(rest, 0),
+            ("slow", Some((pause, text))) => self.say(text, pause),
+            ("read", Some((pause, text))) => {
+                let of = self.request.prompt.len();
+                for part in 1..=4 {
+                    self.pause(pause)?;
+                    self.send(Event::Prompt { tokens: of * part / 4, reused: 0, of })?;
+                }
+                self.say(text, 0)
+            }
+            ("fail", _) => {
+                self.token("so")?;
+                self.send(Event::Failed(Error::Device(rest.to_owned())))
+            }
+            ("forever", _) => loop {
+                self.pause(2)?;
+                if self.token("on ")? {
+                    return self.finish(FinishReason::Length);
+                }
+            },
+            ("flood", _) => loop {
+                if self.token("on ")? {
+                    return self.finish(FinishReason::Length);
+                }
+            },
+            ("silence", _) => loop {
+                self.pause(2)?;
+            },
+            ("panic", _) => panic!("as asked"),
+            _ => self.say(&format!("You said: {asked}"), 0),
+        }
+    }
+
+    fn say(mut self, text: &str, pause: u64) -> Ended {
+        let stops =
+            self.request.stop.iter().filter_map(|stop| Some((text.find(stop.as_str())?, stop.clone())));
+        let stop = stops.min();
+        let text = stop.as_ref().map_or(text, |(at, _)| &text[..*at]);
+        let characters: Vec<char> = text.chars().collect();
+        for piece in characters.chunks(3) {
+            self.pause(pause)?;
+            if self.token(&piece.iter().collect::<String>())? {
+                return self.finish(FinishReason::Length);
+            }
+        }
+        self.finish(stop.map_or(FinishReason::Stop, |(_, stop)| FinishReason::StopSequence(stop)))
+    }
+
+    /// Sends a token; whether it is the last.
+    fn token(&mut self, text: &str) -> Option<bool> {
+        let id = u32::from(text.bytes().next().unwrap_or(0));
+        let logprob = self.request.logprobs.map(|top| {
+            let top = (0..top as u32).map(|other| (id + other, -0.5 - other as f32)).collect();
+            TokenLogprob { logprob: -0.5, top }
+        });
+        self.text.push_str(text);
+        self.given += 1;
+        self.send(Event::Token { id, text: text.to_owned(), logprob })?;
+        Some(self.given >= self.request.max_tokens)
+    }
+
+    fn finish(self, reason: FinishReason) -> Ended {
+        let usage = Usage {
+            prompt_tokens: self.request.prompt.len(),
+            reused_tokens: 1,
+            generated_tokens: self.given,
+            prompt_time: Duration::from_millis(1),
+            generate_time: self.started.elapsed(),
+        };
+        self.send(Event::Finished { text: String::new(), reason, usage })
+    }
+
+    fn send(&self, event: Event) -> Ended {
+        self.sender.send(event).then_some(())
+    }
+
+    fn pause(&self, millis: u64) -> Ended {
+        let until = Instant::now() + Duration::from_millis(millis);
+        loop {
+            if self.sender.is_closed() {
+                return None;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(());
+            }
+            std::thread::sleep(left.min(Duration::from_millis(2)));
+        }
+    }
+}
+
+/// A token for each byte, and a few names.
+struct Words {
+    bytes: Vec<u8>,
+}
+
+impl Tokenizer for Words {
+    fn encode(&self, text: &str, names: SpecialText) -> Result<Vec<u32>> {
+        self.encode_part(text, names)
+    }
+
+    fn encode_part(&self, text: &str, names: SpecialText) -> Result<Vec<u32>> {
+        let (mut rest, mut tokens) = (text, Vec::new());
+        while let Some(first) = rest.chars().next() {
+            let name = NAMES.iter().enumerate().find(|(_, name)| rest.starts_with(**name));
+            let (length, found) = match name.filter(|_| names == SpecialText::Tokens) {
+                Some((index, name)) => (name.len(), vec![256 + index as u32]),
+                None => {
+                    let length = first.len_utf8();
+                    (length, rest.as_bytes()[..length].iter().map(|byte| u32::from(*byte)).collect())
+                }
+            };
+            tokens.extend(found);
+            rest = &rest[length..];
+        }
+        Ok(tokens)
+    }
+
+    fn decode(&self, tokens: &[u32]) -> String {
+        let mut bytes = Vec::new();
+        for token in tokens {
+            match u8::try_from(*token) {
+                Ok(byte) => bytes.push(byte),
+                Err(_) => bytes.extend(NAMES[*token as usize - 256].bytes()),
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn bytes(&self, token: u32) -> &[u8] {
+        let at = token as usize;
+        self.bytes.get(at..=at).unwrap_or_default()
+    }
+
+    fn len(&self) -> usize {
+        256 + NAMES.len()
+    }
+}
+
+struct Template;
+
+impl ChatTemplate for Template {
+    fn source(&self) -> &str {
+        TEMPLATE
+    }
+
+    fn render(&self, input: &TemplateInput<'_>) -> Result<String> {
+        let mut text = String::new();
+        if !input.tools.is_empty() {
+            let tools: Vec<String> = input.tools.iter().map(ToString::to_string).collect();
+            text.push_str(&format!("<|system|>tools: {}<|end|>", tools.join(" ")));
+        }
+        for message in input.messages {
+            let content = message["content"].as_str().unwrap_or_default();
+            if content.contains("refuse this") {
+                return Err(Error::Template { problem: "line 1: refused".to_owned() });
+            }
+            text.push_str(&format!("<|{}|>{content}", message["role"].as_str().unwrap_or_default()));
+            if let Some(calls) = message.get("tool_calls") {
+                text.push_str(&calls.to_string());
+            }
+            text.push_str("<|end|>");
+        }
+        if input.add_generation_prompt {
+            text.push_str("<|assistant|>");
+            if input.variables.get("enable_thinking").is_some_and(|value| *value == true) {
+                text.push_str("<think>\n");
+            }
+        }
+        Ok(text)
+    }
+}
