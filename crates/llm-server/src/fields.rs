@@ -139,6 +139,7 @@ pub(crate) struct SamplingFields {
     typical_p: Option<f32>,
     /// Divides the logits of repeated tokens
     #[serde(alias = "repetition_penalty")]
+    #[schema(exclusive_minimum = 0)]
     repeat_penalty: Option<f32>,
     /// How many of the last tokens the penalties see; 0 is all
     repeat_last_n: Option<usize>,

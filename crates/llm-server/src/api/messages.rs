@@ -53,6 +53,7 @@ pub(crate) struct CountRequest {
 
 /// A message.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = MessagesMessage)]
 struct Message {
     role: Role,
     content: Blocks,

@@ -134,6 +134,17 @@ mod tests {
     }
 
     #[test]
+    fn types_of_one_name_are_one_type() {
+        let mut known: Map<String, Value> = Map::new();
+        for (name, schema) in ENDPOINTS.iter().flat_map(|endpoint| endpoint.body).flat_map(|body| body().all)
+        {
+            let schema = serde_json::to_value(schema).unwrap();
+            let before = known.entry(name.clone()).or_insert_with(|| schema.clone());
+            assert_eq!(*before, schema, "two types have the name {name}");
+        }
+    }
+
+    #[test]
     fn every_path_has_an_operation_with_a_name_of_its_own() {
         let document = build();
         let paths = document["paths"].as_object().unwrap();

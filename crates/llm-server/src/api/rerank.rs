@@ -24,6 +24,7 @@ pub(crate) struct RerankRequest {
     /// What the documents are compared with
     query: String,
     /// The documents
+    #[schema(min_items = 1)]
     documents: Vec<Document>,
     /// Only this many of the best
     top_n: Option<usize>,

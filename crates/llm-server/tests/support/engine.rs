@@ -64,6 +64,7 @@ impl Scripted {
     }
 
     /// Without a chat template.
+    #[allow(dead_code, reason = "the example has no use for it")]
     pub(crate) fn without_template(mut self) -> Self {
         self.template = None;
         self
@@ -113,7 +114,7 @@ impl Engine for Scripted {
 
     fn embed(&self, inputs: &[Vec<u32>], _pooling: Pooling) -> Result<Vec<Vec<f32>>> {
         let vector = |tokens: &Vec<u32>| {
-            let mut vector = vec![0.0_f32; 26];
+            let mut vector = [0.0_f32; 26];
             for byte in self.words.decode(tokens).to_ascii_lowercase().bytes().filter(u8::is_ascii_lowercase)
             {
                 vector[usize::from(byte - b'a')] += 1.0;
