@@ -1,25 +1,17 @@
 //! A server with an engine without a model, over sockets.
 
-#[path = "support/client.rs"]
+#[path = "../support/client.rs"]
 mod client;
-#[path = "support/engine.rs"]
+#[path = "../support/engine.rs"]
 mod engine;
 
-#[path = "api/anthropic.rs"]
 mod anthropic;
-#[path = "api/chat.rs"]
 mod chat;
-#[path = "api/limits.rs"]
 mod limits;
-#[path = "api/malformed.rs"]
 mod malformed;
-#[path = "api/models.rs"]
 mod models;
-#[path = "api/others.rs"]
 mod others;
-#[path = "api/responses.rs"]
 mod responses;
-#[path = "api/shutdown.rs"]
 mod shutdown;
 
 use std::net::SocketAddr;
