@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         shutdown_time: Duration::from_secs(5),
         ..Settings::default()
     };
-    let server = Server::bind(([127, 0, 0, 1], 0).into(), models, settings).await?;
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), Arc::new(models), settings).await?;
     println!("http://{}", server.address());
     let cut = server.run(stop_signal()?).await;
     println!("stopped, {cut} connections cut off");

@@ -10,7 +10,7 @@
 //!
 //! let entries = vec![ModelEntry { name: "smollm2".to_owned(), bytes: 100 << 20 }];
 //! let models = Models::new(entries, Box::new(|name| Err(format!("how to load {name}"))), None, None);
-//! let server = Server::bind(([127, 0, 0, 1], 8080).into(), models, Settings::default()).await?;
+//! let server = Server::bind(([127, 0, 0, 1], 8080).into(), models.into(), Settings::default()).await?;
 //! println!("http://{}", server.address());
 //! server.run(stop_signal()?).await;
 //! # Ok(())
@@ -19,9 +19,15 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+// The tests' engine is also used outside of this crate.
+#[cfg(test)]
+extern crate self as llm_server;
+
 mod answer;
 mod api;
 mod app;
+#[cfg(feature = "command")]
+pub mod command;
 mod conversation;
 pub mod engine;
 mod error;

@@ -44,10 +44,10 @@ impl Server {
     ///
     /// # Errors
     /// The system refuses the address.
-    pub async fn bind(address: SocketAddr, models: Models, settings: Settings) -> io::Result<Self> {
+    pub async fn bind(address: SocketAddr, models: Arc<Models>, settings: Settings) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, app: Arc::new(App::new(Arc::new(models), settings)) })
+        Ok(Self { listener, address, app: Arc::new(App::new(models, settings)) })
     }
 
     /// Where it listens.

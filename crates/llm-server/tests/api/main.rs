@@ -56,7 +56,7 @@ fn serve_models(models: Models, state: Arc<State>, change: impl FnOnce(&mut Sett
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let server = Server::bind(([127, 0, 0, 1], 0).into(), models, settings).await.unwrap();
+            let server = Server::bind(([127, 0, 0, 1], 0).into(), Arc::new(models), settings).await.unwrap();
             tell.send(server.address()).unwrap();
             server.run(async { stopped.await.unwrap_or_default() }).await
         })
