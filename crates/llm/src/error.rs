@@ -38,6 +38,14 @@ pub enum Error {
         #[source]
         error: MetadataError,
     },
+    /// A model's file describes a model that cannot be run.
+    #[error("{}: the model {problem}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A model lacks a tensor.
     #[error("{}: there is no tensor `{name}`", path.display())]
     NoTensor {
@@ -104,6 +112,12 @@ pub enum Error {
         /// What it cannot do.
         problem: String,
     },
+    /// A model was not fetched.
+    #[error(transparent)]
+    Fetch(Box<crate::models::FetchError>),
+    /// The device refused something, or failed.
+    #[error(transparent)]
+    Backend(#[from] backend::Error),
     /// The engine no longer runs.
     #[error("the engine has stopped: {reason}")]
     Stopped {

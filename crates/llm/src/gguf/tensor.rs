@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kernels::QuantType;
+use backend::QuantType;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
