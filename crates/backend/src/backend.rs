@@ -123,6 +123,17 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// If the sizes differ, or the copy fails.
     fn upload(&self, bytes: &[u8], to: &Tensor) -> Result<()>;
 
+    /// Fills a tensor without gaps piece by piece: `read` gets the place of a piece in bytes, and its memory.
+    /// On a GPU, that memory is pinned, and a piece is copied while the next one is read.
+    ///
+    /// # Errors
+    /// [`Error::Read`](crate::Error::Read) if `read` fails; if the copy fails.
+    fn upload_from(
+        &self,
+        to: &Tensor,
+        read: &mut dyn FnMut(usize, &mut [u8]) -> std::io::Result<()>,
+    ) -> Result<()>;
+
     /// The bytes of a tensor, row by row. Waits for them.
     ///
     /// # Errors

@@ -122,6 +122,17 @@ impl KernelBackend for CpuBackend {
         self.session().upload(bytes, to)
     }
 
+    fn upload_from(
+        &self,
+        to: &Tensor,
+        read: &mut dyn FnMut(usize, &mut [u8]) -> std::io::Result<()>,
+    ) -> Result<()> {
+        // `read` may use this backend, whose memory is locked while it is written.
+        let mut bytes = vec![0; to.size_in_bytes()];
+        read(0, &mut bytes).map_err(|error| Error::Read { bytes: bytes.len(), error })?;
+        self.upload(&bytes, to)
+    }
+
     fn read_back(&self, from: &Tensor) -> Result<Box<dyn Readback>> {
         Ok(Box::new(Copied(self.session().bytes("read_back", from)?.to_vec())))
     }

@@ -87,6 +87,16 @@ pub enum Error {
         free: u64,
     },
 
+    /// What fills a tensor failed.
+    #[error("{bytes} bytes for a tensor could not be read: {error}")]
+    Read {
+        /// The bytes of the piece.
+        bytes: usize,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+
     /// Host memory could not be allocated.
     #[error("{bytes} bytes of host memory could not be allocated")]
     OutOfHostMemory {

@@ -8,6 +8,7 @@ mod cpu;
 mod discover;
 mod dtype;
 mod error;
+mod gpu;
 mod kv;
 mod ops;
 mod tensor;
@@ -16,6 +17,7 @@ pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, Ste
 pub use cpu::CpuBackend;
 pub use dtype::DType;
 pub use error::{Error, Result};
+pub use gpu::GpuBackend;
 pub use kernels::QuantType;
 pub use kv::{KvCache, KvLayer, KvLayout, KvShape, PAGE_STEP, PagePool};
 pub use ops::{

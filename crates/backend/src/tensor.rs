@@ -262,6 +262,14 @@ impl Tensor {
         Ok(turned)
     }
 
+    /// The bytes of a tensor without gaps, as a tensor of i8.
+    pub(crate) fn as_bytes(&self) -> Result<Self> {
+        crate::check::dense("bytes", "tensor", self)?;
+        let offset = self.offset / self.dtype.block_values() * self.dtype.block_bytes();
+        let (shape, strides) = (smallvec![self.size_in_bytes()], smallvec![1]);
+        Ok(Self { storage: self.storage.clone(), dtype: DType::I8, shape, strides, offset })
+    }
+
     /// Another type of the same size for the same bits.
     ///
     /// # Errors
