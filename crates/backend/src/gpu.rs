@@ -19,7 +19,7 @@ use hip::{Backend, Device, DeviceUri, Stream};
 use kernels::Kernels;
 
 use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
 use crate::tensor::bytes_of;
 use crate::{DType, KvLayer, Tensor};
@@ -28,7 +28,7 @@ use graph::Captured;
 use memory::GpuMemory;
 use product::Products;
 use staging::Staging;
-use work::{Work, unsupported};
+use work::Work;
 
 const NAME: &str = "the GPU";
 
