@@ -482,7 +482,7 @@ fn grouped(operation: &'static str, q: &Tensor, k: &Tensor) -> Result<usize> {
 }
 
 /// Copies of typed elements, for every backend.
-impl dyn KernelBackend {
+impl dyn KernelBackend + '_ {
     /// A new tensor of f32, f16 or bf16 with these elements, each rounded once.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl CpuBackend {
     /// # Errors
     /// [`Error::Threads`].
     pub fn new() -> Result<Self> {
-        Self::with_threads(std::thread::available_parallelism().map_or(1, usize::from))
+        Self::with_threads(crate::discover::available_threads())
     }
 
     /// A backend with so many threads, at least one.
@@ -67,15 +67,20 @@ impl CpuBackend {
             .thread_name(|i| format!("ferrocm-cpu-{i}"))
             .build()
             .map_err(|error| Error::Threads(error.to_string()))?;
-        let info = BackendInfo {
+        let info = Self::describe(threads);
+        let (id, in_use) = (crate::backend::next_id(), Arc::default());
+        Ok(Self { info, id, pool, in_use, lock: Mutex::default() })
+    }
+
+    /// What a backend with so many threads is.
+    pub(crate) fn describe(threads: usize) -> BackendInfo {
+        BackendInfo {
             kind: BackendKind::Cpu,
             uri: "cpu".to_owned(),
             name: crate::discover::processor_name(),
             compute_units: threads,
             wave: 1,
-        };
-        let (id, in_use) = (crate::backend::next_id(), Arc::default());
-        Ok(Self { info, id, pool, in_use, lock: Mutex::default() })
+        }
     }
 
     /// Exclusive access to the memory of this backend's tensors.

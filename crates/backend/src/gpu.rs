@@ -62,7 +62,7 @@ impl GpuBackend {
     /// Opens the device that a device URI names: `auto`, `amdgpu:0`, `cuda:0`, `vgpu:gfx1100`, …
     ///
     /// # Errors
-    /// Those of [`Device::open`], and of making a stream.
+    /// Those of [`Device::open`] and [`of`](Self::of).
     pub fn open(uri: &DeviceUri) -> Result<Self> {
         Self::of(&Device::open_uri(uri)?)
     }
@@ -70,28 +70,18 @@ impl GpuBackend {
     /// A backend on an open device, with a stream of its own.
     ///
     /// # Errors
-    /// Those of making a stream.
+    /// [`hip::Error::WrongTarget`] if the program has no kernels for the device; those of making a stream.
     pub fn of(device: &Device) -> Result<Self> {
         let stream = device.stream()?;
-        let properties = device.properties();
-        let kind = match device.backend() {
-            Backend::Amd => BackendKind::Rocm,
-            Backend::Cuda => BackendKind::Cuda,
-            Backend::Virtual => BackendKind::Virtual,
-        };
-        let info = BackendInfo {
-            kind,
-            uri: device.uri().to_string(),
-            name: device.name().to_owned(),
-            compute_units: properties.compute_units as usize,
-            wave: properties.wave_size as usize,
-        };
+        let kernels = Kernels::new(device);
+        // Says now, and not in the first operation, that the program has no code for this target.
+        kernels.function(&kernels::modules::FILL, "const_set_f32")?;
         Ok(Self {
-            info,
+            info: BackendInfo::of_device(device),
             id: crate::backend::next_id(),
             device: device.clone(),
             stream,
-            kernels: Kernels::new(device),
+            kernels,
             in_use: Arc::default(),
             submits: Mutex::default(),
             captured: Captured::default(),
@@ -330,6 +320,25 @@ impl KernelBackend for GpuBackend {
 
     fn top_k(&self, x: &Tensor, values: &Tensor, indices: &Tensor) -> Result<()> {
         sampling::top_k(&self.work(), x, values, indices)
+    }
+}
+
+impl BackendInfo {
+    /// What a GPU is.
+    pub(crate) fn of_device(device: &Device) -> Self {
+        let properties = device.properties();
+        let kind = match device.backend() {
+            Backend::Amd => BackendKind::Rocm,
+            Backend::Cuda => BackendKind::Cuda,
+            Backend::Virtual => BackendKind::Virtual,
+        };
+        Self {
+            kind,
+            uri: device.uri().to_string(),
+            name: device.name().to_owned(),
+            compute_units: properties.compute_units as usize,
+            wave: properties.wave_size as usize,
+        }
     }
 }
 

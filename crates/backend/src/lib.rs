@@ -8,6 +8,7 @@ mod cpu;
 mod discover;
 mod dtype;
 mod error;
+mod estimate;
 mod gpu;
 mod kv;
 mod ops;
@@ -15,8 +16,14 @@ mod tensor;
 
 pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
 pub use cpu::CpuBackend;
+pub use discover::{
+    DEFAULT_ORDER, Discovered, Selected, discover_backends, select_backend, select_backend_in,
+};
 pub use dtype::DType;
 pub use error::{Error, Result};
+pub use estimate::{
+    FittedContext, ModelMemory, ModelShape, estimate_kv_memory, estimate_model_memory, fit_context,
+};
 pub use gpu::GpuBackend;
 pub use kernels::QuantType;
 pub use kv::{KvCache, KvLayer, KvLayout, KvShape, PAGE_STEP, PagePool};
