@@ -22,7 +22,7 @@ use crate::tokenizer::Tokenizer;
 pub use minijinja::Value;
 
 /// Steps that a template may take. A chat of a thousand messages takes some tens of thousands.
-const FUEL: u64 = 50_000_000;
+const FUEL: u64 = 5_000_000;
 const NAME: &str = "chat template";
 
 /// A model's chat template.
