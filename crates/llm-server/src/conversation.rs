@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Seat;
-use crate::engine::{Constraint, Request, Sampling, SpecialText, TemplateInput};
+use crate::engine::{Chat, Constraint, Request, Sampling, SpecialText, TemplateValue};
 use crate::error::{ApiError, ApiResult, Kind};
 use crate::formats::{self, FORMATS, Format, REASONING, Tool};
 use crate::parser::Parser;
@@ -27,7 +27,8 @@ pub(crate) enum Choice {
 /// A conversation, in whichever interface.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
-    /// Messages as chat templates expect them.
+    /// Messages as chat templates expect them, but the arguments of calls are texts of JSON, which keep the
+    /// order of their fields.
     pub(crate) messages: Vec<Value>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) choice: Choice,
@@ -128,19 +129,19 @@ impl Conversation {
         if known.is_none() {
             self.without_tools(format);
         }
-        let described: Vec<Value> = match known {
-            Some(_) => self.tools.iter().map(Tool::described).collect(),
-            None => Vec::new(),
-        };
-        let text = template.render(&TemplateInput {
-            messages: &self.messages,
-            tools: &described,
+        let described: Option<TemplateValue> = known
+            .filter(|_| !self.tools.is_empty())
+            .map(|_| self.tools.iter().map(Tool::described).collect());
+        let variable =
+            |(name, value): (&String, &Value)| (name.clone(), TemplateValue::from_serialize(value));
+        let text = template.render(&Chat {
+            messages: self.messages.iter().map(template_message).collect(),
+            tools: described,
             add_generation_prompt: self.is_prompt,
-            variables: &self.variables,
+            variables: self.variables.iter().map(variable).collect(),
         })?;
         let tokens = engine.tokenizer().encode(&text, SpecialText::Tokens)?;
-        let end = text.trim_end();
-        let reasoning = REASONING.iter().position(|reasoning| end.ends_with(reasoning.begin));
+        let reasoning = begun_reasoning(&text);
         let tools: Vec<String> = self.tools.into_iter().map(|tool| tool.name).collect();
         Ok(Prepared {
             text,
@@ -186,7 +187,9 @@ impl Conversation {
                 let mut text = content;
                 for call in calls {
                     let function = &call["function"];
-                    let call = json!({ "name": function["name"], format.arguments: function["arguments"] });
+                    let arguments = function["arguments"].as_str().unwrap_or("{}");
+                    let (name, key) = (&function["name"], format.arguments);
+                    let call = format!("{{\"name\": {name}, \"{key}\": {arguments}}}");
                     text.push_str(&format!("\n{}{call}{}", format.begin, format.end));
                 }
                 fields.insert("content".to_owned(), Value::from(text.trim_start()));
@@ -209,6 +212,36 @@ impl Conversation {
             None => self.messages.insert(0, json!({ "role": "system", "content": instructions })),
         }
     }
+}
+
+/// A message for a template.
+pub(crate) fn template_message(message: &Value) -> TemplateValue {
+    let Some(fields) = message.as_object() else { return TemplateValue::from_serialize(message) };
+    let field = |(name, value): (&String, &Value)| match value.as_array().filter(|_| name == "tool_calls") {
+        Some(calls) => (name.clone(), calls.iter().map(template_call).collect()),
+        None => (name.clone(), TemplateValue::from_serialize(value)),
+    };
+    TemplateValue::from_pairs(fields.iter().map(field).collect::<Vec<_>>())
+}
+
+/// A call for a template: its arguments are an object, in the order in which the model wrote it.
+fn template_call(call: &Value) -> TemplateValue {
+    let function = &call["function"];
+    // Checked when the message was read.
+    let arguments = function["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
+    let arguments: TemplateValue = arguments.unwrap_or_default();
+    let name = TemplateValue::from_serialize(&function["name"]);
+    TemplateValue::from_pairs([
+        ("id", TemplateValue::from_serialize(&call["id"])),
+        ("type", TemplateValue::from("function")),
+        ("function", TemplateValue::from_pairs([("name", name), ("arguments", arguments)])),
+    ])
+}
+
+/// The row of [`REASONING`] whose begin marker ends a prompt.
+pub(crate) fn begun_reasoning(prompt: &str) -> Option<usize> {
+    let end = prompt.trim_end();
+    REASONING.iter().position(|reasoning| end.ends_with(reasoning.begin))
 }
 
 /// A time as a number of milliseconds, for answers.

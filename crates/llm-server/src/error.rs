@@ -167,11 +167,12 @@ impl From<engine::Error> for ApiError {
     fn from(error: engine::Error) -> Self {
         let message = error.to_string();
         match error {
-            engine::Error::Busy { .. } => Self::busy(message, 1),
+            engine::Error::Busy { .. } | engine::Error::Stopped { .. } => Self::busy(message, 1),
             engine::Error::Prompt { .. } => Self::new(Kind::Invalid, message).code("context_length_exceeded"),
             engine::Error::Setting { .. }
             | engine::Error::Constraint { .. }
-            | engine::Error::Template { .. } => Self::new(Kind::Invalid, message),
+            | engine::Error::Template { .. }
+            | engine::Error::Unable { .. } => Self::new(Kind::Invalid, message),
             _ => Self::new(Kind::Failed, message),
         }
     }

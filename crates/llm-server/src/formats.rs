@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::engine::TemplateValue;
+
 /// A tool that a model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
@@ -9,19 +11,32 @@ pub struct Tool {
     pub name: String,
     /// What it is for.
     pub description: Option<String>,
-    /// The JSON schema of its arguments.
-    pub parameters: Value,
+    /// The JSON schema of its arguments, in the order in which it was given.
+    pub parameters: TemplateValue,
 }
 
 impl Tool {
     /// As OpenAI describes it, and as chat templates expect it.
     #[must_use]
-    pub fn described(&self) -> Value {
-        let mut function = json!({ "name": self.name, "parameters": self.parameters });
-        if let (Some(description), Some(function)) = (&self.description, function.as_object_mut()) {
-            function.insert("description".to_owned(), Value::from(description.clone()));
-        }
-        json!({ "type": "function", "function": function })
+    pub fn described(&self) -> TemplateValue {
+        let mut function = vec![("name", TemplateValue::from(self.name.as_str()))];
+        function.extend(self.description.as_deref().map(|text| ("description", TemplateValue::from(text))));
+        function.push(("parameters", self.parameters.clone()));
+        let function = TemplateValue::from_pairs(function);
+        TemplateValue::from_pairs([("type", TemplateValue::from("function")), ("function", function)])
+    }
+
+    /// The schema of a call.
+    fn schema(&self, format: &Format) -> Value {
+        // A schema came as JSON, so it can be written as JSON.
+        let parameters =
+            serde_json::to_value(&self.parameters).unwrap_or_else(|_| json!({ "type": "object" }));
+        json!({
+            "type": "object",
+            "properties": { "name": { "const": self.name }, format.arguments: parameters },
+            "required": ["name", format.arguments],
+            "additionalProperties": false,
+        })
     }
 }
 
@@ -122,7 +137,7 @@ pub fn of_template(source: &str) -> Option<&'static Format> {
 pub fn instructions(format: &Format, tools: &[Tool]) -> String {
     let mut text = String::from("You can call these functions:\n");
     for tool in tools {
-        text.push_str(&tool.described().to_string());
+        text.push_str(&json_text(&tool.described()));
         text.push('\n');
     }
     let example = json!({ "name": "NAME", format.arguments: {} });
@@ -133,21 +148,17 @@ pub fn instructions(format: &Format, tools: &[Tool]) -> String {
     text
 }
 
+/// A value as JSON.
+pub(crate) fn json_text(value: &TemplateValue) -> String {
+    // Values that came as JSON can be written as JSON.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// A grammar of answers that call at least one of these tools and do nothing else, in Lark as `llguidance`
 /// reads it. `several` allows more than one call.
 #[must_use]
 pub fn forced(format: &Format, tools: &[Tool], several: bool) -> String {
-    let calls: Vec<Value> = tools
-        .iter()
-        .map(|tool| {
-            json!({
-                "type": "object",
-                "properties": { "name": { "const": tool.name }, format.arguments: tool.parameters },
-                "required": ["name", format.arguments],
-                "additionalProperties": false,
-            })
-        })
-        .collect();
+    let calls: Vec<Value> = tools.iter().map(|tool| tool.schema(format)).collect();
     let call = if calls.len() == 1 { calls[0].clone() } else { json!({ "anyOf": calls }) };
     let begin = Value::from(format.begin);
     match format.layout {
@@ -187,7 +198,11 @@ mod tests {
 
     #[test]
     fn forced_calls_name_the_tools() {
-        let tools = [Tool { name: "f".to_owned(), description: None, parameters: json!({}) }];
+        let tools = [Tool {
+            name: "f".to_owned(),
+            description: None,
+            parameters: TemplateValue::from_pairs([("type", "object")]),
+        }];
         for format in FORMATS {
             for several in [false, true] {
                 let grammar = forced(format, &tools, several);

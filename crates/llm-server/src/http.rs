@@ -24,12 +24,13 @@ const ANTHROPIC: &str = "/v1/messages";
 pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 
 /// A body of JSON, within the limits of size and time.
-pub(crate) struct Json(pub(crate) Value);
+pub(crate) struct Json(Bytes);
 
 impl Json {
     /// Reads the fields that `T` has. An error names the wrong one.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> ApiResult<T> {
-        serde_path_to_error::deserialize(&self.0).map_err(|error| {
+        let mut reader = serde_json::Deserializer::from_slice(&self.0);
+        serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = error.path().to_string();
             match path.as_str() {
                 "." => ApiError::new(Kind::Invalid, error.into_inner().to_string()),
@@ -49,7 +50,7 @@ impl FromRequest<Arc<App>> for Json {
         }
         let body = body(request.into_body(), app).await?;
         match serde_json::from_slice(&body) {
-            Ok(value @ Value::Object(_)) => Ok(Self(value)),
+            Ok(Value::Object(_)) => Ok(Self(body)),
             Ok(_) => Err(ApiError::new(Kind::Invalid, "the body must be a JSON object")),
             Err(error) => Err(ApiError::new(Kind::Invalid, format!("the body is not JSON: {error}"))),
         }

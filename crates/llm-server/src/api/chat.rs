@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::answer::{Answer, Piece, Seat, Token, total};
 use crate::app::App;
 use crate::conversation::{Choice, Conversation, Limits, millis};
-use crate::engine::{FinishReason, Usage};
+use crate::engine::{FinishReason, TemplateValue, Usage};
 use crate::error::{ApiError, ApiResult};
 use crate::fields::{ConstraintFields, Content, SamplingFields, StreamOptions, Texts, stops};
 use crate::formats::Tool;
@@ -118,7 +118,7 @@ struct Function {
     description: Option<String>,
     /// A JSON schema
     #[schema(value_type = Option<Object>)]
-    parameters: Option<Map<String, Value>>,
+    parameters: Option<TemplateValue>,
 }
 
 /// Which tools must be called.
@@ -186,13 +186,13 @@ fn earlier_call(call: &ToolCall, field: &str) -> ApiResult<Value> {
     arguments.map_err(|error| ApiError::field(format!("{field}.tool_calls"), error))
 }
 
-/// A call as templates expect it: with its arguments as an object.
+/// A call in a conversation. Its arguments must be JSON.
 pub(crate) fn template_call(
     name: &str,
     arguments: &str,
     id: Option<&str>,
 ) -> Result<Value, serde_json::Error> {
-    let arguments: Value = serde_json::from_str(arguments)?;
+    serde_json::from_str::<TemplateValue>(arguments)?;
     Ok(json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }))
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn tools(entries: Option<Vec<ToolEntry>>) -> ApiResult<Vec<Tool>> {
     let tool = |(index, entry): (usize, ToolEntry)| match entry.kind.as_deref() {
         None | Some("function") => {
             tool(entry.function.name, entry.function.description, entry.function.parameters)
-                .map_err(|problem| ApiError::field(format!("tools[{index}].function.name"), problem))
+                .map_err(|problem| ApiError::field(format!("tools[{index}].function"), problem))
         }
         Some(other) => {
             let message = format!("the type `{other}` is not `function`");
@@ -216,13 +216,17 @@ pub(crate) fn tools(entries: Option<Vec<ToolEntry>>) -> ApiResult<Vec<Tool>> {
 pub(crate) fn tool(
     name: String,
     description: Option<String>,
-    parameters: Option<Map<String, Value>>,
+    parameters: Option<TemplateValue>,
 ) -> Result<Tool, &'static str> {
     if name.is_empty() || name.len() > 256 {
-        return Err("it must have 1 to 256 bytes");
+        return Err("its name must have 1 to 256 bytes");
     }
-    let none = || json!({ "type": "object", "properties": {} });
-    Ok(Tool { name, description, parameters: parameters.map_or_else(none, Value::Object) })
+    let none = || TemplateValue::from_serialize(json!({ "type": "object", "properties": {} }));
+    let parameters = parameters.filter(|parameters| !parameters.is_none()).unwrap_or_else(none);
+    if !serde_json::to_value(&parameters).is_ok_and(|schema| schema.is_object()) {
+        return Err("its schema must be an object");
+    }
+    Ok(Tool { name, description, parameters })
 }
 
 impl ChatRequest {

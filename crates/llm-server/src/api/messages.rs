@@ -13,9 +13,10 @@ use super::chat::{template_call, tool};
 use crate::answer::{Answer, Piece, Seat};
 use crate::app::App;
 use crate::conversation::{Choice, Conversation, Limits};
-use crate::engine::{FinishReason, Usage};
+use crate::engine::{FinishReason, TemplateValue, Usage};
 use crate::error::{ApiError, ApiResult};
 use crate::fields::{SamplingFields, Texts, stops};
+use crate::formats::json_text;
 use crate::http::Json;
 use crate::ids;
 use crate::parser::{Call, Part};
@@ -89,7 +90,7 @@ struct Block {
     name: Option<String>,
     /// Of a called tool
     #[schema(value_type = Option<Object>)]
-    input: Option<Map<String, Value>>,
+    input: Option<TemplateValue>,
     /// The call that a tool answers
     tool_use_id: Option<String>,
     /// A tool's answer: a text or blocks of text
@@ -105,7 +106,7 @@ struct ToolEntry {
     description: Option<String>,
     /// A JSON schema
     #[schema(value_type = Option<Object>)]
-    input_schema: Option<Map<String, Value>>,
+    input_schema: Option<TemplateValue>,
 }
 
 /// Which tools must be called.
@@ -192,7 +193,8 @@ fn add(message: Message, field: &str, messages: &mut Vec<Value>) -> ApiResult<()
             ("redacted_thinking", Role::Assistant) => {}
             ("tool_use", Role::Assistant) => {
                 let name = block.name.ok_or_else(|| missing(field, "name"))?;
-                let input = Value::Object(block.input.unwrap_or_default()).to_string();
+                let input = block.input.filter(|input| !input.is_none());
+                let input = input.map_or_else(|| "{}".to_owned(), |input| json_text(&input));
                 let call = template_call(&name, &input, block.id.as_deref());
                 calls.push(call.map_err(|error| ApiError::field(field, error))?);
             }
@@ -246,7 +248,7 @@ impl CountRequest {
         let entries = self.tools.unwrap_or_default().into_iter().enumerate();
         let tools = entries.map(|(index, entry)| {
             tool(entry.name, entry.description, entry.input_schema)
-                .map_err(|problem| ApiError::field(format!("tools[{index}].name"), problem))
+                .map_err(|problem| ApiError::field(format!("tools[{index}]"), problem))
         });
         let tools = tools.collect::<ApiResult<_>>()?;
         let one_call =

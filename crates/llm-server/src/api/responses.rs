@@ -13,7 +13,7 @@ use super::chat::{max_tokens, template_call, tool};
 use crate::answer::{Answer, Piece, Seat};
 use crate::app::App;
 use crate::conversation::{Choice, Conversation, Limits};
-use crate::engine::{FinishReason, Usage};
+use crate::engine::{FinishReason, TemplateValue, Usage};
 use crate::error::{ApiError, ApiResult};
 use crate::fields::{Content, SamplingFields, response_format};
 use crate::http::Json;
@@ -85,7 +85,7 @@ struct ToolEntry {
     description: Option<String>,
     /// A JSON schema
     #[schema(value_type = Option<Object>)]
-    parameters: Option<Map<String, Value>>,
+    parameters: Option<TemplateValue>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -187,7 +187,7 @@ impl ResponsesRequest {
                 return Err(ApiError::field(format!("tools[{index}].type"), message));
             }
             tool(entry.name.unwrap_or_default(), entry.description, entry.parameters)
-                .map_err(|problem| ApiError::field(format!("tools[{index}].name"), problem))
+                .map_err(|problem| ApiError::field(format!("tools[{index}]"), problem))
         });
         let tools = tools.collect::<ApiResult<_>>()?;
         let mut variables = Map::new();

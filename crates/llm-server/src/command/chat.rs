@@ -380,8 +380,8 @@ mod tests {
     #[test]
     fn a_failure_does_not_end_the_conversation() {
         let folder = tempfile::tempdir().unwrap();
-        let out = talk(folder.path(), "fail the device is lost\nsay on\n/load nothing\n/cook\n/help\n");
-        assert!(out.contains("error: the device is lost\non\nerror: cannot load "), "{out}");
+        let out = talk(folder.path(), "fail it is lost\nsay on\n/load nothing\n/cook\n/help\n");
+        assert!(out.contains("error: the device failed: it is lost\non\nerror: cannot load "), "{out}");
         assert!(out.contains("There is no command /cook") && out.contains("/settings"), "{out}");
         assert_eq!(Session::load(folder.path(), LAST).unwrap().turns.len(), 2);
     }

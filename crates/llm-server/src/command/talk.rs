@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::engine::{Engine, Event, FinishReason, Request, SpecialText, TemplateInput, Usage};
-use crate::formats::REASONING;
+use crate::conversation::{begun_reasoning, template_message};
+use crate::engine::{Chat, Engine, Event, FinishReason, Request, SpecialText, Usage};
 use crate::parser::{Parser, Part};
 
 /// A prompt's tokens, and how its answer is read.
@@ -24,11 +24,10 @@ pub(crate) fn conversation(engine: &dyn Engine, messages: &[Value]) -> anyhow::R
             engine.description().name
         );
     };
-    let input = TemplateInput { messages, tools: &[], add_generation_prompt: true, variables: &Map::new() };
-    let text = template.render(&input)?;
+    let messages = messages.iter().map(template_message).collect();
+    let text = template.render(&Chat { messages, add_generation_prompt: true, ..Chat::default() })?;
     let tokens = engine.tokenizer().encode(&text, SpecialText::Tokens)?;
-    let end = text.trim_end();
-    let reasoning = REASONING.iter().position(|reasoning| end.ends_with(reasoning.begin));
+    let reasoning = begun_reasoning(&text);
     Ok(Prompt { tokens, parser: Some(Parser::new(None, Vec::new(), reasoning)) })
 }
 

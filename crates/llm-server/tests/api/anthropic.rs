@@ -109,5 +109,5 @@ fn errors_have_the_form_of_this_interface() {
     let mut asked = asking("fail lost");
     asked["stream"] = json!(true);
     let (name, last) = server.post(PATH, &asked).events().pop().unwrap();
-    assert_eq!((name.as_str(), &last["error"]["message"]), ("error", &json!("lost")));
+    assert_eq!((name.as_str(), &last["error"]["message"]), ("error", &json!("the device failed: lost")));
 }

@@ -148,7 +148,7 @@ fn the_results_of_tools_are_part_of_the_prompt() {
     let prompt = server.post("/apply-template", &asked).json();
     let prompt = prompt["prompt"].as_str().unwrap();
     assert!(
-        prompt.contains("<|tool|>rain<|end|>") && prompt.contains("\"arguments\":{\"city\":\"Oslo\"}"),
+        prompt.contains("<|tool|>rain<|end|>") && prompt.contains("\"arguments\": {\"city\": \"Oslo\"}"),
         "{prompt}"
     );
     assert!(prompt.ends_with("<|assistant|>"));
@@ -213,11 +213,11 @@ fn several_answers_have_their_own_indices_and_seeds() {
 #[test]
 fn a_failure_in_a_stream_is_its_last_event() {
     let server = serve(|_| {});
-    let response = server.post(PATH, &asking("fail the device is lost"));
+    let response = server.post(PATH, &asking("fail it is lost"));
     assert_eq!(response.status, 500);
-    assert_eq!(response.json()["error"]["message"], "the device is lost");
-    let (_, events) = streamed(&server, asking("fail the device is lost"), "content");
-    assert_eq!(events.last().unwrap()["error"]["message"], "the device is lost");
+    assert_eq!(response.json()["error"]["message"], "the device failed: it is lost");
+    let (_, events) = streamed(&server, asking("fail it is lost"), "content");
+    assert_eq!(events.last().unwrap()["error"]["message"], "the device failed: it is lost");
     let response = server.post(PATH, &asking("panic"));
     assert_eq!(response.status, 500);
     assert_eq!(server.post(PATH, &asking("say on")).status, 200);

@@ -107,7 +107,7 @@ fn prompts_that_do_not_fit_and_refusals_of_templates_are_told() {
     let refused = json!({ "messages": [{ "role": "user", "content": "refuse this" }] });
     let response = server.post(CHAT, &refused);
     assert_eq!(response.status, 400);
-    assert!(response.json()["error"]["message"].as_str().unwrap().contains("line 1: refused"));
+    assert!(response.json()["error"]["message"].as_str().unwrap().contains("as asked"));
     let response = server.post(CHAT, &json!({ "model": "other", "messages": [] }));
     assert_eq!(response.status, 404);
     let error: Value = response.json();

@@ -73,7 +73,10 @@ fn limits_make_a_response_incomplete_and_failures_failed() {
     );
     let (name, last) =
         server.post(PATH, &json!({ "input": "fail lost", "stream": true })).events().pop().unwrap();
-    assert_eq!((name.as_str(), &last["response"]["error"]["message"]), ("response.failed", &json!("lost")));
+    assert_eq!(
+        (name.as_str(), &last["response"]["error"]["message"]),
+        ("response.failed", &json!("the device failed: lost"))
+    );
     for body in [
         json!({ "input": "x", "previous_response_id": "resp_1" }),
         json!({ "input": "x", "background": true }),

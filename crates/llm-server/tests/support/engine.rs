@@ -20,11 +20,21 @@ use std::time::{Duration, Instant};
 
 use llm_server::engine::{
     ChatTemplate, Constraint, Engine, EngineLoad, Error, Event, EventSender, Events, FinishReason,
-    ModelDescription, Pooling, Request, Result, SpecialText, TemplateInput, TokenLogprob, Tokenizer, Usage,
+    ModelDescription, Pooling, Request, Result, TokenLogprob, Tokenizer, Usage,
 };
+use serde_json::{Map, json};
 
-/// The chat template, in words that the choice of a format understands.
-const TEMPLATE: &str = "{% if tools %}<tool_call>{% endif %}";
+/// The chat template.
+const TEMPLATE: &str = r#"
+{%- if tools %}<|system|>answer with <tool_call>: {{ tools | tojson }}<|end|>{% endif %}
+{%- for message in messages %}
+    {%- if "refuse this" in message.content %}{{ raise_exception("as asked") }}{% endif %}
+    {{- "<|" + message.role + "|>" + message.content }}
+    {%- if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}
+    {{- "<|end|>" }}
+{%- endfor %}
+{%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif %}
+"#;
 
 /// Names of tokens after the 256 bytes.
 const NAMES: [&str; 5] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|end|>"];
@@ -32,8 +42,8 @@ const NAMES: [&str; 5] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>",
 /// An engine without a model.
 pub(crate) struct Scripted {
     description: ModelDescription,
-    words: Words,
-    template: Option<Template>,
+    tokenizer: Tokenizer,
+    template: Option<ChatTemplate>,
     places: usize,
     pub(crate) state: Arc<State>,
 }
@@ -59,8 +69,8 @@ impl Scripted {
         description.width = 26;
         description.vocabulary = 256 + NAMES.len();
         description.generates = true;
-        let words = Words { bytes: (0..=255).collect() };
-        Self { description, words, template: Some(Template), places, state: Arc::default() }
+        let template = ChatTemplate::new(TEMPLATE.trim(), "", "").expect("a template");
+        Self { description, tokenizer: tokenizer(), template: Some(template), places, state: Arc::default() }
     }
 
     /// Without a chat template.
@@ -71,17 +81,28 @@ impl Scripted {
     }
 }
 
+impl Scripted {
+    /// A prompt's text, with the names of tokens.
+    fn text(&self, tokens: &[u32]) -> String {
+        let name = |token: u32| NAMES.get((token as usize).checked_sub(256)?);
+        let parts = tokens.chunk_by(|one, other| name(*one).is_none() && name(*other).is_none());
+        parts
+            .map(|part| name(part[0]).map_or_else(|| self.tokenizer.decode(part), |name| (*name).to_owned()))
+            .collect()
+    }
+}
+
 impl Engine for Scripted {
     fn description(&self) -> &ModelDescription {
         &self.description
     }
 
-    fn tokenizer(&self) -> &dyn Tokenizer {
-        &self.words
+    fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
     }
 
-    fn chat_template(&self) -> Option<&dyn ChatTemplate> {
-        self.template.as_ref().map(|template| template as &dyn ChatTemplate)
+    fn chat_template(&self) -> Option<&ChatTemplate> {
+        self.template.as_ref()
     }
 
     fn load(&self) -> EngineLoad {
@@ -97,7 +118,7 @@ impl Engine for Scripted {
             self.state.running.fetch_sub(1, Ordering::SeqCst);
             return Err(Error::Busy { waiting: self.places });
         }
-        let prompt = self.words.decode(&request.prompt);
+        let prompt = self.text(&request.prompt);
         let (sender, events) = Events::channel();
         let state = Arc::clone(&self.state);
         state.requests.lock().unwrap().push(request.clone());
@@ -115,7 +136,8 @@ impl Engine for Scripted {
     fn embed(&self, inputs: &[Vec<u32>], _pooling: Pooling) -> Result<Vec<Vec<f32>>> {
         let vector = |tokens: &Vec<u32>| {
             let mut vector = [0.0_f32; 26];
-            for byte in self.words.decode(tokens).to_ascii_lowercase().bytes().filter(u8::is_ascii_lowercase)
+            for byte in
+                self.tokenizer.decode(tokens).to_ascii_lowercase().bytes().filter(u8::is_ascii_lowercase)
             {
                 vector[usize::from(byte - b'a')] += 1.0;
             }
@@ -176,7 +198,7 @@ impl Answer {
             }
             ("fail", _) => {
                 self.token("so")?;
-                self.send(Event::Failed(Error::Device(rest.to_owned())))
+                self.send(Event::Failed(Error::Device { reason: rest.to_owned() }))
             }
             ("forever", _) => loop {
                 self.pause(2)?;
@@ -255,84 +277,34 @@ impl Answer {
     }
 }
 
-/// A token for each byte, and a few names.
-struct Words {
-    bytes: Vec<u8>,
-}
-
-impl Tokenizer for Words {
-    fn encode(&self, text: &str, names: SpecialText) -> Result<Vec<u32>> {
-        self.encode_part(text, names)
+/// A tokenizer with a token for each byte, by its value, and those of [`NAMES`].
+fn tokenizer() -> Tokenizer {
+    // The characters by which byte-level vocabularies write bytes: printable ones are themselves.
+    let is_printable = |byte: &u32| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
+    let mut others = 0x100..;
+    let mut vocabulary = Map::new();
+    for byte in 0..=255_u32 {
+        let code = if is_printable(&byte) { Some(byte) } else { others.next() };
+        let character = code.and_then(char::from_u32).expect("a character");
+        vocabulary.insert(character.to_string(), json!(byte));
     }
-
-    fn encode_part(&self, text: &str, names: SpecialText) -> Result<Vec<u32>> {
-        let (mut rest, mut tokens) = (text, Vec::new());
-        while let Some(first) = rest.chars().next() {
-            let name = NAMES.iter().enumerate().find(|(_, name)| rest.starts_with(**name));
-            let (length, found) = match name.filter(|_| names == SpecialText::Tokens) {
-                Some((index, name)) => (name.len(), vec![256 + index as u32]),
-                None => {
-                    let length = first.len_utf8();
-                    (length, rest.as_bytes()[..length].iter().map(|byte| u32::from(*byte)).collect())
-                }
-            };
-            tokens.extend(found);
-            rest = &rest[length..];
-        }
-        Ok(tokens)
-    }
-
-    fn decode(&self, tokens: &[u32]) -> String {
-        let mut bytes = Vec::new();
-        for token in tokens {
-            match u8::try_from(*token) {
-                Ok(byte) => bytes.push(byte),
-                Err(_) => bytes.extend(NAMES[*token as usize - 256].bytes()),
-            }
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
-    fn bytes(&self, token: u32) -> &[u8] {
-        let at = token as usize;
-        self.bytes.get(at..=at).unwrap_or_default()
-    }
-
-    fn len(&self) -> usize {
-        256 + NAMES.len()
-    }
-}
-
-struct Template;
-
-impl ChatTemplate for Template {
-    fn source(&self) -> &str {
-        TEMPLATE
-    }
-
-    fn render(&self, input: &TemplateInput<'_>) -> Result<String> {
-        let mut text = String::new();
-        if !input.tools.is_empty() {
-            let tools: Vec<String> = input.tools.iter().map(ToString::to_string).collect();
-            text.push_str(&format!("<|system|>tools: {}<|end|>", tools.join(" ")));
-        }
-        for message in input.messages {
-            let content = message["content"].as_str().unwrap_or_default();
-            if content.contains("refuse this") {
-                return Err(Error::Template { problem: "line 1: refused".to_owned() });
-            }
-            text.push_str(&format!("<|{}|>{content}", message["role"].as_str().unwrap_or_default()));
-            if let Some(calls) = message.get("tool_calls") {
-                text.push_str(&calls.to_string());
-            }
-            text.push_str("<|end|>");
-        }
-        if input.add_generation_prompt {
-            text.push_str("<|assistant|>");
-            if input.variables.get("enable_thinking").is_some_and(|value| *value == true) {
-                text.push_str("<think>\n");
-            }
-        }
-        Ok(text)
-    }
+    let special = |(index, name): (usize, &&str)| {
+        json!({
+            "id": 256 + index, "content": name, "special": true,
+            "single_word": false, "lstrip": false, "rstrip": false, "normalized": false,
+        })
+    };
+    let byte_level =
+        json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false });
+    let file = json!({
+        "version": "1.0",
+        "added_tokens": NAMES.iter().enumerate().map(special).collect::<Vec<_>>(),
+        "pre_tokenizer": byte_level,
+        "decoder": byte_level,
+        "model": { "type": "BPE", "vocab": vocabulary, "merges": [] },
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tokenizer.json");
+    std::fs::write(&path, file.to_string()).expect("a file");
+    Tokenizer::from_json(path).expect("a tokenizer")
 }
