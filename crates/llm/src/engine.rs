@@ -267,7 +267,7 @@ pub enum Pooling {
 }
 
 /// A model, in words and numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelDescription {
     /// The model's name, from its file or the file's name.
@@ -292,6 +292,8 @@ pub struct ModelDescription {
     pub generates: bool,
     /// The device, in one line.
     pub device: String,
+    /// What a user should know: a context that is shorter than asked for, devices that were skipped.
+    pub notes: Vec<String>,
 }
 
 /// How busy an engine is.

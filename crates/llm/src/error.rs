@@ -118,6 +118,12 @@ pub enum Error {
     /// The device refused something, or failed.
     #[error(transparent)]
     Backend(#[from] backend::Error),
+    /// The device failed while the request ran.
+    #[error("the device failed: {reason}")]
+    Device {
+        /// The device's error.
+        reason: String,
+    },
     /// The engine no longer runs.
     #[error("the engine has stopped: {reason}")]
     Stopped {

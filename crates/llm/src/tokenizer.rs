@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use bytes::Pieces;
 
 pub use split::{PreTokenizer, pre_tokenizers};
+pub(crate) use stream::StreamState;
 pub use stream::TokenStream;
 
 /// The tokens with a meaning of their own.

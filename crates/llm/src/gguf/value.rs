@@ -163,7 +163,8 @@ pub enum MetadataError {
 }
 
 impl Metadata {
-    pub(crate) fn insert(&mut self, name: String, value: Value) -> Option<Value> {
+    /// Sets a value; the one that was there before.
+    pub fn insert(&mut self, name: String, value: Value) -> Option<Value> {
         self.values.insert(name, value)
     }
 

@@ -6,23 +6,41 @@ use super::{Prefix, Tokenizer};
 #[derive(Debug)]
 pub struct TokenStream<'t> {
     tokenizer: &'t Tokenizer,
-    /// Bytes that are not yet a whole character.
-    pending: Vec<u8>,
-    at_start: bool,
+    state: StreamState,
 }
 
 impl<'t> TokenStream<'t> {
     pub(super) fn new(tokenizer: &'t Tokenizer) -> Self {
-        Self { tokenizer, pending: Vec::new(), at_start: true }
+        Self { tokenizer, state: StreamState::default() }
     }
 
     /// The text that this token completes; it may be empty. Bytes that cannot become characters are
     /// `U+FFFD`.
     pub fn push(&mut self, token: u32) -> String {
-        let mut bytes = self.tokenizer.bytes(token);
-        if self.at_start && !bytes.is_empty() {
-            self.at_start = false;
-            if self.tokenizer.prefix == Prefix::Space {
+        self.state.push(self.tokenizer, token)
+    }
+
+    /// What is left when no more tokens come: incomplete characters, as `U+FFFD`.
+    pub fn finish(mut self) -> String {
+        self.state.take(true)
+    }
+}
+
+/// What a [`TokenStream`] remembers, without its tokenizer.
+#[derive(Debug, Default)]
+pub(crate) struct StreamState {
+    /// Bytes that are not yet a whole character.
+    pending: Vec<u8>,
+    has_begun: bool,
+}
+
+impl StreamState {
+    /// As [`TokenStream::push`].
+    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> String {
+        let mut bytes = tokenizer.bytes(token);
+        if !self.has_begun && !bytes.is_empty() {
+            self.has_begun = true;
+            if tokenizer.prefix == Prefix::Space {
                 bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
             }
         }
@@ -30,8 +48,13 @@ impl<'t> TokenStream<'t> {
         self.take(false)
     }
 
-    /// What is left when no more tokens come: incomplete characters, as `U+FFFD`.
-    pub fn finish(mut self) -> String {
+    /// A stream that goes on after other text, whose first space is kept.
+    pub(crate) fn within_text() -> Self {
+        Self { has_begun: true, ..Self::default() }
+    }
+
+    /// As [`TokenStream::finish`].
+    pub(crate) fn finish(&mut self) -> String {
         self.take(true)
     }
 
