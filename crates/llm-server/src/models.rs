@@ -79,6 +79,15 @@ impl Lease {
         &self.engine
     }
 
+    /// The engine has stopped: the next request loads the model again.
+    pub(crate) fn retire(&self) {
+        let mut slot = self.user.0.slot();
+        if slot.engine.as_ref().is_some_and(|engine| Arc::ptr_eq(engine, &self.engine)) {
+            slot.engine = None;
+            tracing::error!(model = self.user.0.entry.name, "the engine has stopped");
+        }
+    }
+
     /// The model's name on this server.
     #[must_use]
     pub fn name(&self) -> &str {

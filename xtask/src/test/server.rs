@@ -1,5 +1,5 @@
-//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, and random requests made from the OpenAPI
-//! document, against the server of `crates/llm-server` with an engine without a model.
+//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests
+//! made from the OpenAPI document, against the server of `crates/llm-server` with an engine without a model.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,6 +21,9 @@ const PROGRAMS: &str = "crates/llm-server/tests/clients";
 /// What is installed from PyPI, with versions, into an environment below the target folder.
 const PACKAGES: [&str; 3] = ["anthropic==2.14.0", "openai==3.57.0", "schemathesis==4.32.5"];
 const ENVIRONMENT: &str = "llm-clients";
+/// What is installed from npm, into a folder below the target folder: Chromium, and how to drive it.
+const BROWSER_PACKAGES: [&str; 2] = ["@sparticuz/chromium@147.0.0", "puppeteer-core@24.43.1"];
+const BROWSER: &str = "llm-browser";
 /// Names the installed packages, so that other versions replace them.
 const INSTALLED: &str = "installed.txt";
 /// The example's key.
@@ -48,6 +51,13 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
         }),
         client("OpenAI's client", "openai_client.py"),
         client("Anthropic's client", "anthropic_client.py"),
+        Step::new("the pages in Chromium", || {
+            let folder = install_browser()?;
+            let server = Server::start()?;
+            let mut command = Command::new("node");
+            command.arg(tools::workspace().join(PROGRAMS).join("pages.mjs")).arg(&server.url);
+            execute_with(command.current_dir(folder), &server)
+        }),
         Step::new("random requests (schemathesis)", || {
             let server = Server::start()?;
             let mut command = Command::new(environment().join("bin/schemathesis"));
@@ -93,6 +103,24 @@ fn install() -> Result<()> {
         .with_context(|| format!("install {}", PACKAGES.join(", ")))?;
     let file = folder.join(INSTALLED);
     fs::write(&file, &wanted).with_context(|| format!("write {}", file.display()))
+}
+
+/// Makes the browser's folder unless it has these packages.
+fn install_browser() -> Result<PathBuf> {
+    let folder = tools::target_folder().join(BROWSER);
+    let wanted = BROWSER_PACKAGES.join("\n");
+    let file = folder.join(INSTALLED);
+    if fs::read_to_string(&file).is_ok_and(|installed| installed == wanted) {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-fund", "--no-audit", "--prefix"]).arg(&folder).args(BROWSER_PACKAGES);
+    run::capture(&mut npm).with_context(|| {
+        format!("install {}; that takes npm (`apt-get install npm`)", BROWSER_PACKAGES.join(", "))
+    })?;
+    fs::write(&file, &wanted).with_context(|| format!("write {}", file.display()))?;
+    Ok(folder)
 }
 
 /// A running server.

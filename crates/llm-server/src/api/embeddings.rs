@@ -76,7 +76,7 @@ pub(crate) fn embed(
         }
     }
     let number = tokens.iter().map(Vec::len).sum();
-    let vectors = seat.model.engine().embed(&tokens, pooling)?;
+    let vectors = seat.model.engine().embed(&tokens, pooling).map_err(|error| seat.failed(error))?;
     seat.app.metrics.embedded(number);
     Ok((vectors, number))
 }

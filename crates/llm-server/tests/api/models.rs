@@ -110,6 +110,14 @@ fn a_model_that_cannot_be_loaded_is_told_with_its_reason() {
 }
 
 #[test]
+fn a_model_whose_engine_has_stopped_is_loaded_again() {
+    let (server, loads) = serve(None, None);
+    assert_eq!(server.post(CHAT, &asking("a", "die", false)).status, 503);
+    assert_eq!(server.post(CHAT, &asking("a", "say hi", false)).status, 200);
+    assert_eq!(*loads.lock().unwrap(), ["a", "a"]);
+}
+
+#[test]
 fn a_model_without_a_template_continues_texts_only() {
     let entries = vec![ModelEntry { name: "base".to_owned(), bytes: 0 }];
     let loader = |name: &str| Ok(Arc::new(Scripted::new(name, 8).without_template()) as Arc<dyn Engine>);

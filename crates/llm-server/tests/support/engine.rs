@@ -9,12 +9,13 @@
 //! | `forever` | tokens every 2 ms until the limit |
 //! | `flood` | the same without pauses |
 //! | `silence` | nothing until it is cancelled |
+//! | `die` | an error, and no other request is taken |
 //! | `panic` | the engine's thread panics |
 //! | another text | `You said: ` and the text |
 //!
 //! A constraint is met with `{"answer":42}`, or a call of the first tool in its grammar.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,7 @@ pub(crate) struct Scripted {
 pub(crate) struct State {
     pub(crate) running: AtomicUsize,
     pub(crate) cancelled: AtomicUsize,
+    pub(crate) is_dead: AtomicBool,
     pub(crate) requests: Mutex<Vec<Request>>,
 }
 
@@ -114,6 +116,9 @@ impl Engine for Scripted {
 
     fn submit(&self, request: Request) -> Result<Events> {
         request.sampling.check()?;
+        if self.state.is_dead.load(Ordering::SeqCst) {
+            return Err(Error::Stopped { reason: "as asked".to_owned() });
+        }
         if self.state.running.fetch_add(1, Ordering::SeqCst) >= self.places {
             self.state.running.fetch_sub(1, Ordering::SeqCst);
             return Err(Error::Busy { waiting: self.places });
@@ -124,7 +129,14 @@ impl Engine for Scripted {
         state.requests.lock().unwrap().push(request.clone());
         std::thread::spawn(move || {
             let running = Running(&state);
-            let answer = Answer { sender, request, given: 0, text: String::new(), started: Instant::now() };
+            let answer = Answer {
+                sender,
+                state: Arc::clone(&state),
+                request,
+                given: 0,
+                text: String::new(),
+                started: Instant::now(),
+            };
             if answer.run(&prompt).is_none() {
                 state.cancelled.fetch_add(1, Ordering::SeqCst);
             }
@@ -158,6 +170,7 @@ impl Drop for Running<'_> {
 
 struct Answer {
     sender: EventSender,
+    state: Arc<State>,
     request: Request,
     given: usize,
     text: String,
@@ -214,6 +227,10 @@ impl Answer {
             ("silence", _) => loop {
                 self.pause(2)?;
             },
+            ("die", _) => {
+                self.state.is_dead.store(true, Ordering::SeqCst);
+                self.send(Event::Failed(Error::Stopped { reason: "as asked".to_owned() }))
+            }
             ("panic", _) => panic!("as asked"),
             _ => self.say(&format!("You said: {asked}"), 0),
         }
