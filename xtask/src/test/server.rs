@@ -58,6 +58,15 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
             command.arg(tools::workspace().join(PROGRAMS).join("pages.mjs")).arg(&server.url);
             execute_with(command.current_dir(folder), &server)
         }),
+        Step::new("a stop on SIGTERM", || {
+            let mut server = Server::start()?;
+            run::run(Command::new("kill").arg(server.process.id().to_string()))?;
+            let status = server.process.wait().context("wait for the server")?;
+            if !status.success() {
+                bail!("the server ended with {status}");
+            }
+            Ok(Outcome::Passed)
+        }),
         Step::new("random requests (schemathesis)", || {
             let server = Server::start()?;
             let mut command = Command::new(environment().join("bin/schemathesis"));
