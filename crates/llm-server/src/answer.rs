@@ -184,6 +184,8 @@ impl Answer {
                 let error = self.seat.failed(error);
                 return Err(self.fail(error));
             }
+            // What later versions of engines may tell besides.
+            _ => {}
         }
         Ok(())
     }

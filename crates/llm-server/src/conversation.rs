@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Seat;
@@ -132,8 +133,7 @@ impl Conversation {
         let described: Option<TemplateValue> = known
             .filter(|_| !self.tools.is_empty())
             .map(|_| self.tools.iter().map(Tool::described).collect());
-        let variable =
-            |(name, value): (&String, &Value)| (name.clone(), TemplateValue::from_serialize(value));
+        let variable = |(name, value): (&String, &Value)| (name.clone(), template_value(value));
         let text = template.render(&Chat {
             messages: self.messages.iter().map(template_message).collect(),
             tools: described,
@@ -214,12 +214,17 @@ impl Conversation {
     }
 }
 
+/// A value for a template. Every value of JSON is one.
+fn template_value(value: &Value) -> TemplateValue {
+    TemplateValue::deserialize(value).unwrap_or_default()
+}
+
 /// A message for a template.
 pub(crate) fn template_message(message: &Value) -> TemplateValue {
-    let Some(fields) = message.as_object() else { return TemplateValue::from_serialize(message) };
+    let Some(fields) = message.as_object() else { return template_value(message) };
     let field = |(name, value): (&String, &Value)| match value.as_array().filter(|_| name == "tool_calls") {
         Some(calls) => (name.clone(), calls.iter().map(template_call).collect()),
-        None => (name.clone(), TemplateValue::from_serialize(value)),
+        None => (name.clone(), template_value(value)),
     };
     TemplateValue::from_pairs(fields.iter().map(field).collect::<Vec<_>>())
 }
@@ -230,9 +235,9 @@ fn template_call(call: &Value) -> TemplateValue {
     // Checked when the message was read.
     let arguments = function["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
     let arguments: TemplateValue = arguments.unwrap_or_default();
-    let name = TemplateValue::from_serialize(&function["name"]);
+    let name = template_value(&function["name"]);
     TemplateValue::from_pairs([
-        ("id", TemplateValue::from_serialize(&call["id"])),
+        ("id", template_value(&call["id"])),
         ("type", TemplateValue::from("function")),
         ("function", TemplateValue::from_pairs([("name", name), ("arguments", arguments)])),
     ])

@@ -221,7 +221,10 @@ pub(crate) fn tool(
     if name.is_empty() || name.len() > 256 {
         return Err("its name must have 1 to 256 bytes");
     }
-    let none = || TemplateValue::from_serialize(json!({ "type": "object", "properties": {} }));
+    let none = || {
+        let no_properties = TemplateValue::from_pairs([("", ""); 0]);
+        TemplateValue::from_pairs([("type", TemplateValue::from("object")), ("properties", no_properties)])
+    };
     let parameters = parameters.filter(|parameters| !parameters.is_none()).unwrap_or_else(none);
     if !serde_json::to_value(&parameters).is_ok_and(|schema| schema.is_object()) {
         return Err("its schema must be an object");
