@@ -329,18 +329,20 @@ ATTENTION_FEW(__half, f16)
 ATTENTION_FEW(__nv_bfloat16, bf16)
 #endif
 
-// Adds the results of all splits of a row, each as much as its sum is of all sums.
-template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
+// Adds the results of all splits of a row, each as much as its sum is of all sums. Those include the head's sink, if there are any.
+template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, const float *sinks, T *o) {
     const unsigned rows = shape.group * shape.q_len;
     const size_t all_rows = static_cast<size_t>(shape.batches) * shape.kv_heads * rows;
     for (size_t row = blockIdx.x; row < all_rows; row += gridDim.x) {
         const float *sums = partial + all_rows * shape.splits * shape.dim + row * shape.splits;
-        float highest = -INFINITY, total = 0.0f;
+        const float sink = sink_of(shape, sinks, row);
+        float highest = sink, total = 0.0f;
         for (unsigned split = 0; split < shape.splits; ++split)
             highest = fmaxf(highest, sums[split]);
         const float base = highest == -INFINITY ? 0.0f : highest;
         for (unsigned split = 0; split < shape.splits; ++split)
             total += exp2_of(sums[split] - base);
+        total += exp2_of(sink - base);
         const float share = total == 0.0f ? 0.0f : 1.0f / total;
         const size_t kv_head = row / rows % shape.kv_heads, batch = row / rows / shape.kv_heads, position = row % rows / shape.group;
         T *to = o + batch * shape.o.batch + (kv_head * shape.group + row % rows % shape.group) * shape.o.head + position * shape.o.row;
@@ -363,8 +365,8 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
 #define COMBINED combine
 #endif
 #define COMBINE(T, NAME)                                                                                               \
-    extern "C" __global__ __launch_bounds__(THREADS) void attention_combine_##NAME(const Shape shape, const float *partial, T *o) { \
-        COMBINED(shape, partial, o);                                                                                   \
+    extern "C" __global__ __launch_bounds__(THREADS) void attention_combine_##NAME(const Shape shape, const float *partial, const float *sinks, T *o) { \
+        COMBINED(shape, partial, sinks, o);                                                                            \
     }                                                                                                                  \
     OVERLAPS(attention_combine_##NAME)
 COMBINE(__half, f16)

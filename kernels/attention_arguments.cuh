@@ -98,3 +98,8 @@ __device__ __forceinline__ unsigned dim0_of(const Shape &shape) { return blockId
 __device__ __forceinline__ unsigned split_of(const Shape &shape) { return blockIdx.z < shape.splits ? blockIdx.z : blockIdx.z - shape.splits; }
 // The dimensions that it computes.
 __device__ __forceinline__ unsigned out_dims_of(const Shape &shape) { return min(shape.dim - dim0_of(shape), DIM); }
+// A further score of a row's head, as an exponent of 2, that takes part in the softmax and has no value. -∞ without `sinks`.
+__device__ __forceinline__ float sink_of(const Shape &shape, const float *sinks, size_t row) {
+    const unsigned rows = shape.group * shape.q_len;
+    return sinks == nullptr ? -INFINITY : sinks[row / rows % shape.kv_heads * shape.group + row % rows % shape.group] * LOG2_E;
+}

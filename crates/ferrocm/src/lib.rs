@@ -14,6 +14,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use setup::Program;
 
+#[cfg(feature = "models")]
+use llm_server::command;
+
+#[cfg(feature = "models")]
+use crate::commands::language_models::Models;
 use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, patch, rocm, run, setup as set_up};
 
 /// This program's name in messages.
@@ -63,6 +68,18 @@ enum Command {
     Hipify(Box<hipify::Arguments>),
     Patch(patch::Arguments),
     Bench(bench::Arguments),
+    #[cfg(feature = "models")]
+    Generate(Box<command::generate::Arguments>),
+    #[cfg(feature = "models")]
+    Chat(Box<command::chat::Arguments>),
+    #[cfg(feature = "models")]
+    Serve(Box<command::serve::Arguments>),
+    #[cfg(feature = "models")]
+    Embed(command::embed::Arguments),
+    #[cfg(feature = "models")]
+    Models(command::models::Arguments),
+    #[cfg(feature = "models")]
+    BenchModel(command::bench::Arguments),
     Completions(documents::Completions),
     Man(documents::Man),
 }
@@ -77,7 +94,14 @@ pub fn main() -> ExitCode {
     {
         return exit(hipcc::run(arguments));
     }
-    let result = match Cli::parse().command {
+    let cli = match parse(&given) {
+        Ok(cli) => cli,
+        Err(error) => {
+            output::tell_error(&error);
+            return ExitCode::from(USAGE);
+        }
+    };
+    let result = match cli.command {
         Command::Setup(arguments) => set_up::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
@@ -93,6 +117,18 @@ pub fn main() -> ExitCode {
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Completions(arguments) => documents::completions(arguments),
         Command::Man(arguments) => documents::man(&arguments),
+        #[cfg(feature = "models")]
+        Command::Generate(arguments) => command::generate::run(&arguments, &Models),
+        #[cfg(feature = "models")]
+        Command::Chat(arguments) => command::chat::run(&arguments, &Models),
+        #[cfg(feature = "models")]
+        Command::Serve(arguments) => command::serve::run(&arguments, std::sync::Arc::new(Models)),
+        #[cfg(feature = "models")]
+        Command::Embed(arguments) => command::embed::run(&arguments, &Models),
+        #[cfg(feature = "models")]
+        Command::Models(arguments) => command::models::run(&arguments, &Models),
+        #[cfg(feature = "models")]
+        Command::BenchModel(arguments) => command::bench::run(&arguments, &Models),
         // Their exit status reports findings.
         Command::Hipify(arguments) => return hipify::run(&arguments),
         Command::Bench(arguments) => match bench::run(arguments) {
@@ -110,6 +146,36 @@ pub fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// Parses the command line.
+#[cfg(not(feature = "models"))]
+fn parse(_given: &[OsString]) -> anyhow::Result<Cli> {
+    Ok(Cli::parse())
+}
+
+/// The commands that the configuration file is for.
+#[cfg(feature = "models")]
+const CONFIGURED: [&str; 6] = ["generate", "chat", "serve", "embed", "models", "bench-model"];
+
+/// Parses the command line, with what the configuration file says as defaults.
+#[cfg(feature = "models")]
+fn parse(given: &[OsString]) -> anyhow::Result<Cli> {
+    use clap::{CommandFactory, FromArgMatches};
+    use command::settings_file;
+
+    let is_configured = given.first().is_some_and(|name| CONFIGURED.iter().any(|command| name == command));
+    if !is_configured {
+        return Ok(Cli::parse());
+    }
+    let file = match settings_file::find(given)? {
+        Some(path) => Some((settings_file::read(&path)?, path)),
+        None => None,
+    };
+    let file = file.as_ref().map(|(table, path)| (path.as_path(), table));
+    let command = settings_file::apply(Cli::command(), file, &CONFIGURED)?;
+    let matches = command.get_matches();
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
 
 /// The given status, or that of a failure.

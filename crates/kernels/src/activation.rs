@@ -4,7 +4,7 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_length};
 use crate::launch::launch_1d;
-use crate::library::{Kernels, names};
+use crate::library::{Kernels, Names, names};
 use crate::{Float, modules};
 
 /// The function of a gate.
@@ -85,6 +85,114 @@ impl Kernels {
         check_length("activate", "out", out.len(), x.len())?;
         let columns = x.len();
         self.gated_rows(stream, f, (1, columns), x, columns, None, columns, out)
+    }
+
+    /// GPT-OSS's gate: `out = g / (1 + exp(-alpha · g)) · (u + 1)`, with `g = min(gate, limit)`, and `u = up`
+    /// limited to `[-limit, limit]`.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
+    pub fn swiglu_oai<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        (alpha, limit): (f32, f32),
+        gate: impl Into<DeviceSlice<'a, T>>,
+        up: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (gate, up, out) = (gate.into(), up.into(), out.into());
+        check_length("swiglu_oai", "up", up.len(), gate.len())?;
+        check_length("swiglu_oai", "out", out.len(), gate.len())?;
+        let columns = gate.len();
+        if columns == 0 {
+            return Ok(());
+        }
+        let function = self.of::<T>(&modules::ACTIVATION, &names!("swiglu_oai_mul"))?;
+        let launch = launch_1d(function, stream, columns).arg(1_usize).arg(columns);
+        let launch = launch.arg(gate).arg(columns).arg(up).arg(columns).arg(out).arg(alpha).arg(limit);
+        // SAFETY: all three have `columns` elements.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// `out = cap · tanh(x / cap)`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
+    pub fn softcap<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        cap: f32,
+        x: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        let (x, out) = (x.into(), out.into());
+        check_length("softcap", "out", out.len(), x.len())?;
+        let columns = x.len();
+        if columns == 0 {
+            return Ok(());
+        }
+        let function = self.of::<T>(&modules::ACTIVATION, &names!("softcap"))?;
+        let launch = launch_1d(function, stream, columns).arg(1_usize).arg(columns);
+        let launch = launch.arg(x).arg(columns).arg(out).arg(cap);
+        // SAFETY: both have `columns` elements.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// `out = a + b`; `b` repeats, such as a bias that is added to each row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `out` and `a` differ in length, [`Error::Size`] if the length of `b` does not
+    /// divide that of `a`; [`Error::Hip`].
+    pub fn add_rows<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        a: impl Into<DeviceSlice<'a, T>>,
+        b: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        self.by_rows("add_rows", &names!("add_rows"), stream, a.into(), b.into(), out.into())
+    }
+
+    /// `out = a · b`; `b` repeats.
+    ///
+    /// # Errors
+    /// As [`add_rows`](Self::add_rows).
+    pub fn mul_rows<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        a: impl Into<DeviceSlice<'a, T>>,
+        b: impl Into<DeviceSlice<'a, T>>,
+        out: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<()> {
+        self.by_rows("mul_rows", &names!("mul_rows"), stream, a.into(), b.into(), out.into())
+    }
+
+    fn by_rows<'a, T: Float<Compute = f32>>(
+        &'a self,
+        operation: &'static str,
+        names: &Names,
+        stream: &'a Stream,
+        a: DeviceSlice<'a, T>,
+        b: DeviceSlice<'a, T>,
+        out: DeviceSliceMut<'a, T>,
+    ) -> Result<()> {
+        check_length(operation, "out", out.len(), a.len())?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let columns = b.len();
+        if columns == 0 || !a.len().is_multiple_of(columns) {
+            let problem = "and must be at least 1 and divide the elements of `a`";
+            return Err(Error::Size { operation, parameter: "elements of b", got: columns, problem });
+        }
+        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, names)?, stream, out.len());
+        let launch =
+            launch.arg(a.len() / columns).arg(columns).arg(a).arg(columns).arg(b).arg(0_usize).arg(out);
+        // SAFETY: `a` and `out` have that many rows of `columns` elements, and `b` has one.
+        unsafe { launch.enqueue()? };
+        Ok(())
     }
 
     /// The caller has checked the lengths. Rows have `columns` elements and begin `gate_row` and `up_row`

@@ -291,12 +291,14 @@ pub struct AttentionInputs<'a, T> {
     v_scales: Option<DeviceSlice<'a, f32>>,
     lengths: Option<DeviceSlice<'a, u32>>,
     slopes: Option<DeviceSlice<'a, f32>>,
+    sinks: Option<DeviceSlice<'a, f32>>,
     pages: Option<Pages<'a>>,
 }
 
 impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
     fn with_cache(queries: DeviceSlice<'a, T>, cache: Cache<'a, T>) -> Self {
-        Self { queries, cache, k_scales: None, v_scales: None, lengths: None, slopes: None, pages: None }
+        let (k_scales, v_scales, lengths, slopes, sinks, pages) = (None, None, None, None, None, None);
+        Self { queries, cache, k_scales, v_scales, lengths, slopes, sinks, pages }
     }
 
     /// Queries, keys and values of one type.
@@ -348,6 +350,13 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
     #[must_use]
     pub fn slopes(self, slopes: impl Into<DeviceSlice<'a, f32>>) -> Self {
         Self { slopes: Some(slopes.into()), ..self }
+    }
+
+    /// Attention sinks: for each head, a further score that takes part in the softmax and has no value. It is
+    /// neither scaled nor limited.
+    #[must_use]
+    pub fn sinks(self, sinks: impl Into<DeviceSlice<'a, f32>>) -> Self {
+        Self { sinks: Some(sinks.into()), ..self }
     }
 
     /// Keys and values are in `blocks` blocks of `block_size` keys, a multiple of 16. The table has a row for
@@ -434,6 +443,9 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         }
         if let Some(slopes) = &self.slopes {
             length("slopes", slopes.len(), heads)?;
+        }
+        if let Some(sinks) = &self.sinks {
+            length("sinks", sinks.len(), heads)?;
         }
         Ok(())
     }
@@ -536,6 +548,8 @@ impl Kernels {
         };
         let (splits, split_keys) =
             nvidia.map_or_else(|| work.splits(), |launch| (launch.splits, launch.split_keys));
+        // What adds the splits also adds the sinks. A second split may have no keys.
+        let splits = if inputs.sinks.is_some() { splits.max(2) } else { splits };
         let (block_size, blocks, table_length) = inputs
             .pages
             .as_ref()
@@ -615,8 +629,9 @@ impl Kernels {
         if let Some(partial) = &partial {
             let function = self.of::<T>(&modules::ATTENTION, &names!("attention_combine"))?;
             let launch = function.launch(stream).grid(all_rows.min(1 << 20) as u32).block(THREADS);
-            // SAFETY: the kernel reads what the previous one has written, and writes the same results.
-            unsafe { launch.arg(shape).arg(partial).arg(out).enqueue()? };
+            // SAFETY: the kernel reads what the previous one has written and a sink of each head, and writes the
+            // same results.
+            unsafe { launch.arg(shape).arg(partial).arg(inputs.sinks).arg(out).enqueue()? };
         }
         Ok(())
     }

@@ -36,7 +36,8 @@
 //! | [`Kernels::argmax`], [`Kernels::argmin`] | `reduce.cu` | every [`ReduceElement`] |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
-//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
+//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::swiglu_oai`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
+//! | [`Kernels::softcap`], [`Kernels::add_rows`], [`Kernels::mul_rows`] | `activation.cu` | f32, f16, bf16 |
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
 //! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |

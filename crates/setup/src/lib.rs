@@ -20,6 +20,7 @@ pub mod debian;
 pub mod doctor;
 pub mod hipcc;
 mod install;
+pub mod pip;
 mod prefix;
 mod program;
 pub mod run;

@@ -86,6 +86,8 @@ pub enum Reader {
     VirtualGpu,
     /// Builds of device code.
     Build,
+    /// The commands of `ferrocm` that run models: each is an option of theirs.
+    Models,
     /// `ferrocm` and `cargo xtask`.
     Tool,
     /// Tests of this workspace.

@@ -192,6 +192,218 @@ variables! {
         "kernels contain source lines";
         Switch;
         else "on";
+    CONFIG = "FERROCM_CONFIG", Models:
+        "the configuration file of the commands that run [models](../use/models.md)";
+        Path("a file of TOML");
+        else "`ferrocm/config.toml` in `XDG_CONFIG_HOME`, else `~/.config`, if it exists";
+    MODEL = "FERROCM_MODEL", Models:
+        "the model of `generate`, `chat`, `serve`, `embed` and `bench-model`";
+        Text("a GGUF file, a folder with safetensors, or a name");
+        else "there is none";
+    CONTEXT = "FERROCM_CONTEXT", Models:
+        "the most tokens in prompt and answer together";
+        Count { least: 1, most: 1 << 32 };
+        else "what the model and the memory allow";
+    CACHE_TYPE = "FERROCM_CACHE_TYPE", Models:
+        "the type of kept keys and values";
+        Text("a type, such as f16 or bf16");
+        else "as the back end chooses";
+    PROMPT = "FERROCM_PROMPT", Models:
+        "the prompt of `generate`";
+        Text("a text");
+        else "standard input";
+    PROMPT_FILE = "FERROCM_PROMPT_FILE", Models:
+        "the file with the prompt of `generate`";
+        Path("a file");
+        else "standard input";
+    SYSTEM = "FERROCM_SYSTEM", Models:
+        "what `generate` and `chat` tell the model before";
+        Text("a text");
+        else "nothing";
+    RAW = "FERROCM_RAW", Models:
+        "`generate` continues the prompt as it is, without the chat template";
+        Switch;
+        else "off";
+    MAX_TOKENS = "FERROCM_MAX_TOKENS", Models:
+        "the most tokens of an answer";
+        Count { least: 1, most: 1 << 32 };
+        else "what fits in the context";
+    STOP = "FERROCM_STOP", Models:
+        "a text that ends the answer of `generate`";
+        Text("a text");
+        else "there is none";
+    JSON_SCHEMA = "FERROCM_JSON_SCHEMA", Models:
+        "the JSON schema that the answer of `generate` must match";
+        Path("a file of JSON");
+        else "there is none";
+    GRAMMAR = "FERROCM_GRAMMAR", Models:
+        "the grammar that the answer of `generate` must match";
+        Path("a file in the language Lark");
+        else "there is none";
+    REGEX = "FERROCM_REGEX", Models:
+        "the regular expression that the answer of `generate` must match";
+        Text("a regular expression");
+        else "there is none";
+    JSON = "FERROCM_JSON", Models:
+        "`generate`, `embed` and `models` print JSON";
+        Switch;
+        else "off";
+    VERBOSE = "FERROCM_VERBOSE", Models:
+        "`generate` and `chat` print the speed";
+        Switch;
+        else "off";
+    SESSION = "FERROCM_SESSION", Models:
+        "the saved conversation that `chat` continues";
+        Text("a name, such as last");
+        else "a new one";
+    SESSIONS = "FERROCM_SESSIONS", Models:
+        "the folder of saved conversations";
+        Path("a folder");
+        else "`ferrocm/sessions` in `XDG_DATA_HOME`, else `~/.local/share`";
+    TEXT = "FERROCM_TEXT", Models:
+        "the text of `embed`";
+        Text("a text");
+        else "the lines of standard input";
+    POOLING = "FERROCM_POOLING", Models:
+        "how `embed` makes one vector of those of a text's tokens";
+        Word(&["model", "mean", "first", "last"]);
+        else "`model`: as its file says";
+    TEMPERATURE = "FERROCM_TEMPERATURE", Models:
+        "how random tokens are; 0 always takes the likeliest";
+        Text("a number from 0");
+        else "0.8";
+    TOP_K = "FERROCM_TOP_K", Models:
+        "only this many of the likeliest tokens are taken; 0 is all";
+        Count { least: 0, most: 1 << 32 };
+        else "40";
+    TOP_P = "FERROCM_TOP_P", Models:
+        "only the likeliest tokens that have this probability together are taken";
+        Text("a number from 0 to 1");
+        else "0.95";
+    MIN_P = "FERROCM_MIN_P", Models:
+        "only tokens with at least this part of the likeliest one's probability are taken";
+        Text("a number from 0 to 1");
+        else "0.05";
+    TYPICAL_P = "FERROCM_TYPICAL_P", Models:
+        "only tokens of typical information, with this probability together, are taken";
+        Text("a number from 0 to 1");
+        else "1";
+    REPEAT_PENALTY = "FERROCM_REPEAT_PENALTY", Models:
+        "divides the logits of tokens that occurred";
+        Text("a number above 0");
+        else "1";
+    REPEAT_LAST = "FERROCM_REPEAT_LAST", Models:
+        "how many of the last tokens the penalties see; 0 is all";
+        Count { least: 0, most: 1 << 32 };
+        else "64";
+    PRESENCE_PENALTY = "FERROCM_PRESENCE_PENALTY", Models:
+        "subtracted from the logits of tokens that occurred";
+        Text("a number");
+        else "0";
+    FREQUENCY_PENALTY = "FERROCM_FREQUENCY_PENALTY", Models:
+        "subtracted from the logits of tokens as often as they occurred";
+        Text("a number");
+        else "0";
+    DRY_MULTIPLIER = "FERROCM_DRY_MULTIPLIER", Models:
+        "the penalty of a repeated sequence; 0 is none";
+        Text("a number from 0");
+        else "0";
+    DRY_BASE = "FERROCM_DRY_BASE", Models:
+        "the growth of that penalty with each token";
+        Text("a number from 0");
+        else "1.75";
+    DRY_ALLOWED = "FERROCM_DRY_ALLOWED", Models:
+        "the length of sequences that may repeat";
+        Count { least: 0, most: 1 << 32 };
+        else "2";
+    SEED = "FERROCM_SEED", Models:
+        "the seed: the same one gives the same answer";
+        Count { least: 0, most: u64::MAX };
+        else "a random one";
+    PARALLEL = "FERROCM_PARALLEL", Models:
+        "requests that a model of `serve` runs at the same time";
+        Count { least: 1, most: 65536 };
+        else "as the engine chooses";
+    HOST = "FERROCM_HOST", Models:
+        "the address of `serve`";
+        Text("an address, such as 127.0.0.1 or ::1");
+        else "`127.0.0.1`, which only this machine can reach";
+    PORT = "FERROCM_PORT", Models:
+        "the port of `serve`";
+        Count { least: 0, most: 65535 };
+        else "8080";
+    API_KEY = "FERROCM_API_KEY", Models:
+        "the key that clients of `serve` must send";
+        Text("a key");
+        else "they need none";
+    API_KEY_FILE = "FERROCM_API_KEY_FILE", Models:
+        "the file with that key";
+        Path("a file");
+        else "they need none";
+    MEMORY_BUDGET = "FERROCM_MEMORY_BUDGET", Models:
+        "the memory of all loaded models of `serve` together";
+        Limit(&Bytes { least: 1 << 10, most: 1 << 60 });
+        else "`none`";
+    IDLE_UNLOAD = "FERROCM_IDLE_UNLOAD", Models:
+        "`serve` unloads models that are not used for this long";
+        Limit(&TIME);
+        else "`none`";
+    MAX_REQUESTS = "FERROCM_MAX_REQUESTS", Models:
+        "requests to `serve` that run or wait at the same time";
+        Count { least: 1, most: 1 << 20 };
+        else "64";
+    MAX_CONNECTIONS = "FERROCM_MAX_CONNECTIONS", Models:
+        "open connections of `serve`";
+        Count { least: 1, most: 1 << 20 };
+        else "1024";
+    MAX_BODY = "FERROCM_MAX_BODY", Models:
+        "the largest request to `serve`";
+        Limit(&Bytes { least: 1 << 10, most: 1 << 60 });
+        else "16 MiB";
+    HEADER_TIME = "FERROCM_HEADER_TIME", Models:
+        "the time for the headers of a request to `serve`";
+        TIME;
+        else "30 s";
+    BODY_TIME = "FERROCM_BODY_TIME", Models:
+        "the time for the body of a request to `serve`";
+        TIME;
+        else "60 s";
+    REQUEST_TIME = "FERROCM_REQUEST_TIME", Models:
+        "the time for a whole answer of `serve`";
+        TIME;
+        else "1 h";
+    STALL_TIME = "FERROCM_STALL_TIME", Models:
+        "the time after which `serve` disconnects a client that reads nothing";
+        TIME;
+        else "60 s";
+    PING_INTERVAL = "FERROCM_PING_INTERVAL", Models:
+        "the time between signs of life of `serve` while a client waits for text";
+        TIME;
+        else "5 s";
+    SHUTDOWN_TIME = "FERROCM_SHUTDOWN_TIME", Models:
+        "the time for running requests after `serve` is told to stop";
+        TIME;
+        else "30 s";
+    BENCH_PP = "FERROCM_BENCH_PP", Models:
+        "the length of the prompt that `bench-model` measures";
+        Count { least: 0, most: 1 << 32 };
+        else "512";
+    BENCH_TG = "FERROCM_BENCH_TG", Models:
+        "how many tokens `bench-model` generates";
+        Count { least: 0, most: 1 << 32 };
+        else "128";
+    BENCH_DEPTH = "FERROCM_BENCH_DEPTH", Models:
+        "how many tokens come before what `bench-model` measures";
+        Count { least: 0, most: 1 << 32 };
+        else "0";
+    BENCH_REPETITIONS = "FERROCM_BENCH_REPETITIONS", Models:
+        "how often `bench-model` measures";
+        Count { least: 1, most: 1000 };
+        else "5";
+    BENCH_OUTPUT = "FERROCM_BENCH_OUTPUT", Models:
+        "the form of the table of `bench-model`";
+        Word(&["markdown", "csv", "json"]);
+        else "`markdown`";
     LIBRARIES = "FERROCM_LIBRARIES", Tool:
         "the folder of the drop-in libraries for `ferrocm run`";
         Path("a folder");

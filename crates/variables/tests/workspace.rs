@@ -38,6 +38,7 @@ fn the_page_has_what_the_table_has() {
         ("program", Reader::Program),
         ("virtual GPU", Reader::VirtualGpu),
         ("build", Reader::Build),
+        ("models", Reader::Models),
         ("tool", Reader::Tool),
         ("test", Reader::Test),
     ] {

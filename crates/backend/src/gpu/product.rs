@@ -1,0 +1,209 @@
+//! Products of matrices and vectors.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use kernels::{Gemm, QuantVectors};
+use rocblas::{Blas, Matrix, MatrixLayout, MatrixMut};
+
+use super::work::{Work, for_float, unsupported};
+use super::{GpuBackend, lock};
+use crate::error::Result;
+use crate::{DType, Tensor, check};
+
+/// Who multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Multiplier {
+    /// The kernels of `kernels`.
+    Own,
+    /// The library behind `rocblas`: AMD's rocBLAS or NVIDIA's cuBLAS.
+    Library,
+}
+
+/// What the choice depends on, for matrices that are not quantised.
+#[derive(Clone, Copy, Debug)]
+struct Product {
+    /// Rows of the activations.
+    rows: usize,
+    /// Part of a graph.
+    captured: bool,
+    /// The library is a vendor's.
+    vendor: bool,
+}
+
+/// The rows of activations from which a vendor's library multiplies. Below, reading the matrix once is what
+/// counts, which is what our kernels for few vectors do.
+const LIBRARY_FROM: usize = 16;
+
+type Condition = fn(Product) -> bool;
+
+/// Who computes a product of unquantised matrices: the first row whose condition holds.
+const TABLE: [(Condition, Multiplier); 4] = [
+    // Our kernels, through one more layer.
+    (|product| !product.vendor, Multiplier::Own),
+    // A library's workspace belongs to its stream, not to the graph.
+    (|product| product.captured, Multiplier::Own),
+    (|product| product.rows < LIBRARY_FROM, Multiplier::Own),
+    (|_| true, Multiplier::Library),
+];
+
+fn multiplier(product: Product) -> Multiplier {
+    let row = TABLE.iter().find(|(condition, _)| condition(product));
+    // The last condition always holds.
+    row.map_or(Multiplier::Own, |row| row.1)
+}
+
+/// What products need besides their operands.
+#[derive(Default)]
+pub(super) struct Products {
+    /// Activations in blocks, by their number and length: the same memory for each product of this shape.
+    quantised: HashMap<(usize, usize), Arc<Mutex<QuantVectors>>>,
+    /// Made with the first product that needs it; `None` if the library is no vendor's.
+    blas: Option<Option<Blas>>,
+}
+
+/// Shapes of activations in blocks that are kept.
+const SHAPES: usize = 64;
+
+impl Products {
+    /// Memory for activations in blocks.
+    pub(super) fn quantised(
+        &mut self,
+        work: &Work<'_>,
+        vectors: usize,
+        columns: usize,
+    ) -> Result<Arc<Mutex<QuantVectors>>> {
+        if let Some(known) = self.quantised.get(&(vectors, columns)) {
+            return Ok(known.clone());
+        }
+        if self.quantised.len() >= SHAPES {
+            self.quantised.clear();
+        }
+        let made = Arc::new(Mutex::new(QuantVectors::zeroed(&work.stream, vectors, columns)?));
+        self.quantised.insert((vectors, columns), made.clone());
+        Ok(made)
+    }
+
+    /// The vendor's library, if there is one.
+    fn vendor(&mut self, work: &Work<'_>) -> Result<Option<&Blas>> {
+        if work.stream.is_captured() {
+            return Ok(None);
+        }
+        if self.blas.is_none() {
+            let blas = Blas::new(&work.stream)?;
+            self.blas = Some(blas.library().is_shared().then_some(blas));
+        }
+        Ok(self.blas.as_ref().and_then(Option::as_ref))
+    }
+}
+
+/// Quantises activations, if there are any.
+pub(super) fn quantise(
+    work: &Work<'_>,
+    products: &mut Products,
+    operation: &'static str,
+    x: &Tensor,
+) -> Result<Arc<Mutex<QuantVectors>>> {
+    let vectors = products.quantised(work, x.rows(), x.columns())?;
+    for_float!(operation, x, [x], T => {
+        let from = work.dense::<T>(operation, "x", x)?;
+        Ok(work.kernels.quantize(&work.stream, from, &mut lock(&vectors))?)
+    })?;
+    Ok(vectors)
+}
+
+pub(super) fn matmul_many(backend: &GpuBackend, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
+    let operation = "matmul";
+    let work = backend.work();
+    let mut own = lock(&backend.products);
+    let mut quantised = None;
+    for &(w, out) in products {
+        let (m, k, n) = check::product(operation, x, w, out)?;
+        if out.dtype() != x.dtype() {
+            return Err(unsupported(operation, &[x, w, out]));
+        }
+        if let DType::Quant(quant) = w.dtype() {
+            let matrix = work.quantised(operation, quant, w)?;
+            let vectors = match &quantised {
+                Some(vectors) => vectors,
+                None => &*quantised.insert(quantise(&work, &mut own, operation, x)?),
+            };
+            for_float!(operation, x, [x, w, out], T => {
+                let to = work.dense_mut::<T>(operation, "out", out)?;
+                Ok(work.kernels.quant_matmul(&work.stream, matrix, &lock(vectors), to)?)
+            })?;
+            continue;
+        }
+        if w.dtype() != x.dtype() {
+            return Err(unsupported(operation, &[x, w, out]));
+        }
+        let captured = work.stream.is_captured();
+        let vendor = m >= LIBRARY_FROM && own.vendor(&work)?.is_some();
+        let by = multiplier(Product { rows: m, captured, vendor });
+        for_float!(operation, x, [x, w, out], T => {
+            let (a, b) = (work.dense::<T>(operation, "x", x)?, work.dense::<T>(operation, "w", w)?);
+            let to = work.dense_mut::<T>(operation, "out", out)?;
+            match (by, own.vendor(&work)?) {
+                (Multiplier::Library, Some(blas)) if m > 0 && n > 0 && k > 0 => {
+                    let a = Matrix::new(a, MatrixLayout::row_major(m, k))?;
+                    let b = Matrix::new(b, MatrixLayout::row_major(n, k))?;
+                    let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, n))?;
+                    blas.gemm(&a, &b.t(), &mut c).run()?;
+                }
+                _ => work.kernels.gemm(&work.stream, &Gemm::new(m, n, k).transpose_b(), a, b, to)?,
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn matmul_batched(
+    work: &Work<'_>,
+    x: &Tensor,
+    y: &Tensor,
+    transposed: bool,
+    alpha: f32,
+    out: &Tensor,
+) -> Result<()> {
+    let operation = "matmul_batched";
+    let (batch, m, k, n) = check::batched(operation, x, y, transposed, out)?;
+    if y.dtype() != x.dtype() || out.dtype() != x.dtype() {
+        return Err(unsupported(operation, &[x, y, out]));
+    }
+    let gemm = Gemm {
+        alpha,
+        lda: leading(x),
+        ldb: leading(y),
+        ldc: leading(out),
+        transposed_b: transposed,
+        batch,
+        stride_a: x.strides()[0],
+        stride_b: y.strides()[0],
+        stride_c: out.strides()[0],
+        ..Gemm::new(m, n, k)
+    };
+    for_float!(operation, x, [x, y, out], T => {
+        let (a, b) = (work.read::<T>(operation, x)?, work.read::<T>(operation, y)?);
+        Ok(work.kernels.gemm(&work.stream, &gemm, a, b, work.write::<T>(operation, out)?)?)
+    })
+}
+
+/// From a row to the next. A single row has no next one, and its stride may be anything.
+fn leading(tensor: &Tensor) -> usize {
+    if tensor.size(1) <= 1 { tensor.size(2) } else { tensor.strides()[1] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vendors_library_computes_large_products_outside_graphs() {
+        let large = Product { rows: 512, captured: false, vendor: true };
+        assert_eq!(multiplier(large), Multiplier::Library);
+        assert_eq!(multiplier(Product { rows: 1, ..large }), Multiplier::Own);
+        assert_eq!(multiplier(Product { captured: true, ..large }), Multiplier::Own);
+        assert_eq!(multiplier(Product { vendor: false, ..large }), Multiplier::Own);
+    }
+}

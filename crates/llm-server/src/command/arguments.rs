@@ -1,0 +1,121 @@
+//! Options that several commands have.
+
+use anyhow::Context;
+use clap::Args;
+
+use super::LoadOptions;
+use crate::engine::{Dry, Sampling};
+
+/// Which model, where, and how large its context is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LoadArguments {
+    /// What to run on, such as cuda:0 or cpu [default: an AMD GPU, else an NVIDIA one, else a virtual one]
+    #[arg(long, value_name = "URI", env = variables::DEVICE.name)]
+    pub device: Option<String>,
+    /// The most tokens in prompt and answer together [default: what the model and the memory allow]
+    #[arg(long, value_name = "TOKENS", env = variables::CONTEXT.name)]
+    pub context: Option<usize>,
+    /// The type of kept keys and values, such as f16 or bf16
+    #[arg(long, value_name = "TYPE", env = variables::CACHE_TYPE.name)]
+    pub cache_type: Option<String>,
+}
+
+impl LoadArguments {
+    /// As options.
+    #[must_use]
+    pub fn options(&self) -> LoadOptions {
+        LoadOptions {
+            device: self.device.clone(),
+            context: self.context,
+            cache_type: self.cache_type.clone(),
+            places: None,
+        }
+    }
+}
+
+/// The model of a command that takes one.
+pub(crate) fn model(given: Option<&String>) -> anyhow::Result<&str> {
+    let given = given.map(String::as_str).filter(|model| !model.is_empty());
+    given.with_context(|| {
+        let variable = variables::MODEL.name;
+        format!("no model: name one with --model, in the variable {variable} or as `model` in the configuration file")
+    })
+}
+
+/// How tokens are chosen.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SamplingArguments {
+    /// 0 always takes the likeliest token
+    #[arg(long, value_name = "NUMBER", env = variables::TEMPERATURE.name)]
+    pub temperature: Option<f32>,
+    /// Only this many of the likeliest tokens; 0 is all
+    #[arg(long, value_name = "COUNT", env = variables::TOP_K.name)]
+    pub top_k: Option<usize>,
+    /// Only the likeliest tokens that have this probability together; 1 is all
+    #[arg(long, value_name = "NUMBER", env = variables::TOP_P.name)]
+    pub top_p: Option<f32>,
+    /// Only tokens with at least this part of the likeliest one's probability; 0 is all
+    #[arg(long, value_name = "NUMBER", env = variables::MIN_P.name)]
+    pub min_p: Option<f32>,
+    /// Only tokens of typical information, with this probability together; 1 is all
+    #[arg(long, value_name = "NUMBER", env = variables::TYPICAL_P.name)]
+    pub typical_p: Option<f32>,
+    /// Divides the logits of tokens that occurred; 1 is none
+    #[arg(long, value_name = "NUMBER", env = variables::REPEAT_PENALTY.name)]
+    pub repeat_penalty: Option<f32>,
+    /// How many of the last tokens the penalties see; 0 is all
+    #[arg(long, value_name = "COUNT", env = variables::REPEAT_LAST.name)]
+    pub repeat_last: Option<usize>,
+    /// Subtracted from the logits of tokens that occurred
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::PRESENCE_PENALTY.name)]
+    pub presence_penalty: Option<f32>,
+    /// Subtracted from the logits of tokens as often as they occurred
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::FREQUENCY_PENALTY.name)]
+    pub frequency_penalty: Option<f32>,
+    /// The penalty of a repeated sequence (DRY); 0 is none
+    #[arg(long, value_name = "NUMBER", env = variables::DRY_MULTIPLIER.name)]
+    pub dry_multiplier: Option<f32>,
+    /// Its growth with each token
+    #[arg(long, value_name = "NUMBER", env = variables::DRY_BASE.name)]
+    pub dry_base: Option<f32>,
+    /// The length of sequences that may repeat
+    #[arg(long, value_name = "COUNT", env = variables::DRY_ALLOWED.name)]
+    pub dry_allowed: Option<usize>,
+    /// The same seed gives the same answer [default: a random one]
+    #[arg(long, value_name = "NUMBER", env = variables::SEED.name)]
+    pub seed: Option<u64>,
+}
+
+impl SamplingArguments {
+    /// As settings, with this crate's defaults, checked.
+    ///
+    /// # Errors
+    /// A number is out of range.
+    pub fn sampling(&self) -> anyhow::Result<Sampling> {
+        let default = Sampling::default();
+        let dry = self.dry_multiplier.filter(|multiplier| *multiplier != 0.0).map(|multiplier| {
+            let default = Dry::default();
+            Dry {
+                multiplier,
+                base: self.dry_base.unwrap_or(default.base),
+                allowed: self.dry_allowed.unwrap_or(default.allowed),
+                ..default
+            }
+        });
+        let sampling = Sampling {
+            temperature: self.temperature.unwrap_or(default.temperature),
+            top_k: self.top_k.unwrap_or(default.top_k),
+            top_p: self.top_p.unwrap_or(default.top_p),
+            min_p: self.min_p.unwrap_or(default.min_p),
+            typical_p: self.typical_p.unwrap_or(default.typical_p),
+            repeat_penalty: self.repeat_penalty.unwrap_or(default.repeat_penalty),
+            repeat_last: self.repeat_last.unwrap_or(default.repeat_last),
+            presence_penalty: self.presence_penalty.unwrap_or(default.presence_penalty),
+            frequency_penalty: self.frequency_penalty.unwrap_or(default.frequency_penalty),
+            dry,
+            seed: self.seed.unwrap_or_else(crate::ids::random),
+        };
+        sampling.check()?;
+        Ok(sampling)
+    }
+}

@@ -1,0 +1,174 @@
+//! Steps on a device: as they come, or as graphs that are recorded once and run again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use backend::{BackendKind, DType, KernelBackend, KvCache, KvLayout, StepGraph, Tensor};
+
+use crate::error::{Error, Result};
+use crate::model::{Inputs, Model, Part, Step};
+
+/// A graph is recorded for lengths up to a power of two, of this at least.
+const LEAST_KEYS: usize = 256;
+
+/// A model with its cache on a device.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) backend: Arc<dyn KernelBackend>,
+    pub(super) model: Box<dyn Model>,
+    pub(super) cache: KvCache,
+    /// Positions of a sequence.
+    context: usize,
+    /// By the number of sequences and the maximum of their lengths.
+    decodes: HashMap<(usize, usize), Decode>,
+}
+
+/// A step of one token of each of some sequences.
+#[derive(Debug)]
+struct Decode {
+    step: Step,
+    /// The recorded step and its logits.
+    graph: Option<(Box<dyn StepGraph>, Tensor)>,
+}
+
+impl Device {
+    pub(super) fn new(
+        backend: Arc<dyn KernelBackend>,
+        model: Box<dyn Model>,
+        cache: KvCache,
+        context: usize,
+    ) -> Self {
+        Self { backend, model, cache, context, decodes: HashMap::new() }
+    }
+
+    pub(super) fn layout(&self) -> KvLayout {
+        self.cache.layout
+    }
+
+    /// The logits behind the last token of each part that `wanted` names, in that order. The first `decodes`
+    /// parts have one token each.
+    pub(super) fn logits(&mut self, parts: &[Part<'_>], decodes: usize, wanted: &[usize]) -> Result<Tensor> {
+        if decodes == parts.len()
+            && wanted.len() == parts.len()
+            && self.backend.info().kind != BackendKind::Cpu
+        {
+            return self.decode(parts);
+        }
+        let layout = self.layout();
+        let mut inputs = Inputs::default();
+        let longest = |parts: &[Part<'_>]| {
+            parts.iter().map(|part| part.position + part.tokens.len()).max().unwrap_or(0)
+        };
+        let mut add = |parts: &[Part<'_>]| {
+            let most = longest(parts);
+            inputs.add(layout, parts, most.div_ceil(layout.page).max(1), most);
+        };
+        if decodes > 0 {
+            add(&parts[..decodes]);
+        }
+        for part in &parts[decodes..] {
+            add(std::slice::from_ref(part));
+        }
+        let mut end = 0;
+        let ends: Vec<u32> = parts
+            .iter()
+            .map(|part| {
+                end += part.tokens.len();
+                end as u32 - 1
+            })
+            .collect();
+        let outputs: Vec<u32> = wanted.iter().map(|&part| ends[part]).collect();
+        if outputs.is_empty() {
+            // Only keys and values are needed.
+            let step = Step::new(&*self.backend, &inputs)?;
+            return self.model.hidden(&*self.backend, &step, &self.cache);
+        }
+        inputs.set_outputs(outputs);
+        let step = Step::new(&*self.backend, &inputs)?;
+        self.model.forward(&*self.backend, &step, &self.cache)
+    }
+
+    fn decode(&mut self, parts: &[Part<'_>]) -> Result<Tensor> {
+        let layout = self.layout();
+        let longest = parts.iter().map(|part| part.position + 1).max().unwrap_or(1);
+        let most = longest.next_power_of_two().max(LEAST_KEYS).min(self.context.max(longest));
+        let columns = most.div_ceil(layout.page);
+        let mut inputs = Inputs::default();
+        inputs.add(layout, parts, columns, most);
+        let (backend, model, cache) = (&*self.backend, &*self.model, &self.cache);
+        let key = (parts.len(), most);
+        let Some(decode) = self.decodes.get_mut(&key) else {
+            // The first time, the step runs as it is: recording needs kernels that are loaded.
+            let step = Step::new(backend, &inputs)?;
+            let logits = model.forward(backend, &step, cache)?;
+            self.decodes.insert(key, Decode { step, graph: None });
+            return Ok(logits);
+        };
+        decode.step.update(backend, &inputs)?;
+        if decode.graph.is_none() {
+            let step = &decode.step;
+            let mut logits = None;
+            let mut failed = None;
+            let mut work = || match model.forward(backend, step, cache) {
+                Ok(result) => {
+                    logits = Some(result);
+                    Ok(())
+                }
+                Err(Error::Backend(error)) => Err(error),
+                Err(error) => {
+                    failed = Some(error);
+                    Ok(())
+                }
+            };
+            let graph = backend.capture(&mut work)?;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            match (graph, logits) {
+                (Some(graph), Some(logits)) => decode.graph = Some((graph, logits)),
+                // This backend records nothing.
+                _ => return model.forward(backend, step, cache),
+            }
+        }
+        match &decode.graph {
+            Some((graph, logits)) => {
+                graph.launch()?;
+                Ok(logits.clone())
+            }
+            None => model.forward(backend, &decode.step, cache),
+        }
+    }
+
+    /// The vectors of one part's tokens, `[tokens, width]`, on the host.
+    pub(super) fn hidden(&self, part: Part<'_>) -> Result<Vec<f32>> {
+        let layout = self.layout();
+        let mut inputs = Inputs::default();
+        let most = part.position + part.tokens.len();
+        inputs.add(layout, &[part], most.div_ceil(layout.page), most);
+        let step = Step::new(&*self.backend, &inputs)?;
+        let hidden = self.model.hidden(&*self.backend, &step, &self.cache)?;
+        Ok(self.backend.to_f32(&hidden)?)
+    }
+
+    /// The first of the largest logits of each row.
+    pub(super) fn argmax(&self, logits: &Tensor) -> Result<Vec<u32>> {
+        let out = self.backend.empty(DType::U32, &[logits.rows()])?;
+        self.backend.argmax(logits, &out)?;
+        Ok(self.backend.to_u32(&out)?)
+    }
+
+    /// Draws a token for each row.
+    pub(super) fn sample(
+        &self,
+        logits: &Tensor,
+        settings: &[backend::Sampling],
+        uniforms: &[f32],
+    ) -> Result<Vec<u32>> {
+        let rows = logits.rows();
+        let table = self.backend.tensor_u32(&[rows, 4], &backend::sampling_words(settings))?;
+        let numbers = self.backend.tensor(DType::F32, &[rows], uniforms)?;
+        let out = self.backend.empty(DType::U32, &[rows])?;
+        self.backend.sample(logits, &table, &numbers, &out)?;
+        Ok(self.backend.to_u32(&out)?)
+    }
+}

@@ -1,0 +1,145 @@
+//! A request that runs.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use super::pages::SequencePages;
+use crate::engine::{Event, EventSender, FinishReason, Request, Usage};
+use crate::error::Error;
+use crate::generate::sampler::{Choice, Sampler};
+use crate::generate::stop::StopFinder;
+use crate::tokenizer::{StreamState, Tokenizer};
+
+/// A request, with all that belongs to it.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    /// The prompt's tokens, then the result's.
+    pub(super) tokens: Vec<u32>,
+    /// The number of tokens whose keys and values are in the cache.
+    pub(super) computed: usize,
+    pub(super) pages: SequencePages,
+    pub(super) sampler: Sampler,
+    prompt: usize,
+    /// Tokens of the prompt that earlier requests had left in the cache.
+    reused: usize,
+    max_tokens: usize,
+    ignore_end: bool,
+    stops: StopFinder,
+    text: StreamState,
+    events: EventSender,
+    started: Option<Instant>,
+    prompt_time: Duration,
+}
+
+impl Sequence {
+    pub(super) fn new(request: Request, events: EventSender, tokenizer: &Tokenizer) -> Self {
+        let breakers = match &request.sampling.dry {
+            Some(dry) => breakers(&dry.breakers, tokenizer),
+            None => HashSet::new(),
+        };
+        Self {
+            prompt: request.prompt.len(),
+            tokens: request.prompt,
+            computed: 0,
+            pages: SequencePages::default(),
+            sampler: Sampler::new(request.sampling, breakers, request.logprobs),
+            reused: 0,
+            max_tokens: request.max_tokens,
+            ignore_end: request.ignore_end,
+            stops: StopFinder::new(&request.stop),
+            text: StreamState::within_text(),
+            events,
+            started: None,
+            prompt_time: Duration::ZERO,
+        }
+    }
+
+    /// Whether nobody listens any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.events.is_closed()
+    }
+
+    /// Tokens whose keys and values are not in the cache. One of them is computed with the next step.
+    pub(super) fn left(&self) -> usize {
+        self.tokens.len() - self.computed
+    }
+
+    /// The sequence gets a place, and these pages of earlier ones.
+    pub(super) fn start(&mut self, pages: SequencePages, page: usize) {
+        self.computed = pages.pages.len() * page;
+        self.pages = pages;
+        if self.started.is_none() {
+            self.started = Some(Instant::now());
+            self.reused = self.computed;
+        }
+    }
+
+    /// A part of the tokens was computed.
+    pub(super) fn advance(&mut self, tokens: usize) {
+        self.computed += tokens;
+        if self.tokens.len() == self.prompt {
+            if self.left() == 0 {
+                self.prompt_time = self.started.map(|started| started.elapsed()).unwrap_or_default();
+            }
+            self.events.send(Event::Prompt { tokens: self.computed, reused: self.reused, of: self.prompt });
+        }
+    }
+
+    /// The result's next token; why the result ends with it, if it does.
+    pub(super) fn push(
+        &mut self,
+        choice: Choice,
+        tokenizer: &Tokenizer,
+        context: usize,
+    ) -> Option<FinishReason> {
+        self.tokens.push(choice.token);
+        if tokenizer.is_stop(choice.token) && !self.ignore_end {
+            return Some(FinishReason::Stop);
+        }
+        let found = self.stops.push(&self.text.push(tokenizer, choice.token));
+        self.events.send(Event::Token { id: choice.token, text: found.text, logprob: choice.logprob });
+        match found.stop {
+            Some(stop) => Some(FinishReason::StopSequence(stop)),
+            None if self.generated() >= self.max_tokens || self.tokens.len() >= context => {
+                Some(FinishReason::Length)
+            }
+            None => None,
+        }
+    }
+
+    fn generated(&self) -> usize {
+        self.tokens.len() - self.prompt
+    }
+
+    /// Tells the listener that this is the end.
+    pub(super) fn finish(&mut self, reason: FinishReason) {
+        let mut text = String::new();
+        if !matches!(reason, FinishReason::StopSequence(_)) {
+            let rest = self.text.finish();
+            let found = self.stops.push(&rest);
+            text = found.text + &self.stops.finish();
+        }
+        let total = self.started.map(|started| started.elapsed()).unwrap_or_default();
+        let usage = Usage {
+            prompt_tokens: self.prompt,
+            reused_tokens: self.reused,
+            generated_tokens: self.generated(),
+            prompt_time: self.prompt_time,
+            generate_time: total.saturating_sub(self.prompt_time),
+        };
+        self.events.send(Event::Finished { text, reason, usage });
+    }
+
+    pub(super) fn fail(&self, error: Error) {
+        self.events.send(Event::Failed(error));
+    }
+}
+
+/// Tokens with any of these texts in them.
+fn breakers(texts: &[String], tokenizer: &Tokenizer) -> HashSet<u32> {
+    let contains = |bytes: &[u8], text: &str| {
+        !text.is_empty() && bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    let tokens = 0..tokenizer.len() as u32;
+    tokens.filter(|&token| texts.iter().any(|text| contains(tokenizer.bytes(token), text))).collect()
+}

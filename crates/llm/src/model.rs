@@ -1,0 +1,80 @@
+//! Models: each family is one file. A model computes logits for a [`Step`]: tokens of one or more sequences.
+
+mod bert;
+mod gemma;
+mod gpt_oss;
+mod llama;
+mod parts;
+mod step;
+
+use std::fmt;
+
+use backend::{KernelBackend, KvCache, KvShape, Tensor};
+
+use crate::config::{Config, Family};
+use crate::error::{Error, Result};
+use crate::weights::Weights;
+
+pub use bert::Bert;
+pub use step::{Group, Inputs, Part, Step};
+
+/// A model that predicts tokens.
+pub trait Model: Send + Sync + fmt::Debug {
+    /// Its configuration.
+    fn config(&self) -> &Config;
+
+    /// The vectors behind the last norm, `[tokens, width]`. Keys and values of the step's tokens go to their
+    /// slots of the cache.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor>;
+
+    /// The logits `[rows, vocabulary]` of such vectors.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor>;
+
+    /// The logits of the step's outputs, `[outputs, vocabulary]`.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    fn forward(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor> {
+        let hidden = self.hidden(backend, step, cache)?;
+        match &step.outputs {
+            None => self.logits(backend, &hidden),
+            Some(rows) => {
+                let chosen = backend.empty(hidden.dtype(), &[rows.elements(), hidden.columns()])?;
+                // A table's rows by number are a choice of rows, too.
+                backend.embedding(&hidden, rows, &chosen)?;
+                self.logits(backend, &chosen)
+            }
+        }
+    }
+
+    /// The shapes of its layers' keys and values.
+    fn kv_shapes(&self) -> Vec<KvShape> {
+        let config = self.config();
+        vec![KvShape { heads: config.kv_heads, dimensions: config.head_size }; config.layers]
+    }
+}
+
+/// Loads a model that predicts tokens.
+///
+/// # Errors
+/// [`Error::Unable`] for encoders; for tensors that are missing or have other shapes; of reading and of the
+/// backend.
+pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>> {
+    Ok(match config.architecture.family {
+        Family::Llama => Box::new(llama::Llama::load(config, weights)?),
+        Family::Gemma => Box::new(gemma::Gemma::load(config, weights)?),
+        Family::GptOss => Box::new(gpt_oss::GptOss::load(config, weights)?),
+        Family::Bert => {
+            return Err(Error::Unable {
+                model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+                problem: "is an encoder, which generates no text".into(),
+            });
+        }
+    })
+}

@@ -1,0 +1,80 @@
+//! Llama, Mistral, Qwen2 and Qwen3, and their mixtures of experts: Mixtral and Qwen3-MoE.
+//!
+//! A layer adds attention to the residual stream, then a feed-forward layer with a SiLU gate, each behind an
+//! RMS norm. Qwen2 has biases of queries, keys and values; Qwen3 has norms of each head's queries and keys.
+
+use backend::{Gate, KernelBackend, KvCache, Tensor};
+
+use super::Model;
+use super::parts::{Embedding, FeedForward, Output, Rotation, SelfAttention};
+use super::step::Step;
+use crate::config::Config;
+use crate::error::Result;
+use crate::weights::Weights;
+
+#[derive(Debug)]
+pub(super) struct Llama {
+    config: Config,
+    embedding: Embedding,
+    layers: Vec<Layer>,
+    rotation: Rotation,
+    output: Output,
+}
+
+#[derive(Debug)]
+struct Layer {
+    attention_norm: Tensor,
+    attention: SelfAttention,
+    feed_forward_norm: Tensor,
+    feed_forward: FeedForward,
+}
+
+impl Llama {
+    pub(super) fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Self> {
+        let embedding = Embedding::load(weights, config)?;
+        let rotation = Rotation::load(weights, config, &config.rope)?;
+        let mut layers = Vec::with_capacity(config.layers);
+        for layer in 0..config.layers {
+            let name = |part: &str| format!("blk.{layer}.{part}.weight");
+            layers.push(Layer {
+                attention_norm: weights.vector(&name("attn_norm"), &[config.width])?,
+                attention: SelfAttention::load(weights, config, layer)?,
+                feed_forward_norm: weights.vector(&name("ffn_norm"), &[config.width])?,
+                feed_forward: FeedForward::load(weights, config, layer)?,
+            });
+        }
+        let output = Output::load(weights, config, &embedding)?;
+        Ok(Self { config: config.clone(), embedding, layers, rotation, output })
+    }
+}
+
+impl Model for Llama {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor> {
+        let (config, eps) = (&self.config, self.config.norm_eps);
+        let residual = self.embedding.forward(backend, &step.ids)?;
+        let turns = self.rotation.turns(backend, &step.positions)?;
+        let x = backend.empty(residual.dtype(), residual.shape())?;
+        // Each norm also adds the branch before it to the residual stream.
+        let mut branch: Option<Tensor> = None;
+        let norm = |branch: Option<&Tensor>, weight: &Tensor| match branch {
+            None => backend.rmsnorm(&residual, Some(weight), eps, &x),
+            Some(branch) => backend.add_rmsnorm(branch, &residual, Some(weight), eps, &x),
+        };
+        for (layer, cache) in self.layers.iter().zip(&cache.layers) {
+            norm(branch.as_ref(), &layer.attention_norm)?;
+            let attention = layer.attention.forward(backend, config, &turns, step, cache, &x)?;
+            norm(Some(&attention), &layer.feed_forward_norm)?;
+            branch = Some(layer.feed_forward.forward(backend, Gate::Silu, &x)?);
+        }
+        norm(branch.as_ref(), &self.output.norm)?;
+        Ok(x)
+    }
+
+    fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
+        self.output.logits(backend, hidden)
+    }
+}

@@ -1,0 +1,329 @@
+//! What models are made of.
+
+use backend::{
+    Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope, RopeFrequencies,
+    RopeStyle, Tensor, rope_frequencies,
+};
+
+use super::step::Step;
+use crate::config::{Config, Experts, FeedForward as Kind, NormOf};
+use crate::error::Result;
+use crate::weights::Weights;
+
+/// A product with a matrix, and a bias.
+#[derive(Debug)]
+pub(super) struct Linear {
+    pub(super) weight: Tensor,
+    pub(super) bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// The tensors `name.weight` and, if there is one, `name.bias`.
+    pub(super) fn load(weights: &mut Weights<'_>, name: &str, rows: usize, columns: usize) -> Result<Self> {
+        let weight = weights.matrix(&format!("{name}.weight"), &[rows, columns])?;
+        let bias = weights.optional_vector(&format!("{name}.bias"), &[rows])?;
+        Ok(Self { weight, bias })
+    }
+
+    pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<Tensor> {
+        let out = backend.empty(x.dtype(), &[x.rows(), self.weight.size(0)])?;
+        backend.linear(x, &self.weight, self.bias.as_ref(), &out)?;
+        Ok(out)
+    }
+}
+
+/// Products of the same vectors with several matrices.
+pub(super) fn linears<const N: usize>(
+    backend: &dyn KernelBackend,
+    x: &Tensor,
+    linears: [&Linear; N],
+) -> Result<[Tensor; N]> {
+    let mut outs = Vec::with_capacity(N);
+    for linear in linears {
+        outs.push(backend.empty(x.dtype(), &[x.rows(), linear.weight.size(0)])?);
+    }
+    let products: Vec<_> = linears.iter().zip(&outs).map(|(linear, out)| (&linear.weight, out)).collect();
+    backend.matmul_many(x, &products)?;
+    for (linear, out) in linears.iter().zip(&outs) {
+        if let Some(bias) = &linear.bias {
+            backend.add(out, bias, out)?;
+        }
+    }
+    // As many as there are matrices.
+    Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
+}
+
+/// The token table: `[vocabulary, width]`.
+#[derive(Debug)]
+pub(super) struct Embedding {
+    pub(super) table: Tensor,
+    dtype: DType,
+}
+
+impl Embedding {
+    pub(super) fn load(weights: &mut Weights<'_>, config: &Config) -> Result<Self> {
+        let table = weights.matrix("token_embd.weight", &[config.vocabulary, config.width])?;
+        Ok(Self { table, dtype: weights.dtype() })
+    }
+
+    pub(super) fn forward(&self, backend: &dyn KernelBackend, ids: &Tensor) -> Result<Tensor> {
+        let out = backend.empty(self.dtype, &[ids.elements(), self.table.columns()])?;
+        backend.embedding(&self.table, ids, &out)?;
+        Ok(out)
+    }
+}
+
+/// The last norm, and the matrix that makes logits of vectors: that of the tokens, if the model has none of
+/// its own.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) norm: Tensor,
+    matrix: Tensor,
+}
+
+impl Output {
+    pub(super) fn load(weights: &mut Weights<'_>, config: &Config, embedding: &Embedding) -> Result<Self> {
+        let norm = weights.vector("output_norm.weight", &[config.width])?;
+        let own = weights.optional_matrix("output.weight", &[config.vocabulary, config.width])?;
+        Ok(Self { norm, matrix: own.unwrap_or_else(|| embedding.table.clone()) })
+    }
+
+    pub(super) fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
+        let logits = backend.empty(hidden.dtype(), &[hidden.rows(), self.matrix.size(0)])?;
+        backend.matmul(hidden, &self.matrix, &logits)?;
+        Ok(logits)
+    }
+}
+
+/// A rotation of queries and keys by their positions.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    frequencies: RopeFrequencies,
+    style: RopeStyle,
+}
+
+/// Cosines and sines of a step's positions.
+#[derive(Debug)]
+pub(super) struct Turns {
+    cos: Tensor,
+    sin: Tensor,
+    style: RopeStyle,
+}
+
+impl Rotation {
+    /// With the factors of the tensor `rope_freqs.weight`, if there is one.
+    pub(super) fn load(weights: &mut Weights<'_>, config: &Config, rope: &Rope) -> Result<Self> {
+        const FACTORS: &str = "rope_freqs.weight";
+        let factors = match weights.has(FACTORS) {
+            true => Some(weights.numbers(FACTORS, &[rope.rotary / 2])?),
+            false => None,
+        };
+        let frequencies = rope_frequencies(rope, factors.as_deref())?;
+        let frequencies = weights.backend().rope_frequencies(&frequencies, rope.attention_factor() as f32)?;
+        Ok(Self { frequencies, style: config.rope_style })
+    }
+
+    pub(super) fn turns(&self, backend: &dyn KernelBackend, positions: &Tensor) -> Result<Turns> {
+        let shape = [positions.elements(), self.frequencies.half()];
+        let (cos, sin) = (backend.empty(DType::F32, &shape)?, backend.empty(DType::F32, &shape)?);
+        backend.rope_table(&self.frequencies, positions, &cos, &sin)?;
+        Ok(Turns { cos, sin, style: self.style })
+    }
+}
+
+impl Turns {
+    /// Rotates `[tokens, heads, dimensions]` in place.
+    fn apply(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<()> {
+        Ok(backend.apply_rope(self.style, (&self.cos, &self.sin), x, x)?)
+    }
+}
+
+/// Attention of a layer to the cache.
+#[derive(Debug)]
+pub(super) struct SelfAttention {
+    q: Linear,
+    k: Linear,
+    v: Linear,
+    out: Linear,
+    /// Norms of each head of queries and keys.
+    norms: Option<(Tensor, Tensor)>,
+    /// A score of each head that has no value.
+    sinks: Option<Tensor>,
+    window: Option<usize>,
+}
+
+impl SelfAttention {
+    /// The tensors `blk.N.attn_*`.
+    pub(super) fn load(weights: &mut Weights<'_>, config: &Config, layer: usize) -> Result<Self> {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let (width, queries, keys) = (config.width, config.query_width(), config.key_width());
+        let norms = match config.architecture.norm_of {
+            NormOf::Nothing => None,
+            NormOf::QueriesAndKeys => Some((
+                weights.vector(&name("attn_q_norm.weight"), &[config.head_size])?,
+                weights.vector(&name("attn_k_norm.weight"), &[config.head_size])?,
+            )),
+        };
+        let sinks = match weights.has(&name("attn_sinks.weight")) {
+            true => Some(weights.matrix_in_f32(&name("attn_sinks.weight"), &[config.heads])?),
+            false => None,
+        };
+        Ok(Self {
+            q: Linear::load(weights, &name("attn_q"), queries, width)?,
+            k: Linear::load(weights, &name("attn_k"), keys, width)?,
+            v: Linear::load(weights, &name("attn_v"), keys, width)?,
+            out: Linear::load(weights, &name("attn_output"), width, queries)?,
+            norms,
+            sinks,
+            window: config.window_of(layer),
+        })
+    }
+
+    /// `x` and the result are `[tokens, width]`.
+    pub(super) fn forward(
+        &self,
+        backend: &dyn KernelBackend,
+        config: &Config,
+        turns: &Turns,
+        step: &Step,
+        cache: &KvLayer,
+        x: &Tensor,
+    ) -> Result<Tensor> {
+        let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
+        let heads = |x: &Tensor| x.split(1, config.head_size);
+        let (q, k, v) = (heads(&q)?, heads(&k)?, heads(&v)?);
+        if let Some((q_norm, k_norm)) = &self.norms {
+            backend.rmsnorm(&q, Some(q_norm), config.norm_eps, &q)?;
+            backend.rmsnorm(&k, Some(k_norm), config.norm_eps, &k)?;
+        }
+        turns.apply(backend, &q)?;
+        turns.apply(backend, &k)?;
+        backend.kv_append(cache, &k, &v, &step.slots)?;
+        let mixed = backend.empty(q.dtype(), &[q.size(0), config.heads, config.head_size])?;
+        let mut first = 0;
+        for group in &step.groups {
+            let tokens = group.sequences * group.queries;
+            let part = |x: &Tensor| x.narrow(0, first, tokens)?.split(0, group.queries);
+            let (q, mixed) = (part(&q)?, part(&mixed)?);
+            let keys = Keys::Cache { layer: cache, table: Some(&group.table) };
+            let attention = Attention {
+                scale: config.attention_scale,
+                window: self.window,
+                soft_cap: config.attention_cap,
+                sinks: self.sinks.as_ref(),
+                ..Attention::causal(&q, keys, Some(&group.lengths), group.most_keys)
+            };
+            backend.attention(&attention, &mixed)?;
+            first += tokens;
+        }
+        self.out.forward(backend, &mixed.reshape(&[x.rows(), config.query_width()])?)
+    }
+}
+
+/// A feed-forward layer with a gate, or several with a router.
+#[derive(Debug)]
+pub(super) enum FeedForward {
+    Dense { gate: Linear, up: Linear, down: Linear },
+    Experts(Box<ExpertLayer>),
+}
+
+impl FeedForward {
+    /// The tensors `blk.N.ffn_*`.
+    pub(super) fn load(weights: &mut Weights<'_>, config: &Config, layer: usize) -> Result<Self> {
+        if let Some(experts) = config.experts {
+            return Ok(Self::Experts(Box::new(ExpertLayer::load(weights, config, experts, layer)?)));
+        }
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let (width, inner) = (config.width, config.feed_forward);
+        Ok(Self::Dense {
+            gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
+            up: Linear::load(weights, &name("ffn_up"), inner, width)?,
+            down: Linear::load(weights, &name("ffn_down"), width, inner)?,
+        })
+    }
+
+    /// `x` and the result are `[tokens, width]`.
+    pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Experts(experts) => experts.forward(backend, gate, x),
+            Self::Dense { gate: first, up, down } => {
+                let [inner, up] = linears(backend, x, [first, up])?;
+                backend.gated(gate, &inner, &up, &inner)?;
+                down.forward(backend, &inner)
+            }
+        }
+    }
+}
+
+/// A router and its experts.
+#[derive(Debug)]
+pub(super) struct ExpertLayer {
+    router: Linear,
+    gate: Stack,
+    up: Stack,
+    down: Stack,
+    used: usize,
+    kind: Kind,
+}
+
+/// The same matrix of all experts, `[experts, rows, columns]`, and biases `[experts, rows]`.
+#[derive(Debug)]
+struct Stack {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Stack {
+    fn load(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
+        let weight = weights.matrix(&format!("{name}.weight"), &shape)?;
+        let bias = weights.optional_vector(&format!("{name}.bias"), &shape[..2])?;
+        Ok(Self { weight, bias })
+    }
+
+    /// A row for each pair of a token and an expert.
+    fn forward(&self, backend: &dyn KernelBackend, x: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        let out = backend.empty(x.dtype(), &[ids.elements(), self.weight.size(1)])?;
+        backend.moe_matmul(x, &self.weight, ids, &out)?;
+        if let Some(bias) = &self.bias {
+            let chosen = backend.empty(x.dtype(), out.shape())?;
+            backend.embedding(bias, &ids.reshape(&[ids.elements()])?, &chosen)?;
+            backend.add(&out, &chosen, &out)?;
+        }
+        Ok(out)
+    }
+}
+
+impl ExpertLayer {
+    fn load(weights: &mut Weights<'_>, config: &Config, experts: Experts, layer: usize) -> Result<Self> {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let (width, inner, count) = (config.width, experts.feed_forward, experts.count);
+        Ok(Self {
+            router: Linear::load(weights, &name("ffn_gate_inp"), count, width)?,
+            gate: Stack::load(weights, &name("ffn_gate_exps"), [count, inner, width])?,
+            up: Stack::load(weights, &name("ffn_up_exps"), [count, inner, width])?,
+            down: Stack::load(weights, &name("ffn_down_exps"), [count, width, inner])?,
+            used: experts.used,
+            kind: config.architecture.experts,
+        })
+    }
+
+    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+        let logits = self.router.forward(backend, x)?;
+        let shape = [x.rows(), self.used];
+        let (weights, ids) = (backend.empty(DType::F32, &shape)?, backend.empty(DType::U32, &shape)?);
+        let usual = MoeGate::new(self.used);
+        let choice = match self.kind {
+            Kind::SoftmaxOfChosen => MoeGate { scores: GateScores::SoftmaxOfChosen, ..usual },
+            Kind::Softmax { renormalised } => MoeGate { renormalise: renormalised, ..usual },
+            Kind::Dense => usual,
+        };
+        backend.moe_gate(&choice, &logits, &weights, &ids)?;
+        let inner = self.gate.forward(backend, x, &ids)?;
+        let up = self.up.forward(backend, x, &ids)?;
+        backend.gated(gate, &inner, &up, &inner)?;
+        let parts = self.down.forward(backend, &inner, &ids)?;
+        let out = backend.empty(x.dtype(), x.shape())?;
+        backend.moe_combine(&parts, &weights, &out)?;
+        Ok(out)
+    }
+}

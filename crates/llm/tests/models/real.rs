@@ -1,0 +1,70 @@
+//! Real models.
+
+use llm::gguf::GgufFile;
+use llm::models;
+use llm::tokenizer::{SpecialText, Tokenizer};
+use test_skip::{Lack, skip};
+
+use crate::support::{Running, argmax, difference, reference, tokens};
+
+/// The models, by their names here, and the references.
+const MODELS: [(&str, &str); 2] = [("smollm2", "smollm2.json"), ("gemma3-270m", "gemma3.json")];
+
+#[test]
+fn texts_become_the_tokens_that_llama_cpp_makes_of_them() {
+    for (name, reference_name) in MODELS {
+        let Some(path) = models::cached(name) else {
+            skip(Lack::Data, format_args!("the model {name} is not in the cache"));
+            continue;
+        };
+        let file = GgufFile::open(&path).expect("a file");
+        let tokenizer = Tokenizer::from_metadata(file.metadata(), &path).expect("a tokenizer");
+        let reference = reference(reference_name);
+        for text in reference["texts"].as_array().expect("texts") {
+            let (words, special) = (text["text"].as_str().expect("a text"), tokens(&text["with_special"]));
+            let got = tokenizer.encode(words, SpecialText::Tokens).expect("encodable");
+            assert_eq!(got, special, "{name}: {words:?} with special tokens");
+            let got = tokenizer.encode_part(words, SpecialText::Text).expect("encodable");
+            assert_eq!(got, tokens(&text["plain"]), "{name}: {words:?} as text");
+            // SentencePiece's spaces are spaces.
+            let words = words.replace('▁', if name == "smollm2" { "▁" } else { " " });
+            assert_eq!(tokenizer.decode(&got), words, "{name}: back again");
+            let mut stream = tokenizer.stream();
+            let streamed: String = got.iter().map(|&token| stream.push(token)).collect();
+            assert_eq!(streamed + &stream.finish(), words, "{name}: token by token");
+        }
+    }
+}
+
+#[test]
+fn logits_and_greedy_tokens_are_those_of_llama_cpp_in_f32() {
+    for (name, reference_name) in MODELS {
+        let Some(path) = models::cached(name) else {
+            skip(Lack::Data, format_args!("the model {name} is not in the cache"));
+            continue;
+        };
+        let reference = reference(reference_name);
+        let mut running = Running::open(&path, 160);
+        let prompt = tokens(&reference["tokens"]);
+        // In parts, of which the later ones see the earlier ones in the cache.
+        let mut rows = running.add(&prompt[..40]);
+        rows.extend(running.add(&prompt[40..]));
+        let expected = reference["prompt"].as_array().expect("positions");
+        let worst =
+            rows.iter().zip(expected).map(|(row, expected)| difference(row, expected)).fold(0.0, f64::max);
+        println!("{name}: the largest difference is {worst:.5} deviations");
+        assert!(worst < TOLERANCE, "{name}: {worst}");
+        let mut row = rows.pop().expect("the last token's");
+        let leads = reference["leads"].as_array().expect("leads");
+        for (at, (&expected, lead)) in tokens(&reference["greedy"]).iter().zip(leads).enumerate() {
+            let got = argmax(&row);
+            if got != expected {
+                assert!(lead.as_f64().expect("a lead") < 0.05, "{name}: token {at} is {got}, not {expected}");
+            }
+            row = running.add(&[expected]).pop().expect("logits");
+        }
+    }
+}
+
+/// In deviations of all logits at a position.
+const TOLERANCE: f64 = 0.02;

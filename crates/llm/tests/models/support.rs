@@ -1,0 +1,89 @@
+//! Running a model on the CPU.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backend::{CpuBackend, DType, KernelBackend, KvCache, KvLayout, Tensor};
+use llm::config::Config;
+use llm::gguf::GgufFile;
+use llm::model::{Inputs, Model, Part, Step, load};
+use llm::weights::Weights;
+use serde_json::Value;
+
+/// A model with one sequence.
+pub(crate) struct Running {
+    pub(crate) backend: Arc<dyn KernelBackend>,
+    pub(crate) model: Box<dyn Model>,
+    cache: KvCache,
+    pages: Vec<u32>,
+    position: usize,
+}
+
+impl Running {
+    pub(crate) fn open(path: &Path, positions: usize) -> Self {
+        let backend: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
+        let file = GgufFile::open(path).expect("a file");
+        let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
+        let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
+        let mut progress = |_| {};
+        let mut weights = Weights::new(&file, &*backend, DType::F32, &mut progress);
+        let model = load(&config, &mut weights).expect("weights");
+        let layout = KvLayout::paged(positions, 32);
+        let cache = KvCache::new(&*backend, DType::F32, layout, &model.kv_shapes()).expect("a cache");
+        // Pages in another order than that of positions.
+        let pages = (0..layout.pages as u32).rev().collect();
+        Self { backend, model, cache, pages, position: 0 }
+    }
+
+    /// Adds tokens to the sequence; the logits of each.
+    pub(crate) fn add(&mut self, tokens: &[u32]) -> Vec<Vec<f32>> {
+        let layout = self.cache.layout;
+        let mut inputs = Inputs::default();
+        let part = Part { tokens, position: self.position, pages: &self.pages };
+        inputs.add(layout, &[part], self.pages.len(), layout.positions());
+        let step = Step::new(&*self.backend, &inputs).expect("a step");
+        let logits = self.model.forward(&*self.backend, &step, &self.cache).expect("logits");
+        self.position += tokens.len();
+        rows(&*self.backend, &logits)
+    }
+}
+
+pub(crate) fn rows(backend: &(dyn KernelBackend + 'static), x: &Tensor) -> Vec<Vec<f32>> {
+    let columns = x.columns();
+    backend.to_f32(x).expect("numbers").chunks(columns).map(<[f32]>::to_vec).collect()
+}
+
+pub(crate) fn argmax(row: &[f32]) -> u32 {
+    let mut best = 0;
+    for (at, value) in row.iter().enumerate() {
+        if *value > row[best] {
+            best = at;
+        }
+    }
+    best as u32
+}
+
+pub(crate) fn reference(name: &str) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/references").join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+pub(crate) fn tokens(value: &Value) -> Vec<u32> {
+    let array = value.as_array().expect("tokens");
+    array.iter().map(|token| token.as_u64().expect("a token") as u32).collect()
+}
+
+/// Compares logits with the reference's largest ones, their mean and their deviation; the largest difference
+/// in units of the deviation.
+pub(crate) fn difference(row: &[f32], expected: &Value) -> f64 {
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let deviation = number(&expected["deviation"]);
+    let mean = row.iter().map(|&x| f64::from(x)).sum::<f64>() / row.len() as f64;
+    let mut worst = (mean - number(&expected["mean"])).abs();
+    for pair in expected["top"].as_array().expect("pairs") {
+        let token = pair[0].as_u64().expect("a token") as usize;
+        worst = worst.max((f64::from(row[token]) - number(&pair[1])).abs());
+    }
+    worst / deviation
+}

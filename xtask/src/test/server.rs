@@ -1,0 +1,165 @@
+//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests
+//! made from the OpenAPI document, against the server of `crates/llm-server` with an engine without a model.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use setup::run;
+
+use super::shared::execute;
+use super::steps::{Outcome, Step};
+use crate::tools;
+
+/// The crate, and its example that serves.
+const PACKAGE: &str = "ferrocm-llm-server";
+const EXAMPLE: &str = "scripted";
+/// The folder of the clients' programs, in the workspace.
+const PROGRAMS: &str = "crates/llm-server/tests/clients";
+/// What is installed from PyPI, with versions, into an environment below the target folder.
+const PACKAGES: [&str; 3] = ["anthropic==2.14.0", "openai==3.57.0", "schemathesis==4.32.5"];
+const ENVIRONMENT: &str = "llm-clients";
+/// What is installed from npm, into a folder below the target folder: Chromium, and how to drive it.
+const BROWSER_PACKAGES: [&str; 2] = ["@sparticuz/chromium@147.0.0", "puppeteer-core@24.43.1"];
+const BROWSER: &str = "llm-browser";
+/// Names the installed packages, so that other versions replace them.
+const INSTALLED: &str = "installed.txt";
+/// The example's key.
+const KEY: &str = "secret";
+/// Not every text that a schema allows makes sense, such as a schema for the answer.
+const LEFT_OUT: &str = "positive_data_acceptance";
+
+/// Installs the clients, builds the server, and runs each client.
+pub(super) fn steps<'a>() -> Vec<Step<'a>> {
+    let client = |name: &'static str, program: &'static str| {
+        Step::new(name, move || {
+            let program = tools::workspace().join(PROGRAMS).join(program);
+            let server = Server::start()?;
+            let mut command = Command::new(python()?);
+            execute_with(command.arg(program).arg(&server.url), &server)
+        })
+    };
+    vec![
+        Step::new("the clients' packages", || install().map(|()| Outcome::Passed)),
+        Step::new("a server without a model", || {
+            let mut build = tools::cargo();
+            build.args(["build", "--quiet", "--package", PACKAGE, "--example", EXAMPLE]);
+            build.current_dir(tools::workspace());
+            execute(build)
+        }),
+        client("OpenAI's client", "openai_client.py"),
+        client("Anthropic's client", "anthropic_client.py"),
+        Step::new("the pages in Chromium", || {
+            let folder = install_browser()?;
+            let server = Server::start()?;
+            let mut command = Command::new("node");
+            command.arg(tools::workspace().join(PROGRAMS).join("pages.mjs")).arg(&server.url);
+            execute_with(command.current_dir(folder), &server)
+        }),
+        Step::new("a stop on SIGTERM", || {
+            let mut server = Server::start()?;
+            run::run(Command::new("kill").arg(server.process.id().to_string()))?;
+            let status = server.process.wait().context("wait for the server")?;
+            if !status.success() {
+                bail!("the server ended with {status}");
+            }
+            Ok(Outcome::Passed)
+        }),
+        Step::new("random requests (schemathesis)", || {
+            let server = Server::start()?;
+            let mut command = Command::new(environment().join("bin/schemathesis"));
+            command.arg("run").arg(format!("{}/openapi.json", server.url)).args(["--url", &server.url]);
+            command.args(["--header", &format!("Authorization: Bearer {KEY}")]);
+            command.args(["--exclude-checks", LEFT_OUT, "--max-examples", "50", "--seed", "1"]);
+            execute_with(command.current_dir(environment()), &server)
+        }),
+    ]
+}
+
+fn execute_with(command: &mut Command, server: &Server) -> Result<Outcome> {
+    run::run(command).with_context(|| format!("the server at {}", server.url))?;
+    Ok(Outcome::Passed)
+}
+
+fn environment() -> PathBuf {
+    tools::target_folder().join(ENVIRONMENT)
+}
+
+/// The environment's Python.
+fn python() -> Result<PathBuf> {
+    let python = environment().join("bin/python");
+    if !python.exists() {
+        bail!("{} does not exist: the step \"the clients' packages\" makes it", python.display());
+    }
+    Ok(python)
+}
+
+/// Makes the environment unless it has these packages.
+fn install() -> Result<()> {
+    let folder = environment();
+    let wanted = PACKAGES.join("\n");
+    if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let make = ["-m", "venv", "--clear"];
+    run::capture(Command::new("python3").args(make).arg(&folder)).with_context(|| {
+        format!("make {}; that takes Python with venv (`apt-get install python3-venv`)", folder.display())
+    })?;
+    let mut pip = Command::new(python()?);
+    run::capture(pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))
+        .with_context(|| format!("install {}", PACKAGES.join(", ")))?;
+    let file = folder.join(INSTALLED);
+    fs::write(&file, &wanted).with_context(|| format!("write {}", file.display()))
+}
+
+/// Makes the browser's folder unless it has these packages.
+fn install_browser() -> Result<PathBuf> {
+    let folder = tools::target_folder().join(BROWSER);
+    let wanted = BROWSER_PACKAGES.join("\n");
+    let file = folder.join(INSTALLED);
+    if fs::read_to_string(&file).is_ok_and(|installed| installed == wanted) {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-fund", "--no-audit", "--prefix"]).arg(&folder).args(BROWSER_PACKAGES);
+    run::capture(&mut npm).with_context(|| {
+        format!("install {}; that takes npm (`apt-get install npm`)", BROWSER_PACKAGES.join(", "))
+    })?;
+    fs::write(&file, &wanted).with_context(|| format!("write {}", file.display()))?;
+    Ok(folder)
+}
+
+/// A running server.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Result<Self> {
+        let mut command = tools::built(&format!("examples/{EXAMPLE}"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let process = command.spawn().with_context(|| format!("start {}", run::describe(&command)))?;
+        // From here on, a failure ends the process.
+        let mut server = Self { process, url: String::new() };
+        let output = server.process.stdout.take().context("the server's output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).context("read the server's address")?;
+        server.url = line.trim().to_owned();
+        if !server.url.starts_with("http://127.0.0.1:") {
+            bail!("the server wrote {line:?} instead of its address");
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
