@@ -116,6 +116,11 @@ pub enum Error {
     #[error(transparent)]
     Hip(#[from] hip::Error),
 
+    /// The ranks could not work together.
+    #[cfg(feature = "rccl")]
+    #[error(transparent)]
+    Rccl(#[from] rccl::Error),
+
     /// The BLAS library refused its arguments or failed.
     #[error(transparent)]
     Blas(#[from] rocblas::Error),

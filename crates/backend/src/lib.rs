@@ -12,6 +12,7 @@ mod estimate;
 mod gpu;
 mod kv;
 mod ops;
+pub mod parallel;
 mod tensor;
 
 pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
@@ -31,4 +32,7 @@ pub use ops::{
     Activation, Attention, ExpertGroups, Gate, GateScores, GroupScore, Keys, MoeGate, Penalties, Rope,
     RopeFrequencies, RopeScaling, RopeStyle, Sampling, penalty_words, rope_frequencies, sampling_words,
 };
+pub use parallel::Shard;
+#[cfg(feature = "rccl")]
+pub use rccl;
 pub use tensor::{Dims, Storage, Tensor};
