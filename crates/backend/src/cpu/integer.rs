@@ -84,17 +84,15 @@ pub(super) fn row_times(quant: QuantType, blocks: &[u8], x: &[Piece], out: &mut 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256, __m256i, _mm_add_ps, _mm_cvtss_f32, _mm_hadd_ps, _mm_loadu_si128,
-        _mm256_broadcastsi128_si256, _mm256_castps256_ps128, _mm256_cvtepi32_ps, _mm256_extractf128_ps,
-        _mm256_fmadd_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps,
-        _mm256_set1_epi16, _mm256_set1_ps, _mm256_setr_ps, _mm256_setzero_ps, _mm256_shuffle_epi8,
-        _mm256_sign_epi8,
+        __m128i, __m256i, _mm_loadu_si128, _mm256_broadcastsi128_si256, _mm256_cvtepi32_ps, _mm256_fmadd_ps,
+        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16,
+        _mm256_set1_ps, _mm256_setr_ps, _mm256_setzero_ps, _mm256_shuffle_epi8, _mm256_sign_epi8,
     };
 
     use kernels::QuantType;
 
     use super::{PART, Piece};
-    use crate::cpu::simd::f16_to_f32;
+    use crate::cpu::simd::{f16_to_f32, sum_wide};
 
     pub(super) type RowFunction = unsafe fn(&[u8], &[Piece], &mut [f32]);
 
@@ -313,13 +311,6 @@ mod x86 {
         unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
     }
 
-    #[target_feature(enable = "avx2,fma")]
-    fn sum(x: __m256) -> f32 {
-        let halves = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-        let pairs = _mm_hadd_ps(halves, halves);
-        _mm_cvtss_f32(_mm_hadd_ps(pairs, pairs))
-    }
-
     /// Vectors that are multiplied at a time.
     const VECTORS: usize = 4;
 
@@ -371,7 +362,7 @@ mod x86 {
             }
         }
         for i in 0..N {
-            out[i] = sum(sums[i]) + offsets[i];
+            out[i] = sum_wide(sums[i]) + offsets[i];
         }
     }
 }

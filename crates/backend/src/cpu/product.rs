@@ -11,7 +11,7 @@ use crate::{DType, Tensor, check};
 /// Vectors up to which a row of the matrix is multiplied with each, while it is in the cache.
 const FEW: usize = 8;
 /// Columns that are converted to f32 at a time.
-const PART: usize = 256;
+const PART: usize = 1024;
 /// Rows of a matrix that a thread converts to f32 for a product with many vectors.
 const PANEL: usize = 64;
 /// Multiplications from which all threads are used.
@@ -65,8 +65,8 @@ impl<'a> Matrix<'a> {
         for first in (0..k).step_by(PART) {
             let part = &mut part[..PART.min(k - first)];
             self.read(row * k + first, part);
-            for (out, x) in out.iter_mut().zip(x.chunks_exact(k)) {
-                *out += simd::dot(part, &x[first..first + part.len()]);
+            for i in 0..out.len() {
+                out[i] += simd::dot(part, &x[i * k + first..][..part.len()]);
             }
         }
     }
