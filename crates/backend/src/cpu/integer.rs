@@ -45,14 +45,14 @@ super::simd::wide! {
             let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
             let mut p = [0; PART];
             let mut sums = [0.0; 2];
-            for half in 0..2 {
+            for (half, of_half) in sums.iter_mut().enumerate() {
                 let mut sum = 0_i32;
                 for i in 16 * half..16 * half + 16 {
                     let rounded = (x[i] * inverse).round_ties_even() as i32;
                     p[i] = rounded as i8;
                     sum += rounded;
                 }
-                sums[half] = sum as f32 * d;
+                *of_half = sum as f32 * d;
             }
             out.push(Piece { p, d, sums });
         }
@@ -102,6 +102,9 @@ mod x86 {
         scale: [f32; 2],
         offset: [f32; 2],
     }
+
+    // Library functions that are not inlined into those with target features would run without AVX2, and cost
+    // more than the product. So there are loops over indices here.
 
     /// A type of blocks.
     trait Blocks {
@@ -179,11 +182,8 @@ mod x86 {
         both(with_fifths(nibbles(&block[8..]), block, 4), half(block, 0), half(block, 2))
     });
     blocks!(Q8_0, 34, 1, true, None, |block, _at| {
-        // Library functions that are not inlined here would run without AVX2, and cost more than the product.
-        let (mut q, bytes) = ([0; PART], &block[2..34]);
-        for i in 0..PART {
-            q[i] = bytes[i];
-        }
+        // SAFETY: the slice has 32 bytes, of any alignment.
+        let q = unsafe { block[2..34].as_ptr().cast::<[u8; PART]>().read_unaligned() };
         both(q, half(block, 0), 0.0)
     });
     const IQ4_NL: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
