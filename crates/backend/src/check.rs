@@ -232,7 +232,7 @@ pub(crate) fn attention(attention: &crate::ops::Attention<'_>, out: &Tensor) -> 
             let entries = table.size(1);
             typed(operation, "table", table, DType::U32, &[batch, entries])?;
             dense(operation, "table", table)?;
-            if most > entries.saturating_mul(page) {
+            if most > entries.saturating_mul(page) || (most > 0 && pages == 0) {
                 return Err(wrong(operation, "table", table, format!("pages for {most} keys")));
             }
             Some(entries)

@@ -98,8 +98,8 @@ impl GpuBackend {
         })
     }
 
-    /// Makes this the backend of one rank of several: it has a part of each model, and works together with the
-    /// other ranks. Every rank submits the same operations in the same order, each from its own thread or
+    /// Makes this the backend of one rank of several: it has a part of each model, and works together with
+    /// the other ranks. Every rank submits the same operations in the same order, each from its own thread or
     /// process.
     ///
     /// # Errors
