@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
-use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
 use crate::{DType, KvLayer, Shard, Tensor};
 
 /// The kinds of backends.
@@ -481,6 +481,30 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         let group = grouped("weighted_sum_rows", out, v)?;
         self.matmul_batched(&weights.split(0, group)?, &v.transpose(0, 1)?, false, 1.0, &out.split(0, group)?)
     }
+
+    // Gated delta nets.
+
+    /// A convolution of each channel over the tokens before: `x` and `out` are `[sequences, tokens,
+    /// channels]`, `weight` is `[channels, width]` with a width from 2 to 4. Sequence s has the f32 state
+    /// `slots[s]` of `states` `[number, channels, width - 1]`, which has what comes before the first token,
+    /// and then gets the last inputs. Without such a state, what comes before is 0, and nothing is kept.
+    ///
+    /// # Errors
+    /// If types or shapes differ.
+    fn causal_conv(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        states: &Tensor,
+        slots: &Tensor,
+        out: &Tensor,
+    ) -> Result<()>;
+
+    /// The gated delta rule ([`GatedDelta`]). `out` has the shape of the values, without gaps.
+    ///
+    /// # Errors
+    /// If types or shapes differ.
+    fn gated_delta(&self, delta: &GatedDelta<'_>, out: &Tensor) -> Result<()>;
 
     // Mixtures of experts.
 

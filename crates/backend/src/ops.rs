@@ -170,6 +170,28 @@ impl<'a> Attention<'a> {
     }
 }
 
+/// The gated delta rule: for each token of a sequence in turn, and each head with its state S, `S *=
+/// exp(gate)`; `d = (v - Sᵀ k) · beta`; `S += k dᵀ`; `out = scale · Sᵀ q`.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedDelta<'a> {
+    /// `[sequences, tokens, key heads, key size]`, whose sizes are contiguous.
+    pub q: &'a Tensor,
+    /// Keys, likewise.
+    pub k: &'a Tensor,
+    /// `[sequences, tokens, heads, value size]`. Neighbouring heads share one of the keys.
+    pub v: &'a Tensor,
+    /// f32 `[sequences, tokens, heads]`: logarithms of what is kept of a state.
+    pub gates: &'a Tensor,
+    /// f32 `[sequences, tokens, heads]`.
+    pub betas: &'a Tensor,
+    /// f32 `[number, heads, key size, value size]`.
+    pub states: &'a Tensor,
+    /// u32 `[sequences]`: the state of each sequence, all different. Without such a state, results are 0.
+    pub slots: &'a Tensor,
+    /// Factor of the results.
+    pub scale: f32,
+}
+
 /// How a router's logits become experts and weights: see [`kernels::MoeGate`].
 #[derive(Clone, Copy, Debug)]
 pub struct MoeGate<'a> {
