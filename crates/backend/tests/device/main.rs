@@ -6,12 +6,16 @@ mod attention;
 #[path = "../cases/common.rs"]
 mod common;
 mod decoder;
+#[path = "../cases/delta.rs"]
+mod delta;
 #[path = "../cases/elementwise.rs"]
 mod elementwise;
 #[path = "../cases/experts.rs"]
 mod experts;
 #[path = "../cases/memory.rs"]
 mod memory;
+#[cfg(feature = "rccl")]
+mod parallel;
 #[path = "../cases/products.rs"]
 mod products;
 #[path = "../cases/rows.rs"]
