@@ -1,4 +1,7 @@
-//! Whole models, against llama.cpp. `../references` has its results and the programs that made them.
+//! Whole models, against llama.cpp, and the engine that runs them. `../references` has llama.cpp's results and
+//! the programs that made them.
 
+mod engine;
 mod real;
 mod support;
+mod tiny;
