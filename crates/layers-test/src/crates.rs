@@ -48,6 +48,7 @@ pub const CRATES: &[&[&str]] = &[
     &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
     &["backend", "cudarc-on-hip", "measure"],
+    &["llm"],
     &["ferrocm"],
     &[
         "benches/build",
