@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
 use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
-use crate::{DType, KvLayer, Tensor};
+use crate::{DType, KvLayer, Shard, Tensor};
 
 /// The kinds of backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,6 +174,30 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// # Errors
     /// If shapes differ, or the types cannot be converted.
     fn cast(&self, x: &Tensor, out: &Tensor) -> Result<()>;
+
+    // Several GPUs.
+
+    /// Which part of a model this backend has.
+    fn shard(&self) -> Shard {
+        Shard::WHOLE
+    }
+
+    /// Replaces a tensor without gaps by the sum of those of all ranks. Does nothing if there is one rank.
+    ///
+    /// # Errors
+    /// If the ranks cannot be reached.
+    fn all_reduce(&self, _x: &Tensor) -> Result<()> {
+        Ok(())
+    }
+
+    /// The tensors of all ranks, in order: `out` has one more dimension in front. Both have no gaps.
+    ///
+    /// # Errors
+    /// If types or shapes differ, or the ranks cannot be reached.
+    fn all_gather(&self, x: &Tensor, out: &Tensor) -> Result<()> {
+        gathered(self.shard(), x, out)?;
+        self.copy(x, &out.reshape(x.shape())?)
+    }
 
     // Element by element.
 
@@ -465,6 +489,13 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// # Errors
     /// If types or shapes differ.
     fn top_k(&self, x: &Tensor, values: &Tensor, indices: &Tensor) -> Result<()>;
+}
+
+/// Checks the result of [`KernelBackend::all_gather`].
+pub(crate) fn gathered(shard: Shard, x: &Tensor, out: &Tensor) -> Result<()> {
+    let mut shape = crate::Dims::from_slice(x.shape());
+    shape.insert(0, shard.size);
+    crate::check::typed("all_gather", "out", out, x.dtype(), &shape)
 }
 
 /// How many heads of the queries share one of the keys.

@@ -3,6 +3,7 @@
 mod attention;
 mod elementwise;
 mod experts;
+mod integer;
 mod memory;
 mod product;
 mod quant;

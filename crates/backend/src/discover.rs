@@ -270,7 +270,7 @@ mod tests {
         let found = discover_backends();
         assert_eq!(found.len(), ROWS.len() + NOT_BUILT.len());
         for found in &found {
-            assert!(found.reason.is_some() != !found.devices.is_empty(), "{found}");
+            assert_eq!(found.reason.is_some(), found.devices.is_empty(), "{found}");
         }
         assert!(found.iter().any(|found| found.name == "cpu" && found.reason.is_none()));
     }

@@ -110,16 +110,34 @@ pub enum Error {
 
     /// A kernel refused its arguments, or could not be launched.
     #[error(transparent)]
-    Kernels(#[from] kernels::Error),
+    Kernels(Box<kernels::Error>),
 
     /// The HIP layer failed.
     #[error(transparent)]
-    Hip(#[from] hip::Error),
+    Hip(Box<hip::Error>),
+
+    /// The ranks could not work together.
+    #[cfg(feature = "rccl")]
+    #[error(transparent)]
+    Rccl(Box<rccl::Error>),
 
     /// The BLAS library refused its arguments or failed.
     #[error(transparent)]
-    Blas(#[from] rocblas::Error),
+    Blas(Box<rocblas::Error>),
 }
+
+/// Errors of the crates below are large, and boxed.
+macro_rules! boxed {
+    ($($(#[$meta:meta])* $variant:ident: $error:ty),*) => { $(
+        $(#[$meta])*
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$variant(Box::new(error))
+            }
+        }
+    )* };
+}
+boxed!(Kernels: kernels::Error, Hip: hip::Error, Blas: rocblas::Error, #[cfg(feature = "rccl")] Rccl: rccl::Error);
 
 /// Same as `Display`, because a program whose `main` returns the error prints this.
 impl fmt::Debug for Error {

@@ -1,6 +1,8 @@
 //! The operations on GPUs: AMD's, NVIDIA's and virtual ones, through `hip`, `kernels` and `rocblas`.
 
 mod attention;
+#[cfg(feature = "rccl")]
+mod collective;
 mod elementwise;
 mod experts;
 mod graph;
@@ -22,7 +24,7 @@ use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, 
 use crate::error::Result;
 use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
 use crate::tensor::bytes_of;
-use crate::{DType, KvLayer, Tensor};
+use crate::{DType, KvLayer, Shard, Tensor};
 
 use graph::Captured;
 use memory::GpuMemory;
@@ -42,9 +44,12 @@ pub struct GpuBackend {
     in_use: Arc<AtomicU64>,
     /// Held while work is submitted, so that submissions that use the same tensors do not mix.
     submits: Mutex<()>,
+    shard: Shard,
     captured: Captured,
     staging: Mutex<Staging>,
     products: Mutex<Products>,
+    #[cfg(feature = "rccl")]
+    communicator: Option<rccl::Communicator>,
 }
 
 impl fmt::Debug for GpuBackend {
@@ -84,10 +89,31 @@ impl GpuBackend {
             kernels,
             in_use: Arc::default(),
             submits: Mutex::default(),
+            shard: Shard::WHOLE,
             captured: Captured::default(),
             staging: Mutex::default(),
             products: Mutex::default(),
+            #[cfg(feature = "rccl")]
+            communicator: None,
         })
+    }
+
+    /// Makes this the backend of one rank of several: it has a part of each model, and works together with the
+    /// other ranks. Every rank submits the same operations in the same order, each from its own thread or
+    /// process.
+    ///
+    /// # Errors
+    /// [`Error::OtherBackend`](crate::Error::OtherBackend) if the communicator belongs to another device.
+    #[cfg(feature = "rccl")]
+    pub fn with_communicator(mut self, communicator: rccl::Communicator) -> Result<Self> {
+        if communicator.device() != &self.device {
+            let (operation, tensor) = ("with_communicator", "communicator");
+            return Err(crate::Error::OtherBackend { backend: NAME, operation, tensor });
+        }
+        let (rank, size) = (communicator.rank()?, communicator.size()?);
+        self.shard = Shard { rank, size };
+        self.communicator = Some(communicator);
+        Ok(self)
     }
 
     /// The device.
@@ -166,6 +192,27 @@ impl KernelBackend for GpuBackend {
 
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn StepGraph>>> {
         graph::capture(self, work).map(Some)
+    }
+
+    fn shard(&self) -> Shard {
+        self.shard
+    }
+
+    #[cfg(feature = "rccl")]
+    fn all_reduce(&self, x: &Tensor) -> Result<()> {
+        match &self.communicator {
+            Some(communicator) => collective::all_reduce(&self.work(), communicator, x),
+            None => Ok(()),
+        }
+    }
+
+    #[cfg(feature = "rccl")]
+    fn all_gather(&self, x: &Tensor, out: &Tensor) -> Result<()> {
+        crate::backend::gathered(self.shard, x, out)?;
+        match &self.communicator {
+            Some(communicator) => collective::all_gather(&self.work(), communicator, x, out),
+            None => self.copy(x, &out.reshape(x.shape())?),
+        }
     }
 
     fn copy(&self, x: &Tensor, out: &Tensor) -> Result<()> {

@@ -4,14 +4,14 @@ use half::{bf16, f16};
 use kernels::QuantType;
 use rayon::prelude::*;
 
-use super::{CpuBackend, Session, dequantise, simd, unsupported};
+use super::{CpuBackend, Session, dequantise, integer, simd, unsupported};
 use crate::error::Result;
 use crate::{DType, Tensor, check};
 
 /// Vectors up to which a row of the matrix is multiplied with each, while it is in the cache.
-const FEW: usize = 4;
+const FEW: usize = 8;
 /// Columns that are converted to f32 at a time.
-const PART: usize = 256;
+const PART: usize = 1024;
 /// Rows of a matrix that a thread converts to f32 for a product with many vectors.
 const PANEL: usize = 64;
 /// Multiplications from which all threads are used.
@@ -65,8 +65,8 @@ impl<'a> Matrix<'a> {
         for first in (0..k).step_by(PART) {
             let part = &mut part[..PART.min(k - first)];
             self.read(row * k + first, part);
-            for (out, x) in out.iter_mut().zip(x.chunks_exact(k)) {
-                *out += simd::dot(part, &x[first..first + part.len()]);
+            for i in 0..out.len() {
+                out[i] += simd::dot(part, &x[i * k + first..][..part.len()]);
             }
         }
     }
@@ -122,10 +122,23 @@ impl CpuBackend {
         if m <= FEW {
             // Transposed, so that threads write neighbouring results.
             let mut by_rows = vec![0.0; n * m];
+            // Quantised rows are multiplied as integers where the processor can.
+            let pieces = match w {
+                Matrix::Quant(quant, _) if integer::can_multiply(quant) && k.is_multiple_of(32) => {
+                    Some((quant, integer::round(x)))
+                }
+                _ => None,
+            };
             let each = (n / (self.info.compute_units * 8)).clamp(8, 256) * m;
             let rows = |first: usize, out: &mut [f32]| {
                 for (i, out) in out.chunks_exact_mut(m).enumerate() {
-                    w.row_times(first + i, k, x, out);
+                    match (&pieces, w) {
+                        (Some((quant, pieces)), Matrix::Quant(_, bytes)) => {
+                            let row = k / quant.block_values() * quant.block_bytes();
+                            integer::row_times(*quant, &bytes[(first + i) * row..][..row], pieces, out);
+                        }
+                        _ => w.row_times(first + i, k, x, out),
+                    }
                 }
             };
             if serial {

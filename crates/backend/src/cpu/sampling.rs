@@ -86,7 +86,7 @@ fn draw(logits: &[f32], by: &kernels::Sampling, uniform: f32) -> u32 {
         }
     }
     let Some(best) = best else { return u32::MAX };
-    if !(by.temperature > 0.0) {
+    if by.temperature <= 0.0 || by.temperature.is_nan() {
         return best as u32;
     }
     let most = logits[best];

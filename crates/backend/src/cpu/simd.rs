@@ -33,54 +33,148 @@ macro_rules! wide {
 }
 pub(super) use wide;
 
-/// Sums that a loop keeps apart, so that it can be vectorised.
-const LANES: usize = 32;
+/// The sum of products. Of slices of different lengths, the rest of the longer one is ignored.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        // SAFETY: the processor has AVX2 and FMA.
+        return unsafe { dot_wide(a, b) };
+    }
+    // Sums that are kept apart, so that the loop can be vectorised.
+    const LANES: usize = 16;
+    let mut sums = [0.0_f32; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let whole = a.len().min(b.len()) / LANES * LANES;
+    let rest: f32 = a[whole..].iter().zip(&b[whole..]).map(|(a, b)| a * b).sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for i in 0..LANES {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
 
-wide! {
-    /// The sum of products.
-    pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-        let mut sums = [0.0_f32; LANES];
-        let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-        let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
-        for (a, b) in a_chunks.zip(b_chunks) {
-            for i in 0..LANES {
-                sums[i] += a[i] * b[i];
-            }
+// In functions with target features, iterators that are not inlined would run without AVX2, and cost more than
+// the work. So these have loops over indices.
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn dot_wide(a: &[f32], b: &[f32]) -> f32 {
+    use std::arch::x86_64::{_mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps};
+    let len = a.len().min(b.len());
+    let (a_start, b_start) = (a.as_ptr(), b.as_ptr());
+    let [mut w, mut x, mut y, mut z] = [_mm256_setzero_ps(); 4];
+    let mut at = 0;
+    while at + 32 <= len {
+        // SAFETY: both have 32 elements from here on, and any alignment will do.
+        unsafe {
+            let (a, b) = (a_start.add(at), b_start.add(at));
+            w = _mm256_fmadd_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b), w);
+            x = _mm256_fmadd_ps(_mm256_loadu_ps(a.add(8)), _mm256_loadu_ps(b.add(8)), x);
+            y = _mm256_fmadd_ps(_mm256_loadu_ps(a.add(16)), _mm256_loadu_ps(b.add(16)), y);
+            z = _mm256_fmadd_ps(_mm256_loadu_ps(a.add(24)), _mm256_loadu_ps(b.add(24)), z);
         }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for i in 0..width {
-                sums[i] += sums[i + width];
-            }
-            width /= 2;
-        }
-        sums[0] + rest
+        at += 32;
+    }
+    while at + 8 <= len {
+        // SAFETY: both have 8 elements from here on.
+        unsafe { w = _mm256_fmadd_ps(_mm256_loadu_ps(a_start.add(at)), _mm256_loadu_ps(b_start.add(at)), w) };
+        at += 8;
+    }
+    let mut sum = sum_wide(_mm256_add_ps(_mm256_add_ps(w, x), _mm256_add_ps(y, z)));
+    while at < len {
+        sum += a[at] * b[at];
+        at += 1;
+    }
+    sum
+}
+
+/// The sum of eight numbers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn sum_wide(x: std::arch::x86_64::__m256) -> f32 {
+    use std::arch::x86_64::{
+        _mm_add_ps, _mm_cvtss_f32, _mm_hadd_ps, _mm256_castps256_ps128, _mm256_extractf128_ps,
+    };
+    let halves = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    let pairs = _mm_hadd_ps(halves, halves);
+    _mm_cvtss_f32(_mm_hadd_ps(pairs, pairs))
+}
+
+/// `y += factor · x`.
+pub(super) fn axpy(factor: f32, x: &[f32], y: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        // SAFETY: the processor has AVX2 and FMA.
+        unsafe { axpy_wide(factor, x, y) };
+        return;
+    }
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += factor * x;
     }
 }
 
-wide! {
-    /// `y += factor · x`.
-    pub(super) fn axpy(factor: f32, x: &[f32], y: &mut [f32]) {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y += factor * x;
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn axpy_wide(factor: f32, x: &[f32], y: &mut [f32]) {
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_storeu_ps};
+    let (len, factors) = (x.len().min(y.len()), _mm256_set1_ps(factor));
+    let (x_start, y_start) = (x.as_ptr(), y.as_mut_ptr());
+    let mut at = 0;
+    while at + 8 <= len {
+        // SAFETY: both have 8 elements from here on, and any alignment will do.
+        unsafe {
+            let sum =
+                _mm256_fmadd_ps(factors, _mm256_loadu_ps(x_start.add(at)), _mm256_loadu_ps(y_start.add(at)));
+            _mm256_storeu_ps(y_start.add(at), sum);
         }
+        at += 8;
+    }
+    while at < len {
+        y[at] += factor * x[at];
+        at += 1;
     }
 }
 
-wide! {
-    /// Halves as f32.
-    pub(super) fn from_halves(bits: &[half::f16], out: &mut [f32]) {
-        for (out, x) in out.iter_mut().zip(bits) {
-            *out = f16_to_f32(x.to_bits());
+/// Halves as f32.
+pub(super) fn from_halves(bits: &[half::f16], out: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        // SAFETY: the processor has F16C.
+        unsafe { from_halves_wide(bits, out) };
+        return;
+    }
+    for (out, x) in out.iter_mut().zip(bits) {
+        *out = f16_to_f32(x.to_bits());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,f16c")]
+fn from_halves_wide(bits: &[half::f16], out: &mut [f32]) {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
+    let whole = bits.len().min(out.len()) / 8 * 8;
+    let mut at = 0;
+    while at < whole {
+        // SAFETY: both have 8 elements from here on, and any alignment will do.
+        unsafe {
+            let eight = _mm_loadu_si128(bits.as_ptr().add(at).cast());
+            _mm256_storeu_ps(out.as_mut_ptr().add(at), _mm256_cvtph_ps(eight));
         }
+        at += 8;
+    }
+    for (out, x) in out[whole..].iter_mut().zip(&bits[whole..]) {
+        *out = f16_to_f32(x.to_bits());
     }
 }
 
 wide! {
     /// bf16 as f32.
     pub(super) fn from_bf16(bits: &[half::bf16], out: &mut [f32]) {
-        for (out, x) in out.iter_mut().zip(bits) {
-            *out = f32::from_bits(u32::from(x.to_bits()) << 16);
+        let len = bits.len().min(out.len());
+        let (bits, out) = (&bits[..len], &mut out[..len]);
+        for i in 0..len {
+            out[i] = f32::from_bits(u32::from(bits[i].to_bits()) << 16);
         }
     }
 }
@@ -103,8 +197,15 @@ mod tests {
     #[test]
     fn every_half_converts_exactly() {
         for bits in 0..=u16::MAX {
-            let (got, expected) = (f16_to_f32(bits), half::f16::from_bits(bits).to_f32());
-            assert!(got == expected || (got.is_nan() && expected.is_nan()), "{bits:#x}: {got} {expected}");
+            let expected = half::f16::from_bits(bits).to_f32();
+            let mut out = [0.0; 11];
+            from_halves(&[half::f16::from_bits(bits); 11], &mut out);
+            for got in [f16_to_f32(bits), out[0], out[10]] {
+                assert!(
+                    got == expected || (got.is_nan() && expected.is_nan()),
+                    "{bits:#x}: {got} {expected}"
+                );
+            }
         }
     }
 

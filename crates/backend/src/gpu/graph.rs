@@ -73,7 +73,7 @@ pub(super) fn capture(
         let _capturing = backend.captured.begin(stream);
         match work() {
             Ok(()) => Ok(()),
-            Err(Error::Hip(error)) => Err(error),
+            Err(Error::Hip(error)) => Err(*error),
             Err(error) => {
                 failed = Some(error);
                 Ok(())

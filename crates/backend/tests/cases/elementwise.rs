@@ -51,7 +51,8 @@ fn numbers_are_scaled_and_added() {
 #[test]
 fn functions_are_those_of_their_names() {
     let bench = Bench::open();
-    let functions: [(Activation, fn(f64) -> f64); 7] = [
+    type Function = fn(f64) -> f64;
+    let functions: [(Activation, Function); 7] = [
         (Activation::Silu, silu),
         (Activation::Gelu, gelu),
         (Activation::GeluErf, gelu_erf),

@@ -12,6 +12,8 @@ mod elementwise;
 mod experts;
 #[path = "../cases/memory.rs"]
 mod memory;
+#[cfg(feature = "rccl")]
+mod parallel;
 #[path = "../cases/products.rs"]
 mod products;
 #[path = "../cases/rows.rs"]

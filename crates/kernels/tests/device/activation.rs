@@ -72,6 +72,45 @@ fn gated() {
     for_every_type!(gates);
 }
 
+fn other_functions<T: Float<Compute = f32>>(bench: &Bench) {
+    for (rows, columns) in [(1, 1), (3, 17), (5, 64), (2, 1000)] {
+        let (a, b) = (random::<T>(rows * columns, 53, 4.0), random::<T>(rows * columns, 54, 4.0));
+        let bias = &b[..columns];
+        let (x, up, device_bias) = (bench.upload(&a), bench.upload(&b), bench.upload(bias));
+        let mut out = bench.zeroed::<T>(a.len());
+        let same = |got: Vec<T>, want: &dyn Fn(usize) -> Expected, name: &str| {
+            let result = compare(&got, (0..a.len()).map(want));
+            assert!(result.passed(), "{name} {rows} × {columns} {}: {result:?}", T::NAME);
+        };
+        let (kernels, stream) = (&bench.kernels, &bench.stream);
+        kernels.swiglu_oai(stream, (1.702, 2.0), &x, &up, &mut out).unwrap();
+        let gate = |i: usize| {
+            let (x, up) = (a[i].to_f64().min(2.0), b[i].to_f64().clamp(-2.0, 2.0));
+            let value = x / (1.0 + (-f64::from(1.702_f32) * x).exp()) * (up + 1.0);
+            Expected { value, slack: 12.0 * U32 * value.abs() }
+        };
+        same(bench.download(&out), &gate, "swiglu_oai");
+        kernels.softcap(stream, 2.5, &x, &mut out).unwrap();
+        let capped = |i: usize| {
+            let value = 2.5 * (a[i].to_f64() / 2.5).tanh();
+            Expected { value, slack: 8.0 * U32 * value.abs() }
+        };
+        same(bench.download(&out), &capped, "softcap");
+        kernels.add_rows(stream, &x, &device_bias, &mut out).unwrap();
+        let sum = |i: usize| Expected { value: a[i].to_f64() + bias[i % columns].to_f64(), slack: U32 * 8.0 };
+        same(bench.download(&out), &sum, "add_rows");
+        kernels.mul_rows(stream, &x, &device_bias, &mut out).unwrap();
+        let product =
+            |i: usize| Expected { value: a[i].to_f64() * bias[i % columns].to_f64(), slack: U32 * 16.0 };
+        same(bench.download(&out), &product, "mul_rows");
+    }
+}
+
+#[test]
+fn rows_and_gates_of_other_kinds() {
+    for_every_type!(other_functions);
+}
+
 /// Not aligned to 16 bytes: a slice that begins at the second element.
 fn gates_from_anywhere<T: Float<Compute = f32>>(bench: &Bench) {
     let x = random::<T>(65, 52, 4.0);
@@ -127,4 +166,11 @@ fn bad_shapes_are_refused() {
     assert!(matches!(error, Error::Length { buffer: "out", expected: 6, got: 7, .. }));
     let error = kernels.activate(stream, Activation::Silu, &x, &mut out).unwrap_err();
     assert!(matches!(error, Error::Length { operation: "activate", .. }));
+    let error = kernels.swiglu_oai(stream, (1.0, 1.0), &x, &short, &mut out).unwrap_err();
+    assert!(matches!(error, Error::Length { operation: "swiglu_oai", .. }));
+    let error = kernels.softcap(stream, 1.0, &x, &mut out).unwrap_err();
+    assert!(matches!(error, Error::Length { operation: "softcap", .. }));
+    let mut long = bench.zeroed::<f32>(12);
+    let error = kernels.add_rows(stream, &x, &short, &mut long).unwrap_err();
+    assert!(matches!(error, Error::Size { operation: "add_rows", got: 11, .. }), "{error}");
 }

@@ -11,6 +11,7 @@ use crate::record::compare;
 struct Sight {
     lengths: Option<Vec<u32>>,
     slopes: Option<Vec<f32>>,
+    sinks: Option<Vec<f32>>,
 }
 
 /// The place of an element.
@@ -89,7 +90,9 @@ fn expected<T: Float<Compute = f32>>(
                     let highest = scores.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
                     let weights: Vec<(usize, f64)> =
                         scores.iter().map(|(i, score)| (*i, (score - highest).exp())).collect();
-                    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+                    let sink =
+                        sight.sinks.as_ref().map_or(0.0, |sinks| (f64::from(sinks[head]) - highest).exp());
+                    let total: f64 = weights.iter().map(|(_, weight)| weight).sum::<f64>() + sink;
                     // An error of a score becomes an error of its weight. Weights are rounded to the type,
                     // and each sum to f32.
                     let score_error = f32::UNIT_ROUNDOFF * (4.0 * (dim as f64).sqrt() + 8.0) * largest_term;
@@ -156,6 +159,10 @@ fn check<T: Float<Compute = f32>>(bench: &Bench, attention: &Attention, sight: &
     if let Some(slopes) = &slopes {
         inputs = inputs.slopes(slopes);
     }
+    let sinks = sight.sinks.as_ref().map(|sinks| bench.upload(sinks));
+    if let Some(sinks) = &sinks {
+        inputs = inputs.sinks(sinks);
+    }
     bench.kernels.attention(&bench.stream, attention, inputs, &mut out).unwrap();
     let result = compare(&bench.download(&out), wanted);
     assert!(result.passed(), "{attention:?} {}: {result:?}", T::NAME);
@@ -202,8 +209,24 @@ fn options_match<T: Float<Compute = f32>>(bench: &Bench) {
     check::<T>(bench, &attention.causal(), &slopes);
     let lengths = Sight { lengths: Some(vec![61, 1000]), ..none.clone() };
     check::<T>(bench, &attention.causal(), &lengths);
-    let empty = Sight { lengths: Some(vec![0, 20]), slopes: slopes.slopes };
+    let empty = Sight { lengths: Some(vec![0, 20]), ..slopes };
     check::<T>(bench, &attention.causal().window(33), &empty);
+}
+
+fn sinks_match<T: Float<Compute = f32>>(bench: &Bench) {
+    // Also one tile of keys, which is not split otherwise, and keys for several splits.
+    for (q_len, kv_len, dim) in [(1, 7, 64), (3, 65, 32), (1, 1200, 64), (20, 40, 192)] {
+        let attention = Attention::new(2, 4, 2, q_len, kv_len, dim).causal();
+        let sinks = Sight { sinks: Some(vec![1.5, -3.0, 0.0, 6.0]), ..Sight::default() };
+        check::<T>(bench, &attention, &sinks);
+        let lengths = Some(vec![kv_len as u32 / 2, kv_len as u32]);
+        check::<T>(bench, &attention.soft_cap(2.0).window(9), &Sight { lengths, ..sinks });
+    }
+}
+
+#[test]
+fn sinks() {
+    for_every_type!(sinks_match);
 }
 
 #[test]
@@ -314,6 +337,9 @@ fn what_cannot_be_is_refused() {
     let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).slopes(&slopes);
     let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
     assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, but needs 4");
+    let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).sinks(&slopes);
+    let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "attention: `sinks` has 3 elements, but needs 4");
 }
 
 /// Elements of an 8-bit cache, and the numbers that they represent.
@@ -409,7 +435,7 @@ fn pages_match<T: Float<Compute = f32>>(bench: &Bench) {
             let (block_index, row) = pages.find(b, batch, i);
             from[place(block, block_index, h, row)..][..dim].iter().map(|x| x.to_f64()).collect::<Vec<f64>>()
         };
-        let sight = Sight { lengths: Some(lengths.clone()), slopes: None };
+        let sight = Sight { lengths: Some(lengths.clone()), ..Sight::default() };
         expected(
             &attention,
             &sight,
