@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value};
 
@@ -111,6 +112,27 @@ pub fn apply(
     Ok(command)
 }
 
+/// Adds to an error about an option's value where the value comes from, if it is not on the command line.
+pub fn with_origin(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return error };
+    // Such as `--port <PORT>`.
+    let option = shown.split([' ', '=']).next().unwrap_or_default().to_owned();
+    let is_given = arguments.iter().filter_map(|argument| argument.to_str()).any(|argument| {
+        argument.strip_prefix(option.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    });
+    let name = arguments.first().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut all = command.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+    let arg = all.find(|arg| arg.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)));
+    let variable = arg.and_then(Arg::get_env).filter(|name| std::env::var_os(name).is_some());
+    let origin = match variable {
+        _ if is_given => return error,
+        Some(variable) => format!("the value comes from the variable {}", variable.display()),
+        None => "the value comes from the configuration file".to_owned(),
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![origin.into()]));
+    error
+}
+
 /// The keys of a file, each with the command whose table it is in.
 fn keys(table: &Table, subcommands: &[&str]) -> Vec<(Option<String>, String)> {
     let mut found = Vec::new();
@@ -193,8 +215,11 @@ mod tests {
         let table: Table = file.parse()?;
         let command = Commands::augment_subcommands(Command::new("ferrocm"));
         let command = apply(command, Some((Path::new("x.toml"), &table)), &NAMES)?;
-        let words = std::iter::once("ferrocm").chain(line.split_whitespace());
-        Ok(Commands::from_arg_matches(&command.try_get_matches_from(words)?)?)
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let all = std::iter::once("ferrocm".into()).chain(words.clone());
+        let matches = command.clone().try_get_matches_from(all);
+        let matches = matches.map_err(|error| with_origin(error, &command, &words))?;
+        Ok(Commands::from_arg_matches(&matches)?)
     }
 
     #[test]
@@ -224,6 +249,7 @@ mod tests {
             ("port = [1]", "`port` is a list"),
             ("port = 1979-05-27", "`port` is datetime"),
             ("port = \"x\"", "invalid value 'x' for '--port"),
+            ("port = \"x\"", "the value comes from the configuration file"),
         ] {
             let error = format!("{:#}", parse(file, "serve").expect_err(file));
             assert!(error.contains(says), "{file}: {error}");
