@@ -84,10 +84,13 @@ pub fn apply(
                 match value {
                     Some((key, value, is_own)) => {
                         used.push((is_own.then(|| (*name).to_owned()), key.clone()));
-                        with_default(arg, value).unwrap_or_else(|(arg, problem)| {
-                            failed = Some(format!("`{key}` {problem}"));
-                            arg
-                        })
+                        match defaults(&arg, value) {
+                            Ok(texts) => arg.default_values(texts).required(false),
+                            Err(problem) => {
+                                failed = Some(format!("`{key}` {problem}"));
+                                arg
+                            }
+                        }
                     }
                     None => arg,
                 }
@@ -161,25 +164,20 @@ fn without_blank_variable(arg: Arg) -> Arg {
     if is_blank { arg.env(None::<&'static str>) } else { arg }
 }
 
-/// An option with a default, or what is wrong with it.
-fn with_default(arg: Arg, value: &Value) -> Result<Arg, (Arg, String)> {
+/// What a file gives an option, or what is wrong with it.
+fn defaults(arg: &Arg, value: &Value) -> Result<Vec<&'static str>, String> {
     let texts: Option<Vec<String>> = match value {
         Value::Array(values) => values.iter().map(text).collect(),
         value => text(value).map(|text| vec![text]),
     };
     let Some(texts) = texts else {
-        return Err((
-            arg,
-            format!("is {}, not a text, a number, true or false, or a list", value.type_str()),
-        ));
+        return Err(format!("is {}, not a text, a number, true or false, or a list", value.type_str()));
     };
-    let takes_several = matches!(arg.get_action(), ArgAction::Append);
-    if value.is_array() && !takes_several {
-        return Err((arg, "is a list, and the option takes one value".to_owned()));
+    if value.is_array() && !matches!(arg.get_action(), ArgAction::Append) {
+        return Err("is a list, and the option takes one value".to_owned());
     }
     // Definitions of command lines live as long as the program.
-    let texts: Vec<&'static str> = texts.into_iter().map(|text| &*text.leak()).collect();
-    Ok(arg.default_values(texts).required(false))
+    Ok(texts.into_iter().map(|text| &*text.leak()).collect())
 }
 
 fn text(value: &Value) -> Option<String> {
