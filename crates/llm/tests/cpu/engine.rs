@@ -7,7 +7,8 @@ use llm::engine::{Engine, Event, Events, FinishReason, Pooling, Request, Samplin
 use llm::{EngineOptions, Error};
 use tempfile::TempDir;
 
-use crate::support::{Running, argmax, reference, tokens};
+use crate::on_cpu;
+use crate::support::{argmax, reference, tokens};
 use crate::tiny;
 
 fn options() -> EngineOptions<'static> {
@@ -67,7 +68,7 @@ fn prompt() -> Vec<u32> {
 
 /// Greedy tokens, computed one by one without an engine.
 fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
-    let mut running = Running::open(&tiny::write(folder, name), 192);
+    let mut running = on_cpu(&tiny::write(folder, name), 192);
     let mut row = running.add(prompt).pop().expect("logits");
     let mut tokens = Vec::new();
     for _ in 0..count {
