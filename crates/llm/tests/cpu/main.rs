@@ -6,6 +6,7 @@ mod encoder;
 mod engine;
 mod real;
 mod support;
+mod templates;
 mod tiny;
 
 use std::path::Path;
