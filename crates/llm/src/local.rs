@@ -129,7 +129,11 @@ impl Engine for Generator {
             let problem = format!("is {count}, more than {MOST_LOGPROBS}");
             return Err(Error::Setting { name: "logprobs", problem });
         }
-        let grammar = request.constraint.as_ref().map(|constraint| self.grammar(constraint)).transpose()?;
+        let grammar = request
+            .constraint
+            .as_ref()
+            .map(|constraint| self.grammar(constraint).map(Box::new))
+            .transpose()?;
         let (sender, events) = Events::channel();
         if request.max_tokens == 0 {
             let usage = Usage { prompt_tokens: request.prompt.len(), ..Usage::default() };

@@ -11,7 +11,7 @@ use crate::generate::constraint::Grammar;
 /// Work for the thread.
 #[derive(Debug)]
 pub(super) enum Job {
-    Generate(Box<Request>, Option<Grammar>, EventSender),
+    Generate(Box<Request>, Option<Box<Grammar>>, EventSender),
     Embed(EmbedJob),
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Sequence {
     pub(super) computed: usize,
     pub(super) pages: SequencePages,
     pub(super) sampler: Sampler,
-    grammar: Option<Grammar>,
+    grammar: Option<Box<Grammar>>,
     prompt: usize,
     /// Tokens of the prompt that earlier requests had left in the cache.
     reused: usize,
@@ -36,7 +36,7 @@ pub(super) struct Sequence {
 impl Sequence {
     pub(super) fn new(
         request: Request,
-        grammar: Option<Grammar>,
+        grammar: Option<Box<Grammar>>,
         events: EventSender,
         tokenizer: &Tokenizer,
     ) -> Self {

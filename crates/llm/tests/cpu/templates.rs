@@ -28,10 +28,12 @@ fn templates_become_the_texts_that_jinja2_makes_of_them() {
             ChatTemplate::new(&reference.sources[expected.source], "<s>", "</s>").expect("a template");
         let value = |name: &str| expected.chat.get_attr(name).expect("an object");
         let tools = value("tools");
-        let mut chat = Chat::default();
-        chat.messages = value("messages");
-        chat.tools = (!tools.is_undefined()).then_some(tools);
-        chat.add_generation_prompt = expected.add;
+        let chat = Chat {
+            messages: value("messages"),
+            tools: (!tools.is_undefined()).then_some(tools),
+            add_generation_prompt: expected.add,
+            ..Chat::default()
+        };
         match (template.render(&chat), &expected.text, &expected.error) {
             (Ok(text), Some(expected), None) => assert_eq!(text, *expected, "{at}"),
             (Err(error), None, Some(expected)) => {
