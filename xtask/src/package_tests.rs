@@ -185,68 +185,21 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let folder = folder.path();
 
-    println!(
-        "Building the tests of {} …",
-        parts.iter().map(|part| part.folder).collect::<Vec<_>>().join(", ")
-    );
-    let mut command = Command::new(&nextest);
-    command.args(tests_arguments(&parts, options.with_virtual));
-    settle(&mut command, &targets, options.with_virtual);
-    let mut list: Value =
-        serde_json::from_str(&output(&mut command)?).context("cargo-nextest's list of programs")?;
-    let mut items = tests(&mut list, &parts)?;
-    let mut command = tools::cargo();
-    command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
-    let metadata = output(command.current_dir(tools::workspace()))?;
-
-    let mut programs = vec![("run-tests", "packaged-tests", PROFILE, vec![])];
+    let mut items = programs_of_tests(&nextest, &parts, &targets, options.with_virtual, folder)?;
     if !options.no_bench && !options.with_virtual {
         // Measured times include those of the host, so all of it is optimised.
-        programs.push(("ferrocm", "ferrocm", "release", vec!["--features", "measure"]));
+        items.push(optimised("ferrocm", "ferrocm", "release", &["--features", "measure"], &targets)?);
     }
-    for (name, package, profile, features) in programs {
-        println!("Building {name} …");
-        let program = match options.with_virtual {
-            true => {
-                build(tools::build("--bin", name), &targets, true)?;
-                tools::target_folder().join("debug").join(name)
-            }
-            false => {
-                let mut command = tools::cargo();
-                command.args([
-                    "build",
-                    "--quiet",
-                    "--profile",
-                    profile,
-                    "--no-default-features",
-                    "-p",
-                    package,
-                ]);
-                command.args(["--bin", name]).args(features);
-                // Line tables are most of a program.
-                command.args([
-                    "--config",
-                    "profile.release.debug=false",
-                    "--config",
-                    "profile.release.strip=true",
-                ]);
-                build(command, &targets, false)?;
-                tools::target_folder().join(profile).join(name)
-            }
-        };
-        items.push(item(name, program));
-    }
-
+    items.push(match options.with_virtual {
+        true => {
+            println!("Building run-tests …");
+            build(tools::build("--bin", "run-tests"), &targets, true)?;
+            item("run-tests", tools::target_folder().join("debug/run-tests"))
+        }
+        false => optimised("run-tests", "packaged-tests", PROFILE, &[], &targets)?,
+    });
     if parts.iter().any(|part| part.folder == "hip") {
-        println!("Compiling the kernels of tests …");
-        for sources in &SOURCES {
-            compile(sources, &targets, &folder.join("kernels").join(sources.folder))?;
-        }
-        items.extend(below("kernels", &folder.join("kernels"))?);
-        for sources in &SOURCES {
-            let name = format!("crates/hip/tests/{}", sources.folder);
-            items.extend(below(&format!("workspace/{name}"), &tools::workspace().join(&name))?);
-        }
+        items.extend(sources_of_tests(&targets, &folder.join("kernels"))?);
     }
     // Each test runs in the folder of its package, and cargo-nextest looks for the workspace's manifest.
     items.push(item("workspace/Cargo.toml", tools::workspace().join("Cargo.toml")));
@@ -254,27 +207,9 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         let name = format!("crates/{}/Cargo.toml", part.folder);
         items.push(item(&format!("workspace/{name}"), tools::workspace().join(&name)));
     }
-    let rows = EXCEPTIONS.iter().map(
-        |row| json!({ "package": row.package, "test": row.test, "at": row.at.name(), "reason": row.reason }),
-    );
-    let about = json!({
-        "left_out": rows.collect::<Vec<_>>(),
-        "commit": commit()?,
-        "targets": targets.all(),
-        "has_virtual": options.with_virtual,
-        "rustc": run::capture(Command::new("rustc").arg("--version"))?.trim(),
-    });
-    for (name, text) in [
-        ("archive.json", format!("{about:#}\n")),
-        ("README.txt", README.to_owned()),
-        ("nextest.toml", NEXTEST_SETTINGS.to_owned()),
-        ("programs/binaries.json", list.to_string()),
-        ("programs/cargo.json", metadata),
-    ] {
-        let path = folder.join(name.replace('/', "-"));
-        fs::write(&path, text).with_context(|| path.display().to_string())?;
-        items.push(item(name, path));
-    }
+    items.push(written(folder, "archive.json", &about(&targets, options.with_virtual)?)?);
+    items.push(written(folder, "README.txt", README)?);
+    items.push(written(folder, "nextest.toml", NEXTEST_SETTINGS)?);
     items.push(item("cargo-nextest", nextest));
     archive::write(&out, TOP, &items, 0)?;
     let size = fs::metadata(&out).with_context(|| out.display().to_string())?.len();
@@ -285,6 +220,80 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         targets.all().join(", ")
     );
     Ok(())
+}
+
+/// Builds the tests: their programs, and what cargo-nextest knows of them.
+fn programs_of_tests(
+    nextest: &Path,
+    parts: &[&Part],
+    targets: &Targets,
+    with_virtual: bool,
+    folder: &Path,
+) -> Result<Vec<Item>> {
+    let names: Vec<_> = parts.iter().map(|part| part.folder).collect();
+    println!("Building the tests of {} …", names.join(", "));
+    let mut command = Command::new(nextest);
+    command.args(tests_arguments(parts, with_virtual));
+    settle(&mut command, targets, with_virtual);
+    let mut list: Value =
+        serde_json::from_str(&output(&mut command)?).context("cargo-nextest's list of programs")?;
+    let mut items = tests(&mut list, parts)?;
+    let mut command = tools::cargo();
+    command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
+    let metadata = output(command.current_dir(tools::workspace()))?;
+    items.push(written(folder, "programs/binaries.json", &list.to_string())?);
+    items.push(written(folder, "programs/cargo.json", &metadata)?);
+    Ok(items)
+}
+
+/// Builds a program without the virtual GPU.
+fn optimised(name: &str, package: &str, profile: &str, features: &[&str], targets: &Targets) -> Result<Item> {
+    println!("Building {name} …");
+    let mut command = tools::cargo();
+    command.args(["build", "--quiet", "--profile", profile, "--no-default-features", "-p", package]);
+    command.args(["--bin", name]).args(features);
+    // Line tables are most of a program.
+    for setting in ["profile.release.debug=false", "profile.release.strip=true"] {
+        command.args(["--config", setting]);
+    }
+    build(command, targets, false)?;
+    Ok(item(name, tools::target_folder().join(profile).join(name)))
+}
+
+/// The sources that tests compile, and the same compiled.
+fn sources_of_tests(targets: &Targets, out: &Path) -> Result<Vec<Item>> {
+    println!("Compiling the kernels of tests …");
+    for sources in &SOURCES {
+        compile(sources, targets, &out.join(sources.folder))?;
+    }
+    let mut items = below("kernels", out)?;
+    for sources in &SOURCES {
+        let name = format!("crates/hip/tests/{}", sources.folder);
+        items.extend(below(&format!("workspace/{name}"), &tools::workspace().join(&name))?);
+    }
+    Ok(items)
+}
+
+/// What an archive says of itself, for `run-tests`.
+fn about(targets: &Targets, with_virtual: bool) -> Result<String> {
+    let rows = EXCEPTIONS.iter().map(
+        |row| json!({ "package": row.package, "test": row.test, "at": row.at.name(), "reason": row.reason }),
+    );
+    let about = json!({
+        "left_out": rows.collect::<Vec<_>>(),
+        "commit": commit()?,
+        "targets": targets.all(),
+        "has_virtual": with_virtual,
+        "rustc": run::capture(Command::new("rustc").arg("--version"))?.trim(),
+    });
+    Ok(format!("{about:#}\n"))
+}
+
+/// A file of the archive with this text.
+fn written(folder: &Path, name: &str, text: &str) -> Result<Item> {
+    let path = folder.join(name.replace('/', "-"));
+    fs::write(&path, text).with_context(|| path.display().to_string())?;
+    Ok(item(name, path))
 }
 
 /// The programs of tests in cargo-nextest's list, for the archive; the list loses all others.

@@ -1,10 +1,12 @@
 //! The operations of transformers, as a trait.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
-use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
 use crate::{DType, KvLayer, Shard, Tensor};
 
 /// The kinds of backends.
@@ -78,20 +80,67 @@ pub trait StepGraph: Send + fmt::Debug {
     fn launch(&self) -> Result<()>;
 }
 
+/// The graphs of a step, one for each number of sequences in use (or whatever else a step's shapes depend
+/// on).
+#[derive(Debug, Default)]
+pub struct StepGraphs {
+    graphs: HashMap<usize, Option<Box<dyn StepGraph>>>,
+}
+
+impl StepGraphs {
+    /// Runs a step: launches the graph of this number, which is captured the first time. On a backend without
+    /// graphs, calls `work`. It must submit the same work on the same tensors each time.
+    ///
+    /// # Errors
+    /// Those of the capture, of the launch and of `work`.
+    pub fn run(
+        &mut self,
+        backend: &dyn KernelBackend,
+        number: usize,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let graph = match self.graphs.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(backend.capture(work)?),
+        };
+        match graph {
+            Some(graph) => graph.launch(),
+            None => work(),
+        }
+    }
+
+    /// How many graphs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.graphs.values().flatten().count()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all graphs, such as when the tensors that they use are replaced.
+    pub fn clear(&mut self) {
+        self.graphs.clear();
+    }
+}
+
 /// A device with its operations on tensors.
 ///
-/// Operations write the tensor `out`, which the caller allocates, and return before the work is done. All work
-/// of a backend runs in the order in which it was submitted, by whichever thread. Only
+/// Operations write the tensor `out`, which the caller allocates, and return before the work is done. All
+/// work of a backend runs in the order in which it was submitted, by whichever thread. Only
 /// [`download`](Self::download), [`Readback::wait`] and [`synchronize`](Self::synchronize) wait. The CPU's
 /// operations are done when they return.
 ///
 /// Activations are f32, f16 or bf16; an operation's activations and the weights of norms and biases have one
 /// type. Matrices of products have the activations' type, or are quantised. A combination without a kernel is
-/// an error, and nothing is computed elsewhere instead. Rows (the last dimension) must be contiguous; where an
-/// operation needs a tensor without gaps, it says so in its error.
+/// an error, and nothing is computed elsewhere instead. Rows (the last dimension) must be contiguous; where
+/// an operation needs a tensor without gaps, it says so in its error.
 ///
-/// `out` may be an input itself where the operation goes element by element or row by row: activations, norms,
-/// softmax, additions and rotations.
+/// `out` may be an input itself where the operation goes element by element or row by row: activations,
+/// norms, softmax, additions and rotations.
 pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// What this backend is.
     fn info(&self) -> &BackendInfo;
@@ -351,8 +400,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     }
 
     /// Products of batches of activations: `out[b] = alpha · x[b] y[b]`, or `x[b] y[b]ᵀ`. `x` is `[batch, m,
-    /// k]`, `y` is `[batch, k, n]`, or `[batch, n, k]` if it is transposed, `out` is `[batch, m, n]`. Rows may
-    /// have gaps between them.
+    /// k]`, `y` is `[batch, k, n]`, or `[batch, n, k]` if it is transposed, `out` is `[batch, m, n]`. Rows
+    /// may have gaps between them.
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul).
@@ -386,7 +435,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         sin: &Tensor,
     ) -> Result<()>;
 
-    /// Rotates the first `2 · half` elements of each head by cosines and sines: `x` and `out` are `[tokens, heads, dimensions]`.
+    /// Rotates the first `2 · half` elements of each head by cosines and sines: `x` and `out` are `[tokens,
+    /// heads, dimensions]`.
     ///
     /// # Errors
     /// If types or shapes differ.
@@ -432,6 +482,30 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         self.matmul_batched(&weights.split(0, group)?, &v.transpose(0, 1)?, false, 1.0, &out.split(0, group)?)
     }
 
+    // Gated delta nets.
+
+    /// A convolution of each channel over the tokens before: `x` and `out` are `[sequences, tokens,
+    /// channels]`, `weight` is `[channels, width]` with a width from 2 to 4. Sequence s has the f32 state
+    /// `slots[s]` of `states` `[number, channels, width - 1]`, which has what comes before the first token,
+    /// and then gets the last inputs. Without such a state, what comes before is 0, and nothing is kept.
+    ///
+    /// # Errors
+    /// If types or shapes differ.
+    fn causal_conv(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        states: &Tensor,
+        slots: &Tensor,
+        out: &Tensor,
+    ) -> Result<()>;
+
+    /// The gated delta rule ([`GatedDelta`]). `out` has the shape of the values, without gaps.
+    ///
+    /// # Errors
+    /// If types or shapes differ.
+    fn gated_delta(&self, delta: &GatedDelta<'_>, out: &Tensor) -> Result<()>;
+
     // Mixtures of experts.
 
     /// The experts of each token and their weights: `logits` is `[tokens, experts]`, `weights` f32 and `ids`
@@ -441,8 +515,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// If types or shapes differ, or for too many experts.
     fn moe_gate(&self, gate: &MoeGate<'_>, logits: &Tensor, weights: &Tensor, ids: &Tensor) -> Result<()>;
 
-    /// Products with the matrices of experts. Pair p of a token and an expert, of which `ids` has the experts,
-    /// has row `p · rows / pairs` of `x`. `w` is `[experts, n, k]`, `out` is `[pairs, n]`.
+    /// Products with the matrices of experts. Pair p of a token and an expert, of which `ids` has the
+    /// experts, has row `p · rows / pairs` of `x`. `w` is `[experts, n, k]`, `out` is `[pairs, n]`.
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul).
@@ -463,7 +537,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// If types or shapes differ.
     fn count_tokens(&self, tokens: &Tensor, counts: &Tensor) -> Result<()>;
 
-    /// Changes the logits of counted tokens. `penalties` is a table of [`penalty_words`](crate::penalty_words).
+    /// Changes the logits of counted tokens. `penalties` is a table of
+    /// [`penalty_words`](crate::penalty_words).
     ///
     /// # Errors
     /// If types or shapes differ.

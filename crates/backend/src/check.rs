@@ -232,7 +232,7 @@ pub(crate) fn attention(attention: &crate::ops::Attention<'_>, out: &Tensor) -> 
             let entries = table.size(1);
             typed(operation, "table", table, DType::U32, &[batch, entries])?;
             dense(operation, "table", table)?;
-            if most > entries.saturating_mul(page) {
+            if most > entries.saturating_mul(page) || (most > 0 && pages == 0) {
                 return Err(wrong(operation, "table", table, format!("pages for {most} keys")));
             }
             Some(entries)
@@ -258,4 +258,63 @@ pub(crate) fn attention(attention: &crate::ops::Attention<'_>, out: &Tensor) -> 
         return value("soft_cap", format!("{:?}", attention.soft_cap), "and must be positive and finite");
     }
     Ok(AttentionSizes { batch, q_len, heads, kv_heads, dim, pages, page, table })
+}
+
+/// The sequences, tokens, channels and width of a causal convolution, checked.
+pub(crate) fn causal_conv(
+    x: &Tensor,
+    weight: &Tensor,
+    states: &Tensor,
+    slots: &Tensor,
+    out: &Tensor,
+) -> Result<[usize; 4]> {
+    let operation = "causal_conv";
+    rank(operation, "x", x, "[sequences, tokens, channels]", 3)?;
+    let (sequences, tokens, channels, width) = (x.size(0), x.size(1), x.size(2), weight.columns());
+    typed(operation, "weight", weight, x.dtype(), &[channels, width])?;
+    typed(operation, "out", out, x.dtype(), x.shape())?;
+    typed(operation, "slots", slots, DType::U32, &[sequences])?;
+    if !(2..=kernels::MOST_CONV_WIDTH).contains(&width) {
+        return Err(wrong(operation, "weight", weight, "[channels, 2 to 4]"));
+    }
+    typed(operation, "states", states, DType::F32, &[states.size(0), channels, width - 1])?;
+    dense_rows(operation, "x", x)?;
+    let follow = sequences <= 1 || tokens == 0 || x.strides()[0] == tokens * x.strides()[1];
+    if !follow {
+        return Err(wrong(operation, "x", x, "of sequences that follow each other"));
+    }
+    for (name, tensor) in [("weight", weight), ("states", states), ("out", out)] {
+        dense(operation, name, tensor)?;
+    }
+    Ok([sequences, tokens, channels, width])
+}
+
+/// The sequences, tokens, key heads, heads, key size and value size of a gated delta rule, checked.
+pub(crate) fn gated_delta(delta: &crate::ops::GatedDelta<'_>, out: &Tensor) -> Result<[usize; 6]> {
+    let (operation, q, v) = ("gated_delta", delta.q, delta.v);
+    rank(operation, "q", q, "[sequences, tokens, key heads, key size]", 4)?;
+    rank(operation, "v", v, "[sequences, tokens, heads, value size]", 4)?;
+    let [sequences, tokens, key_heads, key] = [0, 1, 2, 3].map(|i| q.size(i));
+    let (heads, value) = (v.size(2), v.size(3));
+    typed(operation, "k", delta.k, q.dtype(), q.shape())?;
+    typed(operation, "v", v, q.dtype(), &[sequences, tokens, heads, value])?;
+    typed(operation, "out", out, v.dtype(), v.shape())?;
+    if key_heads == 0 || !heads.is_multiple_of(key_heads) {
+        return Err(wrong(operation, "q", q, format!("of a divisor of {heads} heads")));
+    }
+    typed(operation, "gates", delta.gates, DType::F32, &[sequences, tokens, heads])?;
+    typed(operation, "betas", delta.betas, DType::F32, &[sequences, tokens, heads])?;
+    typed(operation, "states", delta.states, DType::F32, &[delta.states.size(0), heads, key, value])?;
+    typed(operation, "slots", delta.slots, DType::U32, &[sequences])?;
+    for (name, x) in [("q", q), ("k", delta.k), ("v", v)] {
+        dense_rows(operation, name, x)?;
+        if sequences > 1 && tokens > 0 && x.strides()[0] != tokens * x.strides()[1] {
+            return Err(wrong(operation, name, x, "of sequences that follow each other"));
+        }
+    }
+    for (name, x) in [("gates", delta.gates), ("betas", delta.betas), ("states", delta.states), ("out", out)]
+    {
+        dense(operation, name, x)?;
+    }
+    Ok([sequences, tokens, key_heads, heads, key, value])
 }

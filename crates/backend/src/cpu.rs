@@ -1,6 +1,7 @@
 //! The operations on this machine's CPU.
 
 mod attention;
+mod delta;
 mod elementwise;
 mod experts;
 mod integer;
@@ -20,7 +21,7 @@ use rayon::ThreadPool;
 
 use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
 use crate::error::{Error, Result};
-use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
 use crate::tensor::bytes_of;
 use crate::{DType, KvLayer, Tensor};
 
@@ -276,6 +277,21 @@ impl KernelBackend for CpuBackend {
 
     fn attention(&self, attention: &Attention<'_>, out: &Tensor) -> Result<()> {
         attention::attention(self, attention, out)
+    }
+
+    fn causal_conv(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        states: &Tensor,
+        slots: &Tensor,
+        out: &Tensor,
+    ) -> Result<()> {
+        delta::causal_conv(self, x, weight, states, slots, out)
+    }
+
+    fn gated_delta(&self, delta: &GatedDelta<'_>, out: &Tensor) -> Result<()> {
+        delta::gated_delta(self, delta, out)
     }
 
     fn moe_gate(&self, gate: &MoeGate<'_>, logits: &Tensor, weights: &Tensor, ids: &Tensor) -> Result<()> {

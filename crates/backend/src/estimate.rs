@@ -42,8 +42,8 @@ fn product(factors: &[usize]) -> u64 {
 }
 
 /// The bytes of a model's tensors, each of a type and shape, and of the activations of a step of `tokens`
-/// tokens, `logits` of which get logits in f32. Activations are counted as a decoder keeps them: the state and
-/// its norm, queries, keys, values and their result, and three of the feed-forward layer's size.
+/// tokens, `logits` of which get logits in f32. Activations are counted as a decoder keeps them: the state
+/// and its norm, queries, keys, values and their result, and three of the feed-forward layer's size.
 #[must_use]
 pub fn estimate_model_memory<'a>(
     tensors: impl IntoIterator<Item = (DType, &'a [usize])>,

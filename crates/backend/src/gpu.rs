@@ -3,6 +3,7 @@
 mod attention;
 #[cfg(feature = "rccl")]
 mod collective;
+mod delta;
 mod elementwise;
 mod experts;
 mod graph;
@@ -22,7 +23,7 @@ use kernels::Kernels;
 
 use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
 use crate::error::Result;
-use crate::ops::{Activation, Attention, Gate, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
 use crate::tensor::bytes_of;
 use crate::{DType, KvLayer, Shard, Tensor};
 
@@ -98,8 +99,8 @@ impl GpuBackend {
         })
     }
 
-    /// Makes this the backend of one rank of several: it has a part of each model, and works together with the
-    /// other ranks. Every rank submits the same operations in the same order, each from its own thread or
+    /// Makes this the backend of one rank of several: it has a part of each model, and works together with
+    /// the other ranks. Every rank submits the same operations in the same order, each from its own thread or
     /// process.
     ///
     /// # Errors
@@ -335,6 +336,21 @@ impl KernelBackend for GpuBackend {
 
     fn attention(&self, attention: &Attention<'_>, out: &Tensor) -> Result<()> {
         attention::attention(&self.work(), attention, out)
+    }
+
+    fn causal_conv(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        states: &Tensor,
+        slots: &Tensor,
+        out: &Tensor,
+    ) -> Result<()> {
+        delta::causal_conv(&self.work(), x, weight, states, slots, out)
+    }
+
+    fn gated_delta(&self, delta: &GatedDelta<'_>, out: &Tensor) -> Result<()> {
+        delta::gated_delta(&self.work(), delta, out)
     }
 
     fn moe_gate(&self, gate: &MoeGate<'_>, logits: &Tensor, weights: &Tensor, ids: &Tensor) -> Result<()> {

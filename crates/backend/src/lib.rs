@@ -21,8 +21,8 @@
 //!
 //! # Writing models
 //! - **Results are parameters.** Allocate tensors once, and pass them again for each step.
-//! - **Contents change, graphs stay.** [`KernelBackend::capture`] makes one graph of a step. Token ids, positions,
-//!   [slots](KvLayout::slot) and lengths are tensors: upload new ones and launch it again.
+//! - **Contents change, graphs stay.** [`KernelBackend::capture`] makes one graph of a step. Token ids,
+//!   positions, [slots](KvLayout::slot) and lengths are tensors: upload new ones and launch it again.
 //! - **Caches** ([`KvCache`]) are contiguous or paged, which makes no difference to
 //!   [`attention`](KernelBackend::attention).
 //! - **Errors, not detours.** If a backend has no kernel for types or layouts, the operation is
@@ -50,7 +50,7 @@ mod ops;
 pub mod parallel;
 mod tensor;
 
-pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
+pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph, StepGraphs};
 pub use cpu::CpuBackend;
 pub use discover::{
     DEFAULT_ORDER, Discovered, Selected, discover_backends, select_backend, select_backend_in,
@@ -64,8 +64,8 @@ pub use gpu::GpuBackend;
 pub use kernels::QuantType;
 pub use kv::{KvCache, KvLayer, KvLayout, KvShape, PAGE_STEP, PagePool};
 pub use ops::{
-    Activation, Attention, ExpertGroups, Gate, GateScores, GroupScore, Keys, MoeGate, Penalties, Rope,
-    RopeFrequencies, RopeScaling, RopeStyle, Sampling, penalty_words, rope_frequencies, sampling_words,
+    Activation, Attention, ExpertGroups, Gate, GateScores, GatedDelta, GroupScore, Keys, MoeGate, Penalties,
+    Rope, RopeFrequencies, RopeScaling, RopeStyle, Sampling, penalty_words, rope_frequencies, sampling_words,
 };
 pub use parallel::Shard;
 #[cfg(feature = "rccl")]

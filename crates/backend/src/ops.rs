@@ -39,8 +39,8 @@ pub enum Gate {
     GeluErf,
     /// `max(gate, 0)² · up`.
     Relu2,
-    /// GPT-OSS: with `g = min(gate, limit)` and `u = clamp(up, -limit, limit)`, `g / (1 + exp(-alpha · g)) · (u
-    /// + 1)`.
+    /// GPT-OSS: with `g = min(gate, limit)` and `u = clamp(up, -limit, limit)`, `g / (1 + exp(-alpha · g)) ·
+    /// (u + 1)`.
     SwigluOai {
         /// 1.702 in GPT-OSS.
         alpha: f32,
@@ -83,11 +83,12 @@ impl fmt::Debug for RopeFrequencies {
     }
 }
 
-/// The frequencies of a [`Rope`], each divided by its factor if there are factors (`rope_freqs.weight` of GGUF
-/// files).
+/// The frequencies of a [`Rope`], each divided by its factor if there are factors (`rope_freqs.weight` of
+/// GGUF files).
 ///
 /// # Errors
-/// As [`Rope::frequencies`]; [`Error::Value`](crate::Error::Value) unless there is a factor for each frequency.
+/// As [`Rope::frequencies`]; [`Error::Value`](crate::Error::Value) unless there is a factor for each
+/// frequency.
 pub fn rope_frequencies(rope: &Rope, factors: Option<&[f32]>) -> Result<Vec<f64>> {
     let mut frequencies = rope.frequencies()?;
     if let Some(factors) = factors {
@@ -130,8 +131,8 @@ pub struct Attention<'a> {
     pub q: &'a Tensor,
     /// Keys and values. Neighbouring heads of the queries share one head of them.
     pub keys: Keys<'a>,
-    /// u32 `[sequences]`: the number of keys of each sequence, which include the queries' own. Without it, all
-    /// sequences have `most_keys`. The queries are a sequence's last positions.
+    /// u32 `[sequences]`: the number of keys of each sequence, which include the queries' own. Without it,
+    /// all sequences have `most_keys`. The queries are a sequence's last positions.
     pub lengths: Option<&'a Tensor>,
     /// The maximum number of keys. A graph is captured for it, so a graph of a decode step needs that of its
     /// last step.
@@ -167,6 +168,28 @@ impl<'a> Attention<'a> {
         let (causal, window, soft_cap, sinks) = (false, None, None, None);
         Self { q, keys, lengths, most_keys, scale, causal, window, soft_cap, sinks }
     }
+}
+
+/// The gated delta rule: for each token of a sequence in turn, and each head with its state S, `S *=
+/// exp(gate)`; `d = (v - Sᵀ k) · beta`; `S += k dᵀ`; `out = scale · Sᵀ q`.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedDelta<'a> {
+    /// `[sequences, tokens, key heads, key size]`, whose sizes are contiguous.
+    pub q: &'a Tensor,
+    /// Keys, likewise.
+    pub k: &'a Tensor,
+    /// `[sequences, tokens, heads, value size]`. Neighbouring heads share one of the keys.
+    pub v: &'a Tensor,
+    /// f32 `[sequences, tokens, heads]`: logarithms of what is kept of a state.
+    pub gates: &'a Tensor,
+    /// f32 `[sequences, tokens, heads]`.
+    pub betas: &'a Tensor,
+    /// f32 `[number, heads, key size, value size]`.
+    pub states: &'a Tensor,
+    /// u32 `[sequences]`: the state of each sequence, all different. Without such a state, results are 0.
+    pub slots: &'a Tensor,
+    /// Factor of the results.
+    pub scale: f32,
 }
 
 /// How a router's logits become experts and weights: see [`kernels::MoeGate`].

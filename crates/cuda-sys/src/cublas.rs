@@ -24,9 +24,9 @@ sys_load::table_api! {
         &["libcublas.so.13", "libcublas.so.12", "libcublas.so"]
     },
     required: c"cublasCreate_v2",
+    stack: Cuda,
     versioning: sys_load::Versioning::Ask(version),
     unsupported: "returns `CUBLAS_STATUS_NOT_SUPPORTED`",
-    rocm: false,
 }
 
 /// The library's own version, which needs no handle and no GPU.

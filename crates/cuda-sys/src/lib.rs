@@ -93,11 +93,11 @@ sys_load::table_api! {
     variable: "FERROCM_CUDA_LIBRARY",
     names: if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] },
     required: c"cuInit",
+    stack: Alone,
     // The file's name has the version of the kernel's module.
     versioning: sys_load::Versioning::Ask(driver_version),
     unsupported: "returns `CUDA_ERROR_NOT_SUPPORTED`",
     bridge: ask_for_the_rest,
-    rocm: false,
 }
 
 /// The newest version of CUDA that the driver knows. Needs neither a GPU nor `cuInit`.

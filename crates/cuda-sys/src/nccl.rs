@@ -17,9 +17,9 @@ sys_load::table_api! {
     variable: "FERROCM_NCCL_LIBRARY",
     names: if cfg!(windows) { &["nccl.dll"] } else { &["libnccl.so.2", "libnccl.so"] },
     required: c"ncclCommInitRank",
+    stack: Cuda,
     versioning: sys_load::Versioning::Ask(version),
     unsupported: "returns `ncclInternalError`: NCCL has no code for \"not supported\"",
-    rocm: false,
 }
 
 /// The library's own version, a constant.

@@ -16,10 +16,10 @@ sys_load::table_api! {
     variable: "FERROCM_NVML_LIBRARY",
     names: if cfg!(windows) { &["nvml.dll"] } else { &["libnvidia-ml.so.1", "libnvidia-ml.so"] },
     required: c"nvmlInit_v2",
+    stack: Alone,
     // It tells its version only after it was started.
     versioning: sys_load::Versioning::Ask(version),
     unsupported: "returns `NVML_ERROR_FUNCTION_NOT_FOUND`",
-    rocm: false,
 }
 
 /// Not known before the library is started.

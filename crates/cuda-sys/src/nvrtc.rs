@@ -21,9 +21,9 @@ sys_load::table_api! {
         &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"]
     },
     required: c"nvrtcVersion",
+    stack: Cuda,
     versioning: sys_load::Versioning::Ask(version),
     unsupported: "returns `NVRTC_ERROR_INTERNAL_ERROR`: NVRTC has no code for \"not supported\"",
-    rocm: false,
 }
 
 /// The version of CUDA that the compiler belongs to.

@@ -221,6 +221,7 @@ sys_load::table_api! {
         &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
     },
     required: c"hipInit",
+    stack: Rocm,
     versioning: sys_load::Versioning::FileName { otherwise: Some(runtime_version) },
     unsupported: "returns `hipErrorNotSupported`",
     bridge: bridge::apply,

@@ -77,6 +77,7 @@ sys_load::table_api! {
         ]
     },
     required: c"hiprtcVersion",
+    stack: Rocm,
     // `hiprtcVersion` returns 9.0 in every release.
     versioning: sys_load::Versioning::FileName { otherwise: Some(crate::runtime_version) },
     unsupported: "returns `HIPRTC_ERROR_INTERNAL_ERROR`: hiprtc has no code for \"not supported\"",

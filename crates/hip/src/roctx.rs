@@ -34,7 +34,7 @@ const SEARCH: Search = Search {
     ],
     required: c"roctxRangePushA",
     versioning: Versioning::FileName { otherwise: None },
-    rocm: true,
+    stack: sys_load::Stack::Rocm,
 };
 
 /// The functions of the library.

@@ -154,6 +154,7 @@ sys_load::table_api! {
         &["libhsa-runtime64.so.1", "libhsa-runtime64.so"]
     },
     required: c"hsa_init",
+    stack: Rocm,
     // Every query needs an initialised runtime, and so a GPU.
     versioning: sys_load::Versioning::FileName { otherwise: None },
     unsupported: "returns `HSA_STATUS_ERROR_NOT_SUPPORTED`",

@@ -629,8 +629,8 @@ impl Kernels {
         if let Some(partial) = &partial {
             let function = self.of::<T>(&modules::ATTENTION, &names!("attention_combine"))?;
             let launch = function.launch(stream).grid(all_rows.min(1 << 20) as u32).block(THREADS);
-            // SAFETY: the kernel reads what the previous one has written and a sink of each head, and writes the
-            // same results.
+            // SAFETY: the kernel reads what the previous one has written and a sink of each head, and writes
+            // the same results.
             unsafe { launch.arg(shape).arg(partial).arg(inputs.sinks).arg(out).enqueue()? };
         }
         Ok(())

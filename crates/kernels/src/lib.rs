@@ -49,6 +49,7 @@
 //! | [`Kernels::count_tokens`], [`Kernels::penalize`], [`Kernels::sample`] | `sampling.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_gate`], [`Kernels::moe_gather`], [`Kernels::moe_combine`] | `moe.cu` | f32, f16, bf16 |
 //! | [`Kernels::moe_sort`], [`Kernels::moe_sort_with_inverse`] | `moe.cu` | u32 |
+//! | [`Kernels::causal_conv`], [`Kernels::gated_delta`] | `delta.cu` | f32, f16, bf16, with states in f32 |
 //! | [`Kernels::attention`] | `attention.cu` | f32, f16, bf16; cached keys and values also f8, i8 |
 //! | [`Kernels::gemm_int4`] | `gemm.cu`, `gemv.cu` | f16, bf16, with a matrix of 4-bit numbers |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, f8, i8 |
@@ -76,6 +77,7 @@ mod activation;
 mod attention;
 mod conv;
 mod copy;
+mod delta;
 mod element;
 mod elementwise;
 mod embedding;
@@ -106,6 +108,7 @@ mod view;
 pub use activation::Activation;
 pub use attention::{Attention, AttentionInputs, HeadStrides};
 pub use conv::{Conv, Conv1d, Conv2d, ConvElement, PixelGrid, Pool2d, Resize2d};
+pub use delta::{CausalConv, GatedDelta, MOST_CONV_WIDTH};
 pub use element::{Element, F8E4M3, Float, Index, Number, Real};
 pub use elementwise::{BinaryOp, CompareOp, UnaryOp};
 pub use embedding::TokenId;

@@ -1,69 +1,41 @@
-//! NVIDIA's libraries where the system's loader does not look: in the toolkit's folder and in Python's
-//! packages. The tests get those that are found by their variables (`docs/use/loading.md`).
+//! NVIDIA's libraries that tests need besides the driver. The tests' own crates find them
+//! (`docs/use/loading.md`); this says which, and where.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A library, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Library {
-    /// The variable that names it to the tests.
-    pub(crate) variable: &'static str,
-    /// Its file.
-    pub(crate) found: Option<PathBuf>,
+    /// Its common name.
+    pub(crate) what: &'static str,
+    /// Its file, or that it was not found.
+    pub(crate) place: String,
 }
-
-/// The variables, and the files' names, best first.
-const LIBRARIES: [(&str, &[&str]); 3] = [
-    ("FERROCM_NVRTC_LIBRARY", &["libnvrtc.so.13", "libnvrtc.so.12"]),
-    ("FERROCM_CUBLAS_LIBRARY", &["libcublas.so.13", "libcublas.so.12"]),
-    ("FERROCM_NCCL_LIBRARY", &["libnccl.so.2"]),
-];
 
 /// All of them, on a machine whose GPU is NVIDIA's.
 pub(crate) fn find(is_nvidia: bool) -> Vec<Library> {
     if !is_nvidia {
         return Vec::new();
     }
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"].iter().filter_map(|name| variable(name));
-    let home = std::env::home_dir().map(|home| home.join(".local"));
-    let usual = ["/usr/local", "/usr", "/opt/conda"].map(PathBuf::from);
-    let folders = folders(Path::new("/usr/local/cuda"), prefixes.chain(home).chain(usual));
-    let library = |&(name, files): &(&'static str, &[&str])| Library {
-        variable: name,
-        found: variable(name).or_else(|| {
-            files
-                .iter()
-                .find_map(|file| folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file()))
-        }),
-    };
-    LIBRARIES.iter().map(library).collect()
+    use cuda_sys::{cublas, nccl, nvrtc};
+    [
+        ("NVRTC", nvrtc::Table::load().map(nvrtc::Table::path)),
+        ("cuBLAS", cublas::Table::load().map(cublas::Table::path)),
+        ("NCCL", nccl::Table::load().map(nccl::Table::path)),
+    ]
+    .map(|(what, found)| Library { what, place: place(found) })
+    .into()
 }
 
-/// The folders to look in: the toolkit's, then those of NVIDIA's Python packages below each prefix.
-fn folders(toolkit: &Path, prefixes: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut found = vec![toolkit.join("lib64"), toolkit.join("targets/x86_64-linux/lib")];
-    for prefix in prefixes {
-        for python in entries(&prefix.join("lib")).filter(|path| name_of(path).starts_with("python3")) {
-            for site in ["site-packages", "dist-packages"] {
-                found.extend(entries(&python.join(site).join("nvidia")).map(|package| package.join("lib")));
-            }
+/// A table's file, or why there is none, in one line.
+fn place(found: Result<Option<&Path>, sys_load::LoadError>) -> String {
+    match found {
+        Ok(path) => path.map_or("in this program".into(), |path| path.display().to_string()),
+        Err(error) => {
+            let tried: Vec<_> = error.attempts.iter().map(|attempt| attempt.place.as_str()).collect();
+            format!("not found; set {} to name its file; tried {}", error.variable, tried.join(", "))
         }
     }
-    found.retain(|folder| folder.is_dir());
-    found
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let mut all: Vec<_> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    // Newest first.
-    all.sort_unstable_by(|a, b| b.cmp(a));
-    all.into_iter()
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The driver's own words about itself, or nothing.
@@ -78,21 +50,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_toolkit_and_packages_of_python_are_looked_in() {
-        let root = tempfile::tempdir().unwrap();
-        let below = |path: &str| root.path().join(path);
-        for folder in
-            ["cuda/lib64", "v/lib/python3.12/site-packages/nvidia/nccl/lib", "v/lib/other/site-packages"]
-        {
-            std::fs::create_dir_all(below(folder)).unwrap();
-        }
-        let found = folders(&below("cuda"), [below("v"), below("none")].into_iter());
-        assert_eq!(found, [below("cuda/lib64"), below("v/lib/python3.12/site-packages/nvidia/nccl/lib")]);
+    fn other_gpus_need_none_of_them() {
+        assert_eq!(find(false), []);
     }
 
     #[test]
-    fn other_gpus_need_none_of_them() {
-        assert_eq!(find(false), []);
-        assert_eq!(find(true).len(), LIBRARIES.len());
+    fn a_library_that_is_not_there_tells_where_it_was_looked_for() {
+        let attempt = sys_load::Attempt {
+            place: "/usr/local/cuda/lib64".into(),
+            source: sys_load::Source::Installation("/usr/local"),
+            reason: "has none of libnvrtc.so.13".into(),
+        };
+        let error =
+            sys_load::LoadError { what: "NVRTC", variable: "FERROCM_NVRTC_LIBRARY", attempts: vec![attempt] };
+        let expected = "not found; set FERROCM_NVRTC_LIBRARY to name its file; tried /usr/local/cuda/lib64";
+        assert_eq!(place(Err(error)), expected);
+        assert_eq!(place(Ok(Some(Path::new("/a/libnvrtc.so.13")))), "/a/libnvrtc.so.13");
     }
 }

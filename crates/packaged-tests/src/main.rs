@@ -147,11 +147,7 @@ fn run(options: &Options) -> Result<bool> {
     let out = options.out.canonicalize()?;
     let libraries = libraries::find(uri.starts_with("cuda"));
     for library in &libraries {
-        println!(
-            "{}: {}",
-            library.variable,
-            library.found.as_deref().map_or("not found".into(), Path::to_string_lossy)
-        );
+        println!("{}: {}", library.what, library.place);
     }
     let skips = out.join("skipped.tsv");
     fs::write(&skips, "").with_context(|| skips.display().to_string())?;
@@ -162,8 +158,6 @@ fn run(options: &Options) -> Result<bool> {
         command.arg("--config-file").arg(&configuration);
         command.env("FERROCM_DEVICE", &uri).env("FERROCM_TEST_KERNELS", base.join("kernels"));
         command.env(test_skip::LIST_VARIABLE, &skips).env("RUST_BACKTRACE", "1").env("NO_COLOR", "1");
-        command
-            .envs(libraries.iter().filter_map(|library| Some((library.variable, library.found.as_ref()?))));
         command
     };
 
@@ -232,10 +226,7 @@ fn about(
         row("tests at a time", jobs.to_string()),
         row("seconds", format!("{:.1}", wall.as_secs_f64())),
     ];
-    rows.extend(libraries.iter().map(|library| {
-        let found = library.found.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
-        row(library.variable, found)
-    }));
+    rows.extend(libraries.iter().map(|library| row(library.what, library.place.clone())));
     rows
 }
 

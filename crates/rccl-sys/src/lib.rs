@@ -80,6 +80,7 @@ sys_load::table_api! {
     variable: "FERROCM_RCCL_LIBRARY",
     names: if cfg!(windows) { &["rccl.dll"] } else { &["librccl.so.1", "librccl.so"] },
     required: c"ncclCommInitRank",
+    stack: Rocm,
     // The numbers in the file name count ROCm releases.
     versioning: sys_load::Versioning::Ask(library_version),
     unsupported: "returns `ncclInternalError`: RCCL has no code for \"not supported\"",

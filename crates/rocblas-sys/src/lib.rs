@@ -98,6 +98,7 @@ sys_load::table_api! {
         &["librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"]
     },
     required: c"rocblas_create_handle",
+    stack: Rocm,
     versioning: sys_load::Versioning::Ask(library_version),
     unsupported: "returns `rocblas_status_not_implemented`",
     bridge: bridge::apply,

@@ -22,8 +22,7 @@
 /// with these names are the library, in every place that [the crate](crate) searches, and its initialisers
 /// may run in any process. Documentation comments before `builder;` are added to those of `Builder`.
 /// `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`: see
-/// [`Functions::bridge`](crate::Functions::bridge). `rocm: false` after it is for libraries that are not
-/// ROCm's.
+/// [`Functions::bridge`](crate::Functions::bridge).
 ///
 /// ```
 /// mod table {
@@ -71,6 +70,7 @@
 ///     variable: "EXAMPLE_LIBRARY",
 ///     names: &["libexample.so.2", "libexample.so.1"],
 ///     required: c"example_init",
+///     stack: Alone,
 ///     versioning: sys_load::Versioning::FileName { otherwise: None },
 ///     unsupported: "returns -1",
 ///     bridge: |_table, _library| {},
@@ -92,10 +92,10 @@ macro_rules! table_api {
         variable: $variable:literal,
         names: $names:expr,
         required: $required:expr,
+        stack: $stack:ident,
         versioning: $versioning:expr,
         unsupported: $unsupported:literal
         $(, bridge: $bridge:expr)?
-        $(, rocm: $rocm:expr)?
         $(,)?
     ) => {
         static UNSUPPORTED: Table = Table::STUBS;
@@ -111,7 +111,7 @@ macro_rules! table_api {
                 names: $names,
                 required: $required,
                 versioning: $versioning,
-                rocm: true $(&& $rocm)?,
+                stack: $crate::Stack::$stack,
             };
             const VERSIONS: &'static [&'static str] = &table::VERSIONS;
 
@@ -152,10 +152,10 @@ macro_rules! table_api {
             #[doc = concat!("Opens ", $what, ", once; later calls return the same table.")]
             ///
             #[doc = concat!("Looks at the file that the environment variable `", $variable, "` names, and at no other")]
-            /// if it is set. Otherwise looks for a library that is already in the process, then beside other
-            /// ROCm libraries in the process, with the system's loader, in `ROCM_PATH`, `HIP_PATH`,
-            /// `/opt/rocm*`, and in Python packages; newest version first. A failure is not remembered: a
-            /// later call searches again.
+            /// if it is set. Otherwise looks for a library that is already in the process, then beside others
+            /// of the same stack in the process, with the system's loader, in the installations of the
+            /// stack, and in Python packages; newest version first. A failure is not remembered: a later
+            /// call searches again.
             ///
             /// # Errors
             /// [`LoadError`](sys_load::LoadError) lists every place that was tried and why it was rejected.

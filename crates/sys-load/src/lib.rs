@@ -7,12 +7,16 @@
 //!
 //! 1. the file that the library's own variable names, and nothing else if the variable is set;
 //! 2. a library that is already in the process, under one of its names or as a file called `lib<name>.so*`;
-//! 3. the folders that other ROCm libraries in the process were loaded from;
+//! 3. the folders that other libraries of its [`Stack`] in the process were loaded from;
 //! 4. the system's loader, newest name first;
-//! 5. the installations that `ROCM_PATH` and `HIP_PATH` name;
-//! 6. `/opt/rocm`, then `/opt/rocm-*` and `/opt/rocm/core-*`, newest first;
-//! 7. Python packages with ROCm in them: those of `PYTHONPATH`, of the active environment (`VIRTUAL_ENV`,
-//!    `CONDA_PREFIX`), of the user, of the machine; newest Python first.
+//! 5. the installations that the stack's variables name: `ROCM_PATH` and `HIP_PATH`, or `CUDA_PATH` and
+//!    `CUDA_HOME`;
+//! 6. the stack's usual folders: `/opt/rocm`, then `/opt/rocm-*` and `/opt/rocm/core-*`, newest first; or
+//!    `/usr/local/cuda`, then `/usr/local/cuda-*`;
+//! 7. Python packages with parts of the stack: those of `PYTHONPATH`, of the active environment
+//!    (`VIRTUAL_ENV`, `CONDA_PREFIX`), of the user, of the machine; newest Python first.
+//!
+//! A library of no stack, such as a driver's, is looked for in steps 1, 2 and 4 only.
 //!
 //! An opened library stays in the process, because threads and exit handlers may call its functions at any
 //! time. Nothing here panics or ends the process, whatever the environment and the files contain.
@@ -26,6 +30,7 @@ mod flags;
 mod library;
 mod places;
 mod process;
+mod stack;
 pub mod table;
 mod version;
 
@@ -34,6 +39,7 @@ pub use flags::debug_flags;
 pub use library::Library;
 pub use places::Places;
 pub use process::is_library_name;
+pub use stack::Stack;
 pub use table::{Availability, Functions, Loaded, Origin, Set, Symbol};
 pub use version::{Ask, ParseVersionError, Version, Versioning};
 
@@ -51,9 +57,8 @@ pub struct Search {
     pub required: &'static CStr,
     /// How to find its version.
     pub versioning: Versioning,
-    /// Whether it is part of ROCm, and so also looked for where ROCm is: steps 3 and 5 to 7 of [the
-    /// crate](crate)'s list.
-    pub rocm: bool,
+    /// What it is part of, and so where else it may be: steps 3 and 5 to 7 of [the crate](crate)'s list.
+    pub stack: Stack,
 }
 
 /// How a file came to be tried.
@@ -66,11 +71,11 @@ pub enum Source {
     Variable(&'static str),
     /// The library was already in the process.
     Process,
-    /// The library is in the folder of another ROCm library of the process.
+    /// The library is in the folder of another library of its stack that the process has.
     Beside,
     /// The system's loader looked for the name.
     Loader,
-    /// It is in an installation of ROCm that this environment variable names, or under `/opt`.
+    /// It is in an installation of its stack that this environment variable names, or in this usual folder.
     Installation(&'static str),
     /// It is in a Python package; what named the package's folder.
     Wheel(&'static str),
@@ -82,7 +87,7 @@ impl fmt::Display for Source {
             Source::Caller => f.write_str("named by the caller"),
             Source::Variable(name) => f.write_str(name),
             Source::Process => f.write_str("already loaded"),
-            Source::Beside => f.write_str("beside a loaded ROCm library"),
+            Source::Beside => f.write_str("beside a loaded library of the same stack"),
             Source::Loader => f.write_str("the system's loader"),
             Source::Installation(origin) => write!(f, "installation, {origin}"),
             Source::Wheel(origin) => write!(f, "Python package, {origin}"),

@@ -7,12 +7,9 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use crate::places::Places;
+use crate::stack::Layout;
 use crate::version::{Version, Versioning};
 use crate::{Attempt, LoadError, Search, Source, process};
-
-/// ROCm's libraries without their versions. The libraries of one release are in the same folder.
-const ROCM: [&str; 6] =
-    ["libamdhip64", "libhsa-runtime64", "libhiprtc", "librocblas", "librccl", "libamd_comgr"];
 
 /// An open library, never closed.
 #[derive(Debug)]
@@ -132,7 +129,8 @@ impl<'a> Hunt<'a> {
         if let Some(library) = self.loaded() {
             return Some(library);
         }
-        for folder in if self.search.rocm { folders_of_loaded() } else { Vec::new() } {
+        let layout = self.search.stack.layout();
+        for folder in layout.map(folders_of_loaded).unwrap_or_default() {
             if let Some(library) = self.folder(&folder, Source::Beside) {
                 return Some(library);
             }
@@ -142,15 +140,13 @@ impl<'a> Hunt<'a> {
                 return Some(library);
             }
         }
-        if !self.search.rocm {
-            return None;
-        }
-        for (folder, source) in self.places.installations() {
+        let layout = layout?;
+        for (folder, source) in self.places.installations(layout) {
             if let Some(library) = self.folder(&folder, source) {
                 return Some(library);
             }
         }
-        for (folder, source, wrong) in self.places.wheels() {
+        for (folder, source, wrong) in self.places.wheels(self.search.stack) {
             match wrong {
                 Some(reason) => self.passed(&folder, source, reason),
                 None => {
@@ -255,11 +251,11 @@ impl<'a> Hunt<'a> {
     }
 }
 
-/// The folders that ROCm's libraries in this process were loaded from.
-fn folders_of_loaded() -> Vec<PathBuf> {
+/// The folders that the stack's libraries in this process were loaded from.
+fn folders_of_loaded(layout: &Layout) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for object in process::objects() {
-        if ROCM.iter().any(|stem| process::is_library(&object, stem)) {
+        if layout.libraries.iter().any(|stem| process::is_library(&object, stem)) {
             let file = object.canonicalize().unwrap_or(object);
             if let Some(folder) = file.parent().filter(|folder| folder.is_absolute())
                 && !folders.iter().any(|known| known == folder)

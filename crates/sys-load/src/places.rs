@@ -1,10 +1,11 @@
-//! The places to search for libraries: environment variables, ROCm installations, Python wheels.
+//! The places to search for libraries: environment variables, installations, Python wheels.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::{Source, version};
+use crate::stack::{Layout, Package};
+use crate::{Source, Stack, version};
 
 /// The environment of a search: variables, and the folder that contains `/opt` and `/usr/local`.
 ///
@@ -43,39 +44,35 @@ impl Places {
         value.filter(|value| !value.is_empty())
     }
 
-    /// The library folders of ROCm installations, in the order to try: those of `ROCM_PATH` and `HIP_PATH`,
-    /// of `/opt/rocm`, which is the machine's choice if several are installed, and of all others under
-    /// `/opt`, newest first.
-    pub(crate) fn installations(&self) -> Vec<(PathBuf, Source)> {
+    /// The library folders of a stack's installations, in the order to try: those that its variables name,
+    /// the machine's choice, as `/opt/rocm`, and all others, newest first.
+    pub(crate) fn installations(&self, layout: &Layout) -> Vec<(PathBuf, Source)> {
         let mut folders = Vec::new();
-        for variable in ["ROCM_PATH", "HIP_PATH"] {
+        let mut add = |root: &Path, origin| {
+            let roots = library_folders(root, layout);
+            folders.extend(roots.into_iter().map(|folder| (folder, Source::Installation(origin))));
+        };
+        for variable in layout.variables {
             if let Some(root) = self.variable(variable) {
-                let roots = library_folders(Path::new(&root));
-                folders.extend(roots.into_iter().map(|folder| (folder, Source::Installation(variable))));
+                add(Path::new(&root), variable);
             }
         }
         if cfg!(unix) {
-            let opt = self.root.join("opt");
-            let rocm = opt.join("rocm");
-            // Since 7.14 the versions are in one folder: /opt/rocm/core-7.14.
-            let mut versions = entries(&opt, "rocm-");
-            versions.extend(entries(&rocm, "core-"));
+            let usual = self.root.join(layout.usual.path);
+            let all = layout.versions.iter().flat_map(|(below, prefix)| entries(&usual.join(below), prefix));
+            let mut versions: Vec<_> = all.collect();
             versions.sort_by_key(|path| std::cmp::Reverse(version::numbers(&name_of(path))));
-            for root in std::iter::once(rocm).chain(versions) {
-                let roots = library_folders(&root);
-                folders.extend(roots.into_iter().map(|folder| (folder, Source::Installation("/opt"))));
+            for root in std::iter::once(usual.join(layout.chosen)).chain(versions) {
+                add(&root, layout.usual.name);
             }
         }
         folders
     }
 
-    /// The library folders of Python packages that contain ROCm, in the order to try, and package folders
-    /// without any, with the reason.
-    pub(crate) fn wheels(&self) -> Vec<(PathBuf, Source, Option<String>)> {
-        let target = self.variable("ROCM_SDK_TARGET_FAMILY").map(|target| {
-            // A package's folder is its name with underscores.
-            format!("_rocm_sdk_libraries_{}", target.to_string_lossy().replace('-', "_"))
-        });
+    /// The library folders of Python packages that contain parts of the stack, in the order to try, and
+    /// package folders without any, with the reason.
+    pub(crate) fn wheels(&self, stack: Stack) -> Vec<(PathBuf, Source, Option<String>)> {
+        let Some(layout) = stack.layout() else { return Vec::new() };
         let mut found = Vec::new();
         for (site, origin) in self.python_sites() {
             let source = Source::Wheel(origin);
@@ -83,26 +80,42 @@ impl Places {
                 found.push((site, source, Some("no such folder".to_owned())));
                 continue;
             }
-            let mut libraries = packages(&site, "_rocm_sdk_libraries");
-            libraries.sort_by_key(|path| Some(name_of(path)) != target);
-            let mut folders: Vec<PathBuf> = packages(&site, "_rocm_sdk_core");
-            folders.append(&mut libraries);
-            for folder in &mut folders {
-                folder.push(if cfg!(windows) { "bin" } else { "lib" });
-            }
-            folders.push(site.join("torch").join("lib"));
+            let mut folders: Vec<PathBuf> =
+                layout.packages.iter().flat_map(|package| self.package_folders(&site, package)).collect();
             folders.retain(|folder| folder.is_dir());
             if folders.is_empty() {
-                found.push((site, source, Some("no package with ROCm libraries".to_owned())));
+                found.push((site, source, Some(format!("no package with {} libraries", stack.name()))));
             }
             found.extend(folders.into_iter().map(|folder| (folder, source, None)));
         }
         found
     }
 
+    /// The library folders of a package in a folder of packages.
+    fn package_folders(&self, site: &Path, package: &Package) -> Vec<PathBuf> {
+        let own = if cfg!(windows) { "bin" } else { "lib" };
+        match package {
+            Package::Variants { name, chosen_by } => {
+                let chosen = chosen_by.and_then(|variable| self.variable(variable)).map(|variant| {
+                    // A package's folder is its name with underscores.
+                    format!("{name}_{}", variant.to_string_lossy().replace('-', "_"))
+                });
+                let mut found = packages(site, name);
+                found.sort_by_key(|path| Some(name_of(path)) != chosen);
+                found.into_iter().map(|folder| folder.join(own)).collect()
+            }
+            Package::Within(name) => {
+                let mut found = entries(&site.join(name), "");
+                found.sort();
+                found.into_iter().map(|folder| folder.join(own)).collect()
+            }
+            Package::Named(name) => vec![site.join(name).join("lib")],
+        }
+    }
+
     /// The folders that Python packages are installed in, each with its origin, in Python's own order:
     /// `PYTHONPATH`, the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the
-    /// machine's.
+    /// machine's: those of pip, of the system, and of the container images with conda.
     fn python_sites(&self) -> Vec<(PathBuf, &'static str)> {
         let mut sites: Vec<(PathBuf, &'static str)> = Vec::new();
         if let Some(paths) = self.variable("PYTHONPATH") {
@@ -129,15 +142,17 @@ impl Places {
             sites.extend(sites_of(&base).into_iter().map(|site| (site, "the user's packages")));
         }
         if cfg!(unix) {
-            let machine = sites_of(&self.root.join("usr/local"));
-            sites.extend(machine.into_iter().map(|site| (site, "the machine's packages")));
+            for prefix in ["usr/local", "usr", "opt/conda"] {
+                let machine = sites_of(&self.root.join(prefix));
+                sites.extend(machine.into_iter().map(|site| (site, "the machine's packages")));
+            }
         }
         sites
     }
 }
 
-/// The library folders of an installation: `bin` on Windows, else the three usual ones.
-fn library_folders(root: &Path) -> Vec<PathBuf> {
+/// The library folders of an installation: `bin` on Windows, else the usual ones.
+fn library_folders(root: &Path, layout: &Layout) -> Vec<PathBuf> {
     if cfg!(windows) {
         return vec![root.join("bin")];
     }
@@ -146,6 +161,11 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![lib];
     // Most trees have only the first; leaving out missing ones keeps the error short.
     folders.extend([root.join("lib64"), multiarch].into_iter().filter(|folder| folder.is_dir()));
+    if layout.has_targets {
+        let name = if cfg!(target_arch = "aarch64") { "sbsa" } else { std::env::consts::ARCH };
+        folders.push(root.join("targets").join(format!("{name}-linux")).join("lib"));
+        folders.retain(|folder| folder.is_dir());
+    }
     folders
 }
 

@@ -1,8 +1,9 @@
 //! Products of quantised rows with vectors of 8-bit integers, on processors with AVX2.
 //!
-//! A block's numbers are `scale · q + offset` of small integers q, and a vector's are `d · p` of signed bytes p
-//! in blocks of 32, each with its own d. So a product is a sum of integers, times scales, plus offsets times
-//! sums of the vector. Vectors are thereby rounded to 1/254 of the largest number of each 32, as on the GPU.
+//! A block's numbers are `scale · q + offset` of small integers q, and a vector's are `d · p` of signed bytes
+//! p in blocks of 32, each with its own d. So a product is a sum of integers, times scales, plus offsets
+//! times sums of the vector. Vectors are thereby rounded to 1/254 of the largest number of each 32, as on the
+//! GPU.
 
 use kernels::QuantType;
 
@@ -66,8 +67,8 @@ pub(super) fn round(x: &[f32]) -> Vec<Piece> {
     out
 }
 
-/// The products of a row's blocks with some vectors, one after the other in `x`. For types and processors that
-/// [`can_multiply`].
+/// The products of a row's blocks with some vectors, one after the other in `x`. For types and processors
+/// that [`can_multiply`].
 pub(super) fn row_times(quant: QuantType, blocks: &[u8], x: &[Piece], out: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if super::simd::is_wide()

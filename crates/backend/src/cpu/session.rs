@@ -11,8 +11,8 @@ use super::{NAME, dequantise, simd, unsupported};
 use crate::error::{Error, Result};
 use crate::{DType, Tensor, check};
 
-/// Exclusive access to the memory of a backend's tensors. Slices of it borrow the session: shared ones to read,
-/// or one exclusive one to write.
+/// Exclusive access to the memory of a backend's tensors. Slices of it borrow the session: shared ones to
+/// read, or one exclusive one to write.
 pub(super) struct Session<'a> {
     backend: u64,
     _guard: MutexGuard<'a, ()>,
@@ -49,8 +49,8 @@ impl<'a> Session<'a> {
         tensor: &'s Tensor,
     ) -> Result<&'s [T]> {
         let memory = self.memory(operation, tensor)?;
-        // SAFETY: this backend's memory is only accessed through its session, of which there is one at a time.
-        // The result borrows it, and writing borrows it exclusively.
+        // SAFETY: this backend's memory is only accessed through its session, of which there is one at a
+        // time. The result borrows it, and writing borrows it exclusively.
         Ok(unsafe { memory.elements() })
     }
 

@@ -54,8 +54,8 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-// In functions with target features, iterators that are not inlined would run without AVX2, and cost more than
-// the work. So these have loops over indices.
+// In functions with target features, iterators that are not inlined would run without AVX2, and cost more
+// than the work. So these have loops over indices.
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]

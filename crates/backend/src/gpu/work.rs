@@ -69,10 +69,10 @@ impl<'a> Work<'a> {
         tensor: &'t Tensor,
     ) -> Result<DeviceSliceMut<'t, T>> {
         let slice = self.read(operation, tensor)?;
-        // SAFETY: this backend's memory is only used by work that it submits to one stream, or to a graph that
-        // it launches there, while it holds the lock whose guard is in `self`. Of a launch's other arguments,
-        // some may be the same tensor; its kernel then works element by element, or reads a whole row before
-        // it writes that.
+        // SAFETY: this backend's memory is only used by work that it submits to one stream, or to a graph
+        // that it launches there, while it holds the lock whose guard is in `self`. Of a launch's other
+        // arguments, some may be the same tensor; its kernel then works element by element, or reads a whole
+        // row before it writes that.
         Ok(unsafe { slice.assume_exclusive() })
     }
 

@@ -31,6 +31,7 @@ const CASES: [Case; 7] = [
 const HEADS: usize = 4;
 const KV_HEADS: usize = 2;
 const DIM: usize = 32;
+const SHAPE: KvShape = KvShape { heads: KV_HEADS, dimensions: DIM };
 /// Positions that a sequence has room for.
 const MOST: usize = 80;
 
@@ -125,8 +126,7 @@ fn cached(bench: &Bench, cached: DType, dtype: DType, layout: KvLayout, table: O
     if cached.block_bytes() == 1 && dtype == DType::F32 && bench.backend.info().kind != BackendKind::Cpu {
         return;
     }
-    let shape = KvShape { heads: KV_HEADS, dimensions: DIM };
-    let cache = KvCache::new(&*bench.backend, cached, layout, &[shape, shape]).unwrap();
+    let cache = KvCache::new(&*bench.backend, cached, layout, &[SHAPE, SHAPE]).unwrap();
     let pages = table.clone().unwrap_or([vec![0], vec![1]]);
     let layer = &cache.layers[1];
     let (k, keys) = bench.random(dtype, &[2 * MOST, KV_HEADS, DIM], 45, 2.0);
@@ -226,6 +226,11 @@ fn what_does_not_fit_is_refused() {
     let half = bench.empty(DType::F16, &[1, 16, 2, 32]);
     let error = bench.backend.attention(&attention(&half, 16), &out).unwrap_err();
     assert!(matches!(error, backend::Error::Unsupported { operation: "attention", .. }), "{error}");
+    let none = KvCache::new(&*bench.backend, DType::F32, KvLayout { pages: 0, page: 16 }, &[SHAPE]).unwrap();
+    let table = bench.u32(&[1, 1], &[0]);
+    let keys = Keys::Cache { layer: &none.layers[0], table: Some(&table) };
+    let error = bench.backend.attention(&Attention::causal(&q, keys, None, 16), &out).unwrap_err();
+    assert!(error.to_string().contains("pages for 16 keys"), "{error}");
     let layout = KvLayout { pages: 2, page: 20 };
     assert!(KvCache::new(&*bench.backend, DType::F32, layout, &[]).is_err());
     assert!(KvCache::new(&*bench.backend, DType::U32, KvLayout::paged(32, 16), &[]).is_err());

@@ -57,8 +57,8 @@ impl Bench {
         self.backend.tensor_u32(shape, numbers).unwrap()
     }
 
-    /// Compares a tensor with what it should be: `slack` has what f32 arithmetic may lose, and rounding to the
-    /// tensor's type comes on top.
+    /// Compares a tensor with what it should be: `slack` has what f32 arithmetic may lose, and rounding to
+    /// the tensor's type comes on top.
     #[track_caller]
     pub(crate) fn is_near(&self, got: &Tensor, expected: &[f64], slack: impl Fn(usize) -> f64, what: &str) {
         let roundoff = FLOATS.iter().find(|(dtype, _)| *dtype == got.dtype()).map_or(0.0, |row| row.1);

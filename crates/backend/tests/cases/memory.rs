@@ -1,6 +1,6 @@
 //! Copies, memory and graphs.
 
-use backend::{Activation, BackendKind, DType, Error};
+use backend::{Activation, BackendKind, DType, Error, StepGraphs};
 
 use crate::common::{Bench, random};
 
@@ -62,6 +62,26 @@ fn a_captured_step_runs_on_what_its_tensors_have_then() {
             "a failed capture leaves no trace"
         );
     }
+}
+
+#[test]
+fn each_number_of_sequences_has_a_graph() {
+    let bench = Bench::open();
+    let b = &*bench.backend;
+    let x = bench.tensor(DType::F32, &[4, 8], &[1.0; 32]);
+    let mut graphs = StepGraphs::default();
+    for (round, sequences) in [1, 4, 1, 4].into_iter().enumerate() {
+        let part = x.narrow(0, 0, sequences).unwrap();
+        graphs.run(b, sequences, &mut || b.affine(&part, 2.0, 0.0, &part)).unwrap();
+        let numbers = b.to_f32(&x).unwrap();
+        let first = 2.0_f32.powi(round as i32 + 1);
+        let last = 2.0_f32.powi((round as i32 + 1) / 2);
+        assert_eq!((numbers[0], numbers[31]), (first, last), "{round}");
+    }
+    let on_gpu = b.info().kind != BackendKind::Cpu;
+    assert_eq!((graphs.len(), graphs.is_empty()), if on_gpu { (2, false) } else { (0, true) });
+    graphs.clear();
+    assert!(graphs.is_empty());
 }
 
 #[test]

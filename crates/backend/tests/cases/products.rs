@@ -86,8 +86,8 @@ fn quantised_matrices_multiply_one_vector_and_many() {
             let out = bench.empty(dtype, &[m, n]);
             bench.backend.matmul(&x, &w, &out).unwrap();
             let (expected, size) = exact(&a, &numbers, k);
-            // The vector is rounded, too, except for many on the CPU: each number is off by half a step of 1/127 of the largest of 32 at
-            // most, in any direction.
+            // The vector is rounded, too, except for many on the CPU: each number is off by half a step of
+            // 1/127 of the largest of 32 at most, in any direction.
             let step = |i: usize| {
                 let (x, w) = (&a[i / n * k..][..k], &numbers[i % n * k..][..k]);
                 let blocks = x.chunks(32).zip(w.chunks(32));

@@ -4,6 +4,8 @@
 mod attention;
 #[path = "../cases/common.rs"]
 mod common;
+#[path = "../cases/delta.rs"]
+mod delta;
 #[path = "../cases/elementwise.rs"]
 mod elementwise;
 #[path = "../cases/experts.rs"]

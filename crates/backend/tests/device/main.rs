@@ -6,6 +6,8 @@ mod attention;
 #[path = "../cases/common.rs"]
 mod common;
 mod decoder;
+#[path = "../cases/delta.rs"]
+mod delta;
 #[path = "../cases/elementwise.rs"]
 mod elementwise;
 #[path = "../cases/experts.rs"]

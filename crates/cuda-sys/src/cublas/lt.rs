@@ -20,9 +20,9 @@ sys_load::table_api! {
         &["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"]
     },
     required: c"cublasLtMatmul",
+    stack: Cuda,
     versioning: sys_load::Versioning::Ask(version),
     unsupported: "returns `CUBLAS_STATUS_NOT_SUPPORTED`",
-    rocm: false,
 }
 
 /// The library's own version, which needs no handle and no GPU.

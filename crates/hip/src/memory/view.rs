@@ -130,12 +130,12 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         Ok(DeviceSlice::new(self.allocation, self.address, len))
     }
 
-    /// The same elements as an exclusive view, for crates whose tensors share memory and that order all work on
-    /// it themselves. Uses through the view are tracked as those of any other.
+    /// The same elements as an exclusive view, for crates whose tensors share memory and that order all work
+    /// on it themselves. Uses through the view are tracked as those of any other.
     ///
     /// # Safety
-    /// As long as the view lives, nothing else submits work that uses these elements, except as an argument of
-    /// the same launch, of a kernel that allows its arguments to overlap in this way.
+    /// As long as the view lives, nothing else submits work that uses these elements, except as an argument
+    /// of the same launch, of a kernel that allows its arguments to overlap in this way.
     pub unsafe fn assume_exclusive(self) -> DeviceSliceMut<'a, T> {
         DeviceSliceMut::new(self.allocation, self.address, self.len)
     }

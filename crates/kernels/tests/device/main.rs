@@ -8,6 +8,7 @@ mod common;
 mod conv;
 mod conv_launchers;
 mod copy;
+mod delta;
 mod elementwise;
 mod embedding;
 mod entry_points;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Running, argmax, difference, reference, tokens};
+use crate::on_cpu;
+use crate::support::{argmax, difference, reference, tokens};
 use crate::tiny;
 
 /// In deviations of all logits at a position.
@@ -12,7 +13,7 @@ const TOLERANCE: f64 = 0.002;
 
 fn compare(model: &Value, prompt: &[u32], path: &Path) {
     let name = model["name"].as_str().expect("a name");
-    let mut running = Running::open(path, 96);
+    let mut running = on_cpu(path, 96);
     // In parts, of which the later ones see the earlier ones in the cache.
     let mut rows = running.add(&prompt[..30]);
     rows.extend(running.add(&prompt[30..]));

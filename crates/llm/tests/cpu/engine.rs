@@ -7,7 +7,8 @@ use llm::engine::{Engine, Event, Events, FinishReason, Pooling, Request, Samplin
 use llm::{EngineOptions, Error};
 use tempfile::TempDir;
 
-use crate::support::{Running, argmax, reference, tokens};
+use crate::on_cpu;
+use crate::support::{argmax, reference, tokens};
 use crate::tiny;
 
 fn options() -> EngineOptions<'static> {
@@ -67,7 +68,7 @@ fn prompt() -> Vec<u32> {
 
 /// Greedy tokens, computed one by one without an engine.
 fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
-    let mut running = Running::open(&tiny::write(folder, name), 192);
+    let mut running = on_cpu(&tiny::write(folder, name), 192);
     let mut row = running.add(prompt).pop().expect("logits");
     let mut tokens = Vec::new();
     for _ in 0..count {
@@ -163,6 +164,46 @@ fn log_probabilities_come_with_tokens() {
         }
     }
     assert_eq!(seen, 3);
+}
+
+#[cfg(feature = "constraints")]
+#[test]
+fn a_text_follows_its_grammar() {
+    use llm::engine::Constraint;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(&folder, "llama", options());
+    let constrained = |constraint: Constraint, seed| {
+        let mut request = request(&prompt(), 120);
+        request.ignore_end = false;
+        request.sampling = Sampling { seed, temperature: 1.0, ..Sampling::default() };
+        request.constraint = Some(constraint);
+        engine.submit(request)
+    };
+    let schema = serde_json::json!({
+        "type": "object", "additionalProperties": false, "required": ["n", "ok"],
+        "properties": { "n": { "type": "integer", "minimum": 0, "maximum": 99 }, "ok": { "type": "boolean" } }
+    });
+    for seed in 0..3 {
+        let json = answer(constrained(Constraint::JsonSchema(schema.clone()), seed).expect("a place"));
+        if json.reason == FinishReason::Stop {
+            let value: serde_json::Value = serde_json::from_str(&json.text).expect("JSON");
+            assert!(value["n"].is_u64() && value["ok"].is_boolean(), "{value}");
+        } else {
+            // White space goes on for as long as it likes.
+            assert!(json.text.starts_with('{'), "{}", json.text);
+        }
+        let matched =
+            answer(constrained(Constraint::Regex("[a-c]{3}-[0-9]{2}".into()), seed).expect("a place"));
+        let bytes = matched.text.as_bytes();
+        let begins = bytes.len() == 6 && bytes[..3].iter().all(|byte| (b'a'..=b'c').contains(byte));
+        assert!(begins && bytes[3] == b'-', "{}", matched.text);
+        assert_eq!(matched.reason, FinishReason::Stop);
+    }
+    let lark = answer(constrained(Constraint::Lark("start: \"yes\" | \"no\"".into()), 1).expect("a place"));
+    assert!(["yes", "no"].contains(&lark.text.as_str()), "{}", lark.text);
+    let error = constrained(Constraint::Regex("[".into()), 1).expect_err("refused").to_string();
+    assert!(error.starts_with("the constraint cannot be used"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,18 @@
 //! and the programs that made them.
 
 mod architectures;
+mod encoder;
 mod engine;
 mod real;
 mod support;
+mod templates;
 mod tiny;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use backend::{CpuBackend, DType};
+
+fn on_cpu(path: &Path, positions: usize) -> support::Running {
+    support::Running::on(Arc::new(CpuBackend::new().expect("the CPU")), DType::F32, path, positions)
+}

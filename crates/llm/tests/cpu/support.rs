@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use backend::{CpuBackend, DType, KernelBackend, KvCache, KvLayout, Tensor};
+use backend::{DType, KernelBackend, KvCache, KvLayout, Tensor};
 use llm::config::Config;
 use llm::gguf::GgufFile;
 use llm::model::{Inputs, Model, Part, Step, load};
@@ -20,12 +20,6 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// On the CPU.
-    pub(crate) fn open(path: &Path, positions: usize) -> Self {
-        let cpu: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
-        Self::on(cpu, DType::F32, path, positions)
-    }
-
     /// On a backend, with this type of activations.
     pub(crate) fn on(backend: Arc<dyn KernelBackend>, dtype: DType, path: &Path, positions: usize) -> Self {
         let file = GgufFile::open(path).expect("a file");

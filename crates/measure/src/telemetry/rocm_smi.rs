@@ -76,7 +76,7 @@ impl RocmSmi {
             ],
             required: c"rsmi_num_monitor_devices",
             versioning: Versioning::FileName { otherwise: None },
-            rocm: true,
+            stack: sys_load::Stack::Rocm,
         };
         // SAFETY: the names are those of AMD's library, which may be opened in any process.
         let library = unsafe { sys_load::Library::find(&search) }.map_err(|error| error.to_string())?;

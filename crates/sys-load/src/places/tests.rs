@@ -10,6 +10,10 @@ fn tree(folders: &[&str]) -> (tempfile::TempDir, PathBuf) {
     (folder, root)
 }
 
+fn layout(stack: Stack) -> &'static Layout {
+    stack.layout().expect("a stack that is installed somewhere")
+}
+
 /// Paths without the root, each with its source.
 fn relative(root: &Path, folders: impl IntoIterator<Item = (PathBuf, Source)>) -> Vec<(String, Source)> {
     let relative = |path: PathBuf| path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
@@ -17,7 +21,7 @@ fn relative(root: &Path, folders: impl IntoIterator<Item = (PathBuf, Source)>) -
 }
 
 fn wheels(places: &Places, root: &Path) -> Vec<String> {
-    let good = places.wheels().into_iter().filter(|(_, _, wrong)| wrong.is_none());
+    let good = places.wheels(Stack::Rocm).into_iter().filter(|(_, _, wrong)| wrong.is_none());
     relative(root, good.map(|(path, source, _)| (path, source))).into_iter().map(|(path, _)| path).collect()
 }
 
@@ -50,7 +54,7 @@ fn installations_are_the_named_ones_then_the_chosen_one_then_the_newest() {
         ("opt/rocm-7.2.1/lib64".to_owned(), opt),
         ("opt/rocm-6.4.3/lib".to_owned(), opt),
     ];
-    assert_eq!(relative(&root, places.installations()), expected);
+    assert_eq!(relative(&root, places.installations(layout(Stack::Rocm))), expected);
 }
 
 #[cfg(unix)]
@@ -75,7 +79,8 @@ fn packages_are_looked_for_in_pythons_order() {
         .with_variable("HOME", root.join("home"));
     assert_eq!(wheels(&places, &root), order);
 
-    let wrong: Vec<_> = places.wheels().into_iter().filter(|(_, _, wrong)| wrong.is_some()).collect();
+    let wrong: Vec<_> =
+        places.wheels(Stack::Rocm).into_iter().filter(|(_, _, wrong)| wrong.is_some()).collect();
     assert_eq!(wrong, [(root.join("gone"), Source::Wheel("PYTHONPATH"), Some("no such folder".to_owned()))]);
 
     let moved = places.with_variable("PYTHONUSERBASE", root.join("elsewhere"));
@@ -113,6 +118,60 @@ fn rocm_packages_go_before_torch_and_the_chosen_target_before_others() {
     let mut chosen_first = by_name;
     chosen_first.swap(2, 3);
     assert_eq!(names(&chosen), chosen_first);
+}
+
+#[cfg(unix)]
+#[test]
+#[cfg_attr(miri, ignore = "reads folders")]
+fn cuda_is_in_its_toolkits_and_in_the_folders_of_its_packages() {
+    let targets = format!("{}-linux/lib", if cfg!(target_arch = "aarch64") { "sbsa" } else { "x86_64" });
+    let (chosen, newest) =
+        (format!("usr/local/cuda/targets/{targets}"), format!("usr/local/cuda-13.1/targets/{targets}"));
+    let site = "env/lib/python3.12/site-packages";
+    let (_keep, root) = tree(&[
+        "named/lib64",
+        "usr/local/cuda-12.8/lib64",
+        &newest,
+        &chosen,
+        &format!("{site}/nvidia/nccl/lib"),
+        &format!("{site}/nvidia/cu13/lib"),
+        &format!("{site}/nvidia/cudnn/include"),
+        &format!("{site}/torch/lib"),
+        "usr/lib/python3/dist-packages/torch/lib",
+        "opt/conda/lib/python3.11/site-packages/nvidia/cublas/lib",
+    ]);
+    let places = Places::within(&root)
+        .with_variable("CUDA_HOME", root.join("named"))
+        .with_variable("ROCM_PATH", root.join("named"))
+        .with_variable("VIRTUAL_ENV", root.join("env"));
+    let usual = Source::Installation("/usr/local");
+    let expected = [
+        ("named/lib64".to_owned(), Source::Installation("CUDA_HOME")),
+        (chosen, usual),
+        (newest, usual),
+        ("usr/local/cuda-12.8/lib64".to_owned(), usual),
+    ];
+    assert_eq!(relative(&root, places.installations(layout(Stack::Cuda))), expected);
+
+    let found = places.wheels(Stack::Cuda).into_iter().map(|(path, source, wrong)| {
+        assert_eq!(wrong, None, "{}", path.display());
+        (path, source)
+    });
+    let (environment, machine) = (Source::Wheel("VIRTUAL_ENV"), Source::Wheel("the machine's packages"));
+    let expected = [
+        (format!("{site}/nvidia/cu13/lib"), environment),
+        (format!("{site}/nvidia/nccl/lib"), environment),
+        (format!("{site}/torch/lib"), environment),
+        ("usr/lib/python3/dist-packages/torch/lib".to_owned(), machine),
+        ("opt/conda/lib/python3.11/site-packages/nvidia/cublas/lib".to_owned(), machine),
+    ];
+    assert_eq!(relative(&root, found), expected);
+}
+
+#[test]
+fn a_drivers_library_is_in_no_installation() {
+    assert!(Stack::Alone.layout().is_none());
+    assert_eq!(Places::of_process().wheels(Stack::Alone), []);
 }
 
 #[test]

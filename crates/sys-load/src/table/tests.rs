@@ -52,7 +52,7 @@ unsafe impl Functions for Fake {
         names: &["libsys-load-fake.so.2"],
         required: c"fake_init",
         versioning: Versioning::FileName { otherwise: None },
-        rocm: true,
+        stack: crate::Stack::Rocm,
     };
     const VERSIONS: &'static [&'static str] = &["1.0", "2.0"];
 

@@ -9,6 +9,7 @@ sys_load::table_api! {
     variable: "ANY",
     names: &["libm.so.6"],
     required: c"cos",
+    stack: Rocm,
     versioning: sys_load::Versioning::FileName { otherwise: None },
     unsupported: "returns nothing",
 }

@@ -6,7 +6,7 @@ const ANY: Search = Search {
     variable: "ANY",
     names: &["libm.so.6"],
     required: c"cos",
-    versioning: Versioning::FileName { otherwise: None }, rocm: true,
+    versioning: Versioning::FileName { otherwise: None }, stack: sys_load::Stack::Rocm,
 };
 
 fn find() {

@@ -80,6 +80,7 @@ sys_load::table_api! {
     variable: "ST_LIBRARY",
     names: &["libst_none.so.1"],
     required: c"st_init",
+    stack: Rocm,
     versioning: Versioning::FileName { otherwise: None },
     unsupported: "returns -1",
     bridge: bridge,

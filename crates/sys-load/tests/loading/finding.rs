@@ -17,7 +17,7 @@ fn search(names: &'static [&'static str]) -> Search {
         names,
         required: c"slt_present",
         versioning: Versioning::FileName { otherwise: None },
-        rocm: true,
+        stack: sys_load::Stack::Rocm,
     }
 }
 
@@ -297,7 +297,7 @@ fn the_error_tells_every_place_in_order() {
     let text = error.to_string().replace(&*root.to_string_lossy(), "ROOT");
     // Another test may have loaded a ROCm library into this process; then its folder is searched, too.
     let lines: Vec<_> =
-        text.lines().filter(|line| !line.contains("(beside a loaded ROCm library)")).collect();
+        text.lines().filter(|line| !line.contains("(beside a loaded library of the same stack)")).collect();
     let missing = "cannot open shared object file: No such file or directory";
     let none = "has none of libslt_none.so.2, libslt_none.so.1";
     let expected = [
