@@ -1,5 +1,6 @@
-//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests
-//! made from the OpenAPI document, against the server of `crates/llm-server` with an engine without a model.
+//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random
+//! requests made from the OpenAPI document, against the server of `crates/llm-server` with an engine without
+//! a model.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

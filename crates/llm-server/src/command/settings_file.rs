@@ -1,8 +1,8 @@
 //! The configuration file: options that are not given otherwise.
 //!
-//! It is TOML. A key is an option's name without the hyphens before it. Keys at the top hold for every command
-//! that has the option; those in a table with a command's name, such as `[serve]`, only for that command. An
-//! option on the command line comes first, then its variable, then the file.
+//! It is TOML. A key is an option's name without the hyphens before it. Keys at the top hold for every
+//! command that has the option; those in a table with a command's name, such as `[serve]`, only for that
+//! command. An option on the command line comes first, then its variable, then the file.
 
 use std::ffi::OsString;
 use std::fs;
