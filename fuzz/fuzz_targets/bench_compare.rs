@@ -2,10 +2,10 @@
 //! without a panic, and a written history can be read again.
 #![no_main]
 
+use libfuzzer_sys::fuzz_target;
 use runs::compare::{Options, compare};
 use runs::history::{Entry, judge, parse};
 use runs::{Record, report};
-use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let earlier = parse(text).unwrap_or_default();

@@ -13,6 +13,9 @@ fuzz_target!(|bytes: &[u8]| {
     // Also after the header, which a fuzzer does not find by itself.
     let (head, _) = written.split_once('\n').expect("a line");
     if let Ok(found) = text::decode(&format!("{head}\n{given}")) {
-        assert_eq!(text::encode(&found).split_once('\n').expect("a line").1.trim_end(), given.split('\0').next().expect("a part").trim_end());
+        assert_eq!(
+            text::encode(&found).split_once('\n').expect("a line").1.trim_end(),
+            given.split('\0').next().expect("a part").trim_end()
+        );
     }
 });

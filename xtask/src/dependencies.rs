@@ -36,6 +36,19 @@ struct Policy {
     licenses: Vec<String>,
     /// Banned crates, each with the reason.
     banned: BTreeMap<String, String>,
+    /// Crates that may depend on banned ones all the same.
+    #[serde(default)]
+    exceptions: BTreeMap<String, Exception>,
+}
+
+/// A banned crate below one other crate.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exception {
+    /// The only crate that may depend on it.
+    below: String,
+    /// Why.
+    reason: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,6 +66,8 @@ struct Dependency {
     name: String,
     req: String,
     source: Option<String>,
+    /// `None` for dependencies of the crate itself; `dev` or `build`.
+    kind: Option<String>,
 }
 
 /// Cargo's metadata of a workspace, with all features.
@@ -91,7 +106,23 @@ fn objections(packages: &[Package], policy: &Policy) -> Result<Vec<String>> {
     for package in packages {
         let name = format!("{} {}", package.name, package.version);
         if let Some(reason) = policy.banned.get(&package.name) {
-            found.push(format!("{name} is banned: {reason}"));
+            let exception = policy.exceptions.get(&package.name);
+            if exception.is_none_or(|exception| exception.reason.is_empty()) {
+                found.push(format!("{name} is banned: {reason}"));
+            }
+        }
+        let banned = package.dependencies.iter().filter(|one| is_there(packages, &one.name));
+        for one in banned.filter(|one| policy.banned.contains_key(&one.name)) {
+            // Tests of other crates are not built here.
+            let is_test = one.kind.as_deref() == Some("dev") && package.source.is_some();
+            let exception = policy.exceptions.get(&one.name);
+            if !is_test && exception.is_some_and(|exception| exception.below != package.name) {
+                found.push(format!(
+                    "{name} depends on {}, which only {} may",
+                    one.name,
+                    exception.map_or("", |one| &one.below)
+                ));
+            }
         }
         match package.license.as_deref().map(|text| Expression::parse_mode(text, ParseMode::LAX)) {
             None => found.push(format!("{name} declares no licence")),
@@ -112,6 +143,10 @@ fn objections(packages: &[Package], policy: &Policy) -> Result<Vec<String>> {
         }
     }
     Ok(found)
+}
+
+fn is_there(packages: &[Package], name: &str) -> bool {
+    packages.iter().any(|package| package.name == name)
 }
 
 /// A licence with an exception allows more than without it.
@@ -185,15 +220,16 @@ mod tests {
                     name: "fixed".to_owned(),
                     req: "^1".to_owned(),
                     source: Some(REGISTRY.to_owned()),
+                    kind: None,
                 },
-                Dependency { name: "beside".to_owned(), req: "*".to_owned(), source: None },
+                Dependency { name: "beside".to_owned(), req: "*".to_owned(), source: None, kind: None },
             ],
         }
     }
 
     fn policy() -> Policy {
         let banned = BTreeMap::from([("bad".to_owned(), "unmaintained".to_owned())]);
-        Policy { licenses: vec!["MIT".to_owned(), "Apache-2.0".to_owned()], banned }
+        Policy { licenses: vec!["MIT".to_owned(), "Apache-2.0".to_owned()], banned, ..Policy::default() }
     }
 
     fn found(package: Package) -> Vec<String> {
@@ -218,6 +254,24 @@ mod tests {
         assert!(found(package(Some("nonsense"), None))[0].contains("cannot be read"));
         let policy = Policy { licenses: vec!["MTI".to_owned()], ..Policy::default() };
         assert!(objections(&[], &policy).unwrap_err().to_string().contains("`MTI`"));
+    }
+
+    #[test]
+    fn a_banned_crate_may_be_below_one_other() {
+        let exception = Exception { below: "some".to_owned(), reason: "needed".to_owned() };
+        let policy = Policy { exceptions: BTreeMap::from([("bad".to_owned(), exception)]), ..policy() };
+        let above = |name: &str, kind: Option<&str>| {
+            let mut above = package(Some("MIT"), Some(REGISTRY));
+            above.name = name.to_owned();
+            (above.dependencies[0].name, above.dependencies[0].kind) =
+                ("bad".to_owned(), kind.map(str::to_owned));
+            let mut bad = package(Some("MIT"), Some(REGISTRY));
+            bad.name = "bad".to_owned();
+            objections(&[above, bad], &policy).unwrap()
+        };
+        assert_eq!(above("some", None), [""; 0]);
+        assert_eq!(above("other", None), ["other 1.0.0 depends on bad, which only some may"]);
+        assert_eq!(above("other", Some("dev")), [""; 0]);
     }
 
     #[test]

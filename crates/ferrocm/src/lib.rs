@@ -174,8 +174,10 @@ fn parse(given: &[OsString]) -> anyhow::Result<Cli> {
     };
     let file = file.as_ref().map(|(table, path)| (path.as_path(), table));
     let command = settings_file::apply(Cli::command(), file, &CONFIGURED)?;
-    let matches = command.get_matches();
-    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let words = std::env::args_os();
+    let parsed =
+        command.clone().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    Ok(parsed.unwrap_or_else(|error| settings_file::with_origin(error, &command, given).exit()))
 }
 
 /// The given status, or that of a failure.

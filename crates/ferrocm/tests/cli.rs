@@ -10,6 +10,9 @@ use test_skip::{Lack, skip};
 
 #[path = "cli/bench_compare.rs"]
 mod bench_compare;
+#[cfg(feature = "models")]
+#[path = "cli/language_models.rs"]
+mod language_models;
 
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]

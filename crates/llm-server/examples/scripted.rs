@@ -22,9 +22,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         shutdown_time: Duration::from_secs(5),
         ..Settings::default()
     };
+    // Before the address is printed: whoever reads it may stop the server at once.
+    let stop = stop_signal()?;
     let server = Server::bind(([127, 0, 0, 1], 0).into(), Arc::new(models), settings).await?;
     println!("http://{}", server.address());
-    let cut = server.run(stop_signal()?).await;
+    let cut = server.run(stop).await;
     println!("stopped, {cut} connections cut off");
     Ok(())
 }

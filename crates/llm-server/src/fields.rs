@@ -215,7 +215,8 @@ pub(crate) struct ConstraintFields {
     grammar: Option<String>,
     /// A regular expression for the whole answer
     regex: Option<String>,
-    /// `{"type": "text"}`, `{"type": "json_object"}`, or `{"type": "json_schema", "json_schema": {"schema": …}}`
+    /// `{"type": "text"}`, `{"type": "json_object"}`, or `{"type": "json_schema", "json_schema": {"schema":
+    /// …}}`
     #[schema(value_type = Option<Object>)]
     response_format: Option<Map<String, Value>>,
 }

@@ -65,8 +65,8 @@ enum Step {
 }
 
 impl Parser {
-    /// A parser for one answer. With `format`, calls of the tools with these names are looked for; `reasoning`
-    /// is the row of [`REASONING`] whose begin marker already ends the prompt.
+    /// A parser for one answer. With `format`, calls of the tools with these names are looked for;
+    /// `reasoning` is the row of [`REASONING`] whose begin marker already ends the prompt.
     #[must_use]
     pub fn new(format: Option<&'static Format>, tools: Vec<String>, reasoning: Option<usize>) -> Self {
         let state = reasoning.map_or(State::Start, State::Reasoning);

@@ -8,6 +8,7 @@ mod json;
 mod time;
 
 use std::fmt;
+use std::path::Path;
 use std::time::SystemTime;
 
 use minijinja::syntax::SyntaxConfig;
@@ -99,6 +100,32 @@ impl ChatTemplate {
     pub fn of_metadata(metadata: &Metadata, tokenizer: &Tokenizer) -> Result<Option<Self>> {
         let source = metadata.str("tokenizer.chat_template");
         let source = source.map_err(|error| Error::Template { problem: error.to_string() })?;
+        source.map(|source| Self::of_tokenizer(source, tokenizer)).transpose()
+    }
+
+    /// The template of a folder: `chat_template.jinja`, or that in `tokenizer_config.json`, of which the one
+    /// with the name `default` counts if there are several.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Io`].
+    pub fn of_folder(folder: &Path, tokenizer: &Tokenizer) -> Result<Option<Self>> {
+        let read = |name: &str| match std::fs::read_to_string(folder.join(name)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &folder.join(name), error)),
+        };
+        if let Some(source) = read("chat_template.jinja")? {
+            return Self::of_tokenizer(&source, tokenizer).map(Some);
+        }
+        let Some(text) = read("tokenizer_config.json")? else { return Ok(None) };
+        let values: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| Error::Template { problem: error.to_string() })?;
+        let template = values.get("chat_template");
+        let named = template.and_then(serde_json::Value::as_array).and_then(|list| {
+            let is_default = |one: &&serde_json::Value| one.get("name").is_some_and(|name| name == "default");
+            list.iter().find(is_default)?.get("template")
+        });
+        let source = named.or(template).and_then(serde_json::Value::as_str);
         source.map(|source| Self::of_tokenizer(source, tokenizer)).transpose()
     }
 

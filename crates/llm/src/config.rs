@@ -1,6 +1,7 @@
 //! What a model is made of: read from a file's values by one table of architectures.
 
 mod architecture;
+mod json;
 mod metadata;
 
 use backend::{Rope, RopeStyle};

@@ -1,5 +1,7 @@
 //! Choosing tokens: the host's part of generation.
 
+#[cfg_attr(not(feature = "constraints"), path = "generate/no_constraint.rs")]
+pub(crate) mod constraint;
 pub(crate) mod dry;
 pub(crate) mod random;
 pub(crate) mod sampler;

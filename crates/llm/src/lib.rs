@@ -32,6 +32,7 @@ pub mod gguf;
 mod local;
 pub mod model;
 pub mod models;
+pub mod safetensors;
 pub mod tokenizer;
 pub mod weights;
 

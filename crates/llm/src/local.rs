@@ -15,15 +15,16 @@ mod scheduler;
 mod sequence;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use crate::chat::ChatTemplate;
 use crate::engine::{
-    Engine, EngineLoad, Event, Events, FinishReason, ModelDescription, Pooling, Request, Usage,
+    Constraint, Engine, EngineLoad, Event, Events, FinishReason, ModelDescription, Pooling, Request, Usage,
 };
 use crate::error::{Error, Result};
+use crate::generate::constraint::{Grammar, Grammars};
 use crate::tokenizer::Tokenizer;
 use device::Device;
 use pages::Pages;
@@ -41,6 +42,8 @@ struct Generator {
     tokenizer: Arc<Tokenizer>,
     template: Option<ChatTemplate>,
     queue: Arc<Queue>,
+    /// Made for the first request with a constraint.
+    grammars: OnceLock<Grammars>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -73,7 +76,16 @@ impl Generator {
         };
         let thread = std::thread::Builder::new().name("engine".into()).spawn(move || scheduler.run());
         let thread = thread.map_err(|error| Error::Stopped { reason: format!("no thread: {error}") })?;
-        Ok(Self { description, tokenizer, template, queue, thread: Some(thread) })
+        Ok(Self { description, tokenizer, template, queue, grammars: OnceLock::new(), thread: Some(thread) })
+    }
+
+    fn grammar(&self, constraint: &Constraint) -> Result<Grammar> {
+        if let Some(grammars) = self.grammars.get() {
+            return grammars.compile(constraint);
+        }
+        // Of two requests at the same time, one makes them for nothing.
+        let made = Grammars::new(&self.tokenizer)?;
+        self.grammars.get_or_init(|| made).compile(constraint)
     }
 
     fn check_tokens(&self, tokens: &[u32], most: usize, which: &str) -> Result<()> {
@@ -117,18 +129,18 @@ impl Engine for Generator {
             let problem = format!("is {count}, more than {MOST_LOGPROBS}");
             return Err(Error::Setting { name: "logprobs", problem });
         }
-        if request.constraint.is_some() {
-            return Err(Error::Constraint {
-                problem: "cannot be used: this version has no grammars yet".into(),
-            });
-        }
+        let grammar = request
+            .constraint
+            .as_ref()
+            .map(|constraint| self.grammar(constraint).map(Box::new))
+            .transpose()?;
         let (sender, events) = Events::channel();
         if request.max_tokens == 0 {
             let usage = Usage { prompt_tokens: request.prompt.len(), ..Usage::default() };
             sender.send(Event::Finished { text: String::new(), reason: FinishReason::Length, usage });
             return Ok(events);
         }
-        self.queue.add(Job::Generate(Box::new(request), sender))?;
+        self.queue.add(Job::Generate(Box::new(request), grammar, sender))?;
         Ok(events)
     }
 

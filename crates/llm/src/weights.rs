@@ -16,6 +16,14 @@ pub trait Source: Send + Sync {
     /// A tensor's shape and type.
     fn tensor(&self, name: &str) -> Option<&TensorInfo>;
 
+    /// All tensors.
+    fn tensors(&self) -> Vec<&TensorInfo>;
+
+    /// What is added to each number of a tensor.
+    fn summand(&self, _name: &str) -> f32 {
+        0.0
+    }
+
     /// Fills `out` with bytes of a tensor, from this position in it.
     ///
     /// # Errors
@@ -29,6 +37,10 @@ pub trait Source: Send + Sync {
 impl Source for GgufFile {
     fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         self.tensor(name)
+    }
+
+    fn tensors(&self) -> Vec<&TensorInfo> {
+        self.tensors().collect()
     }
 
     fn read_at(&self, name: &str, at: usize, out: &mut [u8]) -> Result<()> {
@@ -215,10 +227,11 @@ impl<'w> Weights<'w> {
 
     /// Bytes of whole rows in the type of the tensor.
     fn converted<'b>(&self, info: &TensorInfo, bytes: &'b [u8], to: DType) -> Result<Cow<'b, [u8]>> {
-        if DType::from_gguf(info.kind.number()) == Some(to) {
+        let summand = self.source.summand(&info.name);
+        if DType::from_gguf(info.kind.number()) == Some(to) && summand == 0.0 {
             return Ok(Cow::Borrowed(bytes));
         }
-        let numbers = if let Some(plain) = plain(info.kind) {
+        let mut numbers = if let Some(plain) = plain(info.kind) {
             plain.numbers(bytes)
         } else if info.kind.number() == iq4_xs::NUMBER {
             iq4_xs::numbers(bytes)
@@ -229,6 +242,7 @@ impl<'w> Weights<'w> {
                 self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind))
             );
         };
+        numbers.iter_mut().for_each(|x| *x += summand);
         Ok(Cow::Owned(of_f32(to, &numbers)))
     }
 }

@@ -1,10 +1,11 @@
-//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random requests
-//! made from the OpenAPI document, against the server of `crates/llm-server` with an engine without a model.
+//! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random
+//! requests made from the OpenAPI document, against the server of `crates/llm-server` with an engine without
+//! a model.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use setup::run;
@@ -136,6 +137,8 @@ fn install_browser() -> Result<PathBuf> {
 struct Server {
     process: Child,
     url: String,
+    /// Stays open: the server may write more.
+    output: Option<BufReader<ChildStdout>>,
 }
 
 impl Server {
@@ -144,10 +147,11 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().with_context(|| format!("start {}", run::describe(&command)))?;
         // From here on, a failure ends the process.
-        let mut server = Self { process, url: String::new() };
+        let mut server = Self { process, url: String::new(), output: None };
         let output = server.process.stdout.take().context("the server's output")?;
         let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).context("read the server's address")?;
+        let output = server.output.insert(BufReader::new(output));
+        output.read_line(&mut line).context("read the server's address")?;
         server.url = line.trim().to_owned();
         if !server.url.starts_with("http://127.0.0.1:") {
             bail!("the server wrote {line:?} instead of its address");

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
-use rustyline::DefaultEditor;
-use rustyline::error::ReadlineError;
+use reedline::{DefaultPrompt, DefaultPromptSegment, FileBackedHistory, Reedline, Signal};
 use serde_json::{Value, json};
 
 use super::session::{self, Role, Session, Turn};
@@ -15,8 +14,9 @@ use crate::engine::{Engine, FinishReason, Sampling};
 
 /// The name under which every conversation is saved after each answer.
 const LAST: &str = "last";
-/// The file of entered lines, in the folder of sessions.
+/// The file of entered lines, in the folder of sessions, and how many it keeps.
 const HISTORY: &str = "history";
+const LINES: usize = 1000;
 
 const HELP: &str = "\
 /clear            begin again
@@ -104,15 +104,9 @@ pub fn run(arguments: &Arguments, source: &dyn Source) -> anyhow::Result<()> {
         "{} ({}, {} tokens of context) on {}. /help lists the commands.",
         description.name, description.weights, description.context, description.device
     )?;
-    let mut editor = DefaultEditor::new()?;
-    let history = folder.join(HISTORY);
-    // There is none the first time.
-    let _ = editor.load_history(&history);
-    let result = chat.talk(&mut || edit(&mut editor), &mut out);
-    if std::fs::create_dir_all(&folder).is_ok() {
-        let _ = editor.save_history(&history);
-    }
-    result
+    let history = FileBackedHistory::with_file(LINES, folder.join(HISTORY))?;
+    let mut editor = Reedline::create().with_history(Box::new(history));
+    chat.talk(&mut || edit(&mut editor), &mut out)
 }
 
 fn read_line(input: &mut dyn BufRead) -> anyhow::Result<Option<String>> {
@@ -121,17 +115,14 @@ fn read_line(input: &mut dyn BufRead) -> anyhow::Result<Option<String>> {
     Ok((length > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-fn edit(editor: &mut DefaultEditor) -> anyhow::Result<Option<String>> {
+fn edit(editor: &mut Reedline) -> anyhow::Result<Option<String>> {
+    let prompt = DefaultPrompt::new(DefaultPromptSegment::Empty, DefaultPromptSegment::Empty);
     loop {
-        match editor.readline("> ") {
-            Ok(line) => {
-                editor.add_history_entry(&line)?;
-                return Ok(Some(line));
-            }
+        match editor.read_line(&prompt)? {
+            Signal::Success(line) => return Ok(Some(line)),
+            Signal::CtrlD => return Ok(None),
             // Ctrl-C drops the line.
-            Err(ReadlineError::Interrupted) => {}
-            Err(ReadlineError::Eof) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            _ => {}
         }
     }
 }

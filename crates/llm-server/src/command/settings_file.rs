@@ -1,14 +1,15 @@
 //! The configuration file: options that are not given otherwise.
 //!
-//! It is TOML. A key is an option's name without the hyphens before it. Keys at the top hold for every command
-//! that has the option; those in a table with a command's name, such as `[serve]`, only for that command. An
-//! option on the command line comes first, then its variable, then the file.
+//! It is TOML. A key is an option's name without the hyphens before it. Keys at the top hold for every
+//! command that has the option; those in a table with a command's name, such as `[serve]`, only for that
+//! command. An option on the command line comes first, then its variable, then the file.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value};
 
@@ -83,10 +84,13 @@ pub fn apply(
                 match value {
                     Some((key, value, is_own)) => {
                         used.push((is_own.then(|| (*name).to_owned()), key.clone()));
-                        with_default(arg, value).unwrap_or_else(|(arg, problem)| {
-                            failed = Some(format!("`{key}` {problem}"));
-                            arg
-                        })
+                        match defaults(&arg, value) {
+                            Ok(texts) => arg.default_values(texts).required(false),
+                            Err(problem) => {
+                                failed = Some(format!("`{key}` {problem}"));
+                                arg
+                            }
+                        }
                     }
                     None => arg,
                 }
@@ -109,6 +113,27 @@ pub fn apply(
         }
     }
     Ok(command)
+}
+
+/// Adds to an error about an option's value where the value comes from, if it is not on the command line.
+pub fn with_origin(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return error };
+    // Such as `--port <PORT>`.
+    let option = shown.split([' ', '=']).next().unwrap_or_default().to_owned();
+    let is_given = arguments.iter().filter_map(|argument| argument.to_str()).any(|argument| {
+        argument.strip_prefix(option.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    });
+    let name = arguments.first().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut all = command.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+    let arg = all.find(|arg| arg.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)));
+    let variable = arg.and_then(Arg::get_env).filter(|name| std::env::var_os(name).is_some());
+    let origin = match variable {
+        _ if is_given => return error,
+        Some(variable) => format!("the value comes from the variable {}", variable.display()),
+        None => "the value comes from the configuration file".to_owned(),
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![origin.into()]));
+    error
 }
 
 /// The keys of a file, each with the command whose table it is in.
@@ -139,25 +164,20 @@ fn without_blank_variable(arg: Arg) -> Arg {
     if is_blank { arg.env(None::<&'static str>) } else { arg }
 }
 
-/// An option with a default, or what is wrong with it.
-fn with_default(arg: Arg, value: &Value) -> Result<Arg, (Arg, String)> {
+/// What a file gives an option, or what is wrong with it.
+fn defaults(arg: &Arg, value: &Value) -> Result<Vec<&'static str>, String> {
     let texts: Option<Vec<String>> = match value {
         Value::Array(values) => values.iter().map(text).collect(),
         value => text(value).map(|text| vec![text]),
     };
     let Some(texts) = texts else {
-        return Err((
-            arg,
-            format!("is {}, not a text, a number, true or false, or a list", value.type_str()),
-        ));
+        return Err(format!("is {}, not a text, a number, true or false, or a list", value.type_str()));
     };
-    let takes_several = matches!(arg.get_action(), ArgAction::Append);
-    if value.is_array() && !takes_several {
-        return Err((arg, "is a list, and the option takes one value".to_owned()));
+    if value.is_array() && !matches!(arg.get_action(), ArgAction::Append) {
+        return Err("is a list, and the option takes one value".to_owned());
     }
     // Definitions of command lines live as long as the program.
-    let texts: Vec<&'static str> = texts.into_iter().map(|text| &*text.leak()).collect();
-    Ok(arg.default_values(texts).required(false))
+    Ok(texts.into_iter().map(|text| &*text.leak()).collect())
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -193,8 +213,11 @@ mod tests {
         let table: Table = file.parse()?;
         let command = Commands::augment_subcommands(Command::new("ferrocm"));
         let command = apply(command, Some((Path::new("x.toml"), &table)), &NAMES)?;
-        let words = std::iter::once("ferrocm").chain(line.split_whitespace());
-        Ok(Commands::from_arg_matches(&command.try_get_matches_from(words)?)?)
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let all = std::iter::once("ferrocm".into()).chain(words.clone());
+        let matches = command.clone().try_get_matches_from(all);
+        let matches = matches.map_err(|error| with_origin(error, &command, &words))?;
+        Ok(Commands::from_arg_matches(&matches)?)
     }
 
     #[test]
@@ -224,6 +247,7 @@ mod tests {
             ("port = [1]", "`port` is a list"),
             ("port = 1979-05-27", "`port` is datetime"),
             ("port = \"x\"", "invalid value 'x' for '--port"),
+            ("port = \"x\"", "the value comes from the configuration file"),
         ] {
             let error = format!("{:#}", parse(file, "serve").expect_err(file));
             assert!(error.contains(says), "{file}: {error}");

@@ -101,7 +101,9 @@ impl Gguf {
         }
         let alignment = match metadata.u64("general.alignment")? {
             None => DEFAULT_ALIGNMENT,
-            Some(alignment) if alignment > 0 && alignment % 8 == 0 && alignment <= 1 << 30 => alignment,
+            Some(alignment) if alignment > 0 && alignment.is_multiple_of(8) && alignment <= 1 << 30 => {
+                alignment
+            }
             Some(alignment) => {
                 let problem = format!("is {alignment}, which is not a multiple of 8 from 8 to 2^30");
                 return Err(invalid("value `general.alignment`".into(), problem));
@@ -123,7 +125,7 @@ impl Gguf {
 /// Makes the offset one from the beginning of the file, and checks that the tensor is inside.
 fn place(tensor: &mut TensorInfo, data: u64, alignment: u64, bytes: u64) -> Result<(), GgufError> {
     let what = || format!("tensor `{}`", tensor.name);
-    if tensor.offset % alignment != 0 {
+    if !tensor.offset.is_multiple_of(alignment) {
         let problem = format!("begins at {}, which is not a multiple of {alignment}", tensor.offset);
         return Err(invalid(what(), problem));
     }
@@ -296,7 +298,7 @@ impl<R: Read> Input<R> {
         };
         let bytes = match kind.block() {
             None => None,
-            Some((values, _)) if columns % values != 0 => {
+            Some((values, _)) if !columns.is_multiple_of(values) => {
                 let problem = format!("has rows of {columns}, and {kind} has blocks of {values}");
                 return Err(invalid(what.clone(), problem));
             }

@@ -18,8 +18,9 @@ use crate::engine::{Engine, ModelDescription};
 use crate::error::Result;
 use crate::gguf::GgufFile;
 use crate::model::{self, Bert};
+use crate::safetensors::SafetensorsFiles;
 use crate::tokenizer::Tokenizer;
-use crate::weights::Weights;
+use crate::weights::{self, Weights};
 
 /// Positions of a page of the cache.
 const PAGE: usize = 32;
@@ -90,7 +91,8 @@ impl fmt::Debug for EngineOptions<'_> {
     }
 }
 
-/// Opens a model's file on a device. What a program's user calls a model may be a name:
+/// Opens a model on a device: a GGUF file, or a folder with `config.json`, safetensors files and
+/// `tokenizer.json`, or a safetensors file in it. What a program's user calls a model may be a name:
 /// [`models::resolve`](crate::models::resolve) finds the file.
 ///
 /// # Errors
@@ -98,17 +100,22 @@ impl fmt::Debug for EngineOptions<'_> {
 /// missing.
 pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dyn Engine>> {
     let path = path.as_ref();
-    let file = GgufFile::open(path)?;
-    let rows = file.tensor("token_embd.weight").map_or(0, |table| table.shape[0]);
-    let config = Config::of_metadata(file.metadata(), rows, path)?;
-    let tokenizer = Tokenizer::from_metadata(file.metadata(), path)?;
-    let template = ChatTemplate::of_metadata(file.metadata(), &tokenizer)?;
+    let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
+    let folder = match path.parent() {
+        _ if path.is_dir() => Some(path),
+        Some(folder) if is_part => Some(folder),
+        _ => None,
+    };
+    let (files, config, tokenizer, template) = match folder {
+        Some(folder) => of_folder(folder)?,
+        None => of_gguf(path)?,
+    };
     let selected = select_backend(&options.device)?;
-    let mut description = description(&file, &config, &selected.backend);
+    let mut description = description(&*files, &config, &selected.backend);
     for (name, reason) in selected.skipped {
         description.notes.push(format!("skipped {name}: {reason}"));
     }
-    let source = Source { file, config, tokenizer, template, description };
+    let source = Source { files, config, tokenizer, template, description };
     if source.config.architecture.family == Family::Bert {
         open_encoder(source, selected.backend, options)
     } else {
@@ -116,26 +123,52 @@ pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dy
     }
 }
 
+type Parts = (Box<dyn weights::Source>, Config, Tokenizer, Option<ChatTemplate>);
+
+fn of_gguf(path: &Path) -> Result<Parts> {
+    let file = GgufFile::open(path)?;
+    let rows = file.tensor("token_embd.weight").map_or(0, |table| table.shape[0]);
+    let config = Config::of_metadata(file.metadata(), rows, path)?;
+    let tokenizer = Tokenizer::from_metadata(file.metadata(), path)?;
+    let template = ChatTemplate::of_metadata(file.metadata(), &tokenizer)?;
+    Ok((Box::new(file), config, tokenizer, template))
+}
+
+fn of_folder(folder: &Path) -> Result<Parts> {
+    let mut config = Config::of_folder(folder)?;
+    if config.name.is_none() {
+        config.name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    }
+    let files = SafetensorsFiles::open(folder, config.architecture)?;
+    let tokenizer = Tokenizer::from_json(folder.join("tokenizer.json"))?;
+    let template = ChatTemplate::of_folder(folder, &tokenizer)?;
+    Ok((Box::new(files), config, tokenizer, template))
+}
+
 /// What a model's files contain.
 struct Source {
-    file: GgufFile,
+    files: Box<dyn weights::Source>,
     config: Config,
     tokenizer: Tokenizer,
     template: Option<ChatTemplate>,
     description: ModelDescription,
 }
 
-fn description(file: &GgufFile, config: &Config, backend: &Arc<dyn KernelBackend>) -> ModelDescription {
+fn description(
+    files: &dyn weights::Source,
+    config: &Config,
+    backend: &Arc<dyn KernelBackend>,
+) -> ModelDescription {
     let mut bytes_of: HashMap<String, u64> = HashMap::new();
     let (mut parameters, mut bytes) = (0, 0);
-    for tensor in file.tensors() {
+    for tensor in files.tensors() {
         let size = tensor.bytes.unwrap_or(0) as u64;
         parameters += tensor.elements() as u64;
         bytes += size;
         *bytes_of.entry(tensor.kind.to_string()).or_default() += size;
     }
     let most = bytes_of.into_iter().max_by_key(|(name, bytes)| (*bytes, name.clone()));
-    let stem = file.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = files.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
     ModelDescription {
         name: config.name.clone().or(stem).unwrap_or_default(),
         architecture: config.architecture.name.to_owned(),
@@ -157,7 +190,7 @@ fn open_encoder(
     backend: Arc<dyn KernelBackend>,
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
-    let Source { file, config, tokenizer, description, .. } = source;
+    let Source { files, config, tokenizer, description, .. } = source;
     let of = description.bytes;
     let mut progress = |read| {
         if let Some(progress) = options.progress.as_mut() {
@@ -165,7 +198,7 @@ fn open_encoder(
         }
     };
     let dtype = options.activations.unwrap_or(encoder::DTYPE);
-    let model = Bert::load(&config, &mut Weights::new(&file, &*backend, dtype, &mut progress))?;
+    let model = Bert::load(&config, &mut Weights::new(&*files, &*backend, dtype, &mut progress))?;
     Ok(Arc::new(encoder::Encoder { description, tokenizer, backend, model, turn: Mutex::new(()) }))
 }
 
@@ -174,7 +207,7 @@ fn open_generator(
     backend: Arc<dyn KernelBackend>,
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
-    let Source { file, config, tokenizer, template, mut description } = source;
+    let Source { files, config, tokenizer, template, mut description } = source;
     let kind = backend.info().kind;
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
@@ -188,8 +221,9 @@ fn open_generator(
 
     let of = description.bytes;
     // Memory is judged before anything is loaded.
-    let tensors: Vec<_> = file
+    let tensors: Vec<_> = files
         .tensors()
+        .into_iter()
         .map(|tensor| {
             let quantised = DType::from_gguf(tensor.kind.number()).filter(|dtype| dtype.is_quantised());
             (quantised.unwrap_or(activations), tensor.shape.as_slice())
@@ -226,7 +260,7 @@ fn open_generator(
             progress(LoadProgress { read, of });
         }
     };
-    let model = model::load(&config, &mut Weights::new(&file, &*backend, activations, &mut progress))?;
+    let model = model::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
     let cache = KvCache::new(&*backend, cache_type, layout, &model.kv_shapes())?;
     let device = Device::new(backend, model, cache, description.context);
     Ok(Arc::new(Generator::start(device, description, tokenizer, template, &options, chunk)?))

@@ -119,15 +119,14 @@ impl Pages {
             let page_tokens: Box<[u32]> = Box::from(&tokens[at * size..][..size]);
             let key = (parent, page_tokens);
             if let Some(id) = self.index.get(&key) {
-                if let Some(kept) = self.kept.get_mut(id) {
-                    kept.last_used = self.clock;
+                // Another sequence computed the same at the same time: one page is enough.
+                let Some(kept) = self.kept.get_mut(id) else { return };
+                kept.last_used = self.clock;
+                if self.pool.share(kept.page) {
+                    self.pool.release(std::mem::replace(&mut sequence.pages[at], kept.page));
                 }
                 sequence.chain.push(*id);
                 continue;
-            }
-            // Its parent was given up: nobody could find the page.
-            if parent != ROOT && !self.kept.contains_key(&parent) {
-                return;
             }
             let page = sequence.pages[at];
             if !self.pool.share(page) {
@@ -191,6 +190,9 @@ mod tests {
             pages.release(sequence);
         }
         assert_eq!(pages.used_positions(), 3 * 16, "0..16, 16..32, and 16..20 with 90..102");
+        let mut whole = pages.reuse(&tokens);
+        assert!(pages.grow(&mut whole, 8 * 16), "a sequence alone has all pages");
+        pages.release(whole);
     }
 
     #[test]

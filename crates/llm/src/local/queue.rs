@@ -6,11 +6,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::{EngineLoad, EventSender, Pooling, Request};
 use crate::error::{Error, Result};
+use crate::generate::constraint::Grammar;
 
 /// Work for the thread.
 #[derive(Debug)]
 pub(super) enum Job {
-    Generate(Box<Request>, EventSender),
+    Generate(Box<Request>, Option<Box<Grammar>>, EventSender),
     Embed(EmbedJob),
 }
 
@@ -54,7 +55,7 @@ impl Queue {
         }
         // Those that nobody waits for any more make way.
         if state.jobs.len() >= self.most {
-            state.jobs.retain(|job| !matches!(job, Job::Generate(_, events) if events.is_closed()));
+            state.jobs.retain(|job| !matches!(job, Job::Generate(_, _, events) if events.is_closed()));
         }
         if state.jobs.len() >= self.most {
             return Err(Error::Busy { waiting: state.jobs.len() });

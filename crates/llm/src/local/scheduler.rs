@@ -55,8 +55,8 @@ impl Scheduler {
             };
             for job in jobs {
                 match job {
-                    Job::Generate(request, events) => {
-                        self.paused.push_back(Sequence::new(*request, events, &self.tokenizer));
+                    Job::Generate(request, grammar, events) => {
+                        self.paused.push_back(Sequence::new(*request, grammar, events, &self.tokenizer));
                     }
                     Job::Embed(job) => self.embed(job),
                 }
@@ -215,12 +215,12 @@ impl Scheduler {
     /// A token for each row of logits; the rows are those of these sequences.
     fn choose(&mut self, logits: &backend::Tensor, sequences: &[usize]) -> Result<Vec<Choice>> {
         let plain = |token| Choice { token, logprob: None };
-        if sequences.iter().all(|&at| self.running[at].sampler.is_argmax()) {
+        if sequences.iter().all(|&at| self.running[at].is_argmax()) {
             return Ok(self.device.argmax(logits)?.into_iter().map(plain).collect());
         }
         if self.device.backend.info().kind != BackendKind::Cpu {
             let settings: Option<Vec<_>> =
-                sequences.iter().map(|&at| self.running[at].sampler.device_settings()).collect();
+                sequences.iter().map(|&at| self.running[at].device_settings()).collect();
             if let Some(settings) = settings {
                 let uniforms: Vec<f32> =
                     sequences.iter().map(|&at| self.running[at].sampler.next_uniform()).collect();
@@ -238,7 +238,7 @@ impl Scheduler {
         Ok(rows
             .map(|(row, &at)| {
                 let sequence = &mut self.running[at];
-                sequence.sampler.choose(row, &sequence.tokens, None)
+                sequence.choose(row)
             })
             .collect())
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::pages::SequencePages;
 use crate::engine::{Event, EventSender, FinishReason, Request, Usage};
 use crate::error::Error;
+use crate::generate::constraint::Grammar;
 use crate::generate::sampler::{Choice, Sampler};
 use crate::generate::stop::StopFinder;
 use crate::tokenizer::{StreamState, Tokenizer};
@@ -19,6 +20,7 @@ pub(super) struct Sequence {
     pub(super) computed: usize,
     pub(super) pages: SequencePages,
     pub(super) sampler: Sampler,
+    grammar: Option<Box<Grammar>>,
     prompt: usize,
     /// Tokens of the prompt that earlier requests had left in the cache.
     reused: usize,
@@ -32,7 +34,12 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    pub(super) fn new(request: Request, events: EventSender, tokenizer: &Tokenizer) -> Self {
+    pub(super) fn new(
+        request: Request,
+        grammar: Option<Box<Grammar>>,
+        events: EventSender,
+        tokenizer: &Tokenizer,
+    ) -> Self {
         let breakers = match &request.sampling.dry {
             Some(dry) => breakers(&dry.breakers, tokenizer),
             None => HashSet::new(),
@@ -43,6 +50,7 @@ impl Sequence {
             computed: 0,
             pages: SequencePages::default(),
             sampler: Sampler::new(request.sampling, breakers, request.logprobs),
+            grammar,
             reused: 0,
             max_tokens: request.max_tokens,
             ignore_end: request.ignore_end,
@@ -51,6 +59,24 @@ impl Sequence {
             events,
             started: None,
             prompt_time: Duration::ZERO,
+        }
+    }
+
+    /// Whether the most likely token is chosen, and nothing else is asked for.
+    pub(super) fn is_argmax(&self) -> bool {
+        self.grammar.is_none() && self.sampler.is_argmax()
+    }
+
+    /// The settings for a device that draws tokens itself, if it can.
+    pub(super) fn device_settings(&self) -> Option<backend::Sampling> {
+        self.sampler.device_settings().filter(|_| self.grammar.is_none())
+    }
+
+    /// A token for these logits.
+    pub(super) fn choose(&mut self, logits: &mut [f32]) -> Choice {
+        match &self.grammar {
+            None => self.sampler.choose(logits, &self.tokens, None),
+            Some(grammar) => self.sampler.choose(logits, &self.tokens, Some(&|token| grammar.allows(token))),
         }
     }
 
@@ -96,10 +122,20 @@ impl Sequence {
         if tokenizer.is_stop(choice.token) && !self.ignore_end {
             return Some(FinishReason::Stop);
         }
+        // What the grammar does not allow is not chosen, so this fails only for grammars that get too large.
+        let is_complete = match self.grammar.as_mut().map(|grammar| grammar.push(choice.token)) {
+            None => false,
+            Some(Ok(is_complete)) => is_complete,
+            Some(Err(error)) => {
+                self.fail(error);
+                return Some(FinishReason::Cancelled);
+            }
+        };
         let found = self.stops.push(&self.text.push(tokenizer, choice.token));
         self.events.send(Event::Token { id: choice.token, text: found.text, logprob: choice.logprob });
         match found.stop {
             Some(stop) => Some(FinishReason::StopSequence(stop)),
+            None if is_complete => Some(FinishReason::Stop),
             None if self.generated() >= self.max_tokens || self.tokens.len() >= context => {
                 Some(FinishReason::Length)
             }

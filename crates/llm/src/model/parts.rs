@@ -223,7 +223,7 @@ impl SelfAttention {
 /// A feed-forward layer with a gate, or several with a router.
 #[derive(Debug)]
 pub(super) enum FeedForward {
-    Dense { gate: Linear, up: Linear, down: Linear },
+    Dense(Box<DenseLayer>),
     Experts(Box<ExpertLayer>),
 }
 
@@ -235,24 +235,32 @@ impl FeedForward {
         }
         let name = |part: &str| format!("blk.{layer}.{part}");
         let (width, inner) = (config.width, config.feed_forward);
-        Ok(Self::Dense {
+        Ok(Self::Dense(Box::new(DenseLayer {
             gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
             up: Linear::load(weights, &name("ffn_up"), inner, width)?,
             down: Linear::load(weights, &name("ffn_down"), width, inner)?,
-        })
+        })))
     }
 
     /// `x` and the result are `[tokens, width]`.
     pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
         match self {
             Self::Experts(experts) => experts.forward(backend, gate, x),
-            Self::Dense { gate: first, up, down } => {
-                let [inner, up] = linears(backend, x, [first, up])?;
+            Self::Dense(dense) => {
+                let [inner, up] = linears(backend, x, [&dense.gate, &dense.up])?;
                 backend.gated(gate, &inner, &up, &inner)?;
-                down.forward(backend, &inner)
+                dense.down.forward(backend, &inner)
             }
         }
     }
+}
+
+/// The matrices of a layer without experts.
+#[derive(Debug)]
+pub(super) struct DenseLayer {
+    gate: Linear,
+    up: Linear,
+    down: Linear,
 }
 
 /// A router and its experts.

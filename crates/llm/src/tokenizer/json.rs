@@ -55,30 +55,42 @@ fn parts(bytes: &[u8], config: Option<&[u8]>) -> Result<Parts, String> {
             None => tokens.push((String::new(), TokenKind::Unused)),
         }
     }
+    plain.with_truncation(None).map_err(|error| error.to_string())?;
+    plain.with_padding(None);
+    // What is put around every text is what an empty text becomes.
+    let around = plain
+        .encode_fast("", true)
+        .map_err(|error| format!("cannot encode a text: {error}"))?
+        .get_ids()
+        .to_vec();
     // The texts of special tokens are found here, not there.
     plain.set_encode_special_tokens(true);
     plain.with_post_processor(None::<tokenizers::PostProcessorWrapper>);
-    plain.with_truncation(None).map_err(|error| error.to_string())?;
-    plain.with_padding(None);
     let named = |name: &str| {
         let value = config.get(name)?;
         let text = value.as_str().or_else(|| value.get("content")?.as_str())?;
         plain.token_to_id(text)
     };
-    let special = SpecialTokens {
+    let mut special = SpecialTokens {
         bos: named("bos_token"),
         eos: named("eos_token"),
         unknown: named("unk_token"),
         padding: named("pad_token"),
         stop: Vec::new(),
     };
-    let flag = |name: &str, otherwise: bool| {
-        config.get(name).and_then(serde_json::Value::as_bool).unwrap_or(otherwise)
-    };
+    let flag = |name: &str| config.get(name).and_then(serde_json::Value::as_bool);
     let pieces = pieces(&plain)?;
-    let is_bert = pieces == Pieces::WordPiece;
-    let (add_bos, add_eos) =
-        (flag("add_bos_token", special.bos.is_some() && !is_bert), flag("add_eos_token", false));
+    let (before, after) = match around[..] {
+        [before, after] => (Some(before), Some(after)),
+        [one] if special.eos == Some(one) && special.bos != Some(one) => (None, Some(one)),
+        [one] => (Some(one), None),
+        _ => (None, None),
+    };
+    special.bos = before.or(special.bos);
+    // A text's separator is not what ends a generated text.
+    special.eos = if pieces == Pieces::WordPiece { after.or(special.eos) } else { special.eos.or(after) };
+    let add_bos = flag("add_bos_token").unwrap_or(before.is_some());
+    let add_eos = flag("add_eos_token").unwrap_or(after.is_some());
     Ok(Parts { plain, pieces, tokens, special, add_bos, add_eos, prefix: Prefix::None })
 }
 

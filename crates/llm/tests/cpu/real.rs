@@ -5,7 +5,8 @@ use llm::models;
 use llm::tokenizer::{SpecialText, Tokenizer};
 use test_skip::{Lack, skip};
 
-use crate::support::{Running, argmax, difference, reference, tokens};
+use crate::on_cpu;
+use crate::support::{argmax, difference, reference, tokens};
 
 /// The models, by their names here, and the references.
 const MODELS: [(&str, &str); 2] = [("smollm2", "smollm2.json"), ("gemma3-270m", "gemma3.json")];
@@ -44,7 +45,7 @@ fn logits_and_greedy_tokens_are_those_of_llama_cpp_in_f32() {
             continue;
         };
         let reference = reference(reference_name);
-        let mut running = Running::open(&path, 160);
+        let mut running = on_cpu(&path, 160);
         let prompt = tokens(&reference["tokens"]);
         // In parts, of which the later ones see the earlier ones in the cache.
         let mut rows = running.add(&prompt[..40]);

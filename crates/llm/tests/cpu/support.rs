@@ -1,9 +1,9 @@
-//! Running a model on the CPU.
+//! Running a model without an engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use backend::{CpuBackend, DType, KernelBackend, KvCache, KvLayout, Tensor};
+use backend::{DType, KernelBackend, KvCache, KvLayout, Tensor};
 use llm::config::Config;
 use llm::gguf::GgufFile;
 use llm::model::{Inputs, Model, Part, Step, load};
@@ -20,16 +20,16 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn open(path: &Path, positions: usize) -> Self {
-        let backend: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
+    /// On a backend, with this type of activations.
+    pub(crate) fn on(backend: Arc<dyn KernelBackend>, dtype: DType, path: &Path, positions: usize) -> Self {
         let file = GgufFile::open(path).expect("a file");
         let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
         let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
         let mut progress = |_| {};
-        let mut weights = Weights::new(&file, &*backend, DType::F32, &mut progress);
+        let mut weights = Weights::new(&file, &*backend, dtype, &mut progress);
         let model = load(&config, &mut weights).expect("weights");
         let layout = KvLayout::paged(positions, 32);
-        let cache = KvCache::new(&*backend, DType::F32, layout, &model.kv_shapes()).expect("a cache");
+        let cache = KvCache::new(&*backend, dtype, layout, &model.kv_shapes()).expect("a cache");
         // Pages in another order than that of positions.
         let pages = (0..layout.pages as u32).rev().collect();
         Self { backend, model, cache, pages, position: 0 }

@@ -1,0 +1,282 @@
+//! Models in Hugging Face's layout: a folder with `config.json` and one or more safetensors files.
+//!
+//! Tensors get the names and shapes that GGUF files have, so that models know only these: matrices of experts
+//! become one stack.
+
+mod names;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use safetensors::Dtype;
+use safetensors::tensor::Metadata;
+
+use crate::config::Architecture;
+use crate::error::{Error, Result};
+use crate::gguf::{TensorInfo, TensorType};
+use crate::weights::Source;
+use names::Place;
+
+/// Bytes of a header.
+const MOST_HEADER: u64 = 100 << 20;
+
+/// The safetensors files of a model.
+#[derive(Debug)]
+pub struct SafetensorsFiles {
+    folder: PathBuf,
+    files: Vec<(PathBuf, File)>,
+    tensors: BTreeMap<String, Entry>,
+}
+
+/// A tensor, by its name in GGUF files.
+#[derive(Debug)]
+struct Entry {
+    info: TensorInfo,
+    /// Added to each number.
+    summand: f32,
+    /// In order.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    file: usize,
+    offset: u64,
+    bytes: usize,
+}
+
+/// A tensor as the files have it.
+struct Found {
+    kind: TensorType,
+    shape: Vec<usize>,
+    piece: Piece,
+}
+
+impl SafetensorsFiles {
+    /// Opens the files of a folder: `model.safetensors`, or those that `model.safetensors.index.json` names.
+    ///
+    /// # Errors
+    /// [`Error::Model`] and [`Error::Tensor`] name the file or tensor and say what is wrong with it;
+    /// [`Error::Io`].
+    pub fn open(folder: &Path, architecture: &Architecture) -> Result<Self> {
+        let mut files = Vec::new();
+        let mut found: HashMap<String, Found> = HashMap::new();
+        for path in paths(folder)? {
+            let file = read_header(&path, files.len(), &mut found)?;
+            files.push((path, file));
+        }
+        let mut tensors = BTreeMap::new();
+        let mut stacks: BTreeMap<String, BTreeMap<usize, Found>> = BTreeMap::new();
+        for (name, tensor) in found {
+            match names::place(&name, architecture) {
+                // Such as the numbers of positions, which nothing needs.
+                None => {}
+                Some(Place::Whole { name, summand }) => {
+                    let Found { kind, shape, piece } = tensor;
+                    let bytes = Some(piece.bytes);
+                    let info = TensorInfo { name: name.clone(), shape, kind, offset: piece.offset, bytes };
+                    tensors.insert(name, Entry { info, summand, pieces: vec![piece] });
+                }
+                Some(Place::Expert { name, expert }) => {
+                    stacks.entry(name).or_default().insert(expert, tensor);
+                }
+            }
+        }
+        for (name, experts) in stacks {
+            let wrong =
+                |problem: String| Error::Tensor { path: folder.to_owned(), name: name.clone(), problem };
+            let count = experts.len();
+            let Some((last, first)) = experts.keys().last().copied().zip(experts.values().next()) else {
+                continue;
+            };
+            if last + 1 != count {
+                return Err(wrong(format!(
+                    "is there for {count} experts, of which one has the number {last}"
+                )));
+            }
+            if experts.values().any(|one| one.shape != first.shape || one.kind != first.kind) {
+                return Err(wrong("has different shapes or types in different experts".into()));
+            }
+            let (kind, shape) = (first.kind, [&[count][..], &first.shape].concat());
+            let pieces: Vec<Piece> = experts.values().map(|one| one.piece).collect();
+            let bytes = Some(pieces.iter().map(|piece| piece.bytes).sum());
+            let info = TensorInfo { name: name.clone(), shape, kind, offset: pieces[0].offset, bytes };
+            tensors.insert(name, Entry { info, summand: 0.0, pieces });
+        }
+        Ok(Self { folder: folder.to_owned(), files, tensors })
+    }
+}
+
+/// The files of a folder.
+fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let index = folder.join("model.safetensors.index.json");
+    let text = match std::fs::read_to_string(&index) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(vec![folder.join("model.safetensors")]);
+        }
+        Err(error) => return Err(Error::io("read", &index, error)),
+    };
+    let wrong = |problem: String| Error::Model { path: index.clone(), problem };
+    let index_values: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| wrong(format!("has an index that cannot be read: {error}")))?;
+    let map = index_values.get("weight_map").and_then(serde_json::Value::as_object);
+    let map = map.ok_or_else(|| wrong("has an index without `weight_map`".into()))?;
+    let names: BTreeSet<&str> = map.values().filter_map(serde_json::Value::as_str).collect();
+    // An index names files beside it, and no others.
+    match names.iter().find(|name| Path::new(name).file_name().is_none_or(|file| file != **name)) {
+        Some(name) => Err(wrong(format!("has the file `{name}`, which is not beside its index"))),
+        None => Ok(names.into_iter().map(|name| folder.join(name)).collect()),
+    }
+}
+
+fn read_header(path: &Path, number: usize, found: &mut HashMap<String, Found>) -> Result<File> {
+    let wrong = |problem: String| Error::Model { path: path.to_owned(), problem };
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let size = file.metadata().map_err(|error| Error::io("look at", path, error))?.len();
+    let mut length = [0; 8];
+    file.read_exact(&mut length).map_err(|error| Error::io("read", path, error))?;
+    let length = u64::from_le_bytes(length);
+    if length > MOST_HEADER || length > size - 8 {
+        return Err(wrong(format!("has a file of {size} bytes with a header of {length}")));
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header).map_err(|error| Error::io("read", path, error))?;
+    let metadata: Metadata = serde_json::from_slice(&header)
+        .map_err(|error| wrong(format!("has a header that cannot be read: {error}")))?;
+    let data = 8 + length;
+    if metadata.data_len() as u64 != size - data {
+        let (expected, got) = (metadata.data_len(), size - data);
+        return Err(wrong(format!("has {got} bytes of tensors, not {expected}: the file is not whole")));
+    }
+    for (name, info) in metadata.tensors() {
+        let (start, end) = info.data_offsets;
+        let piece = Piece { file: number, offset: data + start as u64, bytes: end - start };
+        let found_tensor = Found { kind: kind(info.dtype), shape: info.shape.clone(), piece };
+        if found.insert(name.clone(), found_tensor).is_some() {
+            return Err(Error::Tensor { path: path.to_owned(), name, problem: "is in two files".into() });
+        }
+    }
+    Ok(file)
+}
+
+/// The type's name in GGUF files. Types that no model's weights have are an unknown one.
+fn kind(dtype: Dtype) -> TensorType {
+    match dtype {
+        Dtype::F32 => TensorType::F32,
+        Dtype::F16 => TensorType::F16,
+        Dtype::BF16 => TensorType::Bf16,
+        Dtype::F64 => TensorType::F64,
+        Dtype::I8 => TensorType::I8,
+        Dtype::I16 => TensorType::I16,
+        Dtype::I32 => TensorType::I32,
+        Dtype::I64 => TensorType::I64,
+        _ => TensorType::Other(u32::MAX),
+    }
+}
+
+impl Source for SafetensorsFiles {
+    fn tensor(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.get(name).map(|entry| &entry.info)
+    }
+
+    fn tensors(&self) -> Vec<&TensorInfo> {
+        self.tensors.values().map(|entry| &entry.info).collect()
+    }
+
+    fn summand(&self, name: &str) -> f32 {
+        self.tensors.get(name).map_or(0.0, |entry| entry.summand)
+    }
+
+    fn read_at(&self, name: &str, mut at: usize, mut out: &mut [u8]) -> Result<()> {
+        let wrong =
+            |problem: String| Error::Tensor { path: self.folder.clone(), name: name.to_owned(), problem };
+        let no_tensor = || Error::NoTensor { path: self.folder.clone(), name: name.to_owned() };
+        let entry = self.tensors.get(name).ok_or_else(no_tensor)?;
+        for piece in &entry.pieces {
+            if at >= piece.bytes {
+                at -= piece.bytes;
+                continue;
+            }
+            let count = out.len().min(piece.bytes - at);
+            let (part, rest) = out.split_at_mut(count);
+            let (path, file) = &self.files[piece.file];
+            file.read_exact_at(part, piece.offset + at as u64)
+                .map_err(|error| Error::io("read", path, error))?;
+            (at, out) = (0, rest);
+        }
+        if out.is_empty() { Ok(()) } else { Err(wrong(format!("has {} bytes too few", out.len()))) }
+    }
+
+    fn path(&self) -> &Path {
+        &self.folder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::architecture;
+
+    fn file(tensors: &[(&str, &[usize], &[f32])]) -> Vec<u8> {
+        let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+        for (name, shape, numbers) in tensors {
+            let start = data.len();
+            data.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+            let info =
+                serde_json::json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()] });
+            header.insert((*name).to_owned(), info);
+        }
+        let header = serde_json::Value::Object(header).to_string();
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+    }
+
+    #[test]
+    fn experts_of_several_files_become_one_stack() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write =
+            |name: &str, bytes: Vec<u8>| std::fs::write(folder.path().join(name), bytes).expect("write");
+        let expert = |at: usize| format!("model.layers.1.block_sparse_moe.experts.{at}.w1.weight");
+        write(
+            "a.safetensors",
+            file(&[(&expert(1), &[1, 2], &[3.0, 4.0]), ("model.norm.weight", &[2], &[7.0, 8.0])]),
+        );
+        write("b.safetensors", file(&[(&expert(0), &[1, 2], &[1.0, 2.0])]));
+        let map = serde_json::json!({ "weight_map": { "x": "a.safetensors", "y": "b.safetensors", "z": "a.safetensors" } });
+        write("model.safetensors.index.json", map.to_string().into_bytes());
+        let files =
+            SafetensorsFiles::open(folder.path(), architecture("mixtral").expect("known")).expect("files");
+        let name = "blk.1.ffn_gate_exps.weight";
+        assert_eq!(files.tensor(name).expect("a stack").shape, [2, 1, 2]);
+        let mut bytes = [0; 12];
+        files.read_at(name, 4, &mut bytes).expect("read");
+        let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        assert_eq!(numbers, [2.0, 3.0, 4.0]);
+        assert!(files.read_at(name, 8, &mut bytes).is_err());
+        assert_eq!(files.tensor("output_norm.weight").expect("a norm").shape, [2]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_with_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model.safetensors");
+        let whole = file(&[("model.norm.weight", &[2], &[7.0, 8.0])]);
+        let llama = architecture("llama").expect("known");
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).expect("write");
+            let error = SafetensorsFiles::open(folder.path(), llama).expect_err("damaged").to_string();
+            assert!(error.contains("model.safetensors"), "{error}");
+        }
+        let mut long = whole;
+        long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        std::fs::write(&path, long).expect("write");
+        assert!(SafetensorsFiles::open(folder.path(), llama).is_err());
+        let index = r#"{"weight_map": {"x": "../other.safetensors"}}"#;
+        std::fs::write(folder.path().join("model.safetensors.index.json"), index).expect("write");
+        let error = SafetensorsFiles::open(folder.path(), llama).expect_err("outside").to_string();
+        assert!(error.contains("not beside its index"), "{error}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Small models of every architecture, with weights that a formula gives, which `../references/tiny.py` also
+//! has.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::reference;
+
+/// The elements of a tensor.
+fn numbers(name: &str, shape: &[usize], fill: &str) -> Vec<f32> {
+    let seed =
+        name.bytes().fold(2_166_136_261_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));
+    let (scale, base) = match fill {
+        "matrix" => ((3.0 / shape[shape.len() - 1] as f64).sqrt(), 0.0),
+        "table" => (1.0, 0.0),
+        "norm" => (0.2, 1.0),
+        "bias" => (0.1, 0.0),
+        other => panic!("{other}"),
+    };
+    let count: usize = shape.iter().product();
+    let number = |at: usize| {
+        let mut x = (at as u32).wrapping_mul(2_654_435_761).wrapping_add(seed);
+        x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+        x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+        x ^= x >> 16;
+        ((f64::from(x) / 4_294_967_296.0 * 2.0 - 1.0) * scale + base) as f32
+    };
+    (0..count).map(number).collect()
+}
+
+/// The bytes of a GGUF file.
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn u32(&mut self, number: u32) {
+        self.bytes.extend(number.to_le_bytes());
+    }
+    fn u64(&mut self, number: u64) {
+        self.bytes.extend(number.to_le_bytes());
+    }
+    fn string(&mut self, text: &str) {
+        self.u64(text.len() as u64);
+        self.bytes.extend(text.as_bytes());
+    }
+    fn strings(&mut self, name: &str, texts: &[String]) {
+        self.string(name);
+        self.u32(9);
+        self.u32(8);
+        self.u64(texts.len() as u64);
+        texts.iter().for_each(|text| self.string(text));
+    }
+    fn value(&mut self, name: &str, kind: &str, value: &Value) {
+        self.string(name);
+        match kind {
+            "string" => {
+                self.u32(8);
+                self.string(value.as_str().expect("a string"));
+            }
+            "u32" => {
+                self.u32(4);
+                self.u32(value.as_u64().expect("a number") as u32);
+            }
+            "f32" => {
+                self.u32(6);
+                self.u32((value.as_f64().expect("a number") as f32).to_bits());
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// A model whose tokens are bytes, with a template.
+const TEMPLATE: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+pub(crate) const VOCABULARY: usize = 264;
+
+fn file(model: &Value) -> Vec<u8> {
+    let list = |name: &str| model[name].as_array().expect("a list");
+    let mut writer = Writer::default();
+    writer.bytes.extend(b"GGUF\x03\0\0\0");
+    writer.u64(list("tensors").len() as u64);
+    writer.u64(list("values").len() as u64 + 8);
+    for value in list("values") {
+        writer.value(value[0].as_str().expect("a name"), value[1].as_str().expect("a type"), &value[2]);
+    }
+    let key = |name: &str| format!("tokenizer.ggml.{name}");
+    let mut extra = 255;
+    let mut names: Vec<String> = (0..=255_u8)
+        .map(|byte| match byte {
+            b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff => char::from(byte).to_string(),
+            _ => {
+                extra += 1;
+                char::from_u32(extra).expect("a character").to_string()
+            }
+        })
+        .collect();
+    names.extend((0..VOCABULARY - 257).map(|at| format!("<|{at}|>")));
+    names.push("he".into());
+    writer.value(&key("model"), "string", &"gpt2".into());
+    writer.value(&key("pre"), "string", &"gpt-2".into());
+    writer.strings(&key("tokens"), &names);
+    writer.strings(&key("merges"), &["h e".to_owned()]);
+    writer.string(&key("token_type"));
+    writer.u32(9);
+    writer.u32(5);
+    writer.u64(VOCABULARY as u64);
+    (0..VOCABULARY).for_each(|at| writer.u32(if (256..VOCABULARY - 1).contains(&at) { 3 } else { 1 }));
+    writer.value(&key("bos_token_id"), "u32", &256.into());
+    writer.value(&key("eos_token_id"), "u32", &257.into());
+    writer.value("tokenizer.chat_template", "string", &TEMPLATE.into());
+    let mut data: Vec<u8> = Vec::new();
+    for tensor in list("tensors") {
+        let name = tensor[0].as_str().expect("a name");
+        let shape: Vec<usize> = tensor[1]
+            .as_array()
+            .expect("sizes")
+            .iter()
+            .map(|size| size.as_u64().expect("a size") as usize)
+            .collect();
+        writer.string(name);
+        writer.u32(shape.len() as u32);
+        shape.iter().rev().for_each(|&size| writer.u64(size as u64));
+        writer.u32(0);
+        writer.u64(data.len() as u64);
+        data.extend(
+            numbers(name, &shape, tensor[2].as_str().expect("a fill")).iter().flat_map(|x| x.to_le_bytes()),
+        );
+        data.resize(data.len().next_multiple_of(32), 0);
+    }
+    let mut bytes = writer.bytes;
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes.extend(data);
+    bytes
+}
+
+/// Writes the model of this name.
+pub(crate) fn write(folder: &TempDir, name: &str) -> PathBuf {
+    let reference = reference("tiny.json");
+    let models = reference["models"].as_array().expect("models");
+    let model = models.iter().find(|model| model["name"] == name).expect("a model of this name");
+    let path = folder.path().join(format!("{name}.gguf"));
+    std::fs::write(&path, file(model)).expect("write");
+    path
+}

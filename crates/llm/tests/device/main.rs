@@ -1,0 +1,143 @@
+//! Models on the device that `FERROCM_DEVICE` names, or on a virtual gfx1100, against llama.cpp.
+
+#[path = "../cpu/support.rs"]
+mod support;
+#[path = "../cpu/tiny.rs"]
+mod tiny;
+
+use std::sync::Arc;
+
+use backend::{DType, KernelBackend, select_backend};
+use llm::engine::{Event, Request, Sampling};
+use llm::{EngineOptions, models};
+use support::{Running, argmax, difference, reference, tokens};
+use test_skip::{Lack, skip};
+
+fn device() -> String {
+    std::env::var("FERROCM_DEVICE").unwrap_or_else(|_| "vgpu:gfx1100".to_owned())
+}
+
+fn backend() -> Arc<dyn KernelBackend> {
+    select_backend(&device()).expect("the device").backend
+}
+
+#[test]
+fn every_architecture_computes_what_llama_cpp_does() {
+    let (backend, reference) = (backend(), reference("tiny.json"));
+    let prompt = tokens(&reference["tokens"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in reference["models"].as_array().expect("models") {
+        let name = model["name"].as_str().expect("a name");
+        let path = tiny::write(&folder, name);
+        let has_experts = matches!(name, "mixtral" | "qwen3moe" | "gpt-oss");
+        for (dtype, tolerance) in [(DType::F32, 0.004), (DType::BF16, 0.4)] {
+            // Where experts are about as likely, rounding chooses others.
+            if has_experts && dtype == DType::BF16 {
+                continue;
+            }
+            let mut running = Running::on(Arc::clone(&backend), dtype, &path, 64);
+            // In parts, of which the later ones see the earlier ones in the cache.
+            let mut rows = running.add(&prompt[..30]);
+            rows.extend(running.add(&prompt[30..47]));
+            rows.extend(running.add(&prompt[47..]));
+            let expected = model["prompt"].as_array().expect("positions");
+            let worst = rows
+                .iter()
+                .zip(expected)
+                .map(|(row, expected)| difference(row, expected))
+                .fold(0.0, f64::max);
+            assert!(worst < tolerance, "{name} in {dtype}: logits differ by {worst:.5} deviations");
+        }
+    }
+}
+
+#[test]
+fn steps_that_are_recorded_yield_the_same_tokens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = tiny::write(&folder, "qwen3");
+    let prompt = tokens(&reference("tiny.json")["tokens"]);
+    let options = EngineOptions {
+        device: device(),
+        context: Some(128),
+        places: 3,
+        chunk: Some(32),
+        activations: Some(DType::F32),
+        ..EngineOptions::default()
+    };
+    let engine = llm::open(&path, options).expect("an engine");
+    let prompts = [&prompt[..20], &prompt[..33], &prompt[5..40]];
+    let submitted: Vec<_> = prompts
+        .iter()
+        .map(|prompt| {
+            let mut request = Request::new(prompt.to_vec());
+            (request.sampling, request.max_tokens, request.ignore_end) = (Sampling::greedy(), 12, true);
+            engine.submit(request).expect("a place")
+        })
+        .collect();
+    let backend = backend();
+    for (prompt, mut events) in prompts.iter().zip(submitted) {
+        let mut got = Vec::new();
+        while let Some(event) = events.blocking_next() {
+            match event {
+                Event::Token { id, .. } => got.push(id),
+                Event::Failed(error) => panic!("{error}"),
+                _ => {}
+            }
+        }
+        let mut running = Running::on(Arc::clone(&backend), DType::F32, &path, 128);
+        let mut row = running.add(prompt).pop().expect("logits");
+        for token in &got {
+            assert_eq!(*token, argmax(&row));
+            row = running.add(&[*token]).pop().expect("logits");
+        }
+        assert_eq!(got.len(), 12);
+    }
+}
+
+#[test]
+fn tokens_are_drawn_on_the_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = tiny::write(&folder, "llama");
+    let options = EngineOptions { device: device(), context: Some(128), ..EngineOptions::default() };
+    let engine = llm::open(&path, options).expect("an engine");
+    let drawn = |seed| {
+        let mut request = Request::new(vec![1, 2, 3]);
+        (request.max_tokens, request.ignore_end) = (10, true);
+        request.sampling = Sampling { seed, temperature: 1.0, ..Sampling::default() };
+        let mut events = engine.submit(request).expect("a place");
+        let mut tokens = Vec::new();
+        while let Some(event) = events.blocking_next() {
+            match event {
+                Event::Token { id, .. } => tokens.push(id),
+                Event::Failed(error) => panic!("{error}"),
+                _ => {}
+            }
+        }
+        tokens
+    };
+    let (first, again, other) = (drawn(1), drawn(1), drawn(2));
+    assert_eq!((first.len(), &first), (10, &again), "the same seed");
+    assert_ne!(first, other);
+}
+
+#[test]
+fn a_real_model_computes_what_llama_cpp_does() {
+    let models =
+        [("smollm2", "smollm2.json", DType::F16, 0.2), ("gemma3-270m", "gemma3.json", DType::BF16, 0.2)];
+    for (name, reference_name, dtype, tolerance) in models {
+        let Some(path) = models::cached(name) else {
+            skip(Lack::Data, format_args!("the model {name} is not in the cache"));
+            continue;
+        };
+        let reference = reference(reference_name);
+        let prompt = tokens(&reference["tokens"]);
+        let mut running = Running::on(backend(), dtype, &path, 32);
+        let mut rows = running.add(&prompt[..7]);
+        rows.extend(running.add(&prompt[7..8]));
+        let expected = reference["prompt"].as_array().expect("positions");
+        let worst =
+            rows.iter().zip(expected).map(|(row, expected)| difference(row, expected)).fold(0.0, f64::max);
+        println!("{name}: the largest difference is {worst:.5} deviations");
+        assert!(worst < tolerance, "{name}: {worst}");
+    }
+}

@@ -1,4 +1,0 @@
-//! Whole models, against llama.cpp. `../references` has its results and the programs that made them.
-
-mod real;
-mod support;
