@@ -46,9 +46,9 @@ __device__ __forceinline__ void gemm(const Arguments<sum_t<T>, From, Out> &given
             return;
         }
 #endif
-        block_of<T, Stage, Stage, SIDE>(from_a, from_b, row0, column0, [&](auto write) {
+        block_of<T, Stage, Stage, SIDE>(from_a, from_b, row0, column0, [&] {
             const auto &now = read_again(given);
-            write(Result<sum_t<T>, Rows<Out>>{now.alpha, now.beta, {now.c + batch * now.shape.batch_c, now.shape.ldc}});
+            return Result<sum_t<T>, Rows<Out>>{now.alpha, now.beta, {now.c + batch * now.shape.batch_c, now.shape.ldc}};
         });
     });
 }
@@ -108,9 +108,9 @@ template <typename T, unsigned SIDE> __device__ __forceinline__ void gemm_int4(c
         const Int4Arguments<T> &from = read_again(given);
         const Operand<T> from_a = {from.a, from.shape.m, from.shape.k, from.shape.lda, false};
         const Int4Matrix<T> from_b = {from.b, from.scales, from.zeros, from.shape.n, from.shape.k, from.group_shift};
-        block_of<T, Staging<T, SIDE, DEPTH, THREADS>, Int4Staging<T, SIDE, DEPTH, THREADS>, SIDE>(from_a, from_b, row0, column0, [&](auto write) {
+        block_of<T, Staging<T, SIDE, DEPTH, THREADS>, Int4Staging<T, SIDE, DEPTH, THREADS>, SIDE>(from_a, from_b, row0, column0, [&] {
             const Int4Arguments<T> &now = read_again(given);
-            write(Result<float, Rows<T>>{now.alpha, now.beta, {now.c, now.shape.ldc}});
+            return Result<float, Rows<T>>{now.alpha, now.beta, {now.c, now.shape.ldc}};
         });
     });
 }

@@ -27,25 +27,14 @@ template <typename Out> struct Rows {
 
 // How a product is used: C = alpha * product + beta * C.
 template <typename Number, typename To> struct Result {
-    using Element = typename To::Element;
-    static constexpr bool REGULAR = To::REGULAR;
     Number alpha, beta;
     To c;
-
-    // That of the matrix beginning at a place.
-    __device__ __forceinline__ Result behind(unsigned row0, unsigned column0) const { return {alpha, beta, c.behind(row0, column0)}; }
-    // Writes an element of C from its sum. beta = 0 must not read C: it may hold anything, NaN included.
-    __device__ __forceinline__ void finish(unsigned row, unsigned column, Number sum) const {
-        Element *at = c.row(row) + column;
-        const Number product = alpha * sum;
-        *at = convert<Element>(beta == 0 ? product : product + beta * load(at));
-    }
 };
 
 // A block of C. Multiplies numbers of T, to which the stagings convert the operands' elements; A has the rows of C, B its columns, and
-// both have the same depth. `give` is called when the product is complete, and calls its argument with the `Result`.
-template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename Give>
-__device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, Give give) {
+// both have the same depth. `result` returns the `Result`, and is called when the product is complete.
+template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename GiveResult>
+__device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, GiveResult result) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>, PITCH = AStage::PITCH;
     static_assert(PITCH == BStage::PITCH, "both operands lie in the same way");
     constexpr unsigned WAVE_ROWS = SIDE / (THREADS / WAVE / 2), WAVE_COLUMNS = SIDE / 2;
@@ -108,6 +97,11 @@ __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsig
         __syncthreads();
     }
 
+    const auto given = result();
+    const auto alpha = given.alpha, beta = given.beta;
+    const auto &c = given.c;
+    using To = decltype(given.c);
+    using Out = typename To::Element;
     const unsigned first_row = row0 + wave_row, first_column = column0 + wave_column;
     const unsigned lane_row = M::lane_row(lane), lane_column = M::lane_column(lane);
     // Calls `apply` with the place of each element within the wave's part, and with its sum.
@@ -118,27 +112,25 @@ __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsig
             for (unsigned j = 0; j < ACROSS; ++j)
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s)
-                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), of_operands<T>(sums[i][j].x[s]));
+                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * of_operands<T>(sums[i][j].x[s]));
     };
-    give([&](const auto &result) {
-        using To = std::decay_t<decltype(result)>;
-        const To part = result.behind(first_row, first_column);
-        if constexpr (To::REGULAR) {
-            using Out = typename To::Element;
-            const auto alpha = part.alpha;
-            const bool inside = first_row + WAVE_ROWS <= from_a.rows && first_column + WAVE_COLUMNS <= from_b.rows;
-            if (inside && part.beta == 0 && part.c.stride < LARGEST_NEAR_STRIDE) {
-                const unsigned offset = (lane_row * static_cast<unsigned>(part.c.stride) + lane_column) * sizeof(Out);
-                each([&](unsigned row, unsigned column, sum_t<T> sum) {
-                    *reinterpret_cast<Out *>(reinterpret_cast<char *>(part.c.row(row) + column) + offset) = convert<Out>(alpha * sum);
-                });
-                return;
-            }
+    const To part = c.behind(first_row, first_column);
+    if constexpr (To::REGULAR) {
+        const bool inside = first_row + WAVE_ROWS <= from_a.rows && first_column + WAVE_COLUMNS <= from_b.rows;
+        // beta = 0 must not read C: it may hold anything, NaN included
+        if (inside && beta == 0 && c.stride < LARGEST_NEAR_STRIDE) {
+            const unsigned offset = (lane_row * static_cast<unsigned>(c.stride) + lane_column) * sizeof(Out);
+            each([&](unsigned row, unsigned column, sum_t<T> product) {
+                *reinterpret_cast<Out *>(reinterpret_cast<char *>(part.row(row) + column) + offset) = convert<Out>(product);
+            });
+            return;
         }
-        each([&](unsigned row, unsigned column, sum_t<T> sum) {
-            row += lane_row, column += lane_column;
-            if (first_row + row < from_a.rows && first_column + column < from_b.rows)
-                part.finish(row, column, sum);
-        });
+    }
+    each([&](unsigned row, unsigned column, sum_t<T> product) {
+        row += lane_row, column += lane_column;
+        if (first_row + row < from_a.rows && first_column + column < from_b.rows) {
+            Out *at = part.row(row) + column;
+            *at = convert<Out>(beta == 0 ? product : product + beta * load(at));
+        }
     });
 }

@@ -143,7 +143,7 @@ __device__ __forceinline__ void experts(const Shape &shape, sum_t<T> alpha, cons
         if (__syncthreads_or(!from_a.places.has(row) || !to_c.places.has(row)))
             __trap();
         block_of<T, PlacedStaging<T, SIDE, DEPTH, THREADS, From>, Staging<T, SIDE, DEPTH, THREADS, From>, SIDE>(
-            from_a, from_b, block.begin, blockIdx.x * SIDE, [&](auto write) { write(Result<sum_t<T>, PlacedRows<Out>>{alpha, sum_t<T>(0), to_c}); });
+            from_a, from_b, block.begin, blockIdx.x * SIDE, [&] { return Result<sum_t<T>, PlacedRows<Out>>{alpha, sum_t<T>(0), to_c}; });
     }
 }
 

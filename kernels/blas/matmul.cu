@@ -1,8 +1,7 @@
 // D = alpha * op(A) * op(B) + beta * C of real matrices with matrix instructions, or dot and multiply-add instructions where a target lacks
 // them: a wave computes a tile of D. D's columns lie one after the other, its rows are neighbours in memory.
 //
-// Blocks are those of `gemm.cu`: a workgroup's, whose operands pass through LDS. In all other tiles, one wave's, an operand that
-// lies along the depth is read into registers as the instructions take it. One that lies across passes through the
+// An operand that lies along the depth is read into registers as the instructions take it. An operand that lies across passes through the
 // wave's own LDS, as do both operands on targets without matrix instructions. Where D is small, several waves share the depth, and a
 // second kernel adds their sums in order.
 #include "matmul.cuh"
@@ -13,11 +12,6 @@
     extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_##TILE##_##WAY(const Shape shape) {          \
         matmul<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>(shape);                                                            \
     }
-#define BLOCK(T, NAME, SIDE)                                                                                            \
-    extern "C" __global__ __launch_bounds__(THREADS, 2) void blas_matmul_##NAME##_block##SIDE(const Shape shape) { block<T, SIDE>(shape); }
-#define BLOCKS(T, NAME)                                                                                                 \
-    BLOCK(T, NAME, 64)                                                                                                  \
-    BLOCK(T, NAME, 128)
 #define BY_BLOCKS(T, NAME)                                                                                              \
     MATMUL(T, NAME, tall, 64, 16, direct, true, true)                                                                   \
     MATMUL(T, NAME, small, 32, 32, direct, true, true)                                                                  \
@@ -72,9 +66,5 @@ BY_PAIRS(BF8F8, bf8_f8)
 BY_PAIRS(BF8BF8, bf8_bf8)
 #endif
 
-BLOCKS(float, f32)
-BLOCKS(__half, f16)
-BLOCKS(__nv_bfloat16, bf16)
-BLOCKS(int8_t, i8)
 extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_f32(const Shape shape) { add<float>(shape); }
 extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_i32(const Shape shape) { add<int>(shape); }

@@ -1,6 +1,6 @@
 // A wave's tile of a product of matrices.
 #pragma once
-#include "../gemm.cuh"
+#include "../staging.cuh"
 #include "float8.cuh"
 
 constexpr unsigned ADDERS = 256;
@@ -394,22 +394,6 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
     }
 };
 
-// What a product's workgroups share.
-struct Part {
-    // The product among those of the batch and all parts of their depth.
-    unsigned product, batch;
-    // The depth from `first` on, up to `last`.
-    unsigned first, last;
-
-    __device__ __forceinline__ Part(const Shape &shape, unsigned depth) : product(blockIdx.z), batch(blockIdx.z), first(0), last(depth) {
-        if (shape.parts != 1) {
-            batch = product / shape.parts;
-            first = min((product - batch * shape.parts) * shape.part, depth);
-            last = min(first + shape.part, depth);
-        }
-    }
-};
-
 template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIRECT> __device__ __forceinline__ void matmul(const Shape &shape) {
     using Number = sum_t<T>;
     using Of = Tile<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>;
@@ -419,8 +403,13 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
         return;
     // alpha = 0 must not read A and B
     const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth;
-    const unsigned row0 = blockIdx.x * Of::ROWS, column0 = blockIdx.y * Of::COLUMNS;
-    const auto [product, batch, first, last] = Part(shape, depth);
+    const unsigned product = blockIdx.z, row0 = blockIdx.x * Of::ROWS, column0 = blockIdx.y * Of::COLUMNS;
+    unsigned batch = product, first = 0, last = depth;
+    if (shape.parts != 1) {
+        batch = product / shape.parts;
+        first = min((product - batch * shape.parts) * shape.part, depth);
+        last = min(first + shape.part, depth);
+    }
     Of tile = {};
     if (first < last) {
         const Operand<T> a = {uniform(static_cast<const T *>(shape.a.of(batch))), shape.rows, depth, shape.a_stride, shape.a_across != 0};
@@ -456,43 +445,6 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     }
 }
 
-// A workgroup's block of D, as in `gemm.cu`: both operands pass through LDS, however they lie. The columns of D, which lie one after the
-// other, are the rows of the block. D is C or beta is 0, its type is that of the operands or of their sums, and nothing else is done to it.
-template <typename T, unsigned SIDE> __device__ __forceinline__ void block(const Shape &shape) {
-    using Number = sum_t<T>;
-    using Stage = Staging<T, SIDE, DEPTH_OF<T, SIDE>, THREADS>;
-    const Epilogue<Number> epilogue(shape);
-    if (epilogue.changes_nothing(shape))
-        return;
-    // alpha = 0 must not read A and B
-    const Part part(shape, epilogue.alpha == 0 ? 0 : shape.depth);
-    const auto operand = [&](const Memory &memory, unsigned rows, size_t stride, bool across) {
-        const T *at = uniform(static_cast<const T *>(memory.of(part.batch)));
-        return Operand<T>{at + part.first * (across ? stride : 1), rows, part.last - part.first, stride, across};
-    };
-    const Operand<T> columns = operand(shape.b, shape.columns, shape.b_stride, shape.b_across != 0);
-    const Operand<T> rows = operand(shape.a, shape.rows, shape.a_stride, shape.a_across != 0);
-    block_of<T, Stage, Stage, SIDE>(columns, rows, blockIdx.y * SIDE, blockIdx.x * SIDE, [&](auto write) {
-        // So that neither the factors nor the addresses are in registers while the product is made.
-        const Shape &now = read_again(shape);
-        const Epilogue<Number> last(now);
-        const Part of(now, now.depth);
-        if (now.partial != nullptr) {
-            Number *partial = uniform(static_cast<Number *>(now.partial)) + static_cast<size_t>(of.product) * now.columns * now.rows;
-            write(Result<Number, Rows<Number>>{1, 0, {partial, now.rows}});
-            return;
-        }
-        void *d = uniform(static_cast<char *>(now.d.of(of.batch)));
-        if constexpr (sizeof(T) == 2) {
-            if (now.d.type == now.a.type) {
-                write(Result<Number, Rows<T>>{last.alpha, last.beta, {static_cast<T *>(d), now.d_stride}});
-                return;
-            }
-        }
-        write(Result<Number, Rows<Number>>{last.alpha, last.beta, {static_cast<Number *>(d), now.d_stride}});
-    });
-}
-
 // Rows and maximum columns of a wave's thin tile: `THIN` of crates/blas-on-kernels/src/gemm/matmul.rs.
 constexpr unsigned THIN = 4;
 
@@ -516,8 +468,13 @@ template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     const Epilogue<Number> epilogue(shape);
     if (epilogue.changes_nothing(shape))
         return;
-    const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, row0 = blockIdx.x * THIN;
-    const auto [product, batch, first, last] = Part(shape, depth);
+    const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, product = blockIdx.z, row0 = blockIdx.x * THIN;
+    unsigned batch = product, first = 0, last = depth;
+    if (shape.parts != 1) {
+        batch = product / shape.parts;
+        first = min((product - batch * shape.parts) * shape.part, depth);
+        last = min(first + shape.part, depth);
+    }
     Number sums[THIN][THIN] = {};
     if (first < last) {
         const T *a = uniform(static_cast<const T *>(shape.a.of(batch))), *b = uniform(static_cast<const T *>(shape.b.of(batch)));

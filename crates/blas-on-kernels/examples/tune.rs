@@ -26,14 +26,12 @@ const LEAST_DEPTH: usize = 128;
 const DEVICES: &[&str] = &["vgpu:gfx90a?cus=104", "vgpu:gfx1100?cus=96", "vgpu:gfx1030?cus=80"];
 
 /// The model of a GPU that converts counters to cycles. A SIMD unit issues an instruction of a wave every 4
-/// cycles. A wave loads 8 KiB of operands at once and waits a thousand cycles for them. The vector cache of a
-/// compute unit delivers 64 bytes a cycle, and its LDS is busy as long as it counts. A launch takes 4096
+/// cycles. A wave loads 8 KiB of operands at once and waits a thousand cycles for them. A launch takes 4096
 /// cycles.
 const SIMDS: u64 = 4;
 const CYCLES_OF_INSTRUCTION: u64 = 4;
 const BYTES_UNDER_WAY: u64 = 8192;
 const CYCLES_OF_BYTES: u64 = 1000;
-const BYTES_OF_A_CYCLE: u64 = 64;
 const CYCLES_OF_LAUNCH: u64 = 4096;
 /// A choice executes at most this many times the instructions of the choice with the fewest.
 const MOST_INSTRUCTIONS: u64 = 2;
@@ -80,7 +78,7 @@ fn main() -> Result<()> {
     let mut text = format!(
         "# Which kernel computes a product: written by `cargo xtask tune` from {how} on {}.\n\
          # The first row of a problem's class, type and way whose sizes are not less holds; `*` is any size.\n\
-         # class type way, rows columns depth, tile parts; behind a block, the tile and parts where there can be none\n",
+         # class type way, rows columns depth, tile parts\n",
         names.join(", ")
     );
     for device in &opened {
@@ -145,13 +143,9 @@ impl Tuner {
         for (n, most_n) in COLUMNS {
             for (m, most_m) in ROWS {
                 for (k, most_k) in DEPTHS {
-                    let choices = self.best(family, [*m, *n, *k])?;
+                    let (tile, parts) = self.best(family, [*m, *n, *k])?;
                     let Family { class, kind, way, .. } = family;
-                    write!(text, "{class} {kind} {way} {most_m} {most_n} {most_k}")?;
-                    for (tile, parts) in choices {
-                        write!(text, " {tile} {parts}")?;
-                    }
-                    text += "\n";
+                    writeln!(text, "{class} {kind} {way} {most_m} {most_n} {most_k} {tile} {parts}")?;
                 }
             }
         }
@@ -159,11 +153,10 @@ impl Tuner {
         Ok(text)
     }
 
-    /// The best choice, and if it is a block, the best one of the other tiles behind it.
-    fn best(&self, family: &Family, size: [usize; 3]) -> Result<Vec<(&'static str, u16)>> {
+    fn best(&self, family: &Family, size: [usize; 3]) -> Result<(&'static str, u16)> {
         let mut costs = Vec::new();
         let product = Product::new(self, family, size)?;
-        for (tile, is_of_a_wave) in family.tiles.iter().copied() {
+        for tile in family.tiles.iter().copied() {
             let mut least = u64::MAX;
             for parts in PARTS.iter().copied() {
                 if parts > 1 && size[2] / usize::from(parts) < LEAST_DEPTH {
@@ -173,7 +166,7 @@ impl Tuner {
                     return Err(format!("{tile} is not a tile").into());
                 }
                 let cost = product.cost()?;
-                costs.push((cost, is_of_a_wave, (tile, parts)));
+                costs.push((cost, (tile, parts)));
                 // More waves only add instructions.
                 if cost.time > least {
                     break;
@@ -181,15 +174,10 @@ impl Tuner {
                 least = cost.time;
             }
         }
-        let choose = |of_waves: bool| {
-            let among = || costs.iter().filter(move |(_, is_of_a_wave, _)| *is_of_a_wave || !of_waves);
-            let fewest = among().map(|(cost, ..)| cost.instructions).min()?;
-            let allowed = |cost: &Cost| self.timed || cost.instructions <= MOST_INSTRUCTIONS * fewest;
-            among().filter(|(cost, ..)| allowed(cost)).min_by_key(|(cost, ..)| cost.time)
-        };
-        let best = choose(false).ok_or("there is no kernel")?;
-        let other = if best.1 { None } else { choose(true) };
-        Ok([Some(best), other].into_iter().flatten().map(|(.., choice)| *choice).collect())
+        let fewest = costs.iter().map(|(cost, _)| cost.instructions).min().unwrap_or_default();
+        let allowed = |cost: &Cost| self.timed || cost.instructions <= MOST_INSTRUCTIONS * fewest;
+        let best = costs.iter().filter(|(cost, _)| allowed(cost)).min_by_key(|(cost, _)| cost.time);
+        Ok(best.ok_or("there is no kernel")?.1)
     }
 }
 
@@ -296,16 +284,11 @@ impl<'a> Product<'a> {
         let mut cost = Cost { instructions: 0, time: 0 };
         for kernel in stream.take_counters()? {
             let (waves, instructions) = (kernel.waves.max(1), kernel.instructions.total());
-            let (groups, bytes) = (kernel.workgroups.max(1), kernel.global.read_bytes);
+            let bytes = kernel.global.read_bytes;
             let each = CYCLES_OF_INSTRUCTION * instructions / waves
                 + CYCLES_OF_BYTES * bytes / waves / BYTES_UNDER_WAY;
-            // Of the compute unit that has most workgroups.
-            let most = groups.div_ceil(self.tuner.compute_units);
-            let computing = each * (most * waves / groups).div_ceil(SIMDS);
-            let loading = most * bytes / groups / BYTES_OF_A_CYCLE;
-            let sharing = most * kernel.lds_banks.cycles / groups;
             cost.instructions += instructions;
-            cost.time += CYCLES_OF_LAUNCH + computing.max(loading).max(sharing);
+            cost.time += CYCLES_OF_LAUNCH + each * waves.div_ceil(SIMDS * self.tuner.compute_units);
         }
         Ok(cost)
     }

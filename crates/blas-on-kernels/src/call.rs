@@ -104,7 +104,7 @@ impl Factor {
 
 /// `Memory` of `kernels/blas/number.cuh`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceOperand {
     pub(crate) at: *const c_void,
     pub(crate) stride: i64,

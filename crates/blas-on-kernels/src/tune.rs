@@ -21,8 +21,8 @@ pub struct Family {
     pub way: &'static str,
     /// Operands that lie across the depth: A and B.
     pub across: [bool; 2],
-    /// The tiles, and whether each is one wave's, which can compute every product.
-    pub tiles: Vec<(&'static str, bool)>,
+    /// The tiles.
+    pub tiles: Vec<&'static str>,
 }
 
 /// The families of a processor; empty if it has none of these kernels. bf16 has the same kernels as f16, and
@@ -36,8 +36,7 @@ pub fn families(processor: &str) -> Vec<Family> {
         {
             let is_there = class.multiplies(kind) && (class.has_instructions(kind) || way == Way::Staged);
             if let (true, Some(name)) = (is_there, type_name(kind)) {
-                let tiles =
-                    way.tiles(class, kind).iter().map(|tile| (tile.name(), tile.is_of_a_wave())).collect();
+                let tiles = way.tiles(class, kind).iter().map(|tile| tile.name()).collect();
                 families.push(Family { class: class.name(), kind: name, way: way.name(), across, tiles });
             }
         }
@@ -66,6 +65,5 @@ pub(crate) fn forced(problem: &Problem) -> Option<Choice> {
     let number = FORCED.load(Ordering::Relaxed);
     let tile = *Tile::ALL.get((number >> 16).checked_sub(1)? as usize)?;
     let parts = (number & 0xffff).max(1);
-    let is_there = problem.way.tiles(problem.class, problem.kind).contains(&tile);
-    (is_there && (problem.blocks || tile.is_of_a_wave())).then_some(Choice { tile, parts })
+    problem.way.tiles(problem.class, problem.kind).contains(&tile).then_some(Choice { tile, parts })
 }

@@ -18,24 +18,16 @@ pub(crate) enum Tile {
     Tall,
     Small,
     Large,
-    /// A workgroup's of 64 by 64, whose operands pass through LDS, however they lie.
-    Block64,
-    /// The same of 128 by 128.
-    Block128,
 }
 
 impl Tile {
-    pub(crate) const ALL: [Self; 5] = [Self::Tall, Self::Small, Self::Large, Self::Block64, Self::Block128];
-    /// Those of one wave.
-    const OF_A_WAVE: [Self; 3] = [Self::Tall, Self::Small, Self::Large];
+    pub(crate) const ALL: [Self; 3] = [Self::Tall, Self::Small, Self::Large];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tall => "tall",
             Self::Small => "small",
             Self::Large => "large",
-            Self::Block64 => "block64",
-            Self::Block128 => "block128",
         }
     }
 
@@ -47,19 +39,8 @@ impl Tile {
             Self::Tall => [64, 16],
             Self::Small => [32, 32],
             Self::Large if way == Way::Staged => [64, 32],
-            Self::Large | Self::Block64 => [64, 64],
-            Self::Block128 => [128, 128],
+            Self::Large => [64, 64],
         }
-    }
-
-    /// Whether a workgroup is one wave.
-    pub(crate) fn is_of_a_wave(self) -> bool {
-        Self::OF_A_WAVE.contains(&self)
-    }
-
-    /// Work-items of a workgroup.
-    fn threads(self, class: Class) -> u32 {
-        if self.is_of_a_wave() { class.wave() } else { THREADS }
     }
 }
 
@@ -100,9 +81,7 @@ impl Way {
     /// The tiles that have kernels.
     pub(crate) fn tiles(self, class: Class, kind: Type) -> &'static [Tile] {
         match self {
-            Self::Staged if class.has_instructions(kind) && kind == Type::F64 => &[Tile::Small],
-            Self::Staged if class.has_instructions(kind) => &[Tile::Small, Tile::Block64, Tile::Block128],
-            _ if kind == Type::F64 || FLOATS8.contains(&kind) => &Tile::OF_A_WAVE,
+            Self::Staged if class.has_instructions(kind) => &[Tile::Small],
             _ => &Tile::ALL,
         }
     }
@@ -165,8 +144,6 @@ pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
                     (Type::$variant, Tile::Tall, Way::Staged) => concat!("blas_matmul_", $name, "_tall_staged"),
                     (Type::$variant, Tile::Small, Way::Staged) => concat!("blas_matmul_", $name, "_small_staged"),
                     (Type::$variant, Tile::Large, Way::Staged) => concat!("blas_matmul_", $name, "_large_staged"),
-                    (Type::$variant, Tile::Block64, _) => concat!("blas_matmul_", $name, "_block64"),
-                    (Type::$variant, Tile::Block128, _) => concat!("blas_matmul_", $name, "_block128"),
                 )+
                 _ => return None,
             }
@@ -248,8 +225,6 @@ pub(super) struct Matmul {
     kinds: [Type; 2],
     way: Way,
     class: Class,
-    /// Whether blocks can compute it.
-    blocks: bool,
 }
 
 impl Matmul {
@@ -314,10 +289,7 @@ impl Matmul {
         if FLOATS8.contains(&kind) && way != Way::Direct {
             return None;
         }
-        let sums = if kind == Type::I8 { Type::I32 } else { Type::F32 };
-        let in_place = product.beta.is(0.0) || (c.operand == d.operand && c.steps == d.steps);
-        let blocks = in_place && epilogue.is_none() && (is(&d, sums) || is(&d, kind));
-        let matmul = Self { shape, kinds, way, class, blocks };
+        let matmul = Self { shape, kinds, way, class };
         // The grid of every tile is within the limits of a device.
         let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class, kind)[1]).min()?;
         (matmul.shape.sizes[1].div_ceil(fewest) <= MOST_GRID).then_some(matmul)
@@ -330,7 +302,6 @@ impl Matmul {
             way: self.way,
             sizes: self.shape.sizes,
             batches: self.shape.batches,
-            blocks: self.blocks,
         }
     }
 
@@ -341,16 +312,14 @@ impl Matmul {
             && self.shape.across == [0, 0]
     }
 
-    /// The kernel, the rows and columns of its tiles, the work-items of a workgroup, and the preferred number
-    /// of workgroups that share the depth.
-    fn how(&self, compute_units: u32) -> Option<(&'static str, [u32; 2], u32, u32)> {
+    /// The kernel, the rows and columns of its tiles, and the preferred number of waves that share the depth.
+    fn how(&self, compute_units: u32) -> Option<(&'static str, [u32; 2], u32)> {
         if self.is_thin() {
             let waves = u64::from(self.shape.sizes[0].div_ceil(THIN)) * u64::from(self.shape.batches);
             let parts = WAVES_EACH * u64::from(compute_units) / waves;
             return Some((
                 thin_kernel(self.kinds[0])?,
                 [THIN; 2],
-                self.class.wave(),
                 parts.min(u64::from(self.shape.sizes[2] / 1024)) as u32,
             ));
         }
@@ -359,13 +328,11 @@ impl Matmul {
             [Type::F8 | Type::BF8, _] => kernel_of_f8(self.kinds, tile),
             [kind, _] => kernel(kind, tile, self.way),
         };
-        let sides = tile.sides(self.way, self.class, self.kinds[0]);
-        Some((kernel?, sides, tile.threads(self.class), parts))
+        Some((kernel?, tile.sides(self.way, self.class, self.kinds[0]), parts))
     }
 
     pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
-        let (name, [rows, columns], threads, parts) =
-            self.how(call.gpu.compute_units).ok_or(NOT_IMPLEMENTED)?;
+        let (name, [rows, columns], parts) = self.how(call.gpu.compute_units).ok_or(NOT_IMPLEMENTED)?;
         let taken = call.taken;
         if let Some((parts, bytes)) = self.parts(call, parts) {
             let [partial] = call.workspace([bytes])?;
@@ -375,7 +342,7 @@ impl Matmul {
         }
         let [m, n, _] = self.shape.sizes;
         let grid = [m.div_ceil(rows), n.div_ceil(columns), self.shape.batches * self.shape.parts];
-        call.launch(&modules::BLAS_MATMUL, name, grid, threads, &self.shape)?;
+        call.launch(&modules::BLAS_MATMUL, name, grid, self.class.wave(), &self.shape)?;
         if self.shape.partial.is_null() {
             return Ok(());
         }

@@ -19,8 +19,6 @@ pub(crate) struct Problem {
     /// Rows, columns and depth.
     pub(crate) sizes: [u32; 3],
     pub(crate) batches: u32,
-    /// Whether blocks can compute it, too.
-    pub(crate) blocks: bool,
 }
 
 /// A tile, and the number of waves that share the depth of each.
@@ -38,8 +36,6 @@ struct Row {
     way: Way,
     most: [u32; 3],
     choice: Choice,
-    /// The choice among the tiles of one wave.
-    of_waves: Choice,
 }
 
 impl Problem {
@@ -57,9 +53,8 @@ impl Problem {
                 && row.most.iter().zip(self.sizes).all(|(most, size)| size <= *most)
         };
         let Some(row) = ROWS.iter().find(fits) else { return self.estimate(compute_units) };
-        let choice = if self.blocks { row.choice } else { row.of_waves };
         // The table is for single products: a batch has more waves.
-        Choice { parts: (choice.parts / self.batches).max(1), ..choice }
+        Choice { parts: (row.choice.parts / self.batches).max(1), ..row.choice }
     }
 
     fn estimate(&self, compute_units: u32) -> Choice {
@@ -103,7 +98,7 @@ fn parse(text: &str) -> Result<Vec<Row>, String> {
 
 fn row(line: &str) -> Option<Row> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let &[class, kind, way, m, n, k, ref choices @ ..] = fields.as_slice() else { return None };
+    let &[class, kind, way, m, n, k, tile, parts] = fields.as_slice() else { return None };
     let class = Class::ALL.into_iter().find(|known| known.name() == class)?;
     let kind = TYPES.into_iter().find(|known| type_name(*known) == Some(kind))?;
     if !class.multiplies(kind) {
@@ -111,18 +106,16 @@ fn row(line: &str) -> Option<Row> {
     }
     let way = Way::ALL.into_iter().find(|known| known.name() == way)?;
     let size = |text: &str| if text == "*" { Some(u32::MAX) } else { text.parse().ok() };
-    let choice = |tile: &str, parts: &str| {
-        let tile = way.tiles(class, kind).iter().copied().find(|known| known.name() == tile)?;
-        let parts: u32 = parts.parse().ok()?;
-        (1..=64).contains(&parts).then_some(Choice { tile, parts })
-    };
-    let (choice, of_waves) = match *choices {
-        [tile, parts] => (choice(tile, parts)?, choice(tile, parts)?),
-        [tile, parts, other, others] => (choice(tile, parts)?, choice(other, others)?),
-        _ => return None,
-    };
-    let row = Row { class, kind, way, most: [size(m)?, size(n)?, size(k)?], choice, of_waves };
-    of_waves.tile.is_of_a_wave().then_some(row)
+    let tile = way.tiles(class, kind).iter().copied().find(|known| known.name() == tile)?;
+    let parts: u32 = parts.parse().ok()?;
+    let choice = Choice { tile, parts };
+    (1..=64).contains(&parts).then_some(Row {
+        class,
+        kind,
+        way,
+        most: [size(m)?, size(n)?, size(k)?],
+        choice,
+    })
 }
 
 #[cfg(test)]
@@ -147,9 +140,7 @@ mod tests {
     fn every_row_names_a_kernel_that_exists() {
         let rows = parse(TEXT).unwrap();
         assert!(!rows.is_empty());
-        let choices =
-            |row: Row| [row.choice, row.of_waves].map(|choice| (row.class, row.kind, row.way, choice));
-        for (class, kind, way, choice) in rows.into_iter().flat_map(choices) {
+        for Row { class, kind, way, choice, .. } in rows {
             assert!(ways(class, kind).contains(&way), "{class:?} {kind:?} {way:?}");
             let name = kernel(kind, choice.tile, way).unwrap();
             let targets = modules::BLAS_MATMUL.code_objects.iter().map(|object| object.target_id().unwrap());
@@ -193,8 +184,8 @@ mod tests {
                 }
             }
             for kinds in [Type::F8, Type::BF8].iter().flat_map(|a| [[*a, Type::F8], [*a, Type::BF8]]) {
-                for tile in Way::Direct.tiles(class, kinds[0]) {
-                    let name = kernel_of_f8(kinds, *tile).unwrap();
+                for tile in Tile::ALL {
+                    let name = kernel_of_f8(kinds, tile).unwrap();
                     assert_eq!(found.contains(name), f8, "{name} for {target}");
                 }
             }
@@ -205,7 +196,7 @@ mod tests {
                     "{} for {target} spills",
                     kernel.name
                 );
-                let is_one_wave = !kernel.name.contains("_add_") && !kernel.name.contains("_block");
+                let is_one_wave = !kernel.name.contains("_add_");
                 let wave = kernel.wavefront_size;
                 assert!(
                     !is_one_wave || wave == class.wave(),
@@ -227,11 +218,6 @@ mod tests {
             "wmma f64 staged 1 1 1 small 1",
             "mfma f16 staged 1 1 1 large 1",
             "volta f16 direct 1 1 1 tall 1",
-            // Not every product can be computed in blocks.
-            "mfma f16 direct 1 1 1 block64 1",
-            "mfma f16 direct 1 1 1 block64 1 block128 1",
-            "mfma f16 direct 1 1 1 block64 1 large",
-            "mfma f64 direct 1 1 1 block64 1 large 1",
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(line), "{error}");
@@ -247,7 +233,6 @@ mod tests {
             way: Way::Direct,
             sizes,
             batches,
-            blocks: true,
         };
         let of = |most: [u32; 3]| {
             let is_it = |row: &&Row| {
@@ -258,8 +243,6 @@ mod tests {
         assert_eq!(problem([128, 4, 256], 1).choice(104), of([128, 4, 256]));
         assert_eq!(problem([129, 5, 257], 1).choice(104), of([1024, 16, 1024]));
         assert_eq!(problem([5000, 500, 5000], 1).choice(104), of([u32::MAX; 3]));
-        let other = Problem { blocks: false, ..problem([5000, 500, 5000], 1) };
-        assert!(other.choice(104).tile.is_of_a_wave());
         let many = problem([5000, 1, 5000], 1000).choice(104);
         assert_eq!(many, Choice { parts: 1, ..of([u32::MAX, 4, u32::MAX]) });
     }
