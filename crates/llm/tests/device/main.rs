@@ -122,22 +122,20 @@ fn tokens_are_drawn_on_the_device() {
 
 #[test]
 fn a_real_model_computes_what_llama_cpp_does() {
-    let models =
-        [("smollm2", "smollm2.json", DType::F16, 0.2), ("gemma3-270m", "gemma3.json", DType::BF16, 0.2)];
-    for (name, reference_name, dtype, tolerance) in models {
+    for (name, reference_name) in [("smollm2", "smollm2.json"), ("gemma3-270m", "gemma3.json")] {
         let Some(path) = models::cached(name) else {
             skip(Lack::Data, format_args!("the model {name} is not in the cache"));
             continue;
         };
         let reference = reference(reference_name);
         let prompt = tokens(&reference["tokens"]);
-        let mut running = Running::on(backend(), dtype, &path, 32);
+        let mut running = Running::on(backend(), DType::BF16, &path, 32);
         let mut rows = running.add(&prompt[..7]);
         rows.extend(running.add(&prompt[7..8]));
         let expected = reference["prompt"].as_array().expect("positions");
         let worst =
             rows.iter().zip(expected).map(|(row, expected)| difference(row, expected)).fold(0.0, f64::max);
         println!("{name}: the largest difference is {worst:.5} deviations");
-        assert!(worst < tolerance, "{name}: {worst}");
+        assert!(worst < 0.4, "{name}: {worst}");
     }
 }
