@@ -17,9 +17,9 @@ const DEMO: &str = "demo";
 const FERROCM: &str = "ferrocm";
 /// The model and what it is asked: a small one, which a virtual GPU runs, too.
 const MODEL: &str = "smollm2";
-const QUESTION: &str = "What is the capital of France?";
+const QUESTION: &str = "What is a GPU?";
 /// Tokens of the answer, at most.
-const TOKENS: &str = "12";
+const TOKENS: &str = "24";
 /// Names the device if the command line does not.
 const DEVICE: &str = "FERROCM_DEVICE";
 /// The default target of virtual GPUs.
