@@ -300,7 +300,8 @@ fn gemm<T: Single>(stream: &Stream, [m, n, k]: [usize; 3], arithmetic: Arithmeti
     })
 }
 
-/// The same product by the kernels of `blas-on-kernels`, whose matrices are by columns: the transposed product.
+/// The same product by the kernels of `blas-on-kernels`, whose matrices are by columns: the transposed
+/// product.
 fn blas_gemm<T: Single + rocblas::GemmInput<T>>(
     stream: &Stream,
     [m, n, k]: [usize; 3],

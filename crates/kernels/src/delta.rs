@@ -55,14 +55,14 @@ struct Sizes([u32; 5]);
 
 impl Kernels {
     /// A convolution of each channel over the tokens before: `out[s, t, c] = Σ weight[c, i] · x[s, t - width +
-    /// 1 + i, c]`. What comes before the first token is in state `slots[s]` of `states`, which has `width - 1`
-    /// numbers for each channel, and which then gets the last ones of `x`. Without such a state, what comes
-    /// before is 0, and nothing is kept. Sequences must not share a state.
+    /// 1 + i, c]`. What comes before the first token is in state `slots[s]` of `states`, which has `width -
+    /// 1` numbers for each channel, and which then gets the last ones of `x`. Without such a state, what
+    /// comes before is 0, and nothing is kept. Sequences must not share a state.
     ///
     /// # Errors
-    /// [`Error::Size`] for other widths than 2 to 4 or a row stride below `channels`, [`Error::Length`] unless
-    /// `out` has the elements of the shape without gaps, `x` reaches as far, `weight` has `channels · width`
-    /// elements and `slots` one for each sequence; [`Error::Hip`].
+    /// [`Error::Size`] for other widths than 2 to 4 or a row stride below `channels`, [`Error::Length`]
+    /// unless `out` has the elements of the shape without gaps, `x` reaches as far, `weight` has `channels ·
+    /// width` elements and `slots` one for each sequence; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     pub fn causal_conv<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -101,16 +101,16 @@ impl Kernels {
         let launch = launch_1d(function, stream, sequences * channels);
         let launch = launch.arg(x).arg(row_stride).arg(weight).arg(states).arg(slots).arg(there_are);
         let launch = launch.arg(sequences).arg(tokens).arg(channels).arg(width as u32).arg(out);
-        // SAFETY: `x` has that many rows, `weight` and `out` have been checked, and only states that exist are
-        // read and written.
+        // SAFETY: `x` has that many rows, `weight` and `out` have been checked, and only states that exist
+        // are read and written.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
     /// The gated delta rule. For each token of a sequence in turn, and each head with its state S: `S *=
-    /// exp(gate)`; `d = (v - Sᵀ k) · beta`; `S += k dᵀ`; `out = scale · Sᵀ q`. `states` has heads × key size ×
-    /// value size numbers for each state, and sequence s has number `slots[s]`; without such a state, results
-    /// are 0. Sequences must not share a state.
+    /// exp(gate)`; `d = (v - Sᵀ k) · beta`; `S += k dᵀ`; `out = scale · Sᵀ q`. `states` has heads × key size
+    /// × value size numbers for each state, and sequence s has number `slots[s]`; without such a state,
+    /// results are 0. Sequences must not share a state.
     ///
     /// # Errors
     /// [`Error::Size`] if the heads of the keys do not divide those of the values, or heads or sizes of

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! [`open`] reads a model's file ([`gguf`], [`safetensors`], [`config`], [`weights`]) and starts an
-//! [`Engine`](engine::Engine). [`model`] has the models themselves, which compute through [`backend`]; [`tokenizer`] and [`chat`] make
-//! prompts of texts.
+//! [`Engine`](engine::Engine). [`model`] has the models themselves, which compute through [`backend`];
+//! [`tokenizer`] and [`chat`] make prompts of texts.
 #![warn(missing_docs)]
 
 pub mod chat;
