@@ -51,13 +51,15 @@ struct Part {
     features: &'static [&'static str],
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     Part { folder: "hip", package: "ferrocm-hip", features: &["rtc"] },
     Part { folder: "kernels", package: "ferrocm-kernels", features: &[] },
     Part { folder: "rocblas", package: "ferrocm-rocblas", features: &["kernels"] },
     Part { folder: "rccl", package: "ferrocm-rccl", features: &["on-hip"] },
     Part { folder: "cudarc-on-hip", package: "cudarc", features: &["default"] },
     Part { folder: "measure", package: "ferrocm-measure", features: &[] },
+    Part { folder: "backend", package: "ferrocm-backend", features: &["rccl"] },
+    Part { folder: "llm", package: "ferrocm-llm", features: &[] },
 ];
 
 /// The packages whose device tests are about GPUs of every vendor.
@@ -489,8 +491,9 @@ mod tests {
         let parts: Vec<&Part> = PARTS.iter().collect();
         let line = tests_arguments(&parts, false).join(" ");
         assert!(line.contains("--no-default-features") && line.contains("--test nvidia"), "{line}");
-        assert!(line.contains("cudarc/default,ferrocm-hip/rtc,ferrocm-rccl/on-hip"), "{line}");
-        assert!(line.ends_with("--package cudarc --package ferrocm-measure"), "{line}");
+        let features = "cudarc/default,ferrocm-backend/rccl,ferrocm-hip/rtc,ferrocm-rccl/on-hip";
+        assert!(line.contains(features), "{line}");
+        assert!(line.ends_with("--package ferrocm-backend --package ferrocm-llm"), "{line}");
         assert!(!line.contains("/virtual"), "{line}");
         let line = tests_arguments(&parts[..1], true).join(" ");
         assert!(line.ends_with("json --workspace --features ferrocm/measure,ferrocm/models"), "{line}");

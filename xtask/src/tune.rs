@@ -97,7 +97,7 @@ mod tests {
         for program in PROGRAMS {
             assert!(tools::workspace().join(program.table).is_file(), "{}", program.table);
             let text = run::describe(&build(program));
-            assert!(text.contains(&format!("--workspace --example {}", program.example)), "{text}");
+            assert!(text.contains(&format!("--example {}", program.example)), "{text}");
         }
         let counted = texts(&Options::default());
         assert!(matches!(counted.as_slice(), [text] if text.ends_with(PROGRAMS[0].table)), "{counted:?}");
