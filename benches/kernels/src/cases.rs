@@ -75,7 +75,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Creates a case with its buffers.
 pub(crate) fn make(name: &str, stream: &Stream) -> Result<Case> {
     let (_, make) = CASES.iter().find(|(known, _)| *known == name).context("there is no such case")?;
-    Ok(make(stream)?)
+    make(stream)
 }
 
 /// Numbers between -1 and 1 without a pattern.
