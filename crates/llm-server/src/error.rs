@@ -155,7 +155,7 @@ impl ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// In OpenAI's form. The error is also an extension, from which [`crate::http`] writes Anthropic's.
+    /// In OpenAI's form. The error is also an extension, from which `http.rs` writes Anthropic's.
     fn into_response(self) -> Response {
         let mut response = self.response(&self.openai());
         response.extensions_mut().insert(self);
