@@ -46,7 +46,10 @@ impl Source for Models {
         bar.finish_and_clear();
         let engine = engine?;
         for note in &engine.description().notes {
-            eprintln!("note: {note}");
+            // `ferrocm devices` has every place that was tried.
+            let (first, rest) = note.split_once('\n').unwrap_or((note, ""));
+            let first = if rest.is_empty() { first } else { first.trim_end_matches("; tried:") };
+            eprintln!("note: {first}");
         }
         Ok(engine)
     }
