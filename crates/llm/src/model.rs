@@ -69,7 +69,7 @@ pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>
     Ok(match config.architecture.family {
         Family::Llama => Box::new(llama::Llama::load(config, weights)?),
         Family::Gemma => Box::new(gemma::Gemma::load(config, weights)?),
-        Family::GptOss => Box::new(gpt_oss::GptOss::load(config, weights)?),
+        Family::GptOss => Box::new(gpt_oss::load(config, weights)?),
         Family::Bert => {
             return Err(Error::Unable {
                 model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),

@@ -19,6 +19,7 @@ pub(super) struct Llama {
     layers: Vec<Layer>,
     rotation: Rotation,
     output: Output,
+    gate: Gate,
 }
 
 #[derive(Debug)]
@@ -31,6 +32,16 @@ struct Layer {
 
 impl Llama {
     pub(super) fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Self> {
+        Self::with(config, weights, "ffn_norm", Gate::Silu)
+    }
+
+    /// One whose feed-forward layers have another gate, and another name of the norm before them.
+    pub(super) fn with(
+        config: &Config,
+        weights: &mut Weights<'_>,
+        feed_forward_norm: &str,
+        gate: Gate,
+    ) -> Result<Self> {
         let embedding = Embedding::load(weights, config)?;
         let rotation = Rotation::load(weights, config, &config.rope)?;
         let mut layers = Vec::with_capacity(config.layers);
@@ -39,12 +50,12 @@ impl Llama {
             layers.push(Layer {
                 attention_norm: weights.vector(&name("attn_norm"), &[config.width])?,
                 attention: SelfAttention::load(weights, config, layer)?,
-                feed_forward_norm: weights.vector(&name("ffn_norm"), &[config.width])?,
+                feed_forward_norm: weights.vector(&name(feed_forward_norm), &[config.width])?,
                 feed_forward: FeedForward::load(weights, config, layer)?,
             });
         }
         let output = Output::load(weights, config, &embedding)?;
-        Ok(Self { config: config.clone(), embedding, layers, rotation, output })
+        Ok(Self { config: config.clone(), embedding, layers, rotation, output, gate })
     }
 }
 
@@ -68,7 +79,7 @@ impl Model for Llama {
             norm(branch.as_ref(), &layer.attention_norm)?;
             let attention = layer.attention.forward(backend, config, &turns, step, cache, &x)?;
             norm(Some(&attention), &layer.feed_forward_norm)?;
-            branch = Some(layer.feed_forward.forward(backend, Gate::Silu, &x)?);
+            branch = Some(layer.feed_forward.forward(backend, self.gate, &x)?);
         }
         norm(branch.as_ref(), &self.output.norm)?;
         Ok(x)
