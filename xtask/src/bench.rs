@@ -37,6 +37,14 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// Recorded work of `hal`, compared with streams and graphs of `hip` on the same virtual GPU; --help after it
+    /// lists its options
+    #[command(disable_help_flag = true)]
+    Hal {
+        /// Options of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
     /// The translation of CUDA sources, compared with hipify-perl if installed; --help after it lists its
     /// options
     #[command(disable_help_flag = true)]
@@ -97,6 +105,7 @@ impl Benchmark {
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
+            Benchmark::Hal { .. } => ("hal-bench", "hal"),
             Benchmark::Hipify { .. } => ("hipify-bench", "hipify"),
             Benchmark::Kernels { .. } => ("kernels-bench", "kernels"),
             Benchmark::Vgpu { .. } => ("vgpu-bench", "vgpu"),
@@ -181,6 +190,7 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
         Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
+        | Benchmark::Hal { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
         | Benchmark::Vgpu { options } => {
@@ -224,6 +234,7 @@ mod tests {
         for what in [
             Benchmark::Sys,
             Benchmark::Build { options: options() },
+            Benchmark::Hal { options: options() },
             Benchmark::Hip { options: options() },
             Benchmark::Hipify { options: options() },
             Benchmark::Kernels { options: options() },

@@ -1,12 +1,13 @@
 //! The layer below this crate's objects, for crates that build a runtime on HSA, such as `hip-on-hsa`: the
-//! table's calls with Rust types, packets and their ring, reusable signals, progress, and memory for
-//! arguments.
+//! table's calls with Rust types, packets and their ring, reusable signals, progress, hidden arguments,
+//! and memory for arguments.
 //!
 //! Nothing here keeps anything alive: handles and addresses are used as given, and the caller must ensure
 //! that they are valid. This module is not part of the safe interface, and may change with any version.
 
 mod arguments;
 mod calls;
+mod hidden;
 mod packet;
 mod progress;
 mod ring;
@@ -15,6 +16,7 @@ mod signals;
 
 pub use arguments::{ArgumentRing, Room};
 pub use calls::{Answer, Calls, Errors, Failure, Kind, PhysicalMemory, is_success};
+pub use hidden::{Geometry, HiddenArguments, Services};
 pub use packet::*;
 pub use progress::ProgressSignal;
 pub use ring::PacketRing;

@@ -37,7 +37,7 @@ pub const CRATES: &[&[&str]] = &[
         "test-support",
         "vgpu-isa",
     ],
-    &["hip-on-hsa", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
+    &["hal", "hip-on-hsa", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
     &["vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],
@@ -45,7 +45,7 @@ pub const CRATES: &[&[&str]] = &[
     // Build tools: nothing that programs call needs them.
     &["hipify", "setup"],
     &["fleet-images", "kernel-build", "shared-commands"],
-    &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
+    &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "hal-library", "host-code-test", "kernels"],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
     &["backend", "cudarc-on-hip", "measure"],
     &["llm"],
@@ -53,6 +53,7 @@ pub const CRATES: &[&[&str]] = &[
     &["ferrocm"],
     &[
         "benches/build",
+        "benches/hal",
         "benches/hip",
         "benches/hipify",
         "benches/kernels",

@@ -2,8 +2,10 @@
 
 use std::ffi::c_void;
 
-use code_object::{ArgKind, HiddenArg, Kernel};
+use code_object::{ArgKind, Kernel};
 use hip_sys::hipError_t;
+pub(crate) use hsa::raw::{Geometry, Services};
+use hsa::raw::HiddenArguments;
 use hsa_sys::hsa_agent_t;
 
 use crate::caller;
@@ -21,7 +23,7 @@ pub(crate) struct Layout {
     explicit: Box<[(usize, usize)]>,
     /// End of the last of them.
     explicit_end: usize,
-    hidden: Box<[(HiddenArg, usize, usize)]>,
+    hidden: HiddenArguments,
     /// Which services the kernel needs.
     pub(crate) services: Services<bool>,
 }
@@ -42,40 +44,6 @@ impl Explicit {
     pub(crate) fn listed(arguments: *mut *mut c_void) -> Self {
         if arguments.is_null() { Self::None } else { Self::Pointers(arguments) }
     }
-}
-
-/// The values of hidden arguments that depend on a launch.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Geometry {
-    /// Whole workgroups of the grid.
-    pub(crate) blocks: [u32; 3],
-    /// Work-items of the partial workgroup behind them, if there is one.
-    pub(crate) rest: [u32; 3],
-    /// Work-items of a workgroup.
-    pub(crate) block: [u32; 3],
-    /// Dynamic LDS of the launch, bytes.
-    pub(crate) dynamic_lds: u32,
-    /// Address of the queue.
-    pub(crate) queue: u64,
-    /// High half of the LDS aperture's address.
-    pub(crate) shared_base: u32,
-    /// High half of the scratch aperture's address.
-    pub(crate) private_base: u32,
-    /// Addresses of the host services that the kernel needs; 0 for the others.
-    pub(crate) services: Services<u64>,
-    /// Address of the synchronisation data of a cooperative launch's grid, else 0.
-    pub(crate) grid_sync: u64,
-}
-
-/// The host services for device code, each with its own buffer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Services<T> {
-    /// Calls from device code to the host.
-    pub(crate) hostcall: T,
-    /// Output that the host reads after the kernel has ended.
-    pub(crate) print_buffer: T,
-    /// The heap of `malloc`.
-    pub(crate) heap: T,
 }
 
 /// Bytes of the synchronisation data for the workgroups of a cooperative launch.
@@ -120,19 +88,9 @@ impl Layout {
             .filter(|arg| !matches!(arg.kind, ArgKind::Hidden(_)))
             .map(|arg| place(arg.offset, arg.size))
             .collect();
-        let hidden = kernel
-            .hidden_args()
-            // The segment is zeroed first, so only values that can be nonzero need an entry.
-            .filter(|(kind, _)| !is_zero(*kind))
-            .map(|(kind, arg)| (kind, arg.offset as usize, arg.size as usize))
-            .collect();
-        let has = |wanted: HiddenArg| kernel.hidden_args().any(|(kind, _)| kind == wanted);
+        let hidden = HiddenArguments::of(kernel);
         Self {
-            services: Services {
-                hostcall: has(HiddenArg::HostcallBuffer),
-                print_buffer: has(HiddenArg::PrintfBuffer),
-                heap: has(HiddenArg::HeapV1),
-            },
+            services: hidden.services(),
             size: kernel.kernarg_size as usize,
             align: (kernel.kernarg_align as usize).max(1),
             explicit_end: explicit.iter().map(|(offset, size)| offset + size).max().unwrap_or(0),
@@ -166,10 +124,7 @@ impl Layout {
     /// Whether the segment is the same on every queue, so that it can be written once and used by many
     /// launches.
     pub(crate) fn is_portable(&self) -> bool {
-        let is_bound = |kind: HiddenArg| {
-            matches!(kind, HiddenArg::PrivateBase | HiddenArg::SharedBase | HiddenArg::QueuePtr)
-        };
-        self.services == Services::default() && !self.hidden.iter().any(|&(kind, ..)| is_bound(kind))
+        self.hidden.is_portable()
     }
 
     /// Copies the caller's arguments.
@@ -225,11 +180,7 @@ impl Layout {
             }
             Explicit::None => {}
         }
-        for &(kind, offset, size) in &self.hidden {
-            let value = geometry.value(kind).to_le_bytes();
-            let size = size.min(value.len());
-            segment[offset..offset + size].copy_from_slice(&value[..size]);
-        }
+        self.hidden.write(segment, geometry);
     }
 }
 
@@ -302,47 +253,6 @@ impl Drop for KernargBlock {
         if self.size != 0 {
             // SAFETY: the memory came from the kernarg pool and no kernel reads it any more.
             let _ = unsafe { self.runtime.hsa.free(self.start as *mut c_void) };
-        }
-    }
-}
-
-/// Hidden arguments that this runtime always passes as 0: offsets and enqueueing by kernels, which HIP
-/// does not have.
-fn is_zero(kind: HiddenArg) -> bool {
-    matches!(
-        kind,
-        HiddenArg::GlobalOffsetX
-            | HiddenArg::GlobalOffsetY
-            | HiddenArg::GlobalOffsetZ
-            | HiddenArg::DefaultQueue
-            | HiddenArg::CompletionAction
-            | HiddenArg::None
-    )
-}
-
-impl Geometry {
-    fn value(&self, kind: HiddenArg) -> u64 {
-        match kind {
-            HiddenArg::BlockCountX => self.blocks[0].into(),
-            HiddenArg::BlockCountY => self.blocks[1].into(),
-            HiddenArg::BlockCountZ => self.blocks[2].into(),
-            HiddenArg::RemainderX => self.rest[0].into(),
-            HiddenArg::RemainderY => self.rest[1].into(),
-            HiddenArg::RemainderZ => self.rest[2].into(),
-            HiddenArg::GroupSizeX => self.block[0].into(),
-            HiddenArg::GroupSizeY => self.block[1].into(),
-            HiddenArg::GroupSizeZ => self.block[2].into(),
-            // HIP's grids always have three dimensions.
-            HiddenArg::GridDims => 3,
-            HiddenArg::DynamicLdsSize => self.dynamic_lds.into(),
-            HiddenArg::PrivateBase => self.private_base.into(),
-            HiddenArg::SharedBase => self.shared_base.into(),
-            HiddenArg::QueuePtr => self.queue,
-            HiddenArg::HostcallBuffer => self.services.hostcall,
-            HiddenArg::PrintfBuffer => self.services.print_buffer,
-            HiddenArg::HeapV1 => self.services.heap,
-            HiddenArg::MultigridSyncArg => self.grid_sync,
-            _ => 0,
         }
     }
 }

@@ -663,6 +663,38 @@ impl<E: Errors> Calls<E> {
         }
     }
 
+    /// `hsa_amd_signal_async_handler`: calls `work` once, on a thread of the implementation, when the live
+    /// signal is less than `value`, at once if it already is.
+    ///
+    /// # Errors
+    /// The implementation has no such handlers, or no memory for another one. `work` is dropped.
+    pub fn when_less(
+        self,
+        signal: hsa_signal_t,
+        value: i64,
+        work: Box<dyn FnOnce() + Send + 'static>,
+    ) -> Answer<E> {
+        unsafe extern "C" fn run(_value: i64, data: *mut c_void) -> bool {
+            // SAFETY: `data` is the box that `when_less` passed, and a handler that answers `false` is called
+            // once.
+            let work = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
+            // No panic crosses C.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            false
+        }
+        const OPERATION: &str = "hsa_amd_signal_async_handler";
+        let data: *mut Box<dyn FnOnce() + Send> = Box::into_raw(Box::new(work));
+        let condition = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT;
+        // SAFETY: the signal is live, and the handler gets the data that it expects.
+        let status = unsafe {
+            (self.table.hsa_amd_signal_async_handler)(signal, condition, value, Some(run), data.cast())
+        };
+        self.check(OPERATION, Kind::Other, self.table.has(OPERATION), status).inspect_err(|_| {
+            // SAFETY: no handler was registered, so nothing else has the box.
+            drop(unsafe { Box::from_raw(data) });
+        })
+    }
+
     /// Prevents kernels from writing a queue of this runtime, if the implementation can.
     pub fn guard(self, queue: *const hsa_queue_t) {
         let Some(guard) = self.table.ext.queue_guard else { return };

@@ -81,6 +81,19 @@ pub fn barrier_any_packet(after: &[hsa_signal_t], done: hsa_signal_t, release: u
     packet
 }
 
+/// A packet of AMD's that waits for all packets before it, and until a signal is less than a value.
+#[inline]
+pub fn barrier_less_packet(signal: hsa_signal_t, value: i64) -> Packet {
+    let mut packet = [0; 16];
+    packet[0] = header(hsa_packet_type_t::HSA_PACKET_TYPE_VENDOR_SPECIFIC, SCOPE_SYSTEM, SCOPE_NONE)
+        | hsa_amd_packet_type_t::HSA_AMD_PACKET_TYPE_BARRIER_VALUE.0 << 16;
+    put(&mut packet, 2, signal.handle);
+    put(&mut packet, 4, value as u64);
+    put(&mut packet, 6, u64::MAX);
+    packet[8] = hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT.0;
+    packet
+}
+
 /// The packet of a kernel with system scope, which sees all writes and publishes its own to all, then
 /// decrements a signal.
 #[inline]
@@ -101,6 +114,51 @@ pub fn prepared_packet(dispatch: &Dispatch, arguments: u64, ordered: bool) -> Pa
         packet[0] &= !(1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0);
     }
     packet
+}
+
+/// Whether a packet waits for all packets before it.
+#[inline]
+#[must_use]
+pub fn is_ordered(packet: &Packet) -> bool {
+    packet[0] >> hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0 & 1 != 0
+}
+
+/// Whether a packet is of a kernel.
+#[inline]
+#[must_use]
+pub fn is_dispatch(packet: &Packet) -> bool {
+    packet[0] & 0xff == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH.0
+}
+
+/// Lets a packet see all writes of others, and wait for all packets before it.
+#[inline]
+pub fn acquire_all(packet: &mut Packet) {
+    packet[0] |= 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0
+        | SCOPE_SYSTEM << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0;
+    // The scopes are numbers of two bits: system is 2.
+    packet[0] &= !(SCOPE_AGENT << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0);
+}
+
+/// Lets a packet publish its writes to all, and then decrement a signal.
+#[inline]
+pub fn complete_with(packet: &mut Packet, done: hsa_signal_t) {
+    let place = hsa_packet_header_t::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE.0;
+    packet[0] = packet[0] & !(3 << place) | SCOPE_SYSTEM << place;
+    put(packet, 14, done.handle);
+}
+
+/// Makes a packet one that is not yet written, and returns the first word that it had. The processor waits at
+/// such a packet until somebody writes a first word.
+#[inline]
+#[must_use]
+pub fn take_header(packet: &mut Packet) -> u32 {
+    std::mem::replace(&mut packet[0], hsa_packet_type_t::HSA_PACKET_TYPE_INVALID.0)
+}
+
+/// Lets the packet of a kernel take its arguments from another address.
+#[inline]
+pub fn set_arguments(packet: &mut Packet, arguments: u64) {
+    put(packet, 10, arguments);
 }
 
 /// The null handle: no signal.
@@ -151,6 +209,31 @@ mod tests {
         let offset = offset_of!(hsa_kernel_dispatch_packet_t, completion_signal);
         assert_eq!(at(&packet, offset), 7 << 32);
         assert_eq!(barrier_any_packet(&[], NO_SIGNAL, SCOPE_SYSTEM)[0], 0x1505);
+    }
+
+    #[test]
+    fn a_packet_that_waits_for_a_value_has_amds_layout() {
+        type P = hsa_amd_barrier_value_packet_t;
+        let packet = barrier_less_packet(hsa_signal_t { handle: 5 << 33 }, -7);
+        // Type 0, barrier bit, acquire at system and release at no scope; AMD's format 2.
+        assert_eq!(packet[0], 0x0002_0500);
+        assert_eq!(at(&packet, offset_of!(P, signal)), 5 << 33);
+        assert_eq!(at(&packet, offset_of!(P, value)) as i64, -7);
+        assert_eq!(at(&packet, offset_of!(P, mask)), u64::MAX);
+        assert_eq!(packet[offset_of!(P, cond) / 4], hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT.0);
+        assert_eq!(offset_of!(P, completion_signal), 56);
+    }
+
+    #[test]
+    fn a_recorded_packet_is_changed_in_place() {
+        let dispatch = Dispatch { grid: [64, 1, 1], block: [64, 1, 1], private: 0, group: 0, kernel: 1 };
+        let mut packet = prepared_packet(&dispatch, 2, false);
+        assert!(is_dispatch(&packet) && !is_ordered(&packet));
+        set_arguments(&mut packet, 9 << 32);
+        acquire_all(&mut packet);
+        assert!(is_ordered(&packet));
+        complete_with(&mut packet, hsa_signal_t { handle: 7 << 32 });
+        assert_eq!(packet, completing_packet(&dispatch, 9 << 32, hsa_signal_t { handle: 7 << 32 }));
     }
 
     #[test]

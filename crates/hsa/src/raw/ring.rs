@@ -78,10 +78,22 @@ impl PacketRing {
     /// Writes packets to reserved slots, in the order of their numbers, and rings the doorbell.
     ///
     /// # Safety
+    /// As for [`fill`](Self::fill).
+    #[inline]
+    pub unsafe fn write(&mut self, first: u64, packets: &[Packet]) {
+        // SAFETY: as this function's contract.
+        unsafe { self.fill(first, packets) };
+        self.ring(first + packets.len() as u64);
+    }
+
+    /// Writes packets to reserved slots, in the order of their numbers. The processor may not notice them
+    /// before [`ring`](Self::ring).
+    ///
+    /// # Safety
     /// As many slots were reserved and [have room](Self::has_room). Everything that the packets name exists
     /// until they have been processed.
     #[inline]
-    pub unsafe fn write(&mut self, first: u64, packets: &[Packet]) {
+    pub unsafe fn fill(&mut self, first: u64, packets: &[Packet]) {
         for (index, packet) in (first..).zip(packets) {
             // SAFETY: the slot is inside the ring of `capacity` packets and belongs to this writer until its
             // header is valid. The header is written last, with release order, because the packet processor
@@ -92,9 +104,20 @@ impl PacketRing {
                 AtomicU32::from_ptr(slot).store(packet[0], Ordering::Release);
             }
         }
-        let count = packets.len() as u64;
+        self.written += packets.len() as u64;
+    }
+
+    /// Rings the doorbell: the slots before `end` are written.
+    #[inline]
+    pub fn ring(&mut self, end: u64) {
         // SAFETY: the doorbell lives as long as the queue.
-        unsafe { (self.table.hsa_signal_store_screlease)(self.doorbell, (first + count - 1) as i64) };
-        self.written += count;
+        unsafe { (self.table.hsa_signal_store_screlease)(self.doorbell, end as i64 - 1) };
+    }
+
+    /// The address of a slot, for kernels that write it.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self, index: u64) -> u64 {
+        self.packets.wrapping_add((index & (self.capacity - 1)) as usize) as u64
     }
 }

@@ -1,0 +1,133 @@
+//! Measures recorded work of `hal` against streams and graphs of `hip` on the same virtual GPU: empty kernels
+//! in a chain, independent ones, and a fan-out; recording; and a semaphore's way from queue to queue.
+//!
+//! `cargo xtask bench hal` runs it; docs/contribute/benchmarks.md says what the figures mean.
+
+mod hip_side;
+mod recorded;
+
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+/// The compiled kernel.
+#[allow(unreachable_pub, dead_code, reason = "generated for libraries, which publish it")]
+mod modules {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
+/// Measures recorded work of `hal` against streams and graphs of `hip`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench hal")]
+struct Arguments {
+    /// The virtual GPU: its target and parameters
+    #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100?cus=2")]
+    device: String,
+    /// Kernels of a list
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    kernels: u32,
+    /// How often to measure each case
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
+    repeat: u16,
+}
+
+/// How the kernels of a list depend on each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shape {
+    /// Each on the one before it.
+    Chain,
+    /// None on another.
+    Independent,
+    /// All but the last on the first, and the last on all.
+    FanOut,
+}
+
+impl Shape {
+    const ALL: [Self; 3] = [Self::Chain, Self::Independent, Self::FanOut];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Independent => "independent",
+            Self::FanOut => "fan-out",
+        }
+    }
+}
+
+/// One way to run a list of kernels.
+trait Side {
+    fn name(&self) -> &'static str;
+    /// Hands the list over.
+    fn submit(&mut self) -> anyhow::Result<()>;
+    /// Waits until everything is done.
+    fn wait(&mut self) -> anyhow::Result<()>;
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let (count, repeat) = (arguments.kernels, usize::from(arguments.repeat));
+    let with_hip = hip::Device::open(&arguments.device)?;
+    let straight = recorded::open(&with_hip)?;
+    println!("device  {with_hip}");
+    println!("times   of one kernel of {count}, medians of {repeat}, the ways in turn; load {}", load());
+    println!();
+    println!("{:<13} {:<10} {:>14} {:>14}", "shape", "way", "to submit", "until done");
+    println!("{}", "-".repeat(54));
+    for shape in Shape::ALL {
+        let mut sides: Vec<Box<dyn Side>> = vec![
+            Box::new(recorded::Replay::new(&straight, shape, count)?),
+            Box::new(hip_side::Graph::new(&with_hip, shape, count)?),
+            Box::new(hip_side::Stream::new(&with_hip, shape, count)?),
+        ];
+        let times = in_turn(&mut sides, repeat)?;
+        for (side, (submit, whole)) in sides.iter().zip(times) {
+            let each = |time: Duration| format!("{:.0} ns", time.as_secs_f64() / f64::from(count) * 1e9);
+            println!("{:<13} {:<10} {:>14} {:>14}", shape.name(), side.name(), each(submit), each(whole));
+        }
+    }
+    println!();
+    println!("{:<34} {:>14}", "once", "time");
+    println!("{}", "-".repeat(49));
+    let once = |name: &str, work: &mut dyn FnMut() -> anyhow::Result<Duration>| -> anyhow::Result<()> {
+        let mut times = (0..repeat).map(|_| work()).collect::<anyhow::Result<Vec<_>>>()?;
+        println!("{name:<34} {:>11.1} µs", median(&mut times).as_secs_f64() * 1e6);
+        Ok(())
+    };
+    once("record 512 kernels", &mut || recorded::time_to_record(&straight, 512))?;
+    once("build a graph of 512 kernels", &mut || hip_side::time_to_build(&with_hip, 512))?;
+    once("semaphore from queue to queue", &mut || recorded::time_of_a_hop(&straight))?;
+    once("event from stream to stream", &mut || hip_side::time_of_a_hop(&with_hip))
+}
+
+/// Times to submit and until everything is done, the sides in turn; the median of each.
+fn in_turn(sides: &mut [Box<dyn Side>], repeat: usize) -> anyhow::Result<Vec<(Duration, Duration)>> {
+    let mut times = vec![(Vec::new(), Vec::new()); sides.len()];
+    // The first round does what is done once.
+    for round in 0..=repeat {
+        for offset in 0..sides.len() {
+            // Each is first once.
+            let index = (round + offset) % sides.len();
+            let start = Instant::now();
+            sides[index].submit()?;
+            let submitted = start.elapsed();
+            sides[index].wait()?;
+            let done = start.elapsed();
+            if round != 0 {
+                times[index].0.push(submitted);
+                times[index].1.push(done);
+            }
+        }
+    }
+    Ok(times.iter_mut().map(|(submit, whole)| (median(submit), median(whole))).collect())
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// The machine's load, because times depend on it.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("unknown").to_owned()
+}

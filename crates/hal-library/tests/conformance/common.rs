@@ -1,0 +1,122 @@
+//! Devices, and the two ways to run commands.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use hal::{
+    Affinity, Arg, Buffer, CodeObjects, Device, Driver, Executable, Grid, MemoryKind, Options, Place, Queue,
+    Recorder, Result, Semaphore, Usage,
+};
+
+pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+
+/// Longer than any wait takes that ends.
+pub(crate) const LONG: Option<Duration> = Some(Duration::from_secs(60));
+
+/// A device of each target.
+pub(crate) fn drivers() -> Vec<(Driver, String)> {
+    let uris = TARGETS.map(|target| {
+        let index = vgpu::attach(&format!("{target}?cus=2&memory=256MiB").parse().unwrap()).unwrap();
+        format!("amdgpu:{index}")
+    });
+    let driver = Driver::over(vgpu::hsa::table()).unwrap();
+    uris.into_iter().map(|uri| (driver.clone(), uri)).collect()
+}
+
+/// Opens a device of each target.
+pub(crate) fn devices(options: &Options) -> Vec<Device> {
+    let open = |(driver, uri): (Driver, String)| {
+        let options = options.clone().with_library(hal_library::code_objects().unwrap());
+        driver.open(&uri.parse().unwrap(), options).unwrap()
+    };
+    drivers().into_iter().map(open).collect()
+}
+
+/// The test's kernels.
+pub(crate) fn code() -> CodeObjects {
+    static CODE: OnceLock<CodeObjects> = OnceLock::new();
+    let build = || {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
+        let build = kernel_build::Builder::new(folder).targets(TARGETS).build();
+        let build = build.unwrap_or_else(|error| panic!("compiling the test's kernels: {error}"));
+        CodeObjects::new(build.objects().map(|(_, object)| object.bytes.clone())).unwrap()
+    };
+    CODE.get_or_init(build).clone()
+}
+
+/// A device with its code and a queue.
+pub(crate) struct Setup {
+    pub(crate) device: Device,
+    pub(crate) code: Executable,
+    pub(crate) queue: Queue,
+}
+
+pub(crate) fn setups() -> Vec<Setup> {
+    setups_with(&Options::default())
+}
+
+pub(crate) fn setups_with(options: &Options) -> Vec<Setup> {
+    let setup = |device: Device| Setup {
+        code: device.load(&code()).unwrap(),
+        queue: device.queue(Affinity(1)).unwrap(),
+        device,
+    };
+    devices(options).into_iter().map(setup).collect()
+}
+
+impl Setup {
+    pub(crate) fn buffer(&self, bytes: &[u8]) -> Buffer {
+        let buffer = self.device.allocate(MemoryKind::Device, bytes.len() as u64).unwrap();
+        buffer.write(0, bytes).unwrap();
+        buffer
+    }
+
+    pub(crate) fn read(&self, buffer: &Buffer) -> Vec<u8> {
+        let mut bytes = vec![0; buffer.size() as usize];
+        buffer.read(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    pub(crate) fn record(&self) -> Recorder {
+        self.device.record(0, Usage::Reusable).unwrap()
+    }
+
+    /// Adds a launch of `step`, whose order shows in the result.
+    pub(crate) fn step(&self, commands: &mut Recorder, value: Place<'_>, add: u64) {
+        let kernel = self.code.kernel("step").unwrap();
+        let add = add.to_le_bytes();
+        // SAFETY: the kernel reads and writes one number at the address.
+        unsafe { commands.dispatch(&kernel, Grid::linear(1, 1), &[Arg::At(value), Arg::Bytes(&add)]) }
+            .unwrap();
+    }
+
+    /// Runs commands one by one, and in one command buffer, and calls `check` after each.
+    pub(crate) fn both(
+        &self,
+        commands: &[&dyn Fn(&mut Recorder) -> Result<()>],
+        mut check: impl FnMut(&str),
+    ) {
+        let done = Semaphore::new(0);
+        for (index, command) in commands.iter().enumerate() {
+            let mut recorder = self.device.record(0, Usage::OneShot).unwrap();
+            command(&mut recorder).unwrap();
+            let one = recorder.finish().unwrap();
+            let value = index as u64;
+            self.queue.execute(&one, &[], &[(&done, value)], &[(&done, value + 1)]).unwrap();
+        }
+        done.wait(commands.len() as u64, LONG).unwrap();
+        check("direct");
+        let mut recorder = self.record();
+        for command in commands {
+            command(&mut recorder).unwrap();
+            recorder.barrier();
+        }
+        let all = recorder.finish().unwrap();
+        for replay in 0..3 {
+            let done = Semaphore::new(0);
+            self.queue.execute(&all, &[], &[], &[(&done, 1)]).unwrap();
+            done.wait(1, LONG).unwrap();
+            check(&format!("recorded, replay {replay}"));
+        }
+    }
+}

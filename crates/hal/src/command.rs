@@ -1,0 +1,443 @@
+//! Command buffers: work that is recorded once, as packets in their final form.
+//!
+//! Commands between two barriers may run at the same time. A recorded list is a list of packets and the bytes
+//! of all arguments. Without bindings, arguments stay at one place for ever, and a submission copies packets
+//! and nothing else. With bindings, each submission has a copy of the arguments, with the addresses of its
+//! buffers.
+
+mod arguments;
+mod library;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hsa::raw::{Dispatch, Geometry, Packet, prepared_packet, set_arguments, take_header};
+
+pub use self::arguments::Arg;
+use crate::context::Context;
+use crate::error::{Error, Result, check_range};
+use crate::executable::{Executable, Kernel};
+use crate::memory::Buffer;
+use crate::memory::pool::Piece;
+
+/// Arguments take whole cache lines, so that no two kernels share one.
+const LINE: usize = 64;
+/// Slots of a binding table.
+const MOST_BINDINGS: usize = 1024;
+
+/// How often a command buffer is submitted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Usage {
+    /// Any number of times, also at the same time.
+    #[default]
+    Reusable,
+    /// Once.
+    OneShot,
+}
+
+/// A range of a buffer, or of what a submission binds to a slot.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A buffer, from this byte on.
+    Buffer(&'a Buffer, u64),
+    /// What a submission binds to a slot, from this byte on.
+    Binding(usize, u64),
+}
+
+impl<'a> From<&'a Buffer> for Place<'a> {
+    fn from(buffer: &'a Buffer) -> Self {
+        Self::Buffer(buffer, 0)
+    }
+}
+
+/// The sizes of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Grid {
+    /// Workgroups by dimension.
+    pub workgroups: [u32; 3],
+    /// Work-items of a workgroup by dimension.
+    pub workgroup: [u32; 3],
+    /// LDS that the kernel gets besides its own, bytes.
+    pub dynamic_lds: u32,
+}
+
+impl Grid {
+    /// One dimension.
+    #[must_use]
+    pub fn linear(workgroups: u32, workgroup: u32) -> Self {
+        Self { workgroups: [workgroups, 1, 1], workgroup: [workgroup, 1, 1], dynamic_lds: 0 }
+    }
+}
+
+/// Records commands for one GPU of a device.
+#[derive(Debug)]
+pub struct Recorder {
+    context: Arc<Context>,
+    member: usize,
+    usage: Usage,
+    packets: Vec<Packet>,
+    arguments: Vec<u8>,
+    /// The arguments of packets: which packet, and where they begin.
+    places: Vec<(usize, usize)>,
+    fixes: Vec<Fix>,
+    /// Addresses of the arguments themselves: where each is written, and what it points to.
+    own: Vec<(usize, usize)>,
+    /// What each slot has to have.
+    bindings: Vec<Slot>,
+    patches: Vec<Patch>,
+    buffers: Vec<Buffer>,
+    executables: Vec<Executable>,
+    library: Option<Executable>,
+    /// The next command waits for all before it.
+    is_ordered: bool,
+}
+
+/// An address that a submission writes into the arguments.
+#[derive(Clone, Copy, Debug)]
+struct Fix {
+    at: usize,
+    slot: usize,
+    offset: u64,
+}
+
+/// What a slot has to have.
+#[derive(Clone, Copy, Default, Debug)]
+struct Slot {
+    is_used: bool,
+    /// Bytes that commands with known sizes touch.
+    least: u64,
+}
+
+/// A packet that a kernel completes.
+#[derive(Clone, Copy, Debug)]
+struct Patch {
+    /// The packet to complete.
+    packet: usize,
+    /// Where the kernel's arguments with the packet's address and first word are.
+    address_at: usize,
+    header_at: usize,
+}
+
+/// Recorded work. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct CommandBuffer {
+    recorded: Arc<Recorded>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) member: usize,
+    pub(crate) packets: Vec<Packet>,
+    arguments: Vec<u8>,
+    places: Vec<(usize, usize)>,
+    fixes: Vec<Fix>,
+    own: Vec<(usize, usize)>,
+    bindings: Vec<Slot>,
+    patches: Vec<Patch>,
+    /// The arguments in place, if no submission changes them.
+    _fixed: Option<Piece>,
+    is_one_shot: bool,
+    is_spent: AtomicBool,
+    _buffers: Vec<Buffer>,
+    _executables: Vec<Executable>,
+    pub(crate) context: Arc<Context>,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        member: usize,
+        usage: Usage,
+        library: Option<Executable>,
+    ) -> Self {
+        Self {
+            context: context.clone(),
+            member,
+            usage,
+            packets: Vec::new(),
+            arguments: Vec::new(),
+            places: Vec::new(),
+            fixes: Vec::new(),
+            own: Vec::new(),
+            bindings: Vec::new(),
+            patches: Vec::new(),
+            buffers: Vec::new(),
+            executables: Vec::new(),
+            library,
+            is_ordered: true,
+        }
+    }
+
+    /// Lets later commands wait for all before it, and see what they have written.
+    pub fn barrier(&mut self) -> &mut Self {
+        self.is_ordered = true;
+        self
+    }
+
+    /// Launches a kernel.
+    ///
+    /// # Errors
+    /// The arguments do not match the kernel, or no device accepts the sizes.
+    ///
+    /// # Safety
+    /// The kernel accesses no memory but that of the arguments' buffers, which exist as long as commands hold
+    /// them, and no other memory that its arguments lead to has ended when it runs. It does not race with
+    /// other work.
+    pub unsafe fn dispatch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<&mut Self> {
+        self.check_kernel(kernel)?;
+        check_grid(kernel, &grid)?;
+        let start = self.write_arguments(kernel, &grid, args)?;
+        self.push(kernel, &grid, start);
+        Ok(self)
+    }
+
+    fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
+        self.context.is_same(kernel.context(), "the kernel")?;
+        let hidden = &kernel.description().hidden;
+        if !hidden.is_portable() {
+            return Err(Error::Arguments {
+                kernel: kernel.name().to_owned(),
+                problem: "it needs the queue, the scratch aperture, or a service of the host (printf, \
+                          malloc, host calls), which recorded work does not have"
+                    .to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the packet of a kernel whose arguments are at `start`, and returns its place.
+    fn push(&mut self, kernel: &Kernel, grid: &Grid, start: usize) -> usize {
+        let description = kernel.description();
+        let size = |dimension: usize| grid.workgroups[dimension] * grid.workgroup[dimension];
+        let dispatch = Dispatch {
+            grid: [size(0), size(1), size(2)],
+            block: grid.workgroup,
+            private: description.private,
+            group: description.group.saturating_add(grid.dynamic_lds),
+            kernel: kernel.object(self.member),
+        };
+        self.places.push((self.packets.len(), start));
+        self.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
+        self.is_ordered = false;
+        let known = |known: &Executable| known.is_same(kernel.executable());
+        if !self.executables.iter().any(known) {
+            self.executables.push(kernel.executable().clone());
+        }
+        self.packets.len() - 1
+    }
+
+    /// Writes the arguments of a kernel, and returns where they begin.
+    fn write_arguments(&mut self, kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<usize> {
+        let description = kernel.description();
+        arguments::check(description, args)?;
+        let start = self.arguments.len().next_multiple_of(LINE.max(description.align));
+        self.arguments.resize(start + description.size, 0);
+        for (arg, &(offset, size, _)) in args.iter().zip(&description.arguments) {
+            match arg {
+                Arg::Bytes(bytes) => self.arguments[start + offset..][..size].copy_from_slice(bytes),
+                Arg::At(place) => self.address(*place, start + offset)?,
+            }
+        }
+        let geometry = Geometry {
+            blocks: grid.workgroups,
+            block: grid.workgroup,
+            dynamic_lds: grid.dynamic_lds,
+            ..Geometry::default()
+        };
+        description.hidden.write(&mut self.arguments[start..], &geometry);
+        Ok(start)
+    }
+
+    /// Writes the address of a place into the arguments.
+    fn address(&mut self, place: Place<'_>, at: usize) -> Result<()> {
+        match place {
+            Place::Buffer(buffer, offset) => {
+                self.context.is_same(buffer.context(), "the buffer")?;
+                check_range("a buffer", offset, 0, buffer.size())?;
+                self.arguments[at..at + 8].copy_from_slice(&(buffer.address() + offset).to_le_bytes());
+                self.buffers.push(buffer.clone());
+            }
+            Place::Binding(slot, offset) => {
+                self.needs(slot, offset, 0)?;
+                self.fixes.push(Fix { at, slot, offset });
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers what a submission has to bind to a slot.
+    fn needs(&mut self, slot: usize, offset: u64, len: u64) -> Result<()> {
+        let bad = |problem: String| Error::Binding { slot, problem };
+        if slot >= MOST_BINDINGS {
+            return Err(bad(format!("a table has at most {MOST_BINDINGS} buffers")));
+        }
+        let end = offset.checked_add(len);
+        let end = end.ok_or_else(|| bad(format!("{len} bytes at offset {offset} are in no buffer")))?;
+        if self.bindings.len() <= slot {
+            self.bindings.resize(slot + 1, Slot::default());
+        }
+        let known = &mut self.bindings[slot];
+        (known.is_used, known.least) = (true, known.least.max(end));
+        Ok(())
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// There is no memory for the arguments.
+    pub fn finish(mut self) -> Result<CommandBuffer> {
+        let mut fixed = None;
+        if self.fixes.is_empty() && self.patches.is_empty() && !self.arguments.is_empty() {
+            let pool = &self.context.members[self.member].arguments;
+            let piece = pool.take(self.arguments.len() as u64)?;
+            // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
+            unsafe { write_to(&piece, &self.arguments) };
+            for &(packet, start) in &self.places {
+                set_arguments(&mut self.packets[packet], piece.address + start as u64);
+            }
+            for &(at, to) in &self.own {
+                put(&piece, at, piece.address + to as u64);
+            }
+            fixed = Some(piece);
+            self.arguments = Vec::new();
+        }
+        let recorded = Recorded {
+            member: self.member,
+            packets: self.packets,
+            arguments: self.arguments,
+            places: self.places,
+            fixes: self.fixes,
+            own: self.own,
+            bindings: self.bindings,
+            patches: self.patches,
+            _fixed: fixed,
+            is_one_shot: self.usage == Usage::OneShot,
+            is_spent: AtomicBool::new(false),
+            _buffers: self.buffers,
+            _executables: self.executables,
+            context: self.context,
+        };
+        Ok(CommandBuffer { recorded: Arc::new(recorded) })
+    }
+}
+
+/// Copies bytes to memory for arguments.
+///
+/// # Safety
+/// The piece has at least as many bytes, the host can write them, and nothing else uses them.
+unsafe fn write_to(piece: &Piece, bytes: &[u8]) {
+    // SAFETY: as this function's contract.
+    unsafe { (piece.address as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+}
+
+fn check_grid(kernel: &Kernel, grid: &Grid) -> Result<()> {
+    let description = kernel.description();
+    let bad = |what, sizes, problem: String| {
+        Err(Error::Sizes { kernel: description.name.clone(), what, sizes, problem })
+    };
+    if grid.workgroups.contains(&0) {
+        return bad("workgroups", grid.workgroups, "a size is 0".to_owned());
+    }
+    check_workgroup(kernel, grid.workgroup)?;
+    let fits = |dimension: usize| grid.workgroups[dimension].checked_mul(grid.workgroup[dimension]).is_some();
+    if !(0..3).all(fits) {
+        return bad("workgroups", grid.workgroups, "the grid has more than 4,294,967,295 work-items".to_owned());
+    }
+    Ok(())
+}
+
+fn check_workgroup(kernel: &Kernel, sizes: [u32; 3]) -> Result<()> {
+    let description = kernel.description();
+    let bad = |problem: String| {
+        Err(Error::Sizes { kernel: description.name.clone(), what: "workgroup", sizes, problem })
+    };
+    if sizes.contains(&0) {
+        return bad("a size is 0".to_owned());
+    }
+    let items = sizes.iter().try_fold(1u32, |items, &size| items.checked_mul(size));
+    if items.is_none_or(|items| items > description.most_work_items) {
+        return bad(format!("at most {} work-items are possible", description.most_work_items));
+    }
+    if let Some(required) = description.required.filter(|required| *required != sizes) {
+        return bad(format!("the kernel was compiled for {required:?}"));
+    }
+    Ok(())
+}
+
+/// A submission of recorded work, before its packets are written.
+pub(crate) struct Prepared {
+    pub(crate) recorded: Arc<Recorded>,
+    /// Its own arguments.
+    arguments: Option<Piece>,
+    _bound: Vec<Buffer>,
+}
+
+impl CommandBuffer {
+    pub(crate) fn recorded(&self) -> &Arc<Recorded> {
+        &self.recorded
+    }
+
+    /// The number of packets that a submission copies.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.recorded.packets.len()
+    }
+
+    /// Checks a binding table, and takes the arguments of a submission.
+    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)]) -> Result<Prepared> {
+        let recorded = &self.recorded;
+        let bad = |slot, problem: String| Err(Error::Binding { slot, problem });
+        for (slot, wanted) in recorded.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
+            let Some((buffer, offset)) = bindings.get(slot) else {
+                return bad(slot, format!("the table has {} buffers", bindings.len()));
+            };
+            recorded.context.is_same(buffer.context(), "a bound buffer")?;
+            let size = buffer.size().saturating_sub(*offset);
+            if *offset > buffer.size() || wanted.least > size {
+                return bad(slot, format!("commands use {} bytes, {size} are bound", wanted.least));
+            }
+        }
+        if recorded.is_one_shot && recorded.is_spent.swap(true, Ordering::Relaxed) {
+            return Err(Error::OneShot);
+        }
+        let mut arguments = None;
+        if !recorded.arguments.is_empty() {
+            let pool = &recorded.context.members[recorded.member].arguments;
+            let piece = pool.take(recorded.arguments.len() as u64)?;
+            // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
+            unsafe { write_to(&piece, &recorded.arguments) };
+            for fix in &recorded.fixes {
+                let (buffer, offset) = &bindings[fix.slot];
+                put(&piece, fix.at, buffer.address() + offset + fix.offset);
+            }
+            for &(at, to) in &recorded.own {
+                put(&piece, at, piece.address + to as u64);
+            }
+            arguments = Some(piece);
+        }
+        let bound = bindings.iter().map(|(buffer, _)| buffer.clone()).collect();
+        Ok(Prepared { recorded: recorded.clone(), arguments, _bound: bound })
+    }
+}
+
+/// Writes an address into a submission's own arguments.
+fn put(piece: &Piece, at: usize, value: u64) {
+    assert!(at as u64 + 8 <= piece.size, "an address is inside the arguments");
+    // SAFETY: the piece is the submission's own host memory, and the place is inside.
+    unsafe { (piece.address as *mut u8).add(at).cast::<u64>().write_unaligned(value) }
+}
+
+impl Prepared {
+    /// Completes the packets, now that their slots are known.
+    pub(crate) fn complete(&self, packets: &mut [Packet], slot: &dyn Fn(u64) -> u64) {
+        let Some(arguments) = &self.arguments else { return };
+        for &(packet, start) in &self.recorded.places {
+            set_arguments(&mut packets[packet], arguments.address + start as u64);
+        }
+        for patch in &self.recorded.patches {
+            put(arguments, patch.address_at, slot(patch.packet as u64));
+            let header = take_header(&mut packets[patch.packet]);
+            put(arguments, patch.header_at, header.into());
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! One HSA queue: its packets, its epoch, and what happens when it fails.
+//!
+//! A submission ends with a *fence*: its last packet decrements the queue's one epoch signal. So a number says
+//! how far the queue is, and another queue waits for a submission with one packet, or with none if it has
+//! passed. If a queue fails, every queue that has a packet waiting for it is stopped first, because the
+//! signal's last value lets all packets pass; then the semaphores that these queues promised fail.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use hsa::raw::{
+    Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet,
+    barrier_packet, complete_with, is_dispatch, is_ordered,
+};
+use hsa::{Agent, Runtime};
+use hsa_sys::*;
+
+use crate::error::{Calls, Codes, Error, Result};
+use crate::events;
+use crate::semaphore::Shared;
+
+/// Above this number of submissions in flight, resources of finished ones are released.
+const MANY: usize = 64;
+
+/// A queue.
+pub(crate) struct Core {
+    /// Unique in the process.
+    number: u64,
+    calls: Calls,
+    queue: *mut hsa_queue_t,
+    link: *const Link,
+    writer: Mutex<Writer>,
+    epoch: Option<ProgressSignal<Codes>>,
+    /// The failure, and the fences that had completed before it.
+    failure: OnceLock<(Error, u64)>,
+    /// Packets of other queues that wait for this one.
+    awaited_by: Mutex<Vec<Awaiting>>,
+    /// Semaphores that this queue will signal.
+    promised: Mutex<Vec<Weak<Shared>>>,
+    /// Ends the runtime after everything else.
+    runtime: Runtime,
+}
+
+// SAFETY: the queue is used through C functions that any thread may call, and its ring under a lock.
+unsafe impl Send for Core {}
+// SAFETY: as above.
+unsafe impl Sync for Core {}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "queue {}", self.number)
+    }
+}
+
+/// What the queue's callback gets.
+#[derive(Debug, Default)]
+struct Link(OnceLock<Weak<Core>>);
+
+struct Writer {
+    ring: PacketRing,
+    fences: u64,
+    /// What submissions use, until their fence has completed.
+    kept: VecDeque<(u64, Kept)>,
+}
+
+/// Resources of a submission.
+pub(crate) type Kept = Box<dyn Send + Sync>;
+
+struct Awaiting {
+    /// The fence of this queue that is waited for.
+    fence: u64,
+    by: Weak<Core>,
+    /// The submission of the other queue that waits.
+    its_fence: u64,
+}
+
+/// The end of a submission.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    core: Arc<Core>,
+    fence: u64,
+}
+
+/// Whether a submission has ended.
+pub(crate) enum PointState {
+    /// Not yet.
+    Pending,
+    /// Yes.
+    Done,
+    /// Never: its queue has stopped.
+    Failed(Error),
+}
+
+unsafe extern "C" fn on_error(status: hsa_status_t, queue: *mut hsa_queue_t, link: *mut c_void) {
+    // SAFETY: the link lives until the queue is destroyed.
+    let link = unsafe { &*link.cast::<Link>() };
+    let Some(core) = link.0.get().and_then(Weak::upgrade) else { return };
+    let report = core.calls.fault_report(queue).unwrap_or_else(|| format!("{status:?}"));
+    core.fail(Error::QueueLost { queue: core.number, report: report.into() });
+}
+
+impl Core {
+    /// Makes a queue of `packets` slots, a power of two.
+    pub(crate) fn new(agent: &Agent, packets: u32) -> Result<Arc<Self>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let runtime = agent.runtime().clone();
+        // SAFETY: the runtime is initialised as long as this object exists, and signals and queues are its
+        // own.
+        let calls = unsafe { Calls::new(runtime.table()) };
+        let epoch = ProgressSignal::new(calls)?;
+        let link = Arc::into_raw(Arc::new(Link::default()));
+        let mut queue: *mut hsa_queue_t = std::ptr::null_mut();
+        // SAFETY: the callback's data lives until the queue is destroyed; the out pointer is valid.
+        let status = unsafe {
+            (calls.table.hsa_queue_create)(
+                agent.raw(),
+                packets,
+                hsa_queue_type_t::HSA_QUEUE_TYPE_MULTI.0,
+                Some(on_error),
+                link.cast_mut().cast(),
+                u32::MAX,
+                u32::MAX,
+                &mut queue,
+            )
+        };
+        // SAFETY: the queue was just made, if it was, and only this object writes to it.
+        let ring = unsafe { PacketRing::of(calls.table, queue) };
+        let (true, Some(ring)) = (hsa::raw::is_success(status), ring) else {
+            // An invalid queue may still call back, so the link stays for ever, which is a few bytes.
+            return Err(Error::Status { operation: "hsa_queue_create", status });
+        };
+        let core = Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            calls,
+            queue,
+            link,
+            writer: Mutex::new(Writer { ring, fences: 0, kept: VecDeque::new() }),
+            epoch: Some(epoch),
+            failure: OnceLock::new(),
+            awaited_by: Mutex::default(),
+            promised: Mutex::default(),
+            runtime,
+        });
+        // SAFETY: the link was just made.
+        let _ = unsafe { &*link }.0.set(Arc::downgrade(&core));
+        // SAFETY: the queue is live. Times of packets are only for profiles, so a refusal is no error.
+        let _ = unsafe { (calls.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+        Ok(core)
+    }
+
+    /// The number of the queue, unique in the process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The failure, if the queue has stopped.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failure.get().map(|(error, _)| error.clone())
+    }
+
+    fn epoch(&self) -> &ProgressSignal<Codes> {
+        self.epoch.as_ref().unwrap_or_else(|| unreachable!("the epoch ends with the queue"))
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits packets behind those of other queues. `write` gets the packets' first slot address function
+    /// and may change the last things in them.
+    ///
+    /// # Errors
+    /// The queue has stopped, or one that it would wait for.
+    ///
+    /// # Safety
+    /// Everything that the packets name is valid until they have been processed; `kept` holds it.
+    pub(crate) unsafe fn submit(
+        self: &Arc<Self>,
+        after: &[Point],
+        packets: &[Packet],
+        late: impl FnOnce(&mut [Packet], &dyn Fn(u64) -> u64),
+        kept: Kept,
+    ) -> Result<Point> {
+        let mut writer = self.writer();
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let fence = writer.fences + 1;
+        let mut foreign: Vec<&Point> = Vec::new();
+        for point in after.iter().filter(|point| !Arc::ptr_eq(&point.core, self)) {
+            match point.state() {
+                PointState::Done => continue,
+                PointState::Failed(error) => return Err(error),
+                PointState::Pending => {}
+            }
+            match foreign.iter_mut().find(|known| Arc::ptr_eq(&known.core, &point.core)) {
+                Some(known) if known.fence >= point.fence => {}
+                Some(known) => *known = point,
+                None => foreign.push(point),
+            }
+        }
+        let mut all: Vec<Packet> = Vec::with_capacity(foreign.len() + packets.len() + 1);
+        for point in &foreign {
+            let value = ProgressSignal::<Codes>::value_after(point.fence);
+            all.push(barrier_less_packet(point.core.epoch().raw(), value));
+            point.core.awaited_by().push(Awaiting {
+                fence: point.fence,
+                by: Arc::downgrade(self),
+                its_fence: fence,
+            });
+        }
+        let begin = all.len();
+        all.extend_from_slice(packets);
+        if let Some(first) = all.get_mut(begin) {
+            acquire_all(first);
+        }
+        let epoch = self.epoch().raw();
+        match all[begin..].last_mut() {
+            Some(last) if is_dispatch(last) && is_ordered(last) => complete_with(last, epoch),
+            _ => all.push(barrier_packet(&[], epoch, SCOPE_SYSTEM)),
+        }
+        let first = writer.ring.reserve(all.len() as u64);
+        {
+            let place = |index: u64| writer.ring.slot(first + begin as u64 + index);
+            late(&mut all[begin..begin + packets.len()], &place);
+        }
+        // A recorded list may have more packets than the ring.
+        let part = writer.ring.capacity() as usize;
+        for (index, packets) in all.chunks(part).enumerate() {
+            let start = first + (index * part) as u64;
+            while !writer.ring.has_room(start, packets.len() as u64) {
+                // A stopped queue takes no more packets: the slots stay empty for ever.
+                if let Some(error) = self.failure() {
+                    return Err(error);
+                }
+                std::thread::yield_now();
+            }
+            // SAFETY: the slots were just reserved and have room; the caller vouches for what the packets
+            // name.
+            unsafe { writer.ring.write(start, packets) };
+        }
+        writer.fences = fence;
+        writer.kept.push_back((fence, kept));
+        let done = if writer.kept.len() > MANY { self.finished(&mut writer) } else { Vec::new() };
+        drop(writer);
+        // Without the lock, as releasing memory may take long.
+        drop(done);
+        for point in &foreign {
+            // It may have failed before it knew that this queue waits.
+            if let PointState::Failed(error) = point.state() {
+                self.fail(error);
+            }
+        }
+        Ok(Point { core: self.clone(), fence })
+    }
+
+    /// The resources of submissions that have ended.
+    fn finished(&self, writer: &mut Writer) -> Vec<Kept> {
+        let mut done = Vec::new();
+        let completed = match self.failure.get() {
+            // The device may still use what a stopped queue had.
+            Some((_, completed)) => *completed,
+            None => self.epoch().completed(),
+        };
+        while writer.kept.front().is_some_and(|(fence, _)| *fence <= completed) {
+            done.extend(writer.kept.pop_front().map(|(_, kept)| kept));
+        }
+        done
+    }
+
+    /// Releases the resources of submissions that have ended.
+    pub(crate) fn release_finished(&self) {
+        let mut writer = self.writer();
+        let done = self.finished(&mut writer);
+        drop(writer);
+        drop(done);
+    }
+
+    fn awaited_by(&self) -> MutexGuard<'_, Vec<Awaiting>> {
+        let mut list = self.awaited_by.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.len() > MANY {
+            let completed = self.epoch().completed();
+            list.retain(|awaiting| awaiting.fence > completed);
+        }
+        list
+    }
+
+    /// Remembers a semaphore that work of this queue will signal.
+    pub(crate) fn has_promised(&self, semaphore: &Arc<Shared>) {
+        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |known: &Weak<Shared>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(semaphore));
+        if !promised.iter().any(is_known) {
+            promised.retain(|known| known.strong_count() != 0);
+            promised.push(Arc::downgrade(semaphore));
+        }
+        drop(promised);
+        if self.failure.get().is_some() {
+            semaphore.poll();
+        }
+    }
+
+    /// Stops the queue, unless it already has, and everything that waits for it.
+    pub(crate) fn fail(&self, error: Error) {
+        let mut family: Vec<(u64, Weak<Core>)> = Vec::new();
+        self.stop(&error, &mut family);
+        // All queues are stopped, so nobody passes a packet that waits for one of them.
+        let others: Vec<Arc<Core>> = family.iter().filter_map(|(_, core)| core.upgrade()).collect();
+        for core in std::iter::once(self).chain(others.iter().map(|core| &**core)) {
+            core.epoch().fail();
+        }
+        for core in std::iter::once(self).chain(others.iter().map(|core| &**core)) {
+            let promised = std::mem::take(&mut *core.promised.lock().unwrap_or_else(PoisonError::into_inner));
+            Self::fail_promised(promised);
+        }
+    }
+
+    /// Stops the queue and, first, those whose packets wait for it.
+    fn stop(&self, error: &Error, family: &mut Vec<(u64, Weak<Core>)>) {
+        if self.failure.get().is_some() || family.iter().any(|(number, _)| *number == self.number) {
+            return;
+        }
+        family.push((self.number, Weak::new()));
+        self.calls.inactivate(self.queue);
+        let completed = self.epoch().completed();
+        let _ = self.failure.set((error.clone(), completed));
+        let awaiting = std::mem::take(&mut *self.awaited_by());
+        for awaiting in awaiting.into_iter().filter(|awaiting| awaiting.fence > completed) {
+            let Some(other) = awaiting.by.upgrade() else { continue };
+            if other.epoch().completed() < awaiting.its_fence {
+                let known = family.len();
+                other.stop(error, family);
+                if family.len() > known {
+                    family[known].1 = awaiting.by.clone();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let fences = self.writer().fences;
+        let value = ProgressSignal::<Codes>::value_after(fences);
+        if fences != 0 && self.failure.get().is_none() {
+            self.calls.signal_wait_less(self.epoch().raw(), value, u64::MAX, false);
+        }
+        // SAFETY: the queue was made here and is destroyed once; all of its work has ended, or it was
+        // stopped.
+        let status = unsafe { (self.calls.table.hsa_queue_destroy)(self.queue) };
+        if hsa::raw::is_success(status) {
+            // SAFETY: the queue, which alone used the reference, is gone.
+            drop(unsafe { Arc::from_raw(self.link) });
+        } else {
+            // The queue may still run: its epoch and what its packets name stay for ever.
+            tracing::error!(?status, "a queue could not be destroyed");
+            std::mem::forget(self.epoch.take());
+            std::mem::forget(std::mem::take(&mut self.writer().kept));
+            std::mem::forget(self.runtime.clone());
+        }
+    }
+}
+
+impl Point {
+    /// Its queue.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Whether it is reached.
+    pub(crate) fn state(&self) -> PointState {
+        // In this order: a queue that fails first records what it had completed.
+        let completed = self.core.epoch().completed();
+        match self.core.failure.get() {
+            Some((_, before)) if self.fence <= *before => PointState::Done,
+            Some((error, _)) => PointState::Failed(error.clone()),
+            None if self.fence <= completed => PointState::Done,
+            None => PointState::Pending,
+        }
+    }
+
+    /// Waits until it is reached, its queue fails, or the time has passed.
+    pub(crate) fn wait(&self, limit: Duration) {
+        let frequency = self.core.calls.timestamp_frequency().max(1);
+        let ticks = (limit.as_nanos() * u128::from(frequency) / 1_000_000_000) as u64;
+        let value = ProgressSignal::<Codes>::value_after(self.fence);
+        self.core.calls.signal_wait_less(self.core.epoch().raw(), value, ticks, false);
+    }
+
+    /// Has a semaphore looked at once the point is reached or its queue has failed.
+    pub(crate) fn notify(&self, semaphore: Weak<Shared>) -> Result<()> {
+        let value = ProgressSignal::<Codes>::value_after(self.fence);
+        // The handler holds the queue, whose epoch is the signal, and lets go of it on the other thread.
+        let core = self.core.clone();
+        let work = move || events::look(semaphore, core);
+        self.core.calls.when_less(self.core.epoch().raw(), value, Box::new(work))
+    }
+}

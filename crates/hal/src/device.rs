@@ -1,0 +1,220 @@
+//! Devices.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::command::{Recorder, Usage};
+use crate::context::Context;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::executable::{CodeObjects, Executable};
+use crate::memory::pool::Pool;
+use crate::memory::{Buffer, MemoryKind, Statistics};
+use crate::queue::Queue;
+
+/// Which queues of a device may run something: a bit for each, the queues of the first GPU first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Affinity(pub u64);
+
+impl Affinity {
+    /// Any queue.
+    pub const ANY: Self = Self(u64::MAX);
+}
+
+/// One GPU, or several that work as one. Clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    context: Arc<Context>,
+    /// The execution queues of each GPU, made when first used.
+    queues: Vec<OnceLock<Arc<Core>>>,
+    /// Held while a queue is made.
+    making: Mutex<()>,
+    /// Loaded code.
+    executables: Mutex<Vec<(CodeObjects, Executable)>>,
+    library: Option<Executable>,
+    host: Mutex<Option<Sender<Job>>>,
+    next: std::sync::atomic::AtomicUsize,
+}
+
+/// A call on the host thread.
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.context)
+    }
+}
+
+impl Device {
+    pub(crate) fn new(context: Arc<Context>) -> Result<Self> {
+        let library = match &context.options.library {
+            Some(code) => Some(Executable::load(&context, "the device library", code)?),
+            None => None,
+        };
+        let queues = (0..context.members.len() * context.options.queues).map(|_| OnceLock::new()).collect();
+        Ok(Self {
+            inner: Arc::new(Inner {
+                context,
+                queues,
+                making: Mutex::default(),
+                executables: Mutex::default(),
+                library,
+                host: Mutex::default(),
+                next: std::sync::atomic::AtomicUsize::new(0),
+            }),
+        })
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.inner.context
+    }
+
+    /// The number of its GPUs.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.inner.context.members.len()
+    }
+
+    /// The target id of its GPUs.
+    #[must_use]
+    pub fn target(&self) -> &code_object::TargetId {
+        &self.inner.context.members[0].target
+    }
+
+    /// The HSA agent of a GPU.
+    #[must_use]
+    pub fn agent(&self, member: usize) -> Option<&hsa::Agent> {
+        self.inner.context.members.get(member).map(|member| &member.agent)
+    }
+
+    /// One of the queues in a set: each in turn.
+    ///
+    /// # Errors
+    /// The set has none of the device's queues, or HSA cannot make one.
+    pub fn queue(&self, affinity: Affinity) -> Result<Queue> {
+        let count = self.inner.queues.len();
+        let is_in = |index: &usize| affinity.0 >> (*index).min(63) & 1 != 0;
+        let fitting: Vec<usize> = (0..count).filter(is_in).collect();
+        if fitting.is_empty() {
+            let most = (1u128 << count.min(64)) - 1;
+            return Err(Error::Option {
+                name: "affinity",
+                value: affinity.0,
+                least: 1,
+                most: u64::try_from(most).unwrap_or(u64::MAX),
+            });
+        }
+        let turn = self.inner.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let index = fitting[turn % fitting.len()];
+        let member = index / self.inner.context.options.queues;
+        Ok(Queue { device: self.clone(), member, core: self.core(index, member)? })
+    }
+
+    fn core(&self, index: usize, member: usize) -> Result<Arc<Core>> {
+        let place = &self.inner.queues[index];
+        let _making = self.inner.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(core) = place.get() {
+            return Ok(core.clone());
+        }
+        let own = &self.inner.context.members[member];
+        let most = own.most_packets.max(1);
+        let packets = self.inner.context.options.packets.min(1 << most.ilog2());
+        let core = Core::new(&own.agent, packets)?;
+        Ok(place.get_or_init(|| core).clone())
+    }
+
+    /// Loads code on all GPUs of the device, unless it already is.
+    ///
+    /// # Errors
+    /// [`Error::NoCode`], [`Error::BadCode`] or HSA's error.
+    pub fn load(&self, code: &CodeObjects) -> Result<Executable> {
+        let mut known = self.inner.executables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, executable)) = known.iter().find(|(other, _)| other.is_same(code)) {
+            return Ok(executable.clone());
+        }
+        let executable = Executable::load(self.context(), "the executable", code)?;
+        known.push((code.clone(), executable.clone()));
+        Ok(executable)
+    }
+
+    /// Begins to record commands for one of its GPUs.
+    ///
+    /// # Errors
+    /// The device has no such GPU.
+    pub fn record(&self, member: usize, usage: Usage) -> Result<Recorder> {
+        let count = self.members() as u64;
+        if member as u64 >= count {
+            return Err(Error::Option { name: "member", value: member as u64, least: 0, most: count - 1 });
+        }
+        Ok(Recorder::new(self.context(), member, usage, self.inner.library.clone()))
+    }
+
+    /// Allocates memory, of the first GPU or of the host.
+    ///
+    /// # Errors
+    /// The size is 0, the pool is at its limit, or HSA has no more memory.
+    pub fn allocate(&self, kind: MemoryKind, size: u64) -> Result<Buffer> {
+        self.allocate_on(kind, 0, size)
+    }
+
+    /// Allocates memory of a GPU, or of the host.
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate), or the device has no such GPU.
+    pub fn allocate_on(&self, kind: MemoryKind, member: usize, size: u64) -> Result<Buffer> {
+        self.check_size(size)?;
+        let most = self.members() as u64 - 1;
+        if member as u64 > most {
+            return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
+        }
+        Ok(Buffer::new(self.context(), kind, self.pool(kind, member).take(size)?))
+    }
+
+    pub(crate) fn check_size(&self, size: u64) -> Result<()> {
+        let most = i64::MAX as u64;
+        let is_fine = (1..=most).contains(&size);
+        if is_fine { Ok(()) } else { Err(Error::Option { name: "size", value: size, least: 1, most }) }
+    }
+
+    pub(crate) fn pool(&self, kind: MemoryKind, member: usize) -> &Arc<Pool> {
+        match kind {
+            MemoryKind::Device => &self.context().members[member].memory,
+            MemoryKind::Host => &self.context().host,
+        }
+    }
+
+    /// What the pool of a GPU, or of the host, has.
+    #[must_use]
+    pub fn statistics(&self, kind: MemoryKind, member: usize) -> Option<Statistics> {
+        (member < self.members()).then(|| self.pool(kind, member).statistics())
+    }
+
+    /// Releases what work that has ended used. Submissions do that now and then.
+    pub fn trim(&self) {
+        for core in self.inner.queues.iter().filter_map(OnceLock::get) {
+            core.release_finished();
+        }
+    }
+
+    /// Runs a job on the host thread of the device, which is started for the first.
+    pub(crate) fn on_host(&self, job: Job) {
+        let mut host = self.inner.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = host.get_or_insert_with(|| {
+            let (sender, receiver) = channel::<Job>();
+            let run = move || receiver.iter().for_each(|job: Job| job());
+            if let Err(error) = std::thread::Builder::new().name("hal host calls".to_owned()).spawn(run) {
+                tracing::error!(%error, "there is no thread for host calls");
+            }
+            sender
+        });
+        if let Err(unsent) = sender.send(job) {
+            // There is no thread, which was reported: the caller's own does it.
+            drop(host);
+            unsent.0();
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Memory: pools, what is free in their blocks, and buffers.
+
+mod buffer;
+pub(crate) mod pool;
+pub mod tlsf;
+
+pub use buffer::{Buffer, MemoryKind};
+pub use pool::Statistics;

@@ -1,0 +1,90 @@
+//! Buffers.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::pool::Piece;
+use crate::context::Context;
+use crate::error::{Result, check_range};
+
+/// Where a buffer's memory is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MemoryKind {
+    /// In a GPU's memory, which the GPU reaches fastest. Work of the device sees the host's writes when it
+    /// begins, and the host sees the work's when the semaphore that it signals has the value.
+    Device,
+    /// In the host's memory, which host and GPUs access directly.
+    Host,
+}
+
+/// Memory for the work of a device. Clones are the same buffer; submitted work holds it.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: MemoryKind,
+    /// Before the context, whose pools it goes back to.
+    piece: Piece,
+    context: Arc<Context>,
+}
+
+impl Buffer {
+    pub(crate) fn new(context: &Arc<Context>, kind: MemoryKind, piece: Piece) -> Self {
+        Self { inner: Arc::new(Inner { kind, piece, context: context.clone() }) }
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.inner.context
+    }
+
+    /// Where its memory is.
+    #[must_use]
+    pub fn kind(&self) -> MemoryKind {
+        self.inner.kind
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.inner.piece.size
+    }
+
+    /// The address, valid for kernels while a clone of the buffer exists.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.inner.piece.address
+    }
+
+    /// Writes bytes from the host, and returns when that is done. Work that uses the buffer at the time may
+    /// see any mixture.
+    ///
+    /// # Errors
+    /// The range is outside the buffer, or HSA's error.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check_range("a buffer", offset, bytes.len() as u64, self.size())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let to = (self.address() + offset) as *mut c_void;
+        // SAFETY: the range is in this buffer, whose memory every agent of the device and the host reach; the
+        // bytes are borrowed for the call. HSA copies, so other accesses at the time are not the language's.
+        unsafe { self.inner.context.calls().copy(to, bytes.as_ptr().cast(), bytes.len()) }
+    }
+
+    /// Reads bytes to the host, and returns when that is done.
+    ///
+    /// # Errors
+    /// The range is outside the buffer, or HSA's error.
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        check_range("a buffer", offset, bytes.len() as u64, self.size())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let from = (self.address() + offset) as *const c_void;
+        // SAFETY: as above, with the bytes borrowed exclusively.
+        unsafe { self.inner.context.calls().copy(bytes.as_mut_ptr().cast(), from, bytes.len()) }
+    }
+}

@@ -1,0 +1,53 @@
+//! How a device is opened.
+
+use crate::error::{Error, Result};
+use crate::executable::CodeObjects;
+
+/// How a device is opened. Every number has a range, which [`Device::open`](crate::Device::open) checks.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Execution queues of each GPU, made when first used: 1 to 32.
+    pub queues: usize,
+    /// Packets of a queue, a power of two: 64 to 65,536.
+    pub packets: u32,
+    /// Bytes that a pool takes from HSA at once: 64 KiB to 16 GiB.
+    pub block: u64,
+    /// Bytes of device memory that buffers may use together; 0 for no limit but the device's.
+    pub limit: u64,
+    /// Bytes of arguments that are taken from HSA at once: 64 KiB to 1 GiB.
+    pub arguments: u64,
+    /// The device library: kernels for copies, fills and indirect dispatches. The package `ferrocm-hal-library`
+    /// has it.
+    pub library: Option<CodeObjects>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { queues: 4, packets: 4096, block: 64 << 20, limit: 0, arguments: 1 << 20, library: None }
+    }
+}
+
+impl Options {
+    /// With the device library.
+    #[must_use]
+    pub fn with_library(mut self, library: CodeObjects) -> Self {
+        self.library = Some(library);
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let within = |name, value: u64, least: u64, most: u64| {
+            let is_fine = (least..=most).contains(&value);
+            if is_fine { Ok(()) } else { Err(Error::Option { name, value, least, most }) }
+        };
+        within("queues", self.queues as u64, 1, 32)?;
+        within("packets", self.packets.into(), 64, 65_536)?;
+        if !self.packets.is_power_of_two() {
+            let least = u64::from(self.packets.next_power_of_two() / 2);
+            return Err(Error::Option { name: "packets", value: self.packets.into(), least, most: least * 2 });
+        }
+        within("block", self.block, 64 << 10, 16 << 30)?;
+        within("arguments", self.arguments, 64 << 10, 1 << 30)
+    }
+}

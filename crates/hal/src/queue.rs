@@ -1,0 +1,295 @@
+//! Queue operations: each waits for values of semaphores, and signals others when it is done.
+
+use std::sync::Arc;
+
+use crate::command::CommandBuffer;
+use crate::context::Context;
+use crate::core::{Core, Point};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{Buffer, MemoryKind};
+use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned};
+
+/// A queue of one GPU of a device. Clones are the same.
+///
+/// Operations on one queue begin in the order in which they are given, once what they wait for is known to
+/// come. Only semaphores order them otherwise.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    pub(crate) device: Device,
+    pub(crate) member: usize,
+    pub(crate) core: Arc<Core>,
+}
+
+/// What a submission does on the device.
+enum Work {
+    Nothing,
+    Commands(CommandBuffer, Vec<(Buffer, u64)>),
+}
+
+struct Submission {
+    queue: Queue,
+    waits: Vec<(Semaphore, u64)>,
+    signals: Vec<(Semaphore, u64)>,
+    work: Work,
+}
+
+impl Queue {
+    /// The number of the queue, unique in the process.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.core.number()
+    }
+
+    /// Its GPU, as a number among those of the device.
+    #[must_use]
+    pub fn member(&self) -> usize {
+        self.member
+    }
+
+    /// Its device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        self.device.context()
+    }
+
+    /// The error that ended the queue, if any.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.core.failure()
+    }
+
+    /// Signals once everything that it waits for has come, and all earlier work of this queue is done.
+    ///
+    /// # Errors
+    /// The queue has stopped. Later failures are those of the semaphores.
+    pub fn barrier(&self, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
+        self.submit(waits, signals, Work::Nothing)
+    }
+
+    /// Runs recorded commands, with a buffer for each slot, from an offset on.
+    ///
+    /// # Errors
+    /// The commands are of another GPU, the binding table does not fit, or the queue has stopped. Later
+    /// failures are those of the semaphores.
+    pub fn execute(
+        &self,
+        commands: &CommandBuffer,
+        bindings: &[(Buffer, u64)],
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+    ) -> Result<()> {
+        let recorded = commands.recorded();
+        self.context().is_same(&recorded.context, "the command buffer")?;
+        if recorded.member != self.member {
+            return Err(Error::OtherDevice("the command buffer"));
+        }
+        // Nothing has to be kept of what can run at once.
+        let submission = |points: &[Point]| self.run(commands, bindings, points);
+        if let Some(points) = points(waits)? {
+            let end = submission(&points)?;
+            promise(signals.iter().copied(), &end);
+            return Ok(());
+        }
+        self.submit(waits, signals, Work::Commands(commands.clone(), bindings.to_vec()))
+    }
+
+    /// Calls a function on the device's host thread, once everything that it waits for has come. If it
+    /// returns an error, the semaphores fail with it.
+    ///
+    /// # Errors
+    /// The device has no host thread.
+    pub fn call(
+        &self,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+        function: impl FnOnce() -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let (waits, signals) = (owned(waits), owned(signals));
+        let device = self.device.clone();
+        let run = Box::new(move |ready: Result<()>| {
+            device.on_host(Box::new(move || {
+                let done = ready.and_then(|()| guarded(function));
+                let signal = |(semaphore, value): &(Semaphore, u64)| semaphore.signal(*value);
+                if let Err(error) = done.and_then(|()| signals.iter().try_for_each(signal)) {
+                    fail_all(&signals, &error);
+                }
+            }));
+        });
+        when_all(waits, run);
+        Ok(())
+    }
+
+    /// Gives a buffer that later work can use before its memory is free: it takes memory once everything that
+    /// it waits for is promised, and signals when its memory may be used. If the pool is at its limit, that
+    /// is when [`deallocate`](Self::deallocate) has given enough back.
+    ///
+    /// # Errors
+    /// The size is 0. Later failures are those of the semaphores.
+    pub fn allocate(
+        &self,
+        kind: MemoryKind,
+        size: u64,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+    ) -> Result<Pending> {
+        self.device.check_size(size)?;
+        let slot: Pending = Pending::default();
+        let (queue, all, signals) = (self.clone(), owned(waits), owned(signals));
+        let pool = self.device.pool(kind, self.member).clone();
+        let place = slot.clone();
+        let take = Box::new(move |ready: Result<()>| {
+            if let Err(error) = ready {
+                fail_all(&signals, &error);
+                return;
+            }
+            let context = queue.context().clone();
+            pool.take_later(size, move |piece| match piece {
+                Ok(piece) => {
+                    place.set(Buffer::new(&context, kind, piece));
+                    let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
+                    submission.start();
+                }
+                Err(error) => fail_all(&signals, &error),
+            });
+        });
+        when_promised(owned(waits), take);
+        Ok(slot)
+    }
+
+    /// Lets go of a buffer once everything that it waits for has come. Its memory is free when no other clone
+    /// of it is left.
+    ///
+    /// # Errors
+    /// The buffer belongs to another device, or the queue has stopped.
+    pub fn deallocate(&self, buffer: Buffer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
+        self.context().is_same(buffer.context(), "the buffer")?;
+        when_all(owned(waits), Box::new(move |_| drop(buffer)));
+        self.barrier(waits, signals)
+    }
+
+    fn submit(&self, waits: &[Value<'_>], signals: &[Value<'_>], work: Work) -> Result<()> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let submission =
+            Submission { queue: self.clone(), waits: owned(waits), signals: owned(signals), work };
+        submission.start();
+        Ok(())
+    }
+
+    /// Writes the packets of recorded commands.
+    fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
+        let prepared = Arc::new(commands.prepare(bindings)?);
+        let kept = prepared.clone();
+        let packets = &prepared.recorded.packets;
+        // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
+        // have been processed; who recorded a kernel has vouched for what it does.
+        unsafe { self.core.submit(points, packets, |packets, slot| prepared.complete(packets, slot), Box::new(kept)) }
+    }
+}
+
+/// The points that a submission has to wait for on the device; `None` if one of its values is unknown yet.
+fn points(waits: &[Value<'_>]) -> Result<Option<Vec<Point>>> {
+    let mut found = Vec::new();
+    for (semaphore, value) in waits {
+        match semaphore.need(*value)? {
+            Need::Nothing => {}
+            Need::Point(point) => found.push(point),
+            Need::Unknown => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Promises values at the end of a submission.
+fn promise<'a>(signals: impl Iterator<Item = Value<'a>>, end: &Point) {
+    for (semaphore, value) in signals {
+        semaphore.promise(value, end.clone());
+    }
+}
+
+impl Submission {
+    /// Submits the work, once the device can wait for everything before it.
+    fn start(self) {
+        let waits: Vec<Value<'_>> = self.waits.iter().map(|(semaphore, value)| (semaphore, *value)).collect();
+        let done = match points(&waits) {
+            Ok(Some(points)) => self.issue(&points),
+            Ok(None) => {
+                let unknown = self.waits.iter().find(|(semaphore, value)| {
+                    matches!(semaphore.need(*value), Ok(Need::Unknown))
+                });
+                // If it has come since, start again at once.
+                let Some((semaphore, value)) = unknown.cloned() else { return self.start() };
+                semaphore.when(value, When::Promised, move |_| self.start());
+                return;
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            fail_all(&self.signals, &error);
+        }
+    }
+
+    fn issue(&self, points: &[Point]) -> Result<()> {
+        let end = match &self.work {
+            Work::Nothing => {
+                // SAFETY: the packet names nothing.
+                unsafe { self.queue.core.submit(points, &[], |_, _| {}, Box::new(())) }?
+            }
+            Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
+        };
+        promise(self.signals.iter().map(|(semaphore, value)| (semaphore, *value)), &end);
+        Ok(())
+    }
+}
+
+/// Runs foreign code; a panic is an error.
+fn guarded(function: impl FnOnce() -> Result<()>) -> Result<()> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(function))
+        .unwrap_or_else(|_| Err(Error::Failed("a host call panicked".into())))
+}
+
+type Then = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// Does something when all values are reached, or with the first error.
+fn when_all(waits: Vec<(Semaphore, u64)>, then: Then) {
+    each(waits, When::Reached, then);
+}
+
+/// Does something when all values are promised, or with the first error.
+fn when_promised(waits: Vec<(Semaphore, u64)>, then: Then) {
+    each(waits, When::Promised, then);
+}
+
+fn each(mut waits: Vec<(Semaphore, u64)>, when: When, then: Then) {
+    match waits.pop() {
+        None => then(Ok(())),
+        Some((semaphore, value)) => semaphore.when(value, when, move |result| match result {
+            Ok(()) => each(waits, when, then),
+            Err(error) => then(Err(error)),
+        }),
+    }
+}
+
+/// A buffer that [`Queue::allocate`] will have.
+#[derive(Clone, Default, Debug)]
+pub struct Pending {
+    buffer: Arc<std::sync::OnceLock<Buffer>>,
+}
+
+impl Pending {
+    fn set(&self, buffer: Buffer) {
+        let _ = self.buffer.set(buffer);
+    }
+
+    /// The buffer, if it has memory: at the latest when a semaphore of its allocation has its value.
+    #[must_use]
+    pub fn get(&self) -> Option<Buffer> {
+        self.buffer.get().cloned()
+    }
+}

@@ -1,0 +1,403 @@
+//! Timeline semaphores.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::core::{Core, Point, PointState};
+use crate::error::{Error, Result};
+
+/// How long a host waits for a device before it looks whether the semaphore has failed.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// A number of 64 bits that only grows. Host and device wait until it has a value, and signal values.
+///
+/// Clones are the same semaphore. A semaphore fails if the work that should have signalled it fails: then all
+/// waits for values that it has not reached end with that error.
+#[derive(Clone, Debug)]
+pub struct Semaphore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    value: u64,
+    failure: Option<Error>,
+    /// Values that submitted work will signal, in ascending order.
+    promises: VecDeque<Promise>,
+    waiters: Vec<Waiter>,
+}
+
+#[derive(Debug)]
+struct Promise {
+    value: u64,
+    point: Point,
+}
+
+/// What a waiter waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    /// Submitted work will signal the value: a device can wait for it.
+    Promised,
+    /// The value is reached.
+    Reached,
+}
+
+type Work = Box<dyn FnOnce(Result<()>) + Send>;
+
+struct Waiter {
+    value: u64,
+    when: When,
+    /// A handler tells when the device has reached the value.
+    is_armed: bool,
+    work: Work,
+}
+
+impl std::fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {}", self.when, self.value)
+    }
+}
+
+/// What a submission has to do about a value before it runs.
+pub(crate) enum Need {
+    /// Nothing.
+    Nothing,
+    /// Wait on the device.
+    Point(Point),
+    /// Wait on the host until some work promises it.
+    Unknown,
+}
+
+impl Default for Semaphore {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Semaphore {
+    /// A semaphore with a first value.
+    #[must_use]
+    pub fn new(value: u64) -> Self {
+        let state = State { value, failure: None, promises: VecDeque::new(), waiters: Vec::new() };
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) }
+    }
+
+    /// The value now.
+    ///
+    /// # Errors
+    /// The semaphore has failed.
+    pub fn value(&self) -> Result<u64> {
+        let state = self.shared.polled();
+        state.failure.clone().map_or(Ok(state.value), Err)
+    }
+
+    /// Raises the value from the host.
+    ///
+    /// # Errors
+    /// [`Error::Backwards`] if the value is not above what the semaphore has or submitted work will signal, or
+    /// the semaphore has failed.
+    pub fn signal(&self, value: u64) -> Result<()> {
+        let mut state = self.shared.polled();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let known = state.known();
+        if value <= known {
+            drop(state);
+            return Err(Error::Backwards { value: known, asked: value });
+        }
+        state.value = value;
+        // Values below it that work promised are passed.
+        state.promises.clear();
+        self.shared.changed(state);
+        Ok(())
+    }
+
+    /// Fails the semaphore: every wait for a value that it has not reached ends with the error. A semaphore
+    /// fails once; later errors are dropped.
+    pub fn fail(&self, error: Error) {
+        self.shared.fail(error);
+    }
+
+    /// Waits on the host until the value is at least this.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`], or the semaphore has failed.
+    pub fn wait(&self, value: u64, limit: Option<Duration>) -> Result<()> {
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            let state = self.shared.polled();
+            if state.value >= value {
+                return Ok(());
+            }
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if let (Some(left), Some(limit)) = (left, limit)
+                && left.is_zero()
+            {
+                return Err(Error::TimedOut(limit));
+            }
+            match state.promise_of(value) {
+                Some(point) => {
+                    drop(state);
+                    point.wait(left.unwrap_or(SLICE).min(SLICE));
+                }
+                None => {
+                    let changed = &self.shared.changed;
+                    match left {
+                        Some(left) => drop(changed.wait_timeout(state, left)),
+                        None => drop(changed.wait(state)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits on the host until all values are reached.
+    ///
+    /// # Errors
+    /// As for [`wait`](Self::wait), with the first error.
+    pub fn wait_all(values: &[(&Semaphore, u64)], limit: Option<Duration>) -> Result<()> {
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        for (semaphore, value) in values {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            semaphore.wait(*value, left).map_err(|error| match (error, limit) {
+                (Error::TimedOut(_), Some(limit)) => Error::TimedOut(limit),
+                (error, _) => error,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Waits on the host until one of the values is reached, and returns its place in the list.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`], or the error of the first semaphore that fails before one of the values is
+    /// reached. An empty list times out, or never ends.
+    pub fn wait_any(values: &[(&Semaphore, u64)], limit: Option<Duration>) -> Result<usize> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for (place, (semaphore, value)) in values.iter().enumerate() {
+            let sender = sender.clone();
+            semaphore.when(*value, When::Reached, move |result| {
+                // Nobody listens once another one was first.
+                let _ = sender.send(result.map(|()| place));
+            });
+        }
+        match limit {
+            Some(limit) => receiver.recv_timeout(limit).unwrap_or(Err(Error::TimedOut(limit))),
+            // This function has a sender, so the channel stays open.
+            None => receiver.recv().unwrap_or_else(|_| unreachable!("a sender is here")),
+        }
+    }
+
+    /// Does something once a value is promised or reached, or the semaphore fails: at once, or later on
+    /// another thread, which it must not block for long.
+    pub(crate) fn when(&self, value: u64, when: When, work: impl FnOnce(Result<()>) + Send + 'static) {
+        let mut state = self.shared.polled();
+        state.waiters.push(Waiter { value, when, is_armed: false, work: Box::new(work) });
+        self.shared.changed(state);
+    }
+
+    /// What a submission has to do before it may run behind a value.
+    ///
+    /// # Errors
+    /// The semaphore has failed.
+    pub(crate) fn need(&self, value: u64) -> Result<Need> {
+        let state = self.shared.polled();
+        if state.value >= value {
+            return Ok(Need::Nothing);
+        }
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        Ok(state.promise_of(value).map_or(Need::Unknown, Need::Point))
+    }
+
+    /// Records that submitted work will signal a value.
+    pub(crate) fn promise(&self, value: u64, point: Point) {
+        let core = point.core().clone();
+        let mut state = self.shared.polled();
+        let known = state.known();
+        if value <= known {
+            drop(state);
+            self.fail(Error::Backwards { value: known, asked: value });
+            return;
+        }
+        state.promises.push_back(Promise { value, point });
+        self.shared.changed(state);
+        core.has_promised(&self.shared);
+    }
+}
+
+impl State {
+    /// The largest value that it has or that work will signal.
+    fn known(&self) -> u64 {
+        self.promises.back().map_or(self.value, |last| last.value)
+    }
+
+    /// The point at which a value will be reached.
+    fn promise_of(&self, value: u64) -> Option<Point> {
+        self.promises.iter().find(|promise| promise.value >= value).map(|promise| promise.point.clone())
+    }
+
+    /// Takes over what the device has done.
+    fn poll(&mut self) {
+        while let Some(first) = self.promises.front() {
+            match first.point.state() {
+                PointState::Pending => return,
+                PointState::Done => {
+                    self.value = first.value;
+                    self.promises.pop_front();
+                }
+                PointState::Failed(error) => {
+                    self.failure.get_or_insert(error);
+                    self.promises.clear();
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// The state, as of now.
+    fn polled(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.poll();
+        state
+    }
+
+    /// Looks at the device, and lets waiters go on.
+    pub(crate) fn poll(self: &Arc<Self>) {
+        let state = self.polled();
+        self.changed(state);
+    }
+
+    pub(crate) fn fail(self: &Arc<Self>, error: Error) {
+        let mut state = self.polled();
+        if state.failure.is_none() {
+            tracing::debug!(%error, value = state.value, "a semaphore failed");
+            state.failure = Some(error);
+            state.promises.clear();
+        }
+        self.changed(state);
+    }
+
+    /// Lets waiters go on whose value is there, without the lock.
+    fn changed(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let (mut ready, mut armed) = (Vec::new(), Vec::new());
+        let mut waiters = std::mem::take(&mut state.waiters);
+        for mut waiter in waiters.drain(..) {
+            let promise = state.promise_of(waiter.value);
+            if state.value >= waiter.value {
+                ready.push((waiter.work, Ok(())));
+            } else if let Some(failure) = &state.failure {
+                ready.push((waiter.work, Err(failure.clone())));
+            } else if waiter.when == When::Promised && promise.is_some() {
+                ready.push((waiter.work, Ok(())));
+            } else {
+                if let Some(point) = promise.filter(|_| !waiter.is_armed) {
+                    waiter.is_armed = true;
+                    armed.push(point);
+                }
+                state.waiters.push(waiter);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        for point in armed {
+            if let Err(error) = point.notify(Arc::downgrade(self)) {
+                self.fail(error);
+            }
+        }
+        for (work, result) in ready {
+            work(result);
+        }
+    }
+}
+
+/// A value of a semaphore that work waits for or signals.
+pub type Value<'a> = (&'a Semaphore, u64);
+
+/// Semaphores and values that a submission holds.
+pub(crate) fn owned(values: &[Value<'_>]) -> Vec<(Semaphore, u64)> {
+    values.iter().map(|&(semaphore, value)| (semaphore.clone(), value)).collect()
+}
+
+/// Fails all of these.
+pub(crate) fn fail_all(values: &[(Semaphore, u64)], error: &Error) {
+    for (semaphore, _) in values {
+        semaphore.fail(error.clone());
+    }
+}
+
+/// For the queue, which fails the semaphores that it promised.
+impl Core {
+    pub(crate) fn fail_promised(promised: Vec<Weak<Shared>>) {
+        for semaphore in promised.iter().filter_map(Weak::upgrade) {
+            semaphore.poll();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_only_grow() {
+        let semaphore = Semaphore::new(3);
+        assert_eq!(semaphore.signal(3), Err(Error::Backwards { value: 3, asked: 3 }));
+        semaphore.signal(7).unwrap();
+        assert_eq!(semaphore.value(), Ok(7));
+        assert_eq!(semaphore.wait(7, Some(Duration::ZERO)), Ok(()));
+        let limit = Duration::from_millis(1);
+        assert_eq!(semaphore.wait(8, Some(limit)), Err(Error::TimedOut(limit)));
+    }
+
+    #[test]
+    fn a_failure_reaches_every_waiter_and_leaves_reached_values() {
+        let semaphore = Semaphore::new(1);
+        let waiter = std::thread::spawn({
+            let semaphore = semaphore.clone();
+            move || semaphore.wait(2, None)
+        });
+        let (sender, receiver) = std::sync::mpsc::channel();
+        semaphore.when(2, When::Promised, move |result| sender.send(result).unwrap());
+        let failure = Error::Failed("no luck".into());
+        semaphore.fail(failure.clone());
+        semaphore.fail(Error::Failed("again".into()));
+        assert_eq!(waiter.join().unwrap(), Err(failure.clone()));
+        assert_eq!(receiver.recv().unwrap(), Err(failure.clone()));
+        assert_eq!(semaphore.wait(1, None), Ok(()));
+        assert_eq!(semaphore.value(), Err(failure.clone()));
+        assert_eq!(semaphore.signal(9), Err(failure));
+    }
+
+    #[test]
+    fn any_and_all() {
+        let (one, two) = (Semaphore::new(0), Semaphore::new(5));
+        assert_eq!(Semaphore::wait_any(&[(&one, 1), (&two, 5)], None), Ok(1));
+        let limit = Some(Duration::from_millis(2));
+        let timed_out = Err(Error::TimedOut(Duration::from_millis(2)));
+        assert_eq!(Semaphore::wait_all(&[(&two, 5), (&one, 1)], limit), timed_out);
+        assert_eq!(Semaphore::wait_any(&[(&one, 1)], limit), timed_out.map(|()| 0));
+        let signaller = std::thread::spawn({
+            let one = one.clone();
+            move || one.signal(1)
+        });
+        assert_eq!(Semaphore::wait_all(&[(&two, 5), (&one, 1)], None), Ok(()));
+        assert_eq!(Semaphore::wait_any(&[(&one, 1), (&two, 6)], None), Ok(0));
+        signaller.join().unwrap().unwrap();
+        one.fail(Error::Failed("x".into()));
+        assert_eq!(Semaphore::wait_any(&[(&one, 9), (&two, 6)], None), Err(Error::Failed("x".into())));
+    }
+}
