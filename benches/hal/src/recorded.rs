@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hal::{
-    Affinity, Arg, Buffer, CodeObjects, CommandBuffer, Device, Driver, Grid, Kernel, MemoryKind, Options, Queue,
-    Semaphore, Usage,
+    Affinity, Arg, Buffer, CodeObjects, CommandBuffer, Device, Driver, Grid, Kernel, MemoryKind, Options,
+    Queue, Semaphore, Usage,
 };
 
 use crate::{Shape, Side, modules};

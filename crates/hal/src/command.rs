@@ -341,7 +341,11 @@ fn check_grid(kernel: &Kernel, grid: &Grid) -> Result<()> {
     check_workgroup(kernel, grid.workgroup)?;
     let fits = |dimension: usize| grid.workgroups[dimension].checked_mul(grid.workgroup[dimension]).is_some();
     if !(0..3).all(fits) {
-        return bad("workgroups", grid.workgroups, "the grid has more than 4,294,967,295 work-items".to_owned());
+        return bad(
+            "workgroups",
+            grid.workgroups,
+            "the grid has more than 4,294,967,295 work-items".to_owned(),
+        );
     }
     Ok(())
 }

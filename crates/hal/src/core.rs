@@ -7,13 +7,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use hsa::raw::{
-    Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet,
-    barrier_packet, complete_with, is_dispatch, is_ordered,
+    Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet, barrier_packet,
+    complete_with, is_dispatch, is_ordered,
 };
 use hsa::{Agent, Runtime};
 use hsa_sys::*;
@@ -34,6 +34,8 @@ pub(crate) struct Core {
     link: *const Link,
     writer: Mutex<Writer>,
     epoch: Option<ProgressSignal<Codes>>,
+    /// HSA has stopped it, and may be waiting for its callback.
+    has_stopped: AtomicBool,
     /// The failure, and the fences that had completed before it.
     failure: OnceLock<(Error, u64)>,
     /// Packets of other queues that wait for this one.
@@ -99,7 +101,9 @@ unsafe extern "C" fn on_error(status: hsa_status_t, queue: *mut hsa_queue_t, lin
     let link = unsafe { &*link.cast::<Link>() };
     let Some(core) = link.0.get().and_then(Weak::upgrade) else { return };
     let report = core.calls.fault_report(queue).unwrap_or_else(|| format!("{status:?}"));
+    core.has_stopped.store(true, Ordering::Release);
     core.fail(Error::QueueLost { queue: core.number, report: report.into() });
+    events::let_go(core);
 }
 
 impl Core {
@@ -139,6 +143,7 @@ impl Core {
             link,
             writer: Mutex::new(Writer { ring, fences: 0, kept: VecDeque::new() }),
             epoch: Some(epoch),
+            has_stopped: AtomicBool::new(false),
             failure: OnceLock::new(),
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
@@ -304,39 +309,44 @@ impl Core {
 
     /// Stops the queue, unless it already has, and everything that waits for it.
     pub(crate) fn fail(&self, error: Error) {
-        let mut family: Vec<(u64, Weak<Core>)> = Vec::new();
-        self.stop(&error, &mut family);
+        let mut others: Vec<Arc<Self>> = Vec::new();
+        if !self.stop(&error, &mut others) {
+            return;
+        }
+        let all = || std::iter::once(self).chain(others.iter().map(|core| &**core));
         // All queues are stopped, so nobody passes a packet that waits for one of them.
-        let others: Vec<Arc<Core>> = family.iter().filter_map(|(_, core)| core.upgrade()).collect();
-        for core in std::iter::once(self).chain(others.iter().map(|core| &**core)) {
+        for core in all() {
             core.epoch().fail();
         }
-        for core in std::iter::once(self).chain(others.iter().map(|core| &**core)) {
+        for core in all() {
             let promised = std::mem::take(&mut *core.promised.lock().unwrap_or_else(PoisonError::into_inner));
             Self::fail_promised(promised);
         }
+        // This may be HSA's own thread, which must not destroy a queue.
+        others.into_iter().for_each(events::let_go);
     }
 
-    /// Stops the queue and, first, those whose packets wait for it.
-    fn stop(&self, error: &Error, family: &mut Vec<(u64, Weak<Core>)>) {
-        if self.failure.get().is_some() || family.iter().any(|(number, _)| *number == self.number) {
-            return;
+    /// Stops the queue and those whose packets wait for it, which it adds to a list. Returns false if it has
+    /// stopped before.
+    fn stop(&self, error: &Error, others: &mut Vec<Arc<Self>>) -> bool {
+        if !self.has_stopped.load(Ordering::Acquire) {
+            self.calls.inactivate(self.queue);
         }
-        family.push((self.number, Weak::new()));
-        self.calls.inactivate(self.queue);
         let completed = self.epoch().completed();
-        let _ = self.failure.set((error.clone(), completed));
+        if self.failure.set((error.clone(), completed)).is_err() {
+            return false;
+        }
         let awaiting = std::mem::take(&mut *self.awaited_by());
         for awaiting in awaiting.into_iter().filter(|awaiting| awaiting.fence > completed) {
             let Some(other) = awaiting.by.upgrade() else { continue };
-            if other.epoch().completed() < awaiting.its_fence {
-                let known = family.len();
-                other.stop(error, family);
-                if family.len() > known {
-                    family[known].1 = awaiting.by.clone();
-                }
+            let is_behind = other.epoch().completed() < awaiting.its_fence;
+            if is_behind && other.failure.get().is_none() && other.stop(error, others) {
+                others.push(other);
+            } else {
+                events::let_go(other);
             }
         }
+        true
     }
 }
 

@@ -49,7 +49,8 @@ impl Driver {
                 Err(error) => attempts.extend(error.attempts),
             }
         }
-        let error = LoadError { what: LIBRARY, variable: <Table as sys_load::Functions>::SEARCH.variable, attempts };
+        let error =
+            LoadError { what: LIBRARY, variable: <Table as sys_load::Functions>::SEARCH.variable, attempts };
         Err(hsa::Error::Load(error).into())
     }
 

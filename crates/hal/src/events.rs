@@ -11,6 +11,11 @@ use crate::semaphore::Shared;
 
 type Event = (Weak<Shared>, Arc<Core>);
 
+/// Lets go of a queue on the thread of this module, which may destroy it.
+pub(crate) fn let_go(core: Arc<Core>) {
+    look(Weak::new(), core);
+}
+
 /// Looks at a semaphore soon, on the thread of this module, which then lets go of the queue.
 pub(crate) fn look(semaphore: Weak<Shared>, core: Arc<Core>) {
     static EVENTS: LazyLock<Sender<Event>> = LazyLock::new(|| {

@@ -45,7 +45,12 @@ impl Options {
         within("packets", self.packets.into(), 64, 65_536)?;
         if !self.packets.is_power_of_two() {
             let least = u64::from(self.packets.next_power_of_two() / 2);
-            return Err(Error::Option { name: "packets", value: self.packets.into(), least, most: least * 2 });
+            return Err(Error::Option {
+                name: "packets",
+                value: self.packets.into(),
+                least,
+                most: least * 2,
+            });
         }
         within("block", self.block, 64 << 10, 16 << 30)?;
         within("arguments", self.arguments, 64 << 10, 1 << 30)

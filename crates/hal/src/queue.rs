@@ -8,7 +8,7 @@ use crate::core::{Core, Point};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, MemoryKind};
-use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned};
+use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
 
 /// A queue of one GPU of a device. Clones are the same.
 ///
@@ -111,7 +111,7 @@ impl Queue {
     ) -> Result<()> {
         let (waits, signals) = (owned(waits), owned(signals));
         let device = self.device.clone();
-        let run = Box::new(move |ready: Result<()>| {
+        when_all(waits, When::Reached, move |ready| {
             device.on_host(Box::new(move || {
                 let done = ready.and_then(|()| guarded(function));
                 let signal = |(semaphore, value): &(Semaphore, u64)| semaphore.signal(*value);
@@ -120,7 +120,6 @@ impl Queue {
                 }
             }));
         });
-        when_all(waits, run);
         Ok(())
     }
 
@@ -142,7 +141,7 @@ impl Queue {
         let (queue, all, signals) = (self.clone(), owned(waits), owned(signals));
         let pool = self.device.pool(kind, self.member).clone();
         let place = slot.clone();
-        let take = Box::new(move |ready: Result<()>| {
+        when_all(owned(waits), When::Promised, move |ready| {
             if let Err(error) = ready {
                 fail_all(&signals, &error);
                 return;
@@ -157,7 +156,6 @@ impl Queue {
                 Err(error) => fail_all(&signals, &error),
             });
         });
-        when_promised(owned(waits), take);
         Ok(slot)
     }
 
@@ -168,7 +166,7 @@ impl Queue {
     /// The buffer belongs to another device, or the queue has stopped.
     pub fn deallocate(&self, buffer: Buffer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
         self.context().is_same(buffer.context(), "the buffer")?;
-        when_all(owned(waits), Box::new(move |_| drop(buffer)));
+        when_all(owned(waits), When::Reached, move |_| drop(buffer));
         self.barrier(waits, signals)
     }
 
@@ -189,7 +187,14 @@ impl Queue {
         let packets = &prepared.recorded.packets;
         // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
         // have been processed; who recorded a kernel has vouched for what it does.
-        unsafe { self.core.submit(points, packets, |packets, slot| prepared.complete(packets, slot), Box::new(kept)) }
+        unsafe {
+            self.core.submit(
+                points,
+                packets,
+                |packets, slot| prepared.complete(packets, slot),
+                Box::new(kept),
+            )
+        }
     }
 }
 
@@ -220,12 +225,11 @@ impl Submission {
         let done = match points(&waits) {
             Ok(Some(points)) => self.issue(&points),
             Ok(None) => {
-                let unknown = self.waits.iter().find(|(semaphore, value)| {
-                    matches!(semaphore.need(*value), Ok(Need::Unknown))
+                let waits = self.waits.clone();
+                when_all(waits, When::Promised, move |result| match result {
+                    Ok(()) => self.start(),
+                    Err(error) => fail_all(&self.signals, &error),
                 });
-                // If it has come since, start again at once.
-                let Some((semaphore, value)) = unknown.cloned() else { return self.start() };
-                semaphore.when(value, When::Promised, move |_| self.start());
                 return;
             }
             Err(error) => Err(error),
@@ -252,28 +256,6 @@ impl Submission {
 fn guarded(function: impl FnOnce() -> Result<()>) -> Result<()> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(function))
         .unwrap_or_else(|_| Err(Error::Failed("a host call panicked".into())))
-}
-
-type Then = Box<dyn FnOnce(Result<()>) + Send>;
-
-/// Does something when all values are reached, or with the first error.
-fn when_all(waits: Vec<(Semaphore, u64)>, then: Then) {
-    each(waits, When::Reached, then);
-}
-
-/// Does something when all values are promised, or with the first error.
-fn when_promised(waits: Vec<(Semaphore, u64)>, then: Then) {
-    each(waits, When::Promised, then);
-}
-
-fn each(mut waits: Vec<(Semaphore, u64)>, when: When, then: Then) {
-    match waits.pop() {
-        None => then(Ok(())),
-        Some((semaphore, value)) => semaphore.when(value, when, move |result| match result {
-            Ok(()) => each(waits, when, then),
-            Err(error) => then(Err(error)),
-        }),
-    }
 }
 
 /// A buffer that [`Queue::allocate`] will have.

@@ -47,6 +47,8 @@ pub(crate) enum When {
     Promised,
     /// The value is reached.
     Reached,
+    /// The semaphore fails first. Nobody looks at the device for it.
+    Failed,
 }
 
 type Work = Box<dyn FnOnce(Result<()>) + Send>;
@@ -304,7 +306,8 @@ impl Shared {
             } else if waiter.when == When::Promised && promise.is_some() {
                 ready.push((waiter.work, Ok(())));
             } else {
-                if let Some(point) = promise.filter(|_| !waiter.is_armed) {
+                let is_new = waiter.when != When::Failed && !waiter.is_armed;
+                if let Some(point) = promise.filter(|_| is_new) {
                     waiter.is_armed = true;
                     armed.push(point);
                 }
@@ -320,6 +323,45 @@ impl Shared {
         }
         for (work, result) in ready {
             work(result);
+        }
+    }
+}
+
+/// Does something once all values are promised or reached, or when one of the semaphores fails before that.
+pub(crate) fn when_all(
+    values: Vec<(Semaphore, u64)>,
+    when: When,
+    then: impl FnOnce(Result<()>) + Send + 'static,
+) {
+    if values.is_empty() {
+        then(Ok(()));
+        return;
+    }
+    let then: Work = Box::new(then);
+    let join = Arc::new(Mutex::new((values.len(), Some(then))));
+    // The last value that comes, or the first failure, does it.
+    let come = |join: &Mutex<(usize, Option<Work>)>, result: Result<()>| {
+        let mut state = join.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 -= usize::from(result.is_ok());
+        if state.0 != 0 && result.is_ok() {
+            return;
+        }
+        let then = state.1.take();
+        drop(state);
+        if let Some(then) = then {
+            then(result);
+        }
+    };
+    for (semaphore, value) in values {
+        let (first, second) = (join.clone(), join.clone());
+        semaphore.when(value, when, move |result| come(&first, result));
+        if when == When::Promised {
+            // A promise may be broken while the others are awaited.
+            semaphore.when(value, When::Failed, move |result| {
+                if result.is_err() {
+                    come(&second, result);
+                }
+            });
         }
     }
 }

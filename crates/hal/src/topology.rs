@@ -337,7 +337,10 @@ mod tests {
         let topology = machine(vec![gpu("gfx90a", "GPU-0"), gpu("gfx90a", "GPU-1"), gpu("gfx1100", "GPU-2")]);
         let selections = |text: &[&str]| text.iter().map(|one| one.parse().unwrap()).collect::<Vec<_>>();
         let found = topology.select_all(&selections(&["amdgpu://0,1", "amdgpu:2"])).unwrap();
-        assert_eq!(found.iter().map(|device| device.members.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2]]);
+        assert_eq!(
+            found.iter().map(|device| device.members.clone()).collect::<Vec<_>>(),
+            [vec![0, 1], vec![2]]
+        );
         let error = topology.select_all(&selections(&["amdgpu", "amdgpu:1"])).unwrap_err();
         assert_eq!(error, SelectError::Twice(1));
     }

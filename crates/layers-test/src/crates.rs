@@ -45,7 +45,14 @@ pub const CRATES: &[&[&str]] = &[
     // Build tools: nothing that programs call needs them.
     &["hipify", "setup"],
     &["fleet-images", "kernel-build", "shared-commands"],
-    &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "hal-library", "host-code-test", "kernels"],
+    &[
+        "blas-on-kernels",
+        "cuda-trees-test",
+        "cudaforge-on-kernel-build",
+        "hal-library",
+        "host-code-test",
+        "kernels",
+    ],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
     &["backend", "cudarc-on-hip", "measure"],
     &["llm"],

@@ -14,7 +14,8 @@ fn copies_move_exactly_their_range_at_every_alignment() {
         let source = pattern(100_000, 7);
         let from = setup.buffer(&source);
         let to = setup.buffer(&vec![0; 100_000]);
-        let ranges = [(0, 0, 100_000), (1, 3, 5000), (4, 8, 4096 * 3 + 4), (16, 32, 16), (99_999, 0, 1), (5, 5, 0)];
+        let ranges =
+            [(0, 0, 100_000), (1, 3, 5000), (4, 8, 4096 * 3 + 4), (16, 32, 16), (99_999, 0, 1), (5, 5, 0)];
         for (first, second, len) in ranges {
             to.write(0, &vec![0xee; 100_000]).unwrap();
             let copy = |commands: &mut Recorder| -> Result<()> {
@@ -36,7 +37,9 @@ fn fills_repeat_their_pattern_from_the_first_byte() {
     for setup in setups() {
         let to = setup.buffer(&[0; 70_000]);
         let words = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
-        for (size, offset, count) in [(1, 3, 60_001), (2, 1, 501), (4, 16, 1024), (8, 2, 33), (16, 5, 4000), (16, 0, 1)] {
+        for (size, offset, count) in
+            [(1, 3, 60_001), (2, 1, 501), (4, 16, 1024), (8, 2, 33), (16, 5, 4000), (16, 0, 1)]
+        {
             to.write(0, &[0xcc; 70_000]).unwrap();
             let fill = |commands: &mut Recorder| -> Result<()> {
                 let len = (count * size) as u64;
@@ -60,7 +63,10 @@ fn updates_carry_their_bytes() {
         let to = setup.buffer(&[0; 66_000]);
         let (small, large) = (pattern(5, 1), pattern(64 << 10, 2));
         let first = |commands: &mut Recorder| -> Result<()> {
-            commands.update(Place::Buffer(&to, 3), &small)?.update(Place::Buffer(&to, 100), &large).map(|_| ())
+            commands
+                .update(Place::Buffer(&to, 3), &small)?
+                .update(Place::Buffer(&to, 100), &large)
+                .map(|_| ())
         };
         setup.both(&[&first], |mode| {
             let got = setup.read(&to);
@@ -113,8 +119,7 @@ fn a_list_may_have_more_packets_than_the_ring() {
             setup.queue.execute(&commands, &[], &[], &[(&done, replay)]).unwrap();
         }
         done.wait(3, LONG).unwrap();
-        let expected =
-            (0..900u64).fold(1u64, |value, index| value.wrapping_mul(3).wrapping_add(index % 300));
+        let expected = (0..900u64).fold(1u64, |value, index| value.wrapping_mul(3).wrapping_add(index % 300));
         assert_eq!(setup.read(&value), expected.to_le_bytes());
     }
 }
@@ -127,12 +132,17 @@ fn bindings_are_those_of_each_submission() {
         setup.step(recorder.barrier(), Place::Binding(2, 8), 4);
         recorder.barrier().copy(Place::Binding(0, 0), Place::Binding(2, 8), 8).unwrap();
         let commands = recorder.finish().unwrap();
-        let values: Vec<_> = (0..4u64).map(|index| setup.buffer(&[index, index].map(u64::to_le_bytes).concat())).collect();
+        let values: Vec<_> =
+            (0..4u64).map(|index| setup.buffer(&[index, index].map(u64::to_le_bytes).concat())).collect();
         let targets: Vec<_> = (0..4).map(|_| setup.buffer(&[0; 24])).collect();
         let unused = setup.buffer(&[0]);
         let done = Semaphore::new(0);
         for index in 0..4 {
-            let bindings = [(targets[index].clone(), index as u64 % 2 * 8), (unused.clone(), 0), (values[index].clone(), 0)];
+            let bindings = [
+                (targets[index].clone(), index as u64 % 2 * 8),
+                (unused.clone(), 0),
+                (values[index].clone(), 0),
+            ];
             setup.queue.execute(&commands, &bindings, &[], &[(&done, index as u64 + 1)]).unwrap();
         }
         done.wait(4, LONG).unwrap();
@@ -166,7 +176,8 @@ fn an_indirect_dispatch_takes_its_size_from_memory() {
         let after = setup.buffer(&2u64.to_le_bytes());
         let mut recorder = setup.record();
         // SAFETY: the kernel writes four words and one for each workgroup, of which there are at most 60.
-        unsafe { recorder.dispatch_indirect(&kernel, [8, 2, 1], 0, (&counts).into(), &[(&seen).into()]) }.unwrap();
+        unsafe { recorder.dispatch_indirect(&kernel, [8, 2, 1], 0, (&counts).into(), &[(&seen).into()]) }
+            .unwrap();
         setup.step(recorder.barrier(), (&after).into(), 1);
         let commands = recorder.finish().unwrap();
         let mut value = 2u64;
@@ -188,7 +199,8 @@ fn an_indirect_dispatch_takes_its_size_from_memory() {
         // The last packet of a submission, which also ends it, may be an indirect one.
         let mut recorder = setup.record();
         // SAFETY: as above.
-        unsafe { recorder.dispatch_indirect(&kernel, [1; 3], 0, Place::Binding(0, 0), &[(&seen).into()]) }.unwrap();
+        unsafe { recorder.dispatch_indirect(&kernel, [1; 3], 0, Place::Binding(0, 0), &[(&seen).into()]) }
+            .unwrap();
         let commands = recorder.finish().unwrap();
         for sizes in [[2u32, 1, 1], [0; 3]] {
             counts.write(0, &sizes.map(u32::to_le_bytes).concat()).unwrap();
@@ -228,22 +240,49 @@ fn what_does_not_match_is_refused_when_it_is_recorded() {
         };
         let grid = Grid::linear(1, 64);
         assert_eq!(refused(grid, &args[..2]), "kernel add: 2 arguments, where it takes 3");
-        assert_eq!(refused(grid, &[args[0], args[1], Arg::Bytes(&[0; 8])]), "kernel add: argument 2 has 8 bytes, where it takes 4");
-        assert_eq!(refused(grid, &[args[0], args[0], args[2]]), "kernel add: argument 1 is a buffer, where it takes a value");
-        assert_eq!(refused(grid, &[args[1], args[1], args[2]]), "kernel add: argument 0 is a value, where it takes a GlobalBuffer");
+        assert_eq!(
+            refused(grid, &[args[0], args[1], Arg::Bytes(&[0; 8])]),
+            "kernel add: argument 2 has 8 bytes, where it takes 4"
+        );
+        assert_eq!(
+            refused(grid, &[args[0], args[0], args[2]]),
+            "kernel add: argument 1 is a buffer, where it takes a value"
+        );
+        assert_eq!(
+            refused(grid, &[args[1], args[1], args[2]]),
+            "kernel add: argument 0 is a value, where it takes a GlobalBuffer"
+        );
         assert_eq!(refused(Grid::linear(0, 64), &args), "kernel add: workgroups [0, 1, 1]: a size is 0");
-        assert_eq!(refused(Grid::linear(1, 2048), &args), "kernel add: workgroup [2048, 1, 1]: at most 1024 work-items are possible");
+        assert_eq!(
+            refused(Grid::linear(1, 2048), &args),
+            "kernel add: workgroup [2048, 1, 1]: at most 1024 work-items are possible"
+        );
         assert!(refused(Grid::linear(u32::MAX, 64), &args).ends_with("more than 4,294,967,295 work-items"));
         let talk = setup.code.kernel("talk").unwrap();
         // SAFETY: as above.
         let error = unsafe { recorder.dispatch(&talk, grid, &[(&buffer).into()]) }.map(|_| ()).unwrap_err();
         assert!(error.to_string().contains("a service of the host (printf"), "{error}");
         let refused = |result: Result<&mut Recorder>| result.map(|_| ()).unwrap_err().to_string();
-        assert_eq!(refused(recorder.fill((&buffer).into(), &[1, 2, 3], 3)), "kernel hal_fill: a pattern has 1, 2, 4, 8 or 16 bytes, not 3, and fills a multiple of that, not 3");
-        assert_eq!(refused(recorder.fill((&buffer).into(), &[1, 2], 63)), "kernel hal_fill: a pattern has 1, 2, 4, 8 or 16 bytes, not 2, and fills a multiple of that, not 63");
-        assert_eq!(refused(recorder.fill(Place::Buffer(&buffer, 60), &[1], 5)), "5 bytes at offset 60 are outside a buffer of 64 bytes");
-        assert_eq!(refused(recorder.fill(Place::Buffer(&buffer, u64::MAX), &[1], 5)), "5 bytes at offset 18446744073709551615 are outside a buffer of 64 bytes");
-        assert_eq!(refused(recorder.copy(Place::Buffer(&buffer, 8), (&buffer).into(), 9)), "kernel hal_copy: source and target of a copy overlap");
+        assert_eq!(
+            refused(recorder.fill((&buffer).into(), &[1, 2, 3], 3)),
+            "kernel hal_fill: a pattern has 1, 2, 4, 8 or 16 bytes, not 3, and fills a multiple of that, not 3"
+        );
+        assert_eq!(
+            refused(recorder.fill((&buffer).into(), &[1, 2], 63)),
+            "kernel hal_fill: a pattern has 1, 2, 4, 8 or 16 bytes, not 2, and fills a multiple of that, not 63"
+        );
+        assert_eq!(
+            refused(recorder.fill(Place::Buffer(&buffer, 60), &[1], 5)),
+            "5 bytes at offset 60 are outside a buffer of 64 bytes"
+        );
+        assert_eq!(
+            refused(recorder.fill(Place::Buffer(&buffer, u64::MAX), &[1], 5)),
+            "5 bytes at offset 18446744073709551615 are outside a buffer of 64 bytes"
+        );
+        assert_eq!(
+            refused(recorder.copy(Place::Buffer(&buffer, 8), (&buffer).into(), 9)),
+            "kernel hal_copy: source and target of a copy overlap"
+        );
         assert!(recorder.copy(Place::Buffer(&buffer, 8), (&buffer).into(), 8).is_ok());
         assert!(matches!(recorder.fill(Place::Binding(1 << 40, 0), &[1], 1), Err(Error::Binding { .. })));
         assert!(matches!(recorder.fill(Place::Binding(0, u64::MAX), &[1], 1), Err(Error::Binding { .. })));

@@ -41,9 +41,18 @@ fn options_have_ranges() {
     };
     assert_eq!(refused(|options| options.queues = 0), "the option `queues` is 0; 1 to 32 is possible");
     assert_eq!(refused(|options| options.queues = 33), "the option `queues` is 33; 1 to 32 is possible");
-    assert_eq!(refused(|options| options.packets = 32), "the option `packets` is 32; 64 to 65536 is possible");
-    assert_eq!(refused(|options| options.packets = 100), "the option `packets` is 100; 64 to 128 is possible");
-    assert_eq!(refused(|options| options.block = 1), "the option `block` is 1; 65536 to 17179869184 is possible");
+    assert_eq!(
+        refused(|options| options.packets = 32),
+        "the option `packets` is 32; 64 to 65536 is possible"
+    );
+    assert_eq!(
+        refused(|options| options.packets = 100),
+        "the option `packets` is 100; 64 to 128 is possible"
+    );
+    assert_eq!(
+        refused(|options| options.block = 1),
+        "the option `block` is 1; 65536 to 17179869184 is possible"
+    );
     assert!(refused(|options| options.arguments = u64::MAX).starts_with("the option `arguments`"));
 }
 
@@ -89,7 +98,10 @@ fn several_gpus_are_one_device() {
             queue.execute(&commands, &[], &[(&line, value)], &[(&line, value + 1)]).unwrap();
             value += 1;
             let other = device.queue(Affinity(0b1111 << (4 * (1 - member)))).unwrap();
-            assert_eq!(other.execute(&commands, &[], &[], &[]), Err(Error::OtherDevice("the command buffer")));
+            assert_eq!(
+                other.execute(&commands, &[], &[], &[]),
+                Err(Error::OtherDevice("the command buffer"))
+            );
         }
     }
     line.wait(value, LONG).unwrap();
@@ -140,7 +152,8 @@ fn places_without_the_library_are_listed() {
     let file = folder.path().join("libhsa-runtime64.so.1");
     std::fs::write(&file, "no library").unwrap();
     // SAFETY: the file is no library, so nothing runs.
-    let error = unsafe { Driver::load_from([folder.path().to_owned(), "/nowhere/libhsa.so".into()]) }.unwrap_err();
+    let error =
+        unsafe { Driver::load_from([folder.path().to_owned(), "/nowhere/libhsa.so".into()]) }.unwrap_err();
     let text = error.to_string();
     assert!(text.contains(file.to_str().unwrap()) && text.contains("/nowhere/libhsa.so"), "{text}");
 }

@@ -10,8 +10,10 @@ fn fault(setup: &Setup) -> hal::CommandBuffer {
     let buffer = setup.buffer(&[0; 64]);
     let mut recorder = setup.record();
     // SAFETY: the kernel writes outside its memory, which the virtual GPU refuses.
-    unsafe { recorder.dispatch(&setup.code.kernel("stray").unwrap(), Grid::linear(1, 1), &[(&buffer).into()]) }
-        .unwrap();
+    unsafe {
+        recorder.dispatch(&setup.code.kernel("stray").unwrap(), Grid::linear(1, 1), &[(&buffer).into()])
+    }
+    .unwrap();
     recorder.finish().unwrap()
 }
 
@@ -28,8 +30,10 @@ fn a_fault_reaches_everything_that_waits_for_it_and_nothing_else() {
         gate.write(0, &[0; 4]).unwrap();
         let mut recorder = setup.record();
         // SAFETY: the kernel reads the gate.
-        unsafe { recorder.dispatch(&setup.code.kernel("hold").unwrap(), Grid::linear(1, 1), &[(&gate).into()]) }
-            .unwrap();
+        unsafe {
+            recorder.dispatch(&setup.code.kernel("hold").unwrap(), Grid::linear(1, 1), &[(&gate).into()])
+        }
+        .unwrap();
         let hold = recorder.finish().unwrap();
         let [first, second, third, host, never] = std::array::from_fn(|_| Semaphore::new(0));
         // The fault comes when everything is submitted.

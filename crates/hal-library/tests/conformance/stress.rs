@@ -77,8 +77,8 @@ fn random_work_of_many_threads_loses_nothing() {
                             }
                             _ => {
                                 queue.execute(&commands, &[(value.clone(), 0)], &waits, &signals).unwrap();
-                                expected =
-                                    (0..3).fold(expected, |value, _| value.wrapping_mul(3).wrapping_add(seed + 1));
+                                expected = (0..3)
+                                    .fold(expected, |value, _| value.wrapping_mul(3).wrapping_add(seed + 1));
                             }
                         }
                         last = (line, values[line]);

@@ -45,7 +45,9 @@ pub(super) fn check(kernel: &Description, args: &[Arg<'_>]) -> Result<()> {
             (Arg::At(_), ArgKind::ByValue) if *size == 8 => {}
             (Arg::At(_), _) => return bad(format!("argument {index} is a buffer, where it takes a value")),
             (Arg::Bytes(bytes), ArgKind::GlobalBuffer) if bytes.len() == 8 => {}
-            (Arg::Bytes(_), _) => return bad(format!("argument {index} is a value, where it takes a {kind:?}")),
+            (Arg::Bytes(_), _) => {
+                return bad(format!("argument {index} is a value, where it takes a {kind:?}"));
+            }
         }
     }
     Ok(())

@@ -97,11 +97,7 @@ impl Pool {
 
     /// Takes memory now, or as soon as somebody gives enough back; in order. If nothing is in use, waiting
     /// would not help, and the error comes at once.
-    pub(crate) fn take_later(
-        self: &Arc<Self>,
-        size: u64,
-        work: impl FnOnce(Result<Piece>) + Send + 'static,
-    ) {
+    pub(crate) fn take_later(self: &Arc<Self>, size: u64, work: impl FnOnce(Result<Piece>) + Send + 'static) {
         let mut state = self.lock();
         let taken = match state.waiting.is_empty() {
             true => self.take_from(&mut state, size),
@@ -167,7 +163,8 @@ impl Pool {
         // One empty block of the usual size is kept for what comes next.
         if block.ranges.is_empty() {
             let size = block.ranges.size();
-            let is_empty = |other: &&Option<Block>| other.as_ref().is_some_and(|block| block.ranges.is_empty());
+            let is_empty =
+                |other: &&Option<Block>| other.as_ref().is_some_and(|block| block.ranges.is_empty());
             if size > self.block || state.blocks.iter().filter(is_empty).count() > 1 {
                 state.statistics.reserved -= size;
                 empty = state.blocks[index].take();

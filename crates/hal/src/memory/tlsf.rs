@@ -86,7 +86,8 @@ impl Tlsf {
             size,
             free: size,
         };
-        let all = Range { start: 0, size, is_free: true, before: NONE, behind: NONE, previous: NONE, next: NONE };
+        let all =
+            Range { start: 0, size, is_free: true, before: NONE, behind: NONE, previous: NONE, next: NONE };
         block.ranges.push(all);
         block.link(0);
         block

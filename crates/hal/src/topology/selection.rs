@@ -73,10 +73,20 @@ mod tests {
     fn a_bad_selection_says_what_would_be_right() {
         let problem = |text: &str| text.parse::<Selection>().unwrap_err().to_string();
         assert_eq!(problem("cuda:0"), "\"cuda:0\" names no AMD GPU: it begins with `amdgpu`");
-        for text in ["amdgpus", "amdgpu:", "amdgpu:-1", "amdgpu:+1", "amdgpu:x", "amdgpu:99999999999999999999", "amdgpu/0"] {
+        for text in [
+            "amdgpus",
+            "amdgpu:",
+            "amdgpu:-1",
+            "amdgpu:+1",
+            "amdgpu:x",
+            "amdgpu:99999999999999999999",
+            "amdgpu/0",
+        ] {
             assert!(problem(text).ends_with("`:` and a number, or `://` and a list"), "{}", problem(text));
         }
-        for text in ["amdgpu://", "amdgpu://0,", "amdgpu://GPU-", "amdgpu://GPU", "amdgpu://é,1", "amdgpu://0 "] {
+        for text in
+            ["amdgpu://", "amdgpu://0,", "amdgpu://GPU-", "amdgpu://GPU", "amdgpu://é,1", "amdgpu://0 "]
+        {
             assert!(problem(text).contains("is neither a number nor a UUID"), "{}", problem(text));
         }
         assert_eq!("amdgpu".parse(), Ok(Selection::All));

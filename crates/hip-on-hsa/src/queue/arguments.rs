@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use code_object::{ArgKind, Kernel};
 use hip_sys::hipError_t;
-pub(crate) use hsa::raw::{Geometry, Services};
 use hsa::raw::HiddenArguments;
+pub(crate) use hsa::raw::{Geometry, Services};
 use hsa_sys::hsa_agent_t;
 
 use crate::caller;
