@@ -71,8 +71,8 @@ fn main() -> anyhow::Result<()> {
     println!("device  {with_hip}");
     println!("times   of one kernel of {count}, medians of {repeat}, the ways in turn; load {}", load());
     println!();
-    println!("{:<13} {:<10} {:>14} {:>14}", "shape", "way", "to submit", "until done");
-    println!("{}", "-".repeat(54));
+    println!("{:<13} {:<8} {:>12} {:>12} {:>12}", "shape", "way", "to submit", "its thread", "until done");
+    println!("{}", "-".repeat(61));
     for shape in Shape::ALL {
         let mut sides: Vec<Box<dyn Side>> = vec![
             Box::new(recorded::Replay::new(&straight, shape, count)?),
@@ -80,9 +80,10 @@ fn main() -> anyhow::Result<()> {
             Box::new(hip_side::Stream::new(&with_hip, shape, count)?),
         ];
         let times = in_turn(&mut sides, repeat)?;
-        for (side, (submit, whole)) in sides.iter().zip(times) {
-            let each = |time: Duration| format!("{:.0} ns", time.as_secs_f64() / f64::from(count) * 1e9);
-            println!("{:<13} {:<10} {:>14} {:>14}", shape.name(), side.name(), each(submit), each(whole));
+        for (side, times) in sides.iter().zip(times) {
+            let [submit, thread, whole] =
+                times.map(|time| format!("{:.0} ns", time.as_secs_f64() / f64::from(count) * 1e9));
+            println!("{:<13} {:<8} {submit:>12} {thread:>12} {whole:>12}", shape.name(), side.name());
         }
     }
     println!();
@@ -99,26 +100,36 @@ fn main() -> anyhow::Result<()> {
     once("event from stream to stream", &mut || hip_side::time_of_a_hop(&with_hip))
 }
 
-/// Times to submit and until everything is done, the sides in turn; the median of each.
-fn in_turn(sides: &mut [Box<dyn Side>], repeat: usize) -> anyhow::Result<Vec<(Duration, Duration)>> {
-    let mut times = vec![(Vec::new(), Vec::new()); sides.len()];
+/// The time to submit, the time of a processor in it, and the time until everything is done, the sides in
+/// turn; the median of each.
+fn in_turn(sides: &mut [Box<dyn Side>], repeat: usize) -> anyhow::Result<Vec<[Duration; 3]>> {
+    let mut times = vec![[Vec::new(), Vec::new(), Vec::new()]; sides.len()];
     // The first round does what is done once.
     for round in 0..=repeat {
         for offset in 0..sides.len() {
             // Each is first once.
             let index = (round + offset) % sides.len();
-            let start = Instant::now();
+            let (start, start_of_thread) = (Instant::now(), thread_time());
             sides[index].submit()?;
-            let submitted = start.elapsed();
+            let (submitted, thread) = (start.elapsed(), thread_time() - start_of_thread);
             sides[index].wait()?;
             let done = start.elapsed();
             if round != 0 {
-                times[index].0.push(submitted);
-                times[index].1.push(done);
+                for (list, time) in times[index].iter_mut().zip([submitted, thread, done]) {
+                    list.push(time);
+                }
             }
         }
     }
-    Ok(times.iter_mut().map(|(submit, whole)| (median(submit), median(whole))).collect())
+    Ok(times.iter_mut().map(|lists| lists.each_mut().map(|list| median(list))).collect())
+}
+
+/// How long a processor has worked for this thread.
+fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for a write.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn median(times: &mut [Duration]) -> Duration {
