@@ -68,12 +68,7 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
         }),
         Step::new("small CMake projects", || cmake::run(shared)),
         Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),
-        Step::new("own crate with the virtual GPU", || {
-            template::beside_the_tests().map(|()| Outcome::Passed)
-        }),
-        Step::new("own crate without the virtual GPU", || {
-            template::without_virtual().map(|()| Outcome::Passed)
-        }),
+        Step::new("own crate", || template::beside_the_tests().map(|()| Outcome::Passed)),
     ];
     let [first, second] = WAVE_SIZE_DEVICES;
     steps.push(devices::step(shared, first));

@@ -1,8 +1,7 @@
 //! The crate of `docs/use/own-crate.md`, built and run as by an outside user: outside this workspace.
 //!
-//! The executor takes minutes to compile in any profile. So the steps of every test run make debug builds
-//! that share the tests' build ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` tests
-//! everything.
+//! The executor takes minutes to compile in any profile. So every test run makes a debug build that shares the
+//! tests' build ([`beside_the_tests`]). `cargo xtask test template` tests everything.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -54,7 +53,10 @@ impl Profile {
 }
 
 pub(super) fn steps<'a>() -> Vec<Step<'a>> {
-    vec![Step::new("own crate in every way", || whole().map(|()| Outcome::Passed))]
+    vec![
+        Step::new("own crate without the virtual GPU", || without_virtual().map(|()| Outcome::Passed)),
+        Step::new("own crate in every way", || whole().map(|()| Outcome::Passed)),
+    ]
 }
 
 /// Builds it in debug mode with the virtual GPU, using the tests' executor, and runs it.
@@ -74,7 +76,7 @@ pub(super) fn beside_the_tests() -> Result<()> {
 
 /// Builds it in debug mode without the virtual GPU, with its own features, and runs it, which reports that
 /// there is none; then the same without launchers.
-pub(super) fn without_virtual() -> Result<()> {
+fn without_virtual() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     succeed(&mut copy.build(Profile::Debug, false))?;
     copy.run_without_virtual(Profile::Debug, &PROGRAMS)?;
