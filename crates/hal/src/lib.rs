@@ -14,12 +14,11 @@
 //! waits for them fails, too: no wait hangs. Submitted work holds what it uses. Recording a kernel is
 //! `unsafe`, because this crate cannot know what it does. Everything can be used from any thread.
 //!
-//! ```
+//! ```no_run
 //! use hal::{Affinity, Driver, MemoryKind, Options, Semaphore};
 //!
 //! # fn main() -> hal::Result<()> {
-//! # vgpu::attach(&"gfx1100?cus=2&memory=64MiB".parse().unwrap()).unwrap();
-//! let driver = Driver::over(vgpu::hsa::table())?;
+//! let driver = Driver::load()?;
 //! let device = driver.open(&"amdgpu:0".parse()?, Options::default())?;
 //! let buffer = device.allocate(MemoryKind::Device, 4096)?;
 //! buffer.write(0, b"hello")?;
@@ -29,6 +28,8 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The crate `hal-library` has an example that runs on the virtual GPU.
 #![warn(missing_docs)]
 
 mod command;

@@ -25,7 +25,7 @@ struct Group {
 }
 
 /// The tests under Miri, from the bottom up.
-const GROUPS: [Group; 3] = [
+const GROUPS: [Group; 4] = [
     Group {
         name: "Miri: tables of functions",
         packages: &[
@@ -38,6 +38,7 @@ const GROUPS: [Group; 3] = [
         targets: &["--lib", "--tests"],
     },
     Group { name: "Miri: code objects", packages: &["ferrocm-code-object"], targets: &["--lib"] },
+    Group { name: "Miri: hal", packages: &["ferrocm-hal"], targets: &["--lib"] },
     // Unit tests run over a table of Rust functions.
     Group { name: "Miri: hip", packages: &["ferrocm-hip"], targets: &["--lib"] },
 ];
