@@ -25,6 +25,7 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::generate::constraint::{Grammar, Grammars};
+use crate::model::States;
 use crate::tokenizer::Tokenizer;
 use device::Device;
 use pages::Pages;
@@ -57,7 +58,7 @@ impl Generator {
         chunk: usize,
     ) -> Result<Self> {
         let (tokenizer, queue) = (Arc::new(tokenizer), Arc::new(Queue::new(options.queue)));
-        let pages = Pages::new(device.layout());
+        let pages = Pages::new(device.layout(), device.cache.states.as_ref().map(States::places));
         queue.report(EngineLoad {
             places: options.places,
             cache_tokens: device.layout().positions(),

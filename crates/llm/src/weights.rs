@@ -1,6 +1,7 @@
 //! Weights on their way from a model's files to a device.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
 use backend::{DType, KernelBackend, QuantType, Tensor};
@@ -19,9 +20,9 @@ pub trait Source: Send + Sync {
     /// All tensors.
     fn tensors(&self) -> Vec<&TensorInfo>;
 
-    /// What is added to each number of a tensor.
-    fn summand(&self, _name: &str) -> f32 {
-        0.0
+    /// How the numbers of a tensor differ from those that models know.
+    fn change(&self, _name: &str) -> Change {
+        Change::None
     }
 
     /// Fills `out` with bytes of a tensor, from this position in it.
@@ -50,6 +51,59 @@ impl Source for GgufFile {
     fn path(&self) -> &Path {
         self.path()
     }
+}
+
+/// What is done to each number of a tensor when it is loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    None,
+    /// This is added.
+    Add(f32),
+    /// x becomes -exp(x).
+    NegativeExp,
+}
+
+impl Change {
+    fn apply(self, numbers: &mut [f32]) {
+        match self {
+            Self::None => {}
+            Self::Add(summand) => numbers.iter_mut().for_each(|x| *x += summand),
+            Self::NegativeExp => numbers.iter_mut().for_each(|x| *x = -x.exp()),
+        }
+    }
+}
+
+/// The part of a tensor that is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Rows, in this order: all dimensions but the last one are rows. `None` for all.
+    pub rows: Option<Vec<Range<usize>>>,
+    /// Columns; whole blocks of a quantised tensor. `None` for all.
+    pub columns: Option<Range<usize>>,
+}
+
+impl Cut {
+    /// Some rows.
+    #[must_use]
+    pub fn of_rows(rows: Vec<Range<usize>>) -> Self {
+        Self { rows: Some(rows), columns: None }
+    }
+}
+
+/// The same ranges, those that follow each other as one.
+#[must_use]
+pub fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// Bytes that are read at once.
@@ -137,14 +191,26 @@ impl<'w> Weights<'w> {
     /// [`Error::NoTensor`]; [`Error::Tensor`] for another shape, or a type that is not known; errors of
     /// reading and of the backend.
     pub fn matrix(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        self.matrix_part(name, shape, &Cut::default(), shape)
+    }
+
+    /// A part of a matrix, as a tensor of the shape `of_part`.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix); [`Error::Tensor`] for columns that are not whole blocks.
+    pub fn matrix_part(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        cut: &Cut,
+        of_part: &[usize],
+    ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
         let dtype = match DType::from_gguf(info.kind.number()) {
             Some(dtype) if dtype.is_quantised() => dtype,
             _ => self.dtype,
         };
-        let tensor = self.backend.empty(dtype, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, cut, dtype, of_part)
     }
 
     /// The matrix of this name if there is one.
@@ -160,10 +226,22 @@ impl<'w> Weights<'w> {
     /// # Errors
     /// As [`matrix`](Self::matrix).
     pub fn vector(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        self.vector_part(name, shape, &Cut::default(), shape)
+    }
+
+    /// A part of a norm's weights or of a bias, as a tensor of the shape `of_part`.
+    ///
+    /// # Errors
+    /// As [`matrix_part`](Self::matrix_part).
+    pub fn vector_part(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        cut: &Cut,
+        of_part: &[usize],
+    ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        let tensor = self.backend.empty(self.dtype, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, cut, self.dtype, of_part)
     }
 
     /// A tensor in f32, whatever the type of activations.
@@ -172,9 +250,7 @@ impl<'w> Weights<'w> {
     /// As [`matrix`](Self::matrix).
     pub fn matrix_in_f32(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        let tensor = self.backend.empty(DType::F32, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, &Cut::default(), DType::F32, shape)
     }
 
     /// The vector of this name if there is one.
@@ -194,7 +270,11 @@ impl<'w> Weights<'w> {
         let mut bytes = vec![0; self.bytes_of(info)?];
         self.source.read_at(&info.name, 0, &mut bytes)?;
         match plain(info.kind) {
-            Some(plain) => Ok(plain.numbers(&bytes)),
+            Some(plain) => {
+                let mut numbers = plain.numbers(&bytes);
+                self.source.change(&info.name).apply(&mut numbers);
+                Ok(numbers)
+            }
             None => Err(self.wrong(name, format!("has the type {}, not one of plain numbers", info.kind))),
         }
     }
@@ -203,32 +283,74 @@ impl<'w> Weights<'w> {
         info.bytes.ok_or_else(|| self.wrong(&info.name, format!("has the {}, which is not known", info.kind)))
     }
 
-    /// Copies a tensor's rows, some at a time, converted if the types differ.
-    fn fill(&mut self, info: &TensorInfo, to: &Tensor) -> Result<()> {
+    /// A new tensor with this part of one in the file.
+    fn filled(&mut self, info: &TensorInfo, cut: &Cut, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let tensor = self.backend.empty(dtype, shape)?;
+        self.fill(info, cut, &tensor)?;
+        Ok(tensor)
+    }
+
+    /// Copies rows, some at a time, converted if the types differ.
+    fn fill(&mut self, info: &TensorInfo, cut: &Cut, to: &Tensor) -> Result<()> {
         let total = self.bytes_of(info)?;
-        let rows = to.rows();
-        let flat = to.reshape(&[rows, to.columns()])?;
+        let columns = info.shape.last().copied().unwrap_or(1);
+        let rows: usize = info.shape.iter().rev().skip(1).product();
         let row_bytes = total / rows.max(1);
-        let at_once = (PIECE / row_bytes.max(1)).clamp(1, rows.max(1));
-        let mut buffer = vec![0; at_once * row_bytes];
-        let mut row = 0;
-        while row < rows {
-            let count = at_once.min(rows - row);
-            let bytes = &mut buffer[..count * row_bytes];
-            self.source.read_at(&info.name, row * row_bytes, bytes)?;
-            let converted = self.converted(info, bytes, to.dtype())?;
-            self.backend.upload(&converted, &flat.narrow(0, row, count)?)?;
-            row += count;
-            self.read += (count * row_bytes) as u64;
-            (self.progress)(self.read);
+        let flat = to.reshape(&[to.rows(), to.columns()])?;
+        let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+        let wanted = cut.columns.clone().unwrap_or(0..columns);
+        let taken: usize = ranges.iter().map(ExactSizeIterator::len).sum();
+        let exist = ranges.iter().all(|range| range.end <= rows) && wanted.end <= columns;
+        if !exist || taken != to.rows() || wanted.len() != to.columns() {
+            let problem = format!("has no part of the shape {:?} at {cut:?}", to.shape());
+            return Err(self.wrong(&info.name, problem));
+        }
+        let in_row = self.bytes_in_row(info, &wanted)?;
+        let at_once = (PIECE / row_bytes.max(1)).max(1);
+        let mut buffer = Vec::new();
+        let mut place = 0;
+        for range in ranges {
+            let mut row = range.start;
+            while row < range.end {
+                let count = at_once.min(range.end - row);
+                buffer.resize(count * row_bytes, 0);
+                self.source.read_at(&info.name, row * row_bytes, &mut buffer)?;
+                let bytes: Cow<'_, [u8]> = match cut.columns {
+                    None => Cow::Borrowed(&buffer),
+                    Some(_) => buffer
+                        .chunks_exact(row_bytes.max(1))
+                        .flat_map(|row| &row[in_row.clone()])
+                        .copied()
+                        .collect(),
+                };
+                let converted = self.converted(info, &bytes, to.dtype())?;
+                self.backend.upload(&converted, &flat.narrow(0, place, count)?)?;
+                (row, place) = (row + count, place + count);
+                self.read += bytes.len() as u64;
+                (self.progress)(self.read);
+            }
         }
         Ok(())
     }
 
+    /// Where these columns are in a row's bytes.
+    fn bytes_in_row(&self, info: &TensorInfo, columns: &Range<usize>) -> Result<Range<usize>> {
+        let Some((values, bytes)) = info.kind.block() else {
+            return Err(self.wrong(&info.name, format!("has the {}, which is not known", info.kind)));
+        };
+        if !columns.start.is_multiple_of(values) || !columns.end.is_multiple_of(values) {
+            return Err(self.wrong(
+                &info.name,
+                format!("has the type {}, whose blocks of {values} the columns {columns:?} cut", info.kind),
+            ));
+        }
+        Ok(columns.start / values * bytes..columns.end / values * bytes)
+    }
+
     /// Bytes of whole rows in the type of the tensor.
     fn converted<'b>(&self, info: &TensorInfo, bytes: &'b [u8], to: DType) -> Result<Cow<'b, [u8]>> {
-        let summand = self.source.summand(&info.name);
-        if DType::from_gguf(info.kind.number()) == Some(to) && summand == 0.0 {
+        let change = self.source.change(&info.name);
+        if DType::from_gguf(info.kind.number()) == Some(to) && change == Change::None {
             return Ok(Cow::Borrowed(bytes));
         }
         let mut numbers = if let Some(plain) = plain(info.kind) {
@@ -242,7 +364,7 @@ impl<'w> Weights<'w> {
                 self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind))
             );
         };
-        numbers.iter_mut().for_each(|x| *x += summand);
+        change.apply(&mut numbers);
         Ok(Cow::Owned(of_f32(to, &numbers)))
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backend::{BackendKind, DType, KernelBackend, KvCache, KvLayout, StepGraph, Tensor};
+use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 
+use super::pages::StateCopy;
 use crate::error::{Error, Result};
-use crate::model::{Inputs, Model, Part, Step};
+use crate::model::{Cache, Inputs, Model, Part, Step};
 
 /// A graph is recorded for lengths up to a power of two, of this at least.
 const LEAST_KEYS: usize = 256;
@@ -16,7 +17,7 @@ const LEAST_KEYS: usize = 256;
 pub(super) struct Device {
     pub(super) backend: Arc<dyn KernelBackend>,
     pub(super) model: Box<dyn Model>,
-    pub(super) cache: KvCache,
+    pub(super) cache: Cache,
     /// Positions of a sequence.
     context: usize,
     /// By the number of sequences and the maximum of their lengths.
@@ -35,14 +36,23 @@ impl Device {
     pub(super) fn new(
         backend: Arc<dyn KernelBackend>,
         model: Box<dyn Model>,
-        cache: KvCache,
+        cache: Cache,
         context: usize,
     ) -> Self {
         Self { backend, model, cache, context, decodes: HashMap::new() }
     }
 
     pub(super) fn layout(&self) -> KvLayout {
-        self.cache.layout
+        self.cache.kv.layout
+    }
+
+    /// Copies a sequence's states.
+    pub(super) fn copy_states(&self, copy: StateCopy) -> Result<()> {
+        match (&self.cache.states, copy.from) {
+            (Some(states), Some(from)) => states.copy(&*self.backend, from, copy.to),
+            (Some(states), None) => states.clear(&*self.backend, copy.to),
+            (None, _) => Ok(()),
+        }
     }
 
     /// The logits behind the last token of each part that `wanted` names, in that order. The first `decodes`

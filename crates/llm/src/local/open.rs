@@ -6,18 +6,18 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendKind, DType, KernelBackend, KvCache, KvLayout, ModelShape, estimate_model_memory, fit_context,
+    BackendKind, DType, KernelBackend, KvLayout, ModelShape, estimate_model_memory, fit_context,
     select_backend,
 };
 
 use super::device::Device;
 use super::{Generator, encoder};
 use crate::chat::ChatTemplate;
-use crate::config::{Config, Family};
+use crate::config::{Config, Delta, Family};
 use crate::engine::{Engine, ModelDescription};
 use crate::error::Result;
 use crate::gguf::GgufFile;
-use crate::model::{self, Bert};
+use crate::model::{self, Bert, Cache};
 use crate::safetensors::SafetensorsFiles;
 use crate::tokenizer::Tokenizer;
 use crate::weights::{self, Weights};
@@ -237,9 +237,12 @@ fn open_generator(
         vocabulary: config.vocabulary,
         activations,
     };
-    let memory = estimate_model_memory(tensors, &shape, chunk.max(options.places), options.places.max(1));
-    let shapes =
-        vec![backend::KvShape { heads: config.kv_heads, dimensions: config.head_size }; config.layers];
+    let mut memory = estimate_model_memory(tensors, &shape, chunk.max(options.places), options.places.max(1));
+    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, zeros.
+    let places = 2 * options.places.max(1) + 1;
+    let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
+    memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
+    let shapes = config.kv_shapes();
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
     let asked = options.cache.unwrap_or(2 * context).max(context);
     let free = backend.memory()?.free;
@@ -261,7 +264,7 @@ fn open_generator(
         }
     };
     let model = model::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
-    let cache = KvCache::new(&*backend, cache_type, layout, &model.kv_shapes())?;
+    let cache = Cache::new(&*backend, &config, cache_type, layout, places)?;
     let device = Device::new(backend, model, cache, description.context);
     Ok(Arc::new(Generator::start(device, description, tokenizer, template, &options, chunk)?))
 }

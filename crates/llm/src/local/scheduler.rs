@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backend::BackendKind;
 
 use super::device::Device;
-use super::pages::Pages;
+use super::pages::{Pages, StateCopy};
 use super::pooling::{Pooled, normalised};
 use super::queue::{EmbedJob, Job, Queue};
 use super::sequence::Sequence;
@@ -107,9 +107,31 @@ impl Scheduler {
                 return;
             }
             let Some(mut sequence) = self.paused.pop_front() else { return };
-            let found = self.pages.reuse(&sequence.tokens);
+            let (found, states) = self.pages.reuse(&sequence.tokens);
             sequence.start(found, self.pages.layout().page);
+            if let Err(error) = self.copy_states(states) {
+                self.pages.release(std::mem::take(&mut sequence.pages));
+                sequence.fail(error);
+                continue;
+            }
             self.running.push(sequence);
+        }
+    }
+
+    fn copy_states(&self, copy: Option<StateCopy>) -> Result<()> {
+        copy.map_or(Ok(()), |copy| self.device.copy_states(copy))
+    }
+
+    /// The tokens of a sequence's next part, at most so many. Where there are states, a part ends with a page
+    /// if it can, so that they can be kept for later requests.
+    fn part(&self, sequence: &Sequence, most: usize) -> usize {
+        let (page, tokens) = (self.pages.layout().page, sequence.left().min(most));
+        let end = sequence.computed + tokens;
+        match end / page * page {
+            boundary if sequence.pages.state.is_some() && tokens > 1 && boundary > sequence.computed => {
+                boundary - sequence.computed
+            }
+            _ => tokens,
         }
     }
 
@@ -145,7 +167,7 @@ impl Scheduler {
         let mut at = 0;
         while at < self.running.len() {
             let left = self.running[at].left();
-            let tokens = if left == 1 { 1 } else { left.min(budget) };
+            let tokens = if left == 1 { 1 } else { self.part(&self.running[at], budget) };
             if tokens > 0 {
                 if self.make_room(at, self.running[at].computed + tokens) {
                     chosen.push((at, tokens));
@@ -179,6 +201,7 @@ impl Scheduler {
                     tokens: &sequence.tokens[position..][..tokens],
                     position,
                     pages: &sequence.pages.pages,
+                    state: sequence.pages.state,
                 }
             })
             .collect();
@@ -195,7 +218,9 @@ impl Scheduler {
             let sequence = &mut self.running[at];
             sequence.advance(tokens);
             let computed = sequence.computed;
-            self.pages.keep(&mut sequence.pages, &sequence.tokens, computed);
+            if let Some(copy) = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed) {
+                self.device.copy_states(copy).map_err(NoStep::Failed)?;
+            }
         }
         let mut finished = Vec::new();
         for (at, choice) in generating.into_iter().zip(choices) {
@@ -259,7 +284,9 @@ impl Scheduler {
 
     /// The vector of one text, from the vectors behind the last norm.
     fn embedding(&mut self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>> {
-        let mut sequence = super::pages::SequencePages::default();
+        // Their pages are of no use to others, and none of others is taken over.
+        let (mut sequence, states) = self.pages.reuse(&[]);
+        self.copy_states(states)?;
         while !self.pages.grow(&mut sequence, tokens.len()) {
             match self.running.len() {
                 0 => {
@@ -279,7 +306,8 @@ impl Scheduler {
         let mut pooled = Pooled::new(pooling, self.device.model.config().width);
         let mut result = Ok(());
         for (at, part) in tokens.chunks(self.chunk).enumerate() {
-            let part = Part { tokens: part, position: at * self.chunk, pages: &sequence.pages };
+            let (position, pages) = (at * self.chunk, &sequence.pages);
+            let part = Part { tokens: part, position, pages, state: sequence.state };
             match self.device.hidden(part) {
                 Ok(rows) => pooled.add(&rows),
                 Err(error) => {

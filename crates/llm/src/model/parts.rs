@@ -1,14 +1,16 @@
 //! What models are made of.
 
+use std::ops::Range;
+
 use backend::{
-    Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope, RopeFrequencies,
-    RopeStyle, Tensor, rope_frequencies,
+    Activation, Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope,
+    RopeFrequencies, RopeStyle, Tensor, rope_frequencies,
 };
 
 use super::step::Step;
-use crate::config::{Config, Experts, FeedForward as Kind, NormOf};
+use crate::config::{Config, Experts, Family, FeedForward as Kind, NormOf};
 use crate::error::Result;
-use crate::weights::Weights;
+use crate::weights::{Cut, Weights, joined};
 
 /// A product with a matrix, and a bias.
 #[derive(Debug)]
@@ -22,6 +24,29 @@ impl Linear {
     pub(super) fn load(weights: &mut Weights<'_>, name: &str, rows: usize, columns: usize) -> Result<Self> {
         let weight = weights.matrix(&format!("{name}.weight"), &[rows, columns])?;
         let bias = weights.optional_vector(&format!("{name}.bias"), &[rows])?;
+        Ok(Self { weight, bias })
+    }
+
+    /// Some rows of a matrix of the shape `of`, and of its bias.
+    pub(super) fn load_rows(
+        weights: &mut Weights<'_>,
+        name: &str,
+        of: [usize; 2],
+        rows: Vec<Range<usize>>,
+    ) -> Result<Self> {
+        let rows = joined(rows);
+        let count = rows.iter().map(ExactSizeIterator::len).sum();
+        let bias = format!("{name}.bias");
+        let bias = match weights.has(&bias) {
+            true => {
+                let all = weights.numbers(&bias, &of[..1])?;
+                let chosen: Vec<f32> = rows.iter().flat_map(|range| &all[range.clone()]).copied().collect();
+                Some(weights.backend().tensor(weights.dtype(), &[count], &chosen)?)
+            }
+            false => None,
+        };
+        let cut = Cut::of_rows(rows);
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[count, of[1]])?;
         Ok(Self { weight, bias })
     }
 
@@ -144,6 +169,8 @@ pub(super) struct SelfAttention {
     q: Linear,
     k: Linear,
     v: Linear,
+    /// A gate of the result before the last matrix.
+    gate: Option<Linear>,
     out: Linear,
     /// Norms of each head of queries and keys.
     norms: Option<(Tensor, Tensor)>,
@@ -168,8 +195,22 @@ impl SelfAttention {
             true => Some(weights.matrix_in_f32(&name("attn_sinks.weight"), &[config.heads])?),
             false => None,
         };
+        let (q, gate) = match config.architecture.family {
+            Family::Qwen35 => {
+                // Each head has its queries and then its gate.
+                let rows = |second: usize| {
+                    let head = |head: usize| (2 * head + second) * config.head_size;
+                    (0..config.heads).map(head).map(|row| row..row + config.head_size).collect()
+                };
+                let mut part =
+                    |second| Linear::load_rows(weights, &name("attn_q"), [2 * queries, width], rows(second));
+                (part(0)?, Some(part(1)?))
+            }
+            _ => (Linear::load(weights, &name("attn_q"), queries, width)?, None),
+        };
         Ok(Self {
-            q: Linear::load(weights, &name("attn_q"), queries, width)?,
+            q,
+            gate,
             k: Linear::load(weights, &name("attn_k"), keys, width)?,
             v: Linear::load(weights, &name("attn_v"), keys, width)?,
             out: Linear::load(weights, &name("attn_output"), width, queries)?,
@@ -189,7 +230,16 @@ impl SelfAttention {
         cache: &KvLayer,
         x: &Tensor,
     ) -> Result<Tensor> {
-        let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
+        let (q, k, v, gate) = match &self.gate {
+            None => {
+                let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
+                (q, k, v, None)
+            }
+            Some(gate) => {
+                let [q, k, v, gate] = linears(backend, x, [&self.q, &self.k, &self.v, gate])?;
+                (q, k, v, Some(gate))
+            }
+        };
         let heads = |x: &Tensor| x.split(1, config.head_size);
         let (q, k, v) = (heads(&q)?, heads(&k)?, heads(&v)?);
         if let Some((q_norm, k_norm)) = &self.norms {
@@ -200,10 +250,8 @@ impl SelfAttention {
         turns.apply(backend, &k)?;
         backend.kv_append(cache, &k, &v, &step.slots)?;
         let mixed = backend.empty(q.dtype(), &[q.size(0), config.heads, config.head_size])?;
-        let mut first = 0;
-        for group in &step.groups {
-            let tokens = group.sequences * group.queries;
-            let part = |x: &Tensor| x.narrow(0, first, tokens)?.split(0, group.queries);
+        step.for_groups(|group, first, count| {
+            let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
             let (q, mixed) = (part(&q)?, part(&mixed)?);
             let keys = Keys::Cache { layer: cache, table: Some(&group.table) };
             let attention = Attention {
@@ -213,10 +261,14 @@ impl SelfAttention {
                 sinks: self.sinks.as_ref(),
                 ..Attention::causal(&q, keys, Some(&group.lengths), group.most_keys)
             };
-            backend.attention(&attention, &mixed)?;
-            first += tokens;
+            Ok(backend.attention(&attention, &mixed)?)
+        })?;
+        let mixed = mixed.reshape(&[x.rows(), config.query_width()])?;
+        if let Some(gate) = gate {
+            backend.activate(Activation::Sigmoid, &gate, &gate)?;
+            backend.mul(&mixed, &gate, &mixed)?;
         }
-        self.out.forward(backend, &mixed.reshape(&[x.rows(), config.query_width()])?)
+        self.out.forward(backend, &mixed)
     }
 }
 
@@ -233,24 +285,17 @@ impl FeedForward {
         if let Some(experts) = config.experts {
             return Ok(Self::Experts(Box::new(ExpertLayer::load(weights, config, experts, layer)?)));
         }
-        let name = |part: &str| format!("blk.{layer}.{part}");
-        let (width, inner) = (config.width, config.feed_forward);
-        Ok(Self::Dense(Box::new(DenseLayer {
-            gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
-            up: Linear::load(weights, &name("ffn_up"), inner, width)?,
-            down: Linear::load(weights, &name("ffn_down"), width, inner)?,
-        })))
+        let dense = DenseLayer::load(weights, config.width, config.feed_forward, |part| {
+            format!("blk.{layer}.{part}")
+        })?;
+        Ok(Self::Dense(Box::new(dense)))
     }
 
     /// `x` and the result are `[tokens, width]`.
     pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
         match self {
             Self::Experts(experts) => experts.forward(backend, gate, x),
-            Self::Dense(dense) => {
-                let [inner, up] = linears(backend, x, [&dense.gate, &dense.up])?;
-                backend.gated(gate, &inner, &up, &inner)?;
-                dense.down.forward(backend, &inner)
-            }
+            Self::Dense(dense) => dense.forward(backend, gate, x),
         }
     }
 }
@@ -263,6 +308,27 @@ pub(super) struct DenseLayer {
     down: Linear,
 }
 
+impl DenseLayer {
+    fn load(
+        weights: &mut Weights<'_>,
+        width: usize,
+        inner: usize,
+        name: impl Fn(&str) -> String,
+    ) -> Result<Self> {
+        Ok(Self {
+            gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
+            up: Linear::load(weights, &name("ffn_up"), inner, width)?,
+            down: Linear::load(weights, &name("ffn_down"), width, inner)?,
+        })
+    }
+
+    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+        let [inner, up] = linears(backend, x, [&self.gate, &self.up])?;
+        backend.gated(gate, &inner, &up, &inner)?;
+        self.down.forward(backend, &inner)
+    }
+}
+
 /// A router and its experts.
 #[derive(Debug)]
 pub(super) struct ExpertLayer {
@@ -270,6 +336,8 @@ pub(super) struct ExpertLayer {
     gate: Stack,
     up: Stack,
     down: Stack,
+    /// An expert of every token, and the vector whose product with a token is its gate.
+    shared: Option<(DenseLayer, Linear)>,
     used: usize,
     kind: Kind,
 }
@@ -286,6 +354,16 @@ impl Stack {
         let weight = weights.matrix(&format!("{name}.weight"), &shape)?;
         let bias = weights.optional_vector(&format!("{name}.bias"), &shape[..2])?;
         Ok(Self { weight, bias })
+    }
+
+    /// One of two stacks whose rows follow each other in each expert.
+    fn load_half(weights: &mut Weights<'_>, name: &str, shape: [usize; 3], half: usize) -> Result<Self> {
+        let [experts, rows, columns] = shape;
+        let first = |expert: usize| (2 * expert + half) * rows;
+        let cut = Cut::of_rows((0..experts).map(first).map(|row| row..row + rows).collect());
+        let of = [experts, 2 * rows, columns];
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?;
+        Ok(Self { weight, bias: None })
     }
 
     /// A row for each pair of a token and an expert.
@@ -305,10 +383,31 @@ impl ExpertLayer {
     fn load(weights: &mut Weights<'_>, config: &Config, experts: Experts, layer: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let (width, inner, count) = (config.width, experts.feed_forward, experts.count);
+        let shape = [count, inner, width];
+        let fused = name("ffn_gate_up_exps");
+        let (gate, up) = match weights.has(&format!("{fused}.weight")) {
+            true => {
+                (Stack::load_half(weights, &fused, shape, 0)?, Stack::load_half(weights, &fused, shape, 1)?)
+            }
+            false => (
+                Stack::load(weights, &name("ffn_gate_exps"), shape)?,
+                Stack::load(weights, &name("ffn_up_exps"), shape)?,
+            ),
+        };
+        let shared = match experts.shared {
+            None => None,
+            Some(inner) => {
+                let dense = DenseLayer::load(weights, width, inner, |part| name(&format!("{part}_shexp")))?;
+                let gate = weights.matrix(&name("ffn_gate_inp_shexp.weight"), &[width])?;
+                let gate = Linear { weight: gate.reshape(&[1, width])?, bias: None };
+                Some((dense, gate))
+            }
+        };
         Ok(Self {
             router: Linear::load(weights, &name("ffn_gate_inp"), count, width)?,
-            gate: Stack::load(weights, &name("ffn_gate_exps"), [count, inner, width])?,
-            up: Stack::load(weights, &name("ffn_up_exps"), [count, inner, width])?,
+            gate,
+            up,
+            shared,
             down: Stack::load(weights, &name("ffn_down_exps"), [count, width, inner])?,
             used: experts.used,
             kind: config.architecture.experts,
@@ -332,6 +431,16 @@ impl ExpertLayer {
         let parts = self.down.forward(backend, &inner, &ids)?;
         let out = backend.empty(x.dtype(), x.shape())?;
         backend.moe_combine(&parts, &weights, &out)?;
+        if let Some((expert, gate_of)) = &self.shared {
+            let logit = gate_of.forward(backend, x)?;
+            let weight = backend.empty(DType::F32, &[x.rows(), 1])?;
+            backend.cast(&logit, &weight)?;
+            backend.activate(Activation::Sigmoid, &weight, &weight)?;
+            let part = expert.forward(backend, gate, x)?;
+            let weighted = backend.empty(x.dtype(), x.shape())?;
+            backend.moe_combine(&part, &weight, &weighted)?;
+            backend.add(&out, &weighted, &out)?;
+        }
         Ok(out)
     }
 }

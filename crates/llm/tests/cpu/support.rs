@@ -3,33 +3,56 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backend::{DType, KernelBackend, KvCache, KvLayout, Tensor};
+use backend::{DType, KernelBackend, KvLayout, Tensor};
 use llm::config::Config;
 use llm::gguf::GgufFile;
-use llm::model::{Inputs, Model, Part, Step, load};
-use llm::weights::Weights;
+use llm::model::{Cache, Inputs, Model, Part, Step, load};
+use llm::safetensors::SafetensorsFiles;
+use llm::weights::{Source, Weights};
 use serde_json::Value;
 
 /// A model with one sequence.
 pub(crate) struct Running {
     pub(crate) backend: Arc<dyn KernelBackend>,
     pub(crate) model: Box<dyn Model>,
-    cache: KvCache,
+    cache: Cache,
     pages: Vec<u32>,
     position: usize,
 }
 
 impl Running {
-    /// On a backend, with this type of activations.
+    /// A GGUF file on a backend, with this type of activations.
     pub(crate) fn on(backend: Arc<dyn KernelBackend>, dtype: DType, path: &Path, positions: usize) -> Self {
         let file = GgufFile::open(path).expect("a file");
         let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
         let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
+        Self::of(backend, dtype, &config, &file, positions)
+    }
+
+    /// A folder in Hugging Face's layout.
+    pub(crate) fn of_folder(
+        backend: Arc<dyn KernelBackend>,
+        dtype: DType,
+        folder: &Path,
+        positions: usize,
+    ) -> Self {
+        let config = Config::of_folder(folder).expect("a configuration");
+        let files = SafetensorsFiles::open(folder, config.architecture).expect("files");
+        Self::of(backend, dtype, &config, &files, positions)
+    }
+
+    fn of(
+        backend: Arc<dyn KernelBackend>,
+        dtype: DType,
+        config: &Config,
+        source: &dyn Source,
+        positions: usize,
+    ) -> Self {
         let mut progress = |_| {};
-        let mut weights = Weights::new(&file, &*backend, dtype, &mut progress);
-        let model = load(&config, &mut weights).expect("weights");
+        let mut weights = Weights::new(source, &*backend, dtype, &mut progress);
+        let model = load(config, &mut weights).expect("weights");
         let layout = KvLayout::paged(positions, 32);
-        let cache = KvCache::new(&*backend, dtype, layout, &model.kv_shapes()).expect("a cache");
+        let cache = Cache::new(&*backend, config, dtype, layout, 2).expect("a cache");
         // Pages in another order than that of positions.
         let pages = (0..layout.pages as u32).rev().collect();
         Self { backend, model, cache, pages, position: 0 }
@@ -37,9 +60,10 @@ impl Running {
 
     /// Adds tokens to the sequence; the logits of each.
     pub(crate) fn add(&mut self, tokens: &[u32]) -> Vec<Vec<f32>> {
-        let layout = self.cache.layout;
+        let layout = self.cache.kv.layout;
         let mut inputs = Inputs::default();
-        let part = Part { tokens, position: self.position, pages: &self.pages };
+        let state = self.cache.states.as_ref().map(|_| 1);
+        let part = Part { tokens, position: self.position, pages: &self.pages, state };
         inputs.add(layout, &[part], self.pages.len(), layout.positions());
         let step = Step::new(&*self.backend, &inputs).expect("a step");
         let logits = self.model.forward(&*self.backend, &step, &self.cache).expect("logits");
@@ -66,6 +90,7 @@ pub(crate) fn argmax(row: &[f32]) -> u32 {
 /// What another program computed. It is in the test program, which may run on another machine.
 pub(crate) fn reference(name: &str) -> Value {
     let text = match name {
+        "hugging_face.json" => include_str!("../references/hugging_face.json"),
         "gemma3.json" => include_str!("../references/gemma3.json"),
         "minilm.json" => include_str!("../references/minilm.json"),
         "smollm2.json" => include_str!("../references/smollm2.json"),

@@ -17,6 +17,8 @@ fn numbers(name: &str, shape: &[usize], fill: &str) -> Vec<f32> {
         "table" => (1.0, 0.0),
         "norm" => (0.2, 1.0),
         "bias" => (0.1, 0.0),
+        "difference" => (0.2, 0.0),
+        "wide" => (1.0, 0.0),
         other => panic!("{other}"),
     };
     let count: usize = shape.iter().product();
@@ -28,6 +30,42 @@ fn numbers(name: &str, shape: &[usize], fill: &str) -> Vec<f32> {
         ((f64::from(x) / 4_294_967_296.0 * 2.0 - 1.0) * scale + base) as f32
     };
     (0..count).map(number).collect()
+}
+
+/// A tensor's name, shape and fill in a reference.
+fn described(tensor: &Value) -> (&str, Vec<usize>, &str) {
+    let sizes = tensor[1].as_array().expect("sizes").iter();
+    let shape = sizes.map(|size| size.as_u64().expect("a size") as usize).collect();
+    (tensor[0].as_str().expect("a name"), shape, tensor[2].as_str().expect("a fill"))
+}
+
+/// The bytes of a safetensors file.
+pub(crate) fn safetensors(tensors: &[(&str, Vec<usize>, Vec<f32>)]) -> Vec<u8> {
+    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+    for (name, shape, numbers) in tensors {
+        let start = data.len();
+        data.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+        let info = serde_json::json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()] });
+        header.insert((*name).to_owned(), info);
+    }
+    let header = Value::Object(header).to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+}
+
+/// Writes a model of `hugging_face.json`: `config.json` and `model.safetensors`.
+pub(crate) fn write_folder(folder: &TempDir, model: &Value) -> PathBuf {
+    let path = folder.path().join(model["name"].as_str().expect("a name"));
+    std::fs::create_dir_all(&path).expect("a folder");
+    std::fs::write(path.join("config.json"), model["config"].to_string()).expect("write");
+    let tensors: Vec<_> = model["tensors"]
+        .as_array()
+        .expect("tensors")
+        .iter()
+        .map(described)
+        .map(|(name, shape, fill)| (name, shape.clone(), numbers(name, &shape, fill)))
+        .collect();
+    std::fs::write(path.join("model.safetensors"), safetensors(&tensors)).expect("write");
+    path
 }
 
 /// The bytes of a GGUF file.
@@ -114,21 +152,13 @@ fn file(model: &Value) -> Vec<u8> {
     writer.value("tokenizer.chat_template", "string", &TEMPLATE.into());
     let mut data: Vec<u8> = Vec::new();
     for tensor in list("tensors") {
-        let name = tensor[0].as_str().expect("a name");
-        let shape: Vec<usize> = tensor[1]
-            .as_array()
-            .expect("sizes")
-            .iter()
-            .map(|size| size.as_u64().expect("a size") as usize)
-            .collect();
+        let (name, shape, fill) = described(tensor);
         writer.string(name);
         writer.u32(shape.len() as u32);
         shape.iter().rev().for_each(|&size| writer.u64(size as u64));
         writer.u32(0);
         writer.u64(data.len() as u64);
-        data.extend(
-            numbers(name, &shape, tensor[2].as_str().expect("a fill")).iter().flat_map(|x| x.to_le_bytes()),
-        );
+        data.extend(numbers(name, &shape, fill).iter().flat_map(|x| x.to_le_bytes()));
         data.resize(data.len().next_multiple_of(32), 0);
     }
     let mut bytes = writer.bytes;
