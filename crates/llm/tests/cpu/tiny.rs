@@ -19,6 +19,7 @@ fn numbers(name: &str, shape: &[usize], fill: &str) -> Vec<f32> {
         "bias" => (0.1, 0.0),
         "difference" => (0.2, 0.0),
         "wide" => (1.0, 0.0),
+        "loss" => (0.5, -1.0),
         other => panic!("{other}"),
     };
     let count: usize = shape.iter().product();
@@ -102,6 +103,13 @@ impl Writer {
             "u32" => {
                 self.u32(4);
                 self.u32(value.as_u64().expect("a number") as u32);
+            }
+            "i32s" => {
+                let numbers = value.as_array().expect("numbers");
+                self.u32(9);
+                self.u32(5);
+                self.u64(numbers.len() as u64);
+                numbers.iter().for_each(|number| self.u32(number.as_u64().expect("a number") as u32));
             }
             "f32" => {
                 self.u32(6);
