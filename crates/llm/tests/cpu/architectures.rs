@@ -7,7 +7,7 @@ use backend::{CpuBackend, DType, KernelBackend};
 use serde_json::Value;
 
 use crate::on_cpu;
-use crate::support::{Running, argmax, difference, reference, tokens};
+use crate::support::{Running, argmax, difference, distance, reference, tokens};
 use crate::tiny;
 
 /// In deviations of all logits at a position.
@@ -66,5 +66,28 @@ fn every_architecture_of_safetensors_computes_what_transformers_does() {
         let worst = found.fold(0.0, f64::max);
         println!("{name}: the largest difference is {worst:.6} deviations");
         assert!(worst < TOLERANCE, "{name}: {worst}");
+    }
+}
+
+/// The same weights, with a choice of two experts and without a choice. Where there is none, bf16 rounds as it
+/// does in other models. Where there is one, some token's experts are about as likely, rounding chooses others,
+/// and the logits of that token are other ones; those of most tokens are not.
+#[test]
+fn rounding_changes_mixtures_only_by_the_choice_of_experts() {
+    let prompt = tokens(&reference("tiny.json")["tokens"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let backend: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
+    for name in tiny::MIXTURES {
+        let distances = |used| {
+            let path = tiny::write_mixture(&folder, name, used);
+            let rows = |dtype| Running::on(Arc::clone(&backend), dtype, &path, 64).add(&prompt);
+            let (exact, rounded) = (rows(DType::F32), rows(DType::BF16));
+            let mut all: Vec<f64> = exact.iter().zip(&rounded).map(|(a, b)| distance(a, b)).collect();
+            all.sort_by(f64::total_cmp);
+            (all[all.len() / 2], all[all.len() - 1])
+        };
+        let ((_, without), (median, worst)) = (distances(8), distances(2));
+        println!("{name}: {without:.3} without a choice, {median:.3} (median) to {worst:.3} with one");
+        assert!(without < 0.3 && median < 0.15, "{name}: {without}, {median}");
     }
 }

@@ -118,3 +118,12 @@ pub(crate) fn difference(row: &[f32], expected: &Value) -> f64 {
     }
     worst / deviation
 }
+
+/// The largest difference of two rows of logits, in deviations of the first.
+pub(crate) fn distance(expected: &[f32], row: &[f32]) -> f64 {
+    let count = expected.len() as f64;
+    let mean = expected.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
+    let variance = expected.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
+    let differences = expected.iter().zip(row).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
+    differences.fold(0.0, f64::max) / variance.sqrt()
+}

@@ -177,10 +177,30 @@ fn file(model: &Value) -> Vec<u8> {
 
 /// Writes the model of this name.
 pub(crate) fn write(folder: &TempDir, name: &str) -> PathBuf {
+    write_changed(folder, name, |_| {})
+}
+
+/// The same with other values.
+pub(crate) fn write_changed(folder: &TempDir, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let reference = reference("tiny.json");
     let models = reference["models"].as_array().expect("models");
-    let model = models.iter().find(|model| model["name"] == name).expect("a model of this name");
+    let mut model = models.iter().find(|model| model["name"] == name).expect("a model of this name").clone();
+    change(&mut model);
     let path = folder.path().join(format!("{name}.gguf"));
-    std::fs::write(&path, file(model)).expect("write");
+    std::fs::write(&path, file(&model)).expect("write");
     path
+}
+
+/// The models with experts, of which there are eight.
+pub(crate) const MIXTURES: [&str; 5] = ["mixtral", "qwen3moe", "gpt-oss", "qwen3next", "qwen35moe"];
+
+/// Writes the mixture of this name, with so many experts for each token.
+pub(crate) fn write_mixture(folder: &TempDir, name: &str, used: u64) -> PathBuf {
+    write_changed(folder, name, |model| {
+        for value in model["values"].as_array_mut().expect("values") {
+            if value[0].as_str().is_some_and(|name| name.ends_with("expert_used_count")) {
+                value[2] = used.into();
+            }
+        }
+    })
 }

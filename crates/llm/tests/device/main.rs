@@ -5,12 +5,13 @@ mod support;
 #[path = "../cpu/tiny.rs"]
 mod tiny;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use backend::{DType, KernelBackend, select_backend};
+use backend::{CpuBackend, DType, KernelBackend, select_backend};
 use llm::engine::{Event, Request, Sampling};
 use llm::{EngineOptions, models};
-use support::{Running, argmax, difference, reference, tokens};
+use support::{Running, argmax, difference, distance, reference, tokens};
 use test_skip::{Lack, skip};
 
 fn device() -> String {
@@ -29,10 +30,9 @@ fn every_architecture_computes_what_llama_cpp_does() {
     for model in reference["models"].as_array().expect("models") {
         let name = model["name"].as_str().expect("a name");
         let path = tiny::write(&folder, name);
-        let has_experts = matches!(name, "mixtral" | "qwen3moe" | "gpt-oss");
         for (dtype, tolerance) in [(DType::F32, 0.004), (DType::BF16, 0.4)] {
-            // Where experts are about as likely, rounding chooses others.
-            if has_experts && dtype == DType::BF16 {
+            // Rounding chooses other experts where some are about as likely, so these have a test of their own.
+            if tiny::MIXTURES.contains(&name) && dtype == DType::BF16 {
                 continue;
             }
             let mut running = Running::on(Arc::clone(&backend), dtype, &path, 64);
@@ -52,9 +52,48 @@ fn every_architecture_computes_what_llama_cpp_does() {
 }
 
 #[test]
+fn every_architecture_of_safetensors_computes_what_transformers_does() {
+    let (backend, reference) = (backend(), reference("hugging_face.json"));
+    let prompt = tokens(&reference["tokens"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in reference["models"].as_array().expect("models") {
+        let name = model["name"].as_str().expect("a name");
+        let path = tiny::write_folder(&folder, model);
+        let mut running = Running::of_folder(Arc::clone(&backend), DType::F32, &path, 64);
+        let mut rows = running.add(&prompt[..47]);
+        rows.extend(running.add(&prompt[47..]));
+        let expected = model["prompt"].as_array().expect("positions");
+        let found = rows.iter().zip(expected).map(|(row, expected)| difference(row, expected));
+        let worst = found.fold(0.0, f64::max);
+        assert!(worst < 0.004, "{name}: logits differ by {worst:.5} deviations");
+    }
+}
+
+/// Without a choice of experts, which rounding could change.
+#[test]
+fn mixtures_round_as_other_models_do() {
+    let prompt = tokens(&reference("tiny.json")["tokens"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let cpu: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
+    let device = backend();
+    for name in tiny::MIXTURES {
+        let path = tiny::write_mixture(&folder, name, 8);
+        let exact = Running::on(Arc::clone(&cpu), DType::F32, &path, 64).add(&prompt);
+        let rounded = Running::on(Arc::clone(&device), DType::BF16, &path, 64).add(&prompt);
+        let worst = exact.iter().zip(&rounded).map(|(a, b)| distance(a, b)).fold(0.0, f64::max);
+        assert!(worst < 0.4, "{name}: {worst}");
+    }
+}
+
+#[test]
 fn steps_that_are_recorded_yield_the_same_tokens() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = tiny::write(&folder, "qwen3");
+    for name in ["qwen3", "qwen35"] {
+        compare_recorded_steps(&tiny::write(&folder, name));
+    }
+}
+
+fn compare_recorded_steps(path: &Path) {
     let prompt = tokens(&reference("tiny.json")["tokens"]);
     let options = EngineOptions {
         device: device(),
@@ -64,7 +103,7 @@ fn steps_that_are_recorded_yield_the_same_tokens() {
         activations: Some(DType::F32),
         ..EngineOptions::default()
     };
-    let engine = llm::open(&path, options).expect("an engine");
+    let engine = llm::open(path, options).expect("an engine");
     let prompts = [&prompt[..20], &prompt[..33], &prompt[5..40]];
     let submitted: Vec<_> = prompts
         .iter()
@@ -84,7 +123,7 @@ fn steps_that_are_recorded_yield_the_same_tokens() {
                 _ => {}
             }
         }
-        let mut running = Running::on(Arc::clone(&backend), DType::F32, &path, 128);
+        let mut running = Running::on(Arc::clone(&backend), DType::F32, path, 128);
         let mut row = running.add(prompt).pop().expect("logits");
         for token in &got {
             assert_eq!(*token, argmax(&row));
