@@ -37,4 +37,4 @@ pub mod tokenizer;
 pub mod weights;
 
 pub use error::{Error, Result};
-pub use local::{EngineOptions, LoadProgress, open};
+pub use local::{EngineOptions, LoadProgress, Speculation, open};

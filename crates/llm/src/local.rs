@@ -6,6 +6,7 @@
 //! requests generate is recorded as a graph once for each number of requests, on devices with graphs.
 
 mod device;
+mod drafter;
 mod encoder;
 mod open;
 mod pages;
@@ -28,11 +29,12 @@ use crate::generate::constraint::{Grammar, Grammars};
 use crate::model::States;
 use crate::tokenizer::Tokenizer;
 use device::Device;
+use drafter::Drafter;
 use pages::Pages;
 use queue::{EmbedJob, Job, Queue};
 use scheduler::Scheduler;
 
-pub use open::{EngineOptions, LoadProgress, open};
+pub use open::{EngineOptions, LoadProgress, Speculation, open};
 
 /// Alternatives of a token whose log-probabilities can be asked for.
 const MOST_LOGPROBS: usize = 256;
@@ -51,6 +53,7 @@ struct Generator {
 impl Generator {
     fn start(
         device: Device,
+        drafter: Option<Drafter>,
         description: ModelDescription,
         tokenizer: Tokenizer,
         template: Option<ChatTemplate>,
@@ -72,6 +75,8 @@ impl Generator {
             places: options.places.max(1),
             chunk: chunk.max(1),
             context: description.context,
+            guesses: options.speculation.tokens(),
+            drafter,
             running: Vec::new(),
             paused: VecDeque::new(),
         };

@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendKind, DType, KernelBackend, KvLayout, ModelShape, estimate_model_memory, fit_context,
+    BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, estimate_model_memory, fit_context,
     select_backend,
 };
 
 use super::device::Device;
+use super::drafter::Drafter;
 use super::{Generator, encoder};
 use crate::chat::ChatTemplate;
 use crate::config::{Config, Delta, Family};
 use crate::engine::{Engine, ModelDescription};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gguf::GgufFile;
 use crate::model::{self, Bert, Cache};
 use crate::safetensors::SafetensorsFiles;
@@ -38,6 +39,37 @@ pub struct LoadProgress {
     pub of: u64,
 }
 
+/// Tokens that are guessed before the model computes them: several in one step if the guesses are right, and
+/// the same tokens as without guesses in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Speculation {
+    /// None.
+    #[default]
+    Off,
+    /// Those that followed when the last tokens occurred before, in the prompt or in the result.
+    Lookup {
+        /// How many at a time.
+        tokens: usize,
+    },
+    /// Those of a smaller model with the same tokens.
+    Draft {
+        /// The model's file or folder.
+        path: PathBuf,
+        /// How many at a time.
+        tokens: usize,
+    },
+}
+
+impl Speculation {
+    pub(super) fn tokens(&self) -> usize {
+        match self {
+            Self::Off => 0,
+            Self::Lookup { tokens } | Self::Draft { tokens, .. } => *tokens,
+        }
+    }
+}
+
 /// How an engine runs.
 pub struct EngineOptions<'o> {
     /// The device: a name or URI that [`select_backend`] knows.
@@ -56,6 +88,8 @@ pub struct EngineOptions<'o> {
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
+    /// Guesses.
+    pub speculation: Speculation,
     /// Called while weights are read.
     pub progress: Option<&'o mut dyn FnMut(LoadProgress)>,
 }
@@ -71,6 +105,7 @@ impl Default for EngineOptions<'_> {
             chunk: None,
             activations: None,
             cache_type: None,
+            speculation: Speculation::Off,
             progress: None,
         }
     }
@@ -87,6 +122,7 @@ impl fmt::Debug for EngineOptions<'_> {
             .field("chunk", &self.chunk)
             .field("activations", &self.activations)
             .field("cache_type", &self.cache_type)
+            .field("speculation", &self.speculation)
             .finish_non_exhaustive()
     }
 }
@@ -99,17 +135,7 @@ impl fmt::Debug for EngineOptions<'_> {
 /// Names the file and what is wrong with it, the device and why it cannot be used, or the memory that is
 /// missing.
 pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dyn Engine>> {
-    let path = path.as_ref();
-    let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
-    let folder = match path.parent() {
-        _ if path.is_dir() => Some(path),
-        Some(folder) if is_part => Some(folder),
-        _ => None,
-    };
-    let (files, config, tokenizer, template) = match folder {
-        Some(folder) => of_folder(folder)?,
-        None => of_gguf(path)?,
-    };
+    let (files, config, tokenizer, template) = of_path(path.as_ref())?;
     let selected = select_backend(&options.device)?;
     let mut description = description(&*files, &config, &selected.backend);
     for (name, reason) in selected.skipped {
@@ -124,6 +150,15 @@ pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dy
 }
 
 type Parts = (Box<dyn weights::Source>, Config, Tokenizer, Option<ChatTemplate>);
+
+fn of_path(path: &Path) -> Result<Parts> {
+    let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
+    match path.parent() {
+        _ if path.is_dir() => of_folder(path),
+        Some(folder) if is_part => of_folder(folder),
+        _ => of_gguf(path),
+    }
+}
 
 fn of_gguf(path: &Path) -> Result<Parts> {
     let file = GgufFile::open(path)?;
@@ -219,30 +254,22 @@ fn open_generator(
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
     let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
 
+    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
-    let tensors: Vec<_> = files
-        .tensors()
-        .into_iter()
-        .map(|tensor| {
-            let quantised = DType::from_gguf(tensor.kind.number()).filter(|dtype| dtype.is_quantised());
-            (quantised.unwrap_or(activations), tensor.shape.as_slice())
-        })
-        .collect();
-    let inner = config.experts.map_or(config.feed_forward, |experts| experts.used * experts.feed_forward);
-    let shape = ModelShape {
-        hidden: config.width,
-        inner,
-        attention: config.query_width() + config.key_width(),
-        vocabulary: config.vocabulary,
-        activations,
-    };
-    let mut memory = estimate_model_memory(tensors, &shape, chunk.max(options.places), options.places.max(1));
+    let tokens = chunk.max(options.places);
+    let mut memory = memory_of(&*files, &config, activations, tokens, options.places.max(1));
+    let mut shapes = config.kv_shapes();
+    if let Some((files, config)) = &drafter {
+        let more = memory_of(&**files, config, activations, tokens, options.places.max(1));
+        memory.weights = memory.weights.saturating_add(more.weights);
+        memory.activations = memory.activations.saturating_add(more.activations);
+        shapes.extend(config.kv_shapes());
+    }
     // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, zeros.
     let places = 2 * options.places.max(1) + 1;
     let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
     memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
-    let shapes = config.kv_shapes();
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
     let asked = options.cache.unwrap_or(2 * context).max(context);
     let free = backend.memory()?.free;
@@ -263,8 +290,74 @@ fn open_generator(
             progress(LoadProgress { read, of });
         }
     };
-    let model = model::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
-    let cache = Cache::new(&*backend, &config, cache_type, layout, places)?;
-    let device = Device::new(backend, model, cache, description.context);
-    Ok(Arc::new(Generator::start(device, description, tokenizer, template, &options, chunk)?))
+    let mut load = |files: &dyn weights::Source, config: &Config| -> Result<Device> {
+        let model = model::load(config, &mut Weights::new(files, &*backend, activations, &mut progress))?;
+        let cache = Cache::new(&*backend, config, cache_type, layout, places)?;
+        Ok(Device::new(Arc::clone(&backend), model, cache, description.context))
+    };
+    let device = load(&*files, &config)?;
+    let drafter = match &drafter {
+        None => None,
+        Some((files, config)) => Some(Drafter { device: load(&**files, config)? }),
+    };
+    Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
+}
+
+/// The bytes of a model's weights and activations.
+fn memory_of(
+    files: &dyn weights::Source,
+    config: &Config,
+    activations: DType,
+    tokens: usize,
+    logits: usize,
+) -> ModelMemory {
+    let tensors: Vec<_> = files
+        .tensors()
+        .into_iter()
+        .map(|tensor| {
+            let quantised = DType::from_gguf(tensor.kind.number()).filter(|dtype| dtype.is_quantised());
+            (quantised.unwrap_or(activations), tensor.shape.as_slice())
+        })
+        .collect();
+    let shape = ModelShape {
+        hidden: config.width,
+        inner: config.experts.map_or(config.feed_forward, |experts| experts.used * experts.feed_forward),
+        attention: config.query_width() + config.key_width(),
+        vocabulary: config.vocabulary,
+        activations,
+    };
+    estimate_model_memory(tensors, &shape, tokens, logits)
+}
+
+/// The model that guesses, if one does; refused if guesses could not be judged.
+fn guessing(
+    speculation: &Speculation,
+    config: &Config,
+    tokenizer: &Tokenizer,
+) -> Result<Option<(Box<dyn weights::Source>, Config)>> {
+    let unable = |config: &Config, problem: &str| Error::Unable {
+        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+        problem: problem.into(),
+    };
+    const KEEPS_STATES: &str =
+        "keeps states, which cannot go back to the token before a wrong guess, so there can be no guesses";
+    if *speculation != Speculation::Off && config.delta.is_some() {
+        return Err(unable(config, KEEPS_STATES));
+    }
+    let Speculation::Draft { path, .. } = speculation else { return Ok(None) };
+    let (files, draft, its_tokenizer, _) = of_path(path)?;
+    if draft.delta.is_some() {
+        return Err(unable(&draft, KEEPS_STATES));
+    }
+    if draft.architecture.family == Family::Bert {
+        return Err(unable(&draft, "is an encoder, which guesses nothing"));
+    }
+    let tokens = draft.vocabulary.min(config.vocabulary).min(tokenizer.len()) as u32;
+    let is_same = draft.vocabulary == config.vocabulary
+        && tokenizer.len() == its_tokenizer.len()
+        && (0..tokens).all(|token| tokenizer.bytes(token) == its_tokenizer.bytes(token));
+    if !is_same {
+        return Err(unable(&draft, "has other tokens than the model for which it should guess"));
+    }
+    Ok(Some((files, draft)))
 }

@@ -11,7 +11,7 @@ use crate::on_cpu;
 use crate::support::{argmax, reference, tokens};
 use crate::tiny;
 
-fn options() -> EngineOptions<'static> {
+pub(crate) fn options() -> EngineOptions<'static> {
     EngineOptions {
         device: "cpu:2".into(),
         context: Some(192),
@@ -23,11 +23,11 @@ fn options() -> EngineOptions<'static> {
     }
 }
 
-fn open(folder: &TempDir, name: &str, options: EngineOptions<'_>) -> Arc<dyn Engine> {
+pub(crate) fn open(folder: &TempDir, name: &str, options: EngineOptions<'_>) -> Arc<dyn Engine> {
     llm::open(tiny::write(folder, name), options).expect("an engine")
 }
 
-fn request(prompt: &[u32], count: usize) -> Request {
+pub(crate) fn request(prompt: &[u32], count: usize) -> Request {
     let mut request = Request::new(prompt.to_vec());
     request.sampling = Sampling::greedy();
     request.max_tokens = count;
@@ -35,14 +35,14 @@ fn request(prompt: &[u32], count: usize) -> Request {
     request
 }
 
-struct Answer {
-    tokens: Vec<u32>,
-    text: String,
-    reason: FinishReason,
-    usage: Usage,
+pub(crate) struct Answer {
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) text: String,
+    pub(crate) reason: FinishReason,
+    pub(crate) usage: Usage,
 }
 
-fn answer(mut events: Events) -> Answer {
+pub(crate) fn answer(mut events: Events) -> Answer {
     let (mut tokens, mut text) = (Vec::new(), String::new());
     while let Some(event) = events.blocking_next() {
         match event {
@@ -62,12 +62,12 @@ fn answer(mut events: Events) -> Answer {
     panic!("no last event");
 }
 
-fn prompt() -> Vec<u32> {
+pub(crate) fn prompt() -> Vec<u32> {
     tokens(&reference("tiny.json")["tokens"])
 }
 
 /// Greedy tokens, computed one by one without an engine.
-fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
+pub(crate) fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
     let mut running = on_cpu(&tiny::write(folder, name), 192);
     let mut row = running.add(prompt).pop().expect("logits");
     let mut tokens = Vec::new();

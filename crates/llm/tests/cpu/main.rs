@@ -5,6 +5,7 @@ mod architectures;
 mod encoder;
 mod engine;
 mod real;
+mod speculation;
 mod support;
 mod templates;
 mod tiny;
