@@ -16,6 +16,8 @@ pub use architecture::{
 pub struct Config {
     /// The architecture.
     pub architecture: &'static Architecture,
+    /// Whether it was read from a GGUF file: some matrices have their rows in another order than elsewhere.
+    pub is_of_gguf: bool,
     /// The model's name, if its file has one.
     pub name: Option<String>,
     /// Layers.

@@ -23,6 +23,7 @@
 //! [`tokenizer`] and [`chat`] make prompts of texts.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod chat;
 pub mod config;
 pub mod engine;

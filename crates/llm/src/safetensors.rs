@@ -58,6 +58,7 @@ struct Piece {
 }
 
 /// A tensor as the files have it.
+#[derive(Debug)]
 struct Found {
     kind: TensorType,
     shape: Vec<usize>,
@@ -132,6 +133,54 @@ impl SafetensorsFiles {
             tensors.insert(name, Entry { info, change: Change::None, layout: Layout::Pieces(pieces) });
         }
         Ok(Self { folder: folder.to_owned(), files, tensors })
+    }
+}
+
+/// The name of a tensor in GGUF files; `None` for those that models do not need, or that become a part of one.
+pub(crate) fn place(name: &str, architecture: &Architecture) -> Option<String> {
+    match names::place(name, architecture)? {
+        Place::Whole { name, .. } => Some(name),
+        Place::Expert { .. } | Place::Packed { .. } => None,
+    }
+}
+
+/// The tensors of one file, by their own names.
+#[derive(Debug)]
+pub(crate) struct RawTensors {
+    path: PathBuf,
+    file: File,
+    tensors: HashMap<String, Found>,
+}
+
+impl RawTensors {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let mut tensors = HashMap::new();
+        let file = read_header(path, 0, &mut tensors)?;
+        Ok(Self { path: path.to_owned(), file, tensors })
+    }
+
+    /// In alphabetical order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.tensors.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A tensor's shape and numbers.
+    pub(crate) fn numbers(&self, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
+        let wrong =
+            |problem: String| Error::Tensor { path: self.path.clone(), name: name.to_owned(), problem };
+        let Found { kind, shape, piece } = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| Error::NoTensor { path: self.path.clone(), name: name.to_owned() })?;
+        let mut bytes = vec![0; piece.bytes];
+        self.file
+            .read_exact_at(&mut bytes, piece.offset)
+            .map_err(|error| Error::io("read", &self.path, error))?;
+        let numbers = crate::weights::plain_numbers(*kind, &bytes)
+            .ok_or_else(|| wrong(format!("has the type {kind}, not one of plain numbers")))?;
+        Ok((shape.clone(), numbers))
     }
 }
 

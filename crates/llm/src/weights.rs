@@ -1,12 +1,14 @@
 //! Weights on their way from a model's files to a device.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use backend::{DType, KernelBackend, QuantType, Tensor};
+use backend::{DType, KernelBackend, Tensor};
 use half::{bf16, f16};
 
+use crate::adapter::{Adapter, LowRank};
 use crate::error::{Error, Result};
 use crate::gguf::{GgufFile, TensorInfo, TensorType};
 
@@ -118,6 +120,18 @@ pub struct Weights<'w> {
     /// Called with the bytes read so far.
     progress: &'w mut dyn FnMut(u64),
     read: u64,
+    adapters: &'w [Adapter],
+    /// Matrices that were asked for as such that can be adapted, without `.weight`.
+    adaptable: HashSet<String>,
+}
+
+/// What an adapter adds to a product.
+#[derive(Debug)]
+pub(crate) struct Lora {
+    /// `[rank, columns]`.
+    pub(crate) a: Tensor,
+    /// `[rows, rank]`.
+    pub(crate) b: Tensor,
 }
 
 impl<'w> Weights<'w> {
@@ -128,7 +142,50 @@ impl<'w> Weights<'w> {
         dtype: DType,
         progress: &'w mut dyn FnMut(u64),
     ) -> Self {
-        Self { source, backend, dtype, progress, read: 0 }
+        Self { source, backend, dtype, progress, read: 0, adapters: &[], adaptable: HashSet::new() }
+    }
+
+    /// Matrices are adapted by these.
+    #[must_use]
+    pub fn with_adapters(mut self, adapters: &'w [Adapter]) -> Self {
+        self.adapters = adapters;
+        self
+    }
+
+    /// Refuses adapters for matrices that the model has not asked for.
+    ///
+    /// # Errors
+    /// [`Error::Adapter`] names the first such matrix.
+    pub fn check_adapters(&self) -> Result<()> {
+        self.adapters.iter().try_for_each(|adapter| adapter.check_used(|name| self.adaptable.contains(name)))
+    }
+
+    /// What adapters add to this part of a matrix of the shape `[rows, columns]`; the name is without `.weight`.
+    pub(crate) fn loras(&mut self, name: &str, shape: [usize; 2], cut: &Cut) -> Result<Vec<Lora>> {
+        self.adaptable.insert(name.to_owned());
+        let [rows, columns] = shape;
+        let mut loras = Vec::new();
+        for adapter in self.adapters {
+            let Some(low_rank) = adapter.matrix(name) else { continue };
+            let LowRank { rank, a, b } = low_rank;
+            if a.len() != rank * columns || b.len() != rank * rows {
+                return Err(adapter.wrong_shape(name, rows, columns));
+            }
+            let taken = cut.columns.clone().unwrap_or(0..columns);
+            let a: Vec<f32> = a.chunks_exact(columns).flat_map(|row| &row[taken.clone()]).copied().collect();
+            let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+            let count = ranges.iter().map(ExactSizeIterator::len).sum();
+            let b: Vec<f32> = ranges
+                .into_iter()
+                .flat_map(|range| &b[range.start * rank..range.end * rank])
+                .copied()
+                .collect();
+            loras.push(Lora {
+                a: self.backend.tensor(self.dtype, &[*rank, taken.len()], &a)?,
+                b: self.backend.tensor(self.dtype, &[count, *rank], &b)?,
+            });
+        }
+        Ok(loras)
     }
 
     /// The backend.
@@ -353,19 +410,36 @@ impl<'w> Weights<'w> {
         if DType::from_gguf(info.kind.number()) == Some(to) && change == Change::None {
             return Ok(Cow::Borrowed(bytes));
         }
-        let mut numbers = if let Some(plain) = plain(info.kind) {
-            plain.numbers(bytes)
-        } else if info.kind.number() == iq4_xs::NUMBER {
-            iq4_xs::numbers(bytes)
-        } else if let Some(DType::Quant(quant)) = DType::from_gguf(info.kind.number()) {
-            quantised(quant, bytes)
-        } else {
-            return Err(
-                self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind))
-            );
-        };
+        let unknown =
+            || self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind));
+        let mut numbers = any_numbers(info.kind, bytes).ok_or_else(unknown)?;
         change.apply(&mut numbers);
         Ok(Cow::Owned(of_f32(to, &numbers)))
+    }
+}
+
+/// The numbers of these bytes, if they are of a type of plain numbers.
+pub(crate) fn plain_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
+    Some(plain(kind)?.numbers(bytes))
+}
+
+/// All numbers of a tensor of any known type.
+pub(crate) fn all_numbers(source: &dyn Source, info: &TensorInfo) -> Result<Vec<f32>> {
+    let wrong =
+        |problem: String| Error::Tensor { path: source.path().to_owned(), name: info.name.clone(), problem };
+    let unknown = || wrong(format!("has the type {}, for which there is no code", info.kind));
+    let mut bytes = vec![0; info.bytes.ok_or_else(unknown)?];
+    source.read_at(&info.name, 0, &mut bytes)?;
+    any_numbers(info.kind, &bytes).ok_or_else(unknown)
+}
+
+/// The numbers of these bytes, if their type is known.
+fn any_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
+    match (plain(kind), DType::from_gguf(kind.number())) {
+        (Some(plain), _) => Some(plain.numbers(bytes)),
+        (None, _) if kind.number() == iq4_xs::NUMBER => Some(iq4_xs::numbers(bytes)),
+        (None, Some(DType::Quant(quant))) => Some(quant.dequantize(bytes)),
+        _ => None,
     }
 }
 
@@ -401,10 +475,6 @@ impl Plain {
             Self::F64 => bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes) as f32).collect(),
         }
     }
-}
-
-fn quantised(quant: QuantType, bytes: &[u8]) -> Vec<f32> {
-    quant.dequantize(bytes)
 }
 
 /// The bytes of numbers, each rounded once. Activations have no other types.

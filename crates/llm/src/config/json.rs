@@ -181,6 +181,7 @@ fn config(values: &Value) -> Result<Config, String> {
     };
     Ok(Config {
         architecture,
+        is_of_gguf: false,
         name: values.text("_name_or_path").filter(|name| !name.is_empty()).map(str::to_owned),
         layers,
         width,

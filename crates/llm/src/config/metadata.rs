@@ -175,6 +175,7 @@ fn config(metadata: &Metadata, vocabulary: usize) -> Result<Config, Problem> {
     };
     Ok(Config {
         architecture,
+        is_of_gguf: true,
         name: metadata.str("general.name")?.map(str::to_owned),
         layers,
         width,

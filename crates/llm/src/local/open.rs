@@ -13,6 +13,7 @@ use backend::{
 use super::device::Device;
 use super::drafter::Drafter;
 use super::{Generator, encoder};
+use crate::adapter::{Adapter, AdapterOption};
 use crate::chat::ChatTemplate;
 use crate::config::{Config, Delta, Family};
 use crate::engine::{Engine, ModelDescription};
@@ -88,6 +89,8 @@ pub struct EngineOptions<'o> {
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
+    /// Adapters of the model's matrices.
+    pub adapters: Vec<AdapterOption>,
     /// Guesses.
     pub speculation: Speculation,
     /// Called while weights are read.
@@ -105,6 +108,7 @@ impl Default for EngineOptions<'_> {
             chunk: None,
             activations: None,
             cache_type: None,
+            adapters: Vec::new(),
             speculation: Speculation::Off,
             progress: None,
         }
@@ -122,6 +126,7 @@ impl fmt::Debug for EngineOptions<'_> {
             .field("chunk", &self.chunk)
             .field("activations", &self.activations)
             .field("cache_type", &self.cache_type)
+            .field("adapters", &self.adapters)
             .field("speculation", &self.speculation)
             .finish_non_exhaustive()
     }
@@ -226,6 +231,10 @@ fn open_encoder(
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
     let Source { files, config, tokenizer, description, .. } = source;
+    if let Some(adapter) = options.adapters.first() {
+        let problem = "is for a model that generates text, and this is an encoder".into();
+        return Err(Error::Adapter { path: adapter.path.clone(), problem });
+    }
     let of = description.bytes;
     let mut progress = |read| {
         if let Some(progress) = options.progress.as_mut() {
@@ -254,6 +263,8 @@ fn open_generator(
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
     let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
 
+    let adapters: Vec<Adapter> =
+        options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
     let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
@@ -290,15 +301,18 @@ fn open_generator(
             progress(LoadProgress { read, of });
         }
     };
-    let mut load = |files: &dyn weights::Source, config: &Config| -> Result<Device> {
-        let model = model::load(config, &mut Weights::new(files, &*backend, activations, &mut progress))?;
+    let mut load = |files: &dyn weights::Source, config: &Config, adapters: &[Adapter]| -> Result<Device> {
+        let weights = Weights::new(files, &*backend, activations, &mut progress);
+        let mut weights = weights.with_adapters(adapters);
+        let model = model::load(config, &mut weights)?;
+        weights.check_adapters()?;
         let cache = Cache::new(&*backend, config, cache_type, layout, places)?;
         Ok(Device::new(Arc::clone(&backend), model, cache, description.context))
     };
-    let device = load(&*files, &config)?;
+    let device = load(&*files, &config, &adapters)?;
     let drafter = match &drafter {
         None => None,
-        Some((files, config)) => Some(Drafter { device: load(&**files, config)? }),
+        Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
     };
     Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
 }

@@ -10,13 +10,14 @@ use backend::{
 use super::step::Step;
 use crate::config::{Config, Experts, Family, FeedForward as Kind, NormOf};
 use crate::error::Result;
-use crate::weights::{Cut, Weights, joined};
+use crate::weights::{Cut, Lora, Weights, joined};
 
 /// A product with a matrix, and a bias.
 #[derive(Debug)]
 pub(super) struct Linear {
     pub(super) weight: Tensor,
     pub(super) bias: Option<Tensor>,
+    loras: Vec<Lora>,
 }
 
 impl Linear {
@@ -24,7 +25,13 @@ impl Linear {
     pub(super) fn load(weights: &mut Weights<'_>, name: &str, rows: usize, columns: usize) -> Result<Self> {
         let weight = weights.matrix(&format!("{name}.weight"), &[rows, columns])?;
         let bias = weights.optional_vector(&format!("{name}.bias"), &[rows])?;
-        Ok(Self { weight, bias })
+        let loras = weights.loras(name, [rows, columns], &Cut::default())?;
+        Ok(Self { weight, bias, loras })
+    }
+
+    /// A matrix that cannot be adapted.
+    fn fixed(weight: Tensor) -> Self {
+        Self { weight, bias: None, loras: Vec::new() }
     }
 
     /// Some rows of a matrix of the shape `of`, and of its bias.
@@ -47,13 +54,27 @@ impl Linear {
         };
         let cut = Cut::of_rows(rows);
         let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[count, of[1]])?;
-        Ok(Self { weight, bias })
+        let loras = weights.loras(name, of, &cut)?;
+        Ok(Self { weight, bias, loras })
     }
 
     pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<Tensor> {
         let out = backend.empty(x.dtype(), &[x.rows(), self.weight.size(0)])?;
         backend.linear(x, &self.weight, self.bias.as_ref(), &out)?;
+        self.adapt(backend, x, &out)?;
         Ok(out)
+    }
+
+    /// Adds to a product what adapters add.
+    fn adapt(&self, backend: &dyn KernelBackend, x: &Tensor, out: &Tensor) -> Result<()> {
+        for Lora { a, b } in &self.loras {
+            let low = backend.empty(x.dtype(), &[x.rows(), a.size(0)])?;
+            backend.matmul(x, a, &low)?;
+            let summand = backend.empty(x.dtype(), out.shape())?;
+            backend.matmul(&low, b, &summand)?;
+            backend.add(out, &summand, out)?;
+        }
+        Ok(())
     }
 }
 
@@ -73,6 +94,7 @@ pub(super) fn linears<const N: usize>(
         if let Some(bias) = &linear.bias {
             backend.add(out, bias, out)?;
         }
+        linear.adapt(backend, x, out)?;
     }
     // As many as there are matrices.
     Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
@@ -103,20 +125,21 @@ impl Embedding {
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) norm: Tensor,
-    matrix: Tensor,
+    matrix: Linear,
 }
 
 impl Output {
     pub(super) fn load(weights: &mut Weights<'_>, config: &Config, embedding: &Embedding) -> Result<Self> {
         let norm = weights.vector("output_norm.weight", &[config.width])?;
-        let own = weights.optional_matrix("output.weight", &[config.vocabulary, config.width])?;
-        Ok(Self { norm, matrix: own.unwrap_or_else(|| embedding.table.clone()) })
+        let matrix = match weights.has("output.weight") {
+            true => Linear::load(weights, "output", config.vocabulary, config.width)?,
+            false => Linear::fixed(embedding.table.clone()),
+        };
+        Ok(Self { norm, matrix })
     }
 
     pub(super) fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
-        let logits = backend.empty(hidden.dtype(), &[hidden.rows(), self.matrix.size(0)])?;
-        backend.matmul(hidden, &self.matrix, &logits)?;
-        Ok(logits)
+        self.matrix.forward(backend, hidden)
     }
 }
 
@@ -399,7 +422,7 @@ impl ExpertLayer {
             Some(inner) => {
                 let dense = DenseLayer::load(weights, width, inner, |part| name(&format!("{part}_shexp")))?;
                 let gate = weights.matrix(&name("ffn_gate_inp_shexp.weight"), &[width])?;
-                let gate = Linear { weight: gate.reshape(&[1, width])?, bias: None };
+                let gate = Linear::fixed(gate.reshape(&[1, width])?);
                 Some((dense, gate))
             }
         };

@@ -56,7 +56,7 @@ fn every_architecture_of_safetensors_computes_what_transformers_does() {
     for model in reference["models"].as_array().expect("models") {
         let name = model["name"].as_str().expect("a name");
         let path = tiny::write_folder(&folder, model);
-        let mut running = Running::of_folder(Arc::clone(&backend), DType::F32, &path, 96);
+        let mut running = Running::on(Arc::clone(&backend), DType::F32, &path, 96);
         // In parts, of which the later ones see the earlier ones in the cache.
         let mut rows = running.add(&prompt[..30]);
         rows.extend(running.add(&prompt[30..47]));

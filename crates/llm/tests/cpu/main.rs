@@ -1,6 +1,7 @@
 //! Models on the CPU, against llama.cpp, and the engine that runs them. `../references` has llama.cpp's
 //! results and the programs that made them.
 
+mod adapters;
 mod architectures;
 mod encoder;
 mod engine;

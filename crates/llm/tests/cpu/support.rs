@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backend::{DType, KernelBackend, KvLayout, Tensor};
+use llm::adapter::{Adapter, AdapterOption};
 use llm::config::Config;
 use llm::gguf::GgufFile;
 use llm::model::{Cache, Inputs, Model, Part, Step, load};
@@ -23,36 +24,36 @@ pub(crate) struct Running {
 impl Running {
     /// A GGUF file on a backend, with this type of activations.
     pub(crate) fn on(backend: Arc<dyn KernelBackend>, dtype: DType, path: &Path, positions: usize) -> Self {
-        let file = GgufFile::open(path).expect("a file");
-        let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
-        let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
-        Self::of(backend, dtype, &config, &file, positions)
+        Self::adapted(backend, dtype, path, &[], positions)
     }
 
-    /// A folder in Hugging Face's layout.
-    pub(crate) fn of_folder(
+    /// A GGUF file, or a folder in Hugging Face's layout, with adapters.
+    pub(crate) fn adapted(
         backend: Arc<dyn KernelBackend>,
         dtype: DType,
-        folder: &Path,
+        path: &Path,
+        adapters: &[AdapterOption],
         positions: usize,
     ) -> Self {
-        let config = Config::of_folder(folder).expect("a configuration");
-        let files = SafetensorsFiles::open(folder, config.architecture).expect("files");
-        Self::of(backend, dtype, &config, &files, positions)
-    }
-
-    fn of(
-        backend: Arc<dyn KernelBackend>,
-        dtype: DType,
-        config: &Config,
-        source: &dyn Source,
-        positions: usize,
-    ) -> Self {
+        let (config, source): (Config, Box<dyn Source>) = if path.is_dir() {
+            let config = Config::of_folder(path).expect("a configuration");
+            let files = SafetensorsFiles::open(path, config.architecture).expect("files");
+            (config, Box::new(files))
+        } else {
+            let file = GgufFile::open(path).expect("a file");
+            let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
+            let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
+            (config, Box::new(file))
+        };
+        let adapters: Vec<Adapter> =
+            adapters.iter().map(|option| Adapter::open(option, &config).expect("an adapter")).collect();
         let mut progress = |_| {};
-        let mut weights = Weights::new(source, &*backend, dtype, &mut progress);
-        let model = load(config, &mut weights).expect("weights");
+        let weights = Weights::new(&*source, &*backend, dtype, &mut progress);
+        let mut weights = weights.with_adapters(&adapters);
+        let model = load(&config, &mut weights).expect("weights");
+        weights.check_adapters().expect("all are used");
         let layout = KvLayout::paged(positions, 32);
-        let cache = Cache::new(&*backend, config, dtype, layout, 2).expect("a cache");
+        let cache = Cache::new(&*backend, &config, dtype, layout, 2).expect("a cache");
         // Pages in another order than that of positions.
         let pages = (0..layout.pages as u32).rev().collect();
         Self { backend, model, cache, pages, position: 0 }
@@ -90,6 +91,7 @@ pub(crate) fn argmax(row: &[f32]) -> u32 {
 /// What another program computed. It is in the test program, which may run on another machine.
 pub(crate) fn reference(name: &str) -> Value {
     let text = match name {
+        "adapters.json" => include_str!("../references/adapters.json"),
         "hugging_face.json" => include_str!("../references/hugging_face.json"),
         "gemma3.json" => include_str!("../references/gemma3.json"),
         "minilm.json" => include_str!("../references/minilm.json"),

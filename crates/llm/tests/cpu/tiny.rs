@@ -1,7 +1,7 @@
 //! Small models of every architecture, with weights that a formula gives, which `../references/tiny.py` also
 //! has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -41,13 +41,13 @@ fn described(tensor: &Value) -> (&str, Vec<usize>, &str) {
 }
 
 /// The bytes of a safetensors file.
-pub(crate) fn safetensors(tensors: &[(&str, Vec<usize>, Vec<f32>)]) -> Vec<u8> {
+pub(crate) fn safetensors(tensors: &[(String, Vec<usize>, Vec<f32>)]) -> Vec<u8> {
     let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
     for (name, shape, numbers) in tensors {
         let start = data.len();
         data.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
         let info = serde_json::json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()] });
-        header.insert((*name).to_owned(), info);
+        header.insert(name.clone(), info);
     }
     let header = Value::Object(header).to_string();
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
@@ -56,17 +56,15 @@ pub(crate) fn safetensors(tensors: &[(&str, Vec<usize>, Vec<f32>)]) -> Vec<u8> {
 /// Writes a model of `hugging_face.json`: `config.json` and `model.safetensors`.
 pub(crate) fn write_folder(folder: &TempDir, model: &Value) -> PathBuf {
     let path = folder.path().join(model["name"].as_str().expect("a name"));
-    std::fs::create_dir_all(&path).expect("a folder");
-    std::fs::write(path.join("config.json"), model["config"].to_string()).expect("write");
-    let tensors: Vec<_> = model["tensors"]
-        .as_array()
-        .expect("tensors")
-        .iter()
-        .map(described)
-        .map(|(name, shape, fill)| (name, shape.clone(), numbers(name, &shape, fill)))
-        .collect();
-    std::fs::write(path.join("model.safetensors"), safetensors(&tensors)).expect("write");
+    write_parts(&path, model, ["config.json", "model.safetensors"]);
     path
+}
+
+/// Writes the configuration and the tensors of a model or an adapter.
+pub(crate) fn write_parts(folder: &Path, model: &Value, names: [&str; 2]) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    std::fs::write(folder.join(names[0]), model["config"].to_string()).expect("write");
+    std::fs::write(folder.join(names[1]), safetensors(&tensors(model))).expect("write");
 }
 
 /// The bytes of a GGUF file.
@@ -124,15 +122,38 @@ impl Writer {
 const TEMPLATE: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
 pub(crate) const VOCABULARY: usize = 264;
 
-fn file(model: &Value) -> Vec<u8> {
-    let list = |name: &str| model[name].as_array().expect("a list");
+/// A GGUF file of these values and tensors, after what `more` writes: so many values.
+fn gguf(
+    values: &[Value],
+    (count, more): (u64, impl FnOnce(&mut Writer)),
+    tensors: &[(String, Vec<usize>, Vec<f32>)],
+) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.bytes.extend(b"GGUF\x03\0\0\0");
-    writer.u64(list("tensors").len() as u64);
-    writer.u64(list("values").len() as u64 + 8);
-    for value in list("values") {
+    writer.u64(tensors.len() as u64);
+    writer.u64(values.len() as u64 + count);
+    for value in values {
         writer.value(value[0].as_str().expect("a name"), value[1].as_str().expect("a type"), &value[2]);
     }
+    more(&mut writer);
+    let mut data: Vec<u8> = Vec::new();
+    for (name, shape, numbers) in tensors {
+        writer.string(name);
+        writer.u32(shape.len() as u32);
+        shape.iter().rev().for_each(|&size| writer.u64(size as u64));
+        writer.u32(0);
+        writer.u64(data.len() as u64);
+        data.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+        data.resize(data.len().next_multiple_of(32), 0);
+    }
+    let mut bytes = writer.bytes;
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes.extend(data);
+    bytes
+}
+
+/// Values that all models have: eight.
+fn vocabulary(writer: &mut Writer) {
     let key = |name: &str| format!("tokenizer.ggml.{name}");
     let mut extra = 255;
     let mut names: Vec<String> = (0..=255_u8)
@@ -158,21 +179,36 @@ fn file(model: &Value) -> Vec<u8> {
     writer.value(&key("bos_token_id"), "u32", &256.into());
     writer.value(&key("eos_token_id"), "u32", &257.into());
     writer.value("tokenizer.chat_template", "string", &TEMPLATE.into());
-    let mut data: Vec<u8> = Vec::new();
-    for tensor in list("tensors") {
-        let (name, shape, fill) = described(tensor);
-        writer.string(name);
-        writer.u32(shape.len() as u32);
-        shape.iter().rev().for_each(|&size| writer.u64(size as u64));
-        writer.u32(0);
-        writer.u64(data.len() as u64);
-        data.extend(numbers(name, &shape, fill).iter().flat_map(|x| x.to_le_bytes()));
-        data.resize(data.len().next_multiple_of(32), 0);
-    }
-    let mut bytes = writer.bytes;
-    bytes.resize(bytes.len().next_multiple_of(32), 0);
-    bytes.extend(data);
-    bytes
+}
+
+/// The tensors of a model of a reference.
+pub(crate) fn tensors(model: &Value) -> Vec<(String, Vec<usize>, Vec<f32>)> {
+    let list = model["tensors"].as_array().expect("tensors").iter().map(described);
+    list.map(|(name, shape, fill)| (name.to_owned(), shape.clone(), numbers(name, &shape, fill))).collect()
+}
+
+/// The model of this name in `tiny.json`.
+pub(crate) fn model(name: &str) -> Value {
+    let reference = reference("tiny.json");
+    let models = reference["models"].as_array().expect("models");
+    models.iter().find(|model| model["name"] == name).expect("a model of this name").clone()
+}
+
+/// Writes a model with the values of this one, and these tensors.
+pub(crate) fn write_tensors(
+    folder: &TempDir,
+    model: &Value,
+    tensors: &[(String, Vec<usize>, Vec<f32>)],
+) -> PathBuf {
+    let path = folder.path().join(format!("{}.gguf", model["name"].as_str().expect("a name")));
+    let values = model["values"].as_array().expect("values");
+    std::fs::write(&path, gguf(values, (8, vocabulary), tensors)).expect("write");
+    path
+}
+
+/// Writes a GGUF file that is no model.
+pub(crate) fn write_other(path: &Path, values: &[Value], tensors: &[(String, Vec<usize>, Vec<f32>)]) {
+    std::fs::write(path, gguf(values, (0, |_: &mut Writer| {}), tensors)).expect("write");
 }
 
 /// Writes the model of this name.
@@ -182,13 +218,9 @@ pub(crate) fn write(folder: &TempDir, name: &str) -> PathBuf {
 
 /// The same with other values.
 pub(crate) fn write_changed(folder: &TempDir, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
-    let reference = reference("tiny.json");
-    let models = reference["models"].as_array().expect("models");
-    let mut model = models.iter().find(|model| model["name"] == name).expect("a model of this name").clone();
+    let mut model = model(name);
     change(&mut model);
-    let path = folder.path().join(format!("{name}.gguf"));
-    std::fs::write(&path, file(&model)).expect("write");
-    path
+    write_tensors(folder, &model, &tensors(&model))
 }
 
 /// The models with experts, of which there are eight.

@@ -59,7 +59,7 @@ fn every_architecture_of_safetensors_computes_what_transformers_does() {
     for model in reference["models"].as_array().expect("models") {
         let name = model["name"].as_str().expect("a name");
         let path = tiny::write_folder(&folder, model);
-        let mut running = Running::of_folder(Arc::clone(&backend), DType::F32, &path, 64);
+        let mut running = Running::on(Arc::clone(&backend), DType::F32, &path, 64);
         let mut rows = running.add(&prompt[..47]);
         rows.extend(running.add(&prompt[47..]));
         let expected = model["prompt"].as_array().expect("positions");
