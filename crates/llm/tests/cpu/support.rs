@@ -94,6 +94,7 @@ pub(crate) fn reference(name: &str) -> Value {
         "adapters.json" => include_str!("../references/adapters.json"),
         "hugging_face.json" => include_str!("../references/hugging_face.json"),
         "gemma3.json" => include_str!("../references/gemma3.json"),
+        "perplexity.json" => include_str!("../references/perplexity.json"),
         "minilm.json" => include_str!("../references/minilm.json"),
         "smollm2.json" => include_str!("../references/smollm2.json"),
         "tiny.json" => include_str!("../references/tiny.json"),
@@ -128,4 +129,19 @@ pub(crate) fn distance(expected: &[f32], row: &[f32]) -> f64 {
     let variance = expected.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
     let differences = expected.iter().zip(row).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
     differences.fold(0.0, f64::max) / variance.sqrt()
+}
+
+/// The perplexity of a text.
+pub(crate) fn perplexity(running: &mut Running, text: &[u32]) -> f64 {
+    let (mut sum, mut at) = (0.0, 0);
+    for part in text.chunks(100) {
+        for row in running.add(part) {
+            at += 1;
+            let Some(&next) = text.get(at) else { break };
+            let highest = f64::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+            let all: f64 = row.iter().map(|&x| (f64::from(x) - highest).exp()).sum();
+            sum += highest + all.ln() - f64::from(row[next as usize]);
+        }
+    }
+    (sum / (text.len() - 1) as f64).exp()
 }
