@@ -4,7 +4,7 @@ mod architecture;
 mod json;
 mod metadata;
 
-use backend::{KvShape, Rope, RopeStyle};
+use backend::{KvShape, Rope, RopeStyle, Shard};
 
 pub use architecture::{
     Architecture, Family, FeedForward, NormOf, all as architectures, named as architecture,
@@ -174,6 +174,36 @@ impl Config {
     pub fn kv_shapes(&self) -> Vec<KvShape> {
         let layers = (0..self.layers).filter(|&layer| self.has_attention(layer)).count();
         vec![KvShape { heads: self.kv_heads, dimensions: self.head_size }; layers]
+    }
+
+    /// One rank's part: some of the heads, and of the elements inside of feed-forward layers.
+    ///
+    /// # Errors
+    /// What the ranks cannot share equally.
+    pub fn share(&self, shard: Shard) -> Result<Self, String> {
+        let mut part = self.clone();
+        if shard.size == 1 {
+            return Ok(part);
+        }
+        if self.delta.is_some() {
+            return Err("has gated delta nets, which several devices cannot share".into());
+        }
+        let mut counts = vec![
+            ("heads of queries", &mut part.heads),
+            ("heads of keys", &mut part.kv_heads),
+            ("elements inside of feed-forward layers", &mut part.feed_forward),
+        ];
+        if let Some(experts) = &mut part.experts {
+            counts.push(("elements inside of experts", &mut experts.feed_forward));
+            counts.extend(experts.shared.as_mut().map(|size| ("elements inside of the shared expert", size)));
+        }
+        for (what, count) in counts {
+            if !count.is_multiple_of(shard.size) {
+                return Err(format!("has {count} {what}, which {} devices cannot share equally", shard.size));
+            }
+            *count /= shard.size;
+        }
+        Ok(part)
     }
 
     /// Elements of all heads of queries.

@@ -12,6 +12,7 @@ mod open;
 mod pages;
 mod pooling;
 mod queue;
+mod ranks;
 mod scheduler;
 mod sequence;
 

@@ -57,22 +57,23 @@ pub trait Model: Send + Sync + fmt::Debug {
     }
 }
 
-/// Loads a model that predicts tokens.
+/// Loads a model that predicts tokens, or the backend's part of it if it is one of several
+/// [ranks](backend::parallel).
 ///
 /// # Errors
 /// [`Error::Unable`] for encoders; for tensors that are missing or have other shapes; of reading and of the
 /// backend.
 pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>> {
+    let unable = |problem: String| Error::Unable {
+        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+        problem,
+    };
+    let config = &config.share(weights.backend().shard()).map_err(unable)?;
     Ok(match config.architecture.family {
         Family::Llama => Box::new(llama::Llama::load(config, weights)?),
         Family::Gemma => Box::new(gemma::Gemma::load(config, weights)?),
         Family::GptOss => Box::new(gpt_oss::load(config, weights)?),
         Family::Qwen35 => Box::new(qwen35::Qwen35::load(config, weights)?),
-        Family::Bert => {
-            return Err(Error::Unable {
-                model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-                problem: "is an encoder, which generates no text".into(),
-            });
-        }
+        Family::Bert => return Err(unable("is an encoder, which generates no text".into())),
     })
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use backend::{DType, KernelBackend, Tensor};
+use backend::{DType, KernelBackend, Shard, Tensor};
 use half::{bf16, f16};
 
 use crate::adapter::{Adapter, LowRank};
@@ -192,6 +192,12 @@ impl<'w> Weights<'w> {
     #[must_use]
     pub fn backend(&self) -> &'w dyn KernelBackend {
         self.backend
+    }
+
+    /// Which part of the model is loaded.
+    #[must_use]
+    pub fn shard(&self) -> Shard {
+        self.backend.shard()
     }
 
     /// The type of activations.

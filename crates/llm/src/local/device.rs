@@ -6,6 +6,7 @@ use std::sync::Arc;
 use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 
 use super::pages::StateCopy;
+use super::ranks::{Follower, Order, OwnedJob};
 use crate::error::{Error, Result};
 use crate::model::{Cache, Inputs, Model, Part, Step};
 
@@ -22,6 +23,10 @@ pub(super) struct Device {
     context: usize,
     /// By the number of sequences, that of their tokens, and the maximum of their lengths.
     decodes: HashMap<(usize, usize, usize), Decode>,
+    /// The other ranks, if several devices share the model.
+    followers: Vec<Follower>,
+    /// A rank failed, so that the others may be at different steps.
+    is_broken: bool,
 }
 
 /// One sequence's part of a step, and what is needed of it.
@@ -63,7 +68,41 @@ impl Device {
         cache: Cache,
         context: usize,
     ) -> Self {
-        Self { backend, model, cache, context, decodes: HashMap::new() }
+        let (decodes, followers) = (HashMap::new(), Vec::new());
+        Self { backend, model, cache, context, decodes, followers, is_broken: false }
+    }
+
+    /// These ranks share the model with this one.
+    pub(super) fn lead(mut self, followers: Vec<Follower>) -> Self {
+        self.followers = followers;
+        self
+    }
+
+    /// Lets all ranks do their part, this one by `own`.
+    fn together<T>(
+        &mut self,
+        order: impl Fn() -> Order,
+        own: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.followers.is_empty() {
+            return own(self);
+        }
+        if self.is_broken {
+            return Err(Error::Device {
+                reason: "one of the devices that share the model failed before".into(),
+            });
+        }
+        let begun = self.followers.iter().try_for_each(|follower| follower.order(order()));
+        let done = begun.and_then(|()| own(self));
+        let done = done.and_then(|done| {
+            self.followers.iter().try_for_each(Follower::reply)?;
+            Ok(done)
+        });
+        if done.is_err() {
+            self.is_broken = true;
+            self.followers.iter_mut().for_each(Follower::abandon);
+        }
+        done
     }
 
     pub(super) fn layout(&self) -> KvLayout {
@@ -71,7 +110,11 @@ impl Device {
     }
 
     /// Copies a sequence's states.
-    pub(super) fn copy_states(&self, copy: StateCopy) -> Result<()> {
+    pub(super) fn copy_states(&mut self, copy: StateCopy) -> Result<()> {
+        self.together(|| Order::Copy(copy), |device| device.own_states(copy))
+    }
+
+    fn own_states(&self, copy: StateCopy) -> Result<()> {
         match (&self.cache.states, copy.from) {
             (Some(states), Some(from)) => states.copy(&*self.backend, from, copy.to),
             (Some(states), None) => states.clear(&*self.backend, copy.to),
@@ -82,6 +125,11 @@ impl Device {
     /// The logits that the jobs ask for, in their order; `None` if they ask for none. Neighbours that generate
     /// and have the same number of tokens are computed as one group.
     pub(super) fn logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
+        let order = || Order::Logits(jobs.iter().map(OwnedJob::new).collect());
+        self.together(order, |device| device.own_logits(jobs))
+    }
+
+    fn own_logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
         if let [first, ..] = jobs
             && jobs.iter().all(|job| job.joins(first) && job.wanted == Wanted::All)
             && self.backend.info().kind != BackendKind::Cpu
@@ -170,7 +218,12 @@ impl Device {
     }
 
     /// The vectors of one part's tokens, `[tokens, width]`, on the host.
-    pub(super) fn hidden(&self, part: Part<'_>) -> Result<Vec<f32>> {
+    pub(super) fn hidden(&mut self, part: Part<'_>) -> Result<Vec<f32>> {
+        let job = Job { part, generates: false, wanted: Wanted::Nothing };
+        self.together(|| Order::Hidden(OwnedJob::new(&job)), |device| device.own_hidden(part))
+    }
+
+    fn own_hidden(&self, part: Part<'_>) -> Result<Vec<f32>> {
         let layout = self.layout();
         let mut inputs = Inputs::default();
         let most = part.position + part.tokens.len();

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, estimate_model_memory, fit_context,
-    select_backend,
+    BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected, estimate_model_memory,
+    fit_context, select_backend, select_ranks,
 };
 
 use super::device::Device;
 use super::drafter::Drafter;
+use super::ranks::Follower;
 use super::{Generator, encoder};
 use crate::adapter::{Adapter, AdapterOption};
 use crate::chat::ChatTemplate;
@@ -75,6 +76,8 @@ impl Speculation {
 pub struct EngineOptions<'o> {
     /// The device: a name or URI that [`select_backend`] knows.
     pub device: String,
+    /// Devices that share the model, from this one on: 1 for this one alone.
+    pub ranks: usize,
     /// Positions of a sequence; `None` for those of the model, up to 4096.
     pub context: Option<usize>,
     /// Positions of the cache, for all sequences together; `None` for twice the context.
@@ -101,6 +104,7 @@ impl Default for EngineOptions<'_> {
     fn default() -> Self {
         Self {
             device: "auto".into(),
+            ranks: 1,
             context: None,
             cache: None,
             places: 16,
@@ -119,6 +123,7 @@ impl fmt::Debug for EngineOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EngineOptions")
             .field("device", &self.device)
+            .field("ranks", &self.ranks)
             .field("context", &self.context)
             .field("cache", &self.cache)
             .field("places", &self.places)
@@ -141,17 +146,22 @@ impl fmt::Debug for EngineOptions<'_> {
 /// missing.
 pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dyn Engine>> {
     let (files, config, tokenizer, template) = of_path(path.as_ref())?;
-    let selected = select_backend(&options.device)?;
-    let mut description = description(&*files, &config, &selected.backend);
-    for (name, reason) in selected.skipped {
-        description.notes.push(format!("skipped {name}: {reason}"));
+    if config.architecture.family == Family::Bert {
+        let Selected { backend, skipped } = select_backend(&options.device)?;
+        let description = description(&*files, &config, &backend, skipped);
+        let source = Source { files, config, tokenizer, template, description };
+        return open_encoder(source, backend, options);
     }
+    let (backends, skipped) = match options.ranks {
+        0 | 1 => {
+            let Selected { backend, skipped } = select_backend(&options.device)?;
+            (vec![backend], skipped)
+        }
+        ranks => (select_ranks(&options.device, ranks)?, Vec::new()),
+    };
+    let description = description(&*files, &config, &backends[0], skipped);
     let source = Source { files, config, tokenizer, template, description };
-    if source.config.architecture.family == Family::Bert {
-        open_encoder(source, selected.backend, options)
-    } else {
-        open_generator(source, selected.backend, options)
-    }
+    open_generator(source, &backends, options)
 }
 
 type Parts = (Box<dyn weights::Source>, Config, Tokenizer, Option<ChatTemplate>);
@@ -198,6 +208,7 @@ fn description(
     files: &dyn weights::Source,
     config: &Config,
     backend: &Arc<dyn KernelBackend>,
+    skipped: Vec<(&'static str, String)>,
 ) -> ModelDescription {
     let mut bytes_of: HashMap<String, u64> = HashMap::new();
     let (mut parameters, mut bytes) = (0, 0);
@@ -220,8 +231,11 @@ fn description(
         width: config.width,
         vocabulary: config.vocabulary,
         generates: config.architecture.family != Family::Bert,
-        device: backend.info().to_string(),
-        notes: Vec::new(),
+        device: match backend.shard().size {
+            1 => backend.info().to_string(),
+            size => format!("{size} × {}", backend.info()),
+        },
+        notes: skipped.into_iter().map(|(name, reason)| format!("skipped {name}: {reason}")).collect(),
     }
 }
 
@@ -248,10 +262,11 @@ fn open_encoder(
 
 fn open_generator(
     source: Source,
-    backend: Arc<dyn KernelBackend>,
+    backends: &[Arc<dyn KernelBackend>],
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
     let Source { files, config, tokenizer, template, mut description } = source;
+    let backend = &backends[0];
     let kind = backend.info().kind;
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
@@ -265,12 +280,23 @@ fn open_generator(
 
     let adapters: Vec<Adapter> =
         options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
+    if backends.len() > 1 && options.speculation.tokens() > 0 {
+        let problem = "cannot be shared by devices and have guesses at the same time".into();
+        return Err(unable(&config, problem));
+    }
+    config.share(backend.shard()).map_err(|problem| unable(&config, problem))?;
     let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
     let tokens = chunk.max(options.places);
     let mut memory = memory_of(&*files, &config, activations, tokens, options.places.max(1));
     let mut shapes = config.kv_shapes();
+    if !is_slow && backends.len() > 1 {
+        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
+        let table = (config.vocabulary * config.width * activations.block_bytes()) as u64;
+        memory.weights = (memory.weights / backends.len() as u64).saturating_add(table);
+        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
+    }
     if let Some((files, config)) = &drafter {
         let more = memory_of(&**files, config, activations, tokens, options.places.max(1));
         memory.weights = memory.weights.saturating_add(more.weights);
@@ -296,25 +322,48 @@ fn open_generator(
             .push(format!("a context of {context} positions; the model was trained with {}", config.context));
     }
 
-    let mut progress = |read| {
+    let mut progress = |read: u64| {
         if let Some(progress) = options.progress.as_mut() {
-            progress(LoadProgress { read, of });
+            // What ranks have in common is read several times.
+            progress(LoadProgress { read: read.min(of), of });
         }
     };
-    let mut load = |files: &dyn weights::Source, config: &Config, adapters: &[Adapter]| -> Result<Device> {
-        let weights = Weights::new(files, &*backend, activations, &mut progress);
+    let mut read = 0;
+    let mut load = |backend: &Arc<dyn KernelBackend>,
+                    files: &dyn weights::Source,
+                    config: &Config,
+                    adapters: &[Adapter]|
+     -> Result<Device> {
+        let before = read;
+        let mut progress = |now| {
+            read = before + now;
+            progress(read);
+        };
+        let weights = Weights::new(files, &**backend, activations, &mut progress);
         let mut weights = weights.with_adapters(adapters);
         let model = model::load(config, &mut weights)?;
         weights.check_adapters()?;
-        let cache = Cache::new(&*backend, config, cache_type, layout, places)?;
-        Ok(Device::new(Arc::clone(&backend), model, cache, description.context))
+        let cache = Cache::new(&**backend, model.config(), cache_type, layout, places)?;
+        Ok(Device::new(Arc::clone(backend), model, cache, description.context))
     };
-    let device = load(&*files, &config, &adapters)?;
+    let device = load(backend, &*files, &config, &adapters)?;
+    let mut followers = Vec::new();
+    for (rank, backend) in backends.iter().enumerate().skip(1) {
+        followers.push(Follower::start(load(backend, &*files, &config, &adapters)?, rank)?);
+    }
+    let device = device.lead(followers);
     let drafter = match &drafter {
         None => None,
-        Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
+        Some((files, config)) => Some(Drafter { device: load(backend, &**files, config, &[])? }),
     };
     Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
+}
+
+fn unable(config: &Config, problem: String) -> Error {
+    Error::Unable {
+        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+        problem,
+    }
 }
 
 /// The bytes of a model's weights and activations.
@@ -349,10 +398,7 @@ fn guessing(
     config: &Config,
     tokenizer: &Tokenizer,
 ) -> Result<Option<(Box<dyn weights::Source>, Config)>> {
-    let unable = |config: &Config, problem: &str| Error::Unable {
-        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-        problem: problem.into(),
-    };
+    let unable = |config: &Config, problem: &str| unable(config, problem.to_owned());
     const KEEPS_STATES: &str =
         "keeps states, which cannot go back to the token before a wrong guess, so there can be no guesses";
     if *speculation != Speculation::Off && config.delta.is_some() {

@@ -124,7 +124,7 @@ impl Scheduler {
         }
     }
 
-    fn copy_states(&self, copy: Option<StateCopy>) -> Result<()> {
+    fn copy_states(&mut self, copy: Option<StateCopy>) -> Result<()> {
         copy.map_or(Ok(()), |copy| self.device.copy_states(copy))
     }
 

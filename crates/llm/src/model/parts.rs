@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use backend::{
     Activation, Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope,
-    RopeFrequencies, RopeStyle, Tensor, rope_frequencies,
+    RopeFrequencies, RopeStyle, Shard, Tensor, rope_frequencies,
 };
 
 use super::step::Step;
@@ -26,6 +26,37 @@ impl Linear {
         let weight = weights.matrix(&format!("{name}.weight"), &[rows, columns])?;
         let bias = weights.optional_vector(&format!("{name}.bias"), &[rows])?;
         let loras = weights.loras(name, [rows, columns], &Cut::default())?;
+        Ok(Self { weight, bias, loras })
+    }
+
+    /// This rank's rows of a matrix: so many.
+    pub(super) fn load_split(
+        weights: &mut Weights<'_>,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        Self::load_rows(weights, name, [rows * size, columns], vec![rank * rows..(rank + 1) * rows])
+    }
+
+    /// This rank's columns of a matrix: so many. The sum of the products of all ranks is the whole product,
+    /// and the first rank's has the bias.
+    pub(super) fn load_joined(
+        weights: &mut Weights<'_>,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        let of = [rows, columns * size];
+        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[rows, columns])?;
+        let bias = match rank {
+            0 => weights.optional_vector(&format!("{name}.bias"), &[rows])?,
+            _ => None,
+        };
+        let loras = weights.loras(name, of, &cut)?;
         Ok(Self { weight, bias, loras })
     }
 
@@ -125,21 +156,38 @@ impl Embedding {
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) norm: Tensor,
+    /// Of all tokens, or of this rank's part of them.
     matrix: Linear,
+    is_shared: bool,
 }
 
 impl Output {
     pub(super) fn load(weights: &mut Weights<'_>, config: &Config, embedding: &Embedding) -> Result<Self> {
         let norm = weights.vector("output_norm.weight", &[config.width])?;
+        let (Shard { rank, size }, width) = (weights.shard(), config.width);
+        // Ranks that cannot share the tokens equally have all of them.
+        let is_shared = config.vocabulary.is_multiple_of(size);
+        let tokens = if is_shared { config.vocabulary / size } else { config.vocabulary };
         let matrix = match weights.has("output.weight") {
-            true => Linear::load(weights, "output", config.vocabulary, config.width)?,
+            true if is_shared => Linear::load_split(weights, "output", tokens, width)?,
+            true => Linear::load(weights, "output", tokens, width)?,
+            false if is_shared => Linear::fixed(embedding.table.narrow(0, rank * tokens, tokens)?),
             false => Linear::fixed(embedding.table.clone()),
         };
-        Ok(Self { norm, matrix })
+        Ok(Self { norm, matrix, is_shared })
     }
 
     pub(super) fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
-        self.matrix.forward(backend, hidden)
+        let (part, size) = (self.matrix.forward(backend, hidden)?, backend.shard().size);
+        let (rows, tokens) = (part.rows(), part.columns());
+        if size == 1 || !self.is_shared {
+            return Ok(part);
+        }
+        let all = backend.empty(part.dtype(), &[size, rows, tokens])?;
+        backend.all_gather(&part, &all)?;
+        let by_row = backend.empty(part.dtype(), &[rows, size, tokens])?;
+        backend.copy(&all.transpose(0, 1)?, &by_row)?;
+        Ok(by_row.reshape(&[rows, size * tokens])?)
     }
 }
 
@@ -215,7 +263,12 @@ impl SelfAttention {
             )),
         };
         let sinks = match weights.has(&name("attn_sinks.weight")) {
-            true => Some(weights.matrix_in_f32(&name("attn_sinks.weight"), &[config.heads])?),
+            true => {
+                let Shard { rank, size } = weights.shard();
+                let all = weights.numbers(&name("attn_sinks.weight"), &[config.heads * size])?;
+                let part = &all[rank * config.heads..][..config.heads];
+                Some(weights.backend().tensor(DType::F32, &[config.heads], part)?)
+            }
             false => None,
         };
         let (q, gate) = match config.architecture.family {
@@ -229,14 +282,14 @@ impl SelfAttention {
                     |second| Linear::load_rows(weights, &name("attn_q"), [2 * queries, width], rows(second));
                 (part(0)?, Some(part(1)?))
             }
-            _ => (Linear::load(weights, &name("attn_q"), queries, width)?, None),
+            _ => (Linear::load_split(weights, &name("attn_q"), queries, width)?, None),
         };
         Ok(Self {
             q,
             gate,
-            k: Linear::load(weights, &name("attn_k"), keys, width)?,
-            v: Linear::load(weights, &name("attn_v"), keys, width)?,
-            out: Linear::load(weights, &name("attn_output"), width, queries)?,
+            k: Linear::load_split(weights, &name("attn_k"), keys, width)?,
+            v: Linear::load_split(weights, &name("attn_v"), keys, width)?,
+            out: Linear::load_joined(weights, &name("attn_output"), width, queries)?,
             norms,
             sinks,
             window: config.window_of(layer),
@@ -291,7 +344,9 @@ impl SelfAttention {
             backend.activate(Activation::Sigmoid, &gate, &gate)?;
             backend.mul(&mixed, &gate, &mixed)?;
         }
-        self.out.forward(backend, &mixed)
+        let out = self.out.forward(backend, &mixed)?;
+        backend.all_reduce(&out)?;
+        Ok(out)
     }
 }
 
@@ -316,10 +371,12 @@ impl FeedForward {
 
     /// `x` and the result are `[tokens, width]`.
     pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
-        match self {
-            Self::Experts(experts) => experts.forward(backend, gate, x),
-            Self::Dense(dense) => dense.forward(backend, gate, x),
-        }
+        let out = match self {
+            Self::Experts(experts) => experts.forward(backend, gate, x)?,
+            Self::Dense(dense) => dense.forward(backend, gate, x)?,
+        };
+        backend.all_reduce(&out)?;
+        Ok(out)
     }
 }
 
@@ -339,9 +396,9 @@ impl DenseLayer {
         name: impl Fn(&str) -> String,
     ) -> Result<Self> {
         Ok(Self {
-            gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
-            up: Linear::load(weights, &name("ffn_up"), inner, width)?,
-            down: Linear::load(weights, &name("ffn_down"), width, inner)?,
+            gate: Linear::load_split(weights, &name("ffn_gate"), inner, width)?,
+            up: Linear::load_split(weights, &name("ffn_up"), inner, width)?,
+            down: Linear::load_joined(weights, &name("ffn_down"), width, inner)?,
         })
     }
 
@@ -373,20 +430,45 @@ struct Stack {
 }
 
 impl Stack {
-    fn load(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
-        let weight = weights.matrix(&format!("{name}.weight"), &shape)?;
-        let bias = weights.optional_vector(&format!("{name}.bias"), &shape[..2])?;
-        Ok(Self { weight, bias })
+    /// This rank's rows of each matrix: so many. Each matrix has `parts` times as many as the ranks have, of
+    /// which these are those of one part.
+    fn load_split(
+        weights: &mut Weights<'_>,
+        name: &str,
+        shape: [usize; 3],
+        (part, parts): (usize, usize),
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        let [experts, rows, columns] = shape;
+        let first = |expert: usize| ((expert * parts + part) * size + rank) * rows;
+        let rows_of: Vec<Range<usize>> = (0..experts).map(first).map(|row| row..row + rows).collect();
+        let of = [experts, parts * size * rows, columns];
+        let bias_name = format!("{name}.bias");
+        let bias = match weights.has(&bias_name) {
+            true => {
+                let all = weights.numbers(&bias_name, &of[..2])?;
+                let chosen: Vec<f32> =
+                    rows_of.iter().flat_map(|range| &all[range.clone()]).copied().collect();
+                Some(weights.backend().tensor(weights.dtype(), &[experts, rows], &chosen)?)
+            }
+            false => None,
+        };
+        let cut = Cut::of_rows(joined(rows_of));
+        Ok(Self { weight: weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?, bias })
     }
 
-    /// One of two stacks whose rows follow each other in each expert.
-    fn load_half(weights: &mut Weights<'_>, name: &str, shape: [usize; 3], half: usize) -> Result<Self> {
+    /// This rank's columns of each matrix: so many. The first rank has the biases.
+    fn load_joined(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
         let [experts, rows, columns] = shape;
-        let first = |expert: usize| (2 * expert + half) * rows;
-        let cut = Cut::of_rows((0..experts).map(first).map(|row| row..row + rows).collect());
-        let of = [experts, 2 * rows, columns];
+        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
+        let of = [experts, rows, columns * size];
         let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?;
-        Ok(Self { weight, bias: None })
+        let bias = match rank {
+            0 => weights.optional_vector(&format!("{name}.bias"), &shape[..2])?,
+            _ => None,
+        };
+        Ok(Self { weight, bias })
     }
 
     /// A row for each pair of a token and an expert.
@@ -409,12 +491,13 @@ impl ExpertLayer {
         let shape = [count, inner, width];
         let fused = name("ffn_gate_up_exps");
         let (gate, up) = match weights.has(&format!("{fused}.weight")) {
-            true => {
-                (Stack::load_half(weights, &fused, shape, 0)?, Stack::load_half(weights, &fused, shape, 1)?)
-            }
+            true => (
+                Stack::load_split(weights, &fused, shape, (0, 2))?,
+                Stack::load_split(weights, &fused, shape, (1, 2))?,
+            ),
             false => (
-                Stack::load(weights, &name("ffn_gate_exps"), shape)?,
-                Stack::load(weights, &name("ffn_up_exps"), shape)?,
+                Stack::load_split(weights, &name("ffn_gate_exps"), shape, (0, 1))?,
+                Stack::load_split(weights, &name("ffn_up_exps"), shape, (0, 1))?,
             ),
         };
         let shared = match experts.shared {
@@ -431,7 +514,7 @@ impl ExpertLayer {
             gate,
             up,
             shared,
-            down: Stack::load(weights, &name("ffn_down_exps"), [count, width, inner])?,
+            down: Stack::load_joined(weights, &name("ffn_down_exps"), [count, width, inner])?,
             used: experts.used,
             kind: config.architecture.experts,
         })

@@ -223,6 +223,23 @@ pub(crate) fn write_changed(folder: &TempDir, name: &str, change: impl FnOnce(&m
     write_tensors(folder, &model, &tensors(&model))
 }
 
+/// Writes a Llama with as many heads of keys as of queries: four.
+pub(crate) fn write_wide(folder: &TempDir) -> PathBuf {
+    write_changed(folder, "llama", |model| {
+        model["name"] = "wide".into();
+        for value in model["values"].as_array_mut().expect("values") {
+            if value[0] == "llama.attention.head_count_kv" {
+                value[2] = 4.into();
+            }
+        }
+        for tensor in model["tensors"].as_array_mut().expect("tensors") {
+            if tensor[0].as_str().is_some_and(|name| name.contains("attn_k.") || name.contains("attn_v.")) {
+                tensor[1][0] = 128.into();
+            }
+        }
+    })
+}
+
 /// The models with experts, of which there are eight.
 pub(crate) const MIXTURES: [&str; 5] = ["mixtral", "qwen3moe", "gpt-oss", "qwen3next", "qwen35moe"];
 
