@@ -121,8 +121,12 @@ impl Delta {
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
         let layers = self.attention.iter().filter(|has| !**has).count() as u64;
-        let numbers = self.heads * self.key_size * self.value_size + self.channels() * (self.width - 1);
-        layers * 4 * numbers as u64
+        let product = |factors: [usize; 3]| {
+            factors.iter().fold(1_u64, |all, factor| all.saturating_mul(*factor as u64))
+        };
+        let matrix = product([self.heads, self.key_size, self.value_size]);
+        let conv = product([self.channels(), self.width - 1, 1]);
+        matrix.saturating_add(conv).saturating_mul(4 * layers)
     }
 
     /// Names what makes no sense, if anything does.

@@ -113,6 +113,13 @@ impl Packed {
         out: &mut [u8],
         read: &mut dyn FnMut(&Piece, usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
+        let size = match *self {
+            Self::Turned { rows, columns, .. } => rows.min(columns),
+            Self::Mxfp4 { rows, in_row, .. } => rows.min(in_row),
+        };
+        if size == 0 {
+            return Ok(out.is_empty());
+        }
         // A unit is a number or a block; whole rows are read, so a part of one at either end is rare.
         let unit = match *self {
             Self::Turned { bytes, .. } => bytes,

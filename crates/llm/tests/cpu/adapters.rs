@@ -70,7 +70,8 @@ fn write_adapter(folder: &TempDir, architecture: &str, alpha: f64, halves: &Tens
         json!(["adapter.type", "string", "lora"]),
         json!(["adapter.lora.alpha", "f32", alpha]),
     ];
-    tiny::write_other(&path, &values, halves);
+    let bytes = tiny::gguf(&values, (0, |_: &mut tiny::Writer| {}), halves);
+    std::fs::write(&path, bytes).expect("write");
     path
 }
 

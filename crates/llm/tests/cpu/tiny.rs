@@ -69,7 +69,7 @@ pub(crate) fn write_parts(folder: &Path, model: &Value, names: [&str; 2]) {
 
 /// The bytes of a GGUF file.
 #[derive(Default)]
-struct Writer {
+pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
@@ -123,7 +123,7 @@ const TEMPLATE: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{%
 pub(crate) const VOCABULARY: usize = 264;
 
 /// A GGUF file of these values and tensors, after what `more` writes: so many values.
-fn gguf(
+pub(crate) fn gguf(
     values: &[Value],
     (count, more): (u64, impl FnOnce(&mut Writer)),
     tensors: &[(String, Vec<usize>, Vec<f32>)],
@@ -204,11 +204,6 @@ pub(crate) fn write_tensors(
     let values = model["values"].as_array().expect("values");
     std::fs::write(&path, gguf(values, (8, vocabulary), tensors)).expect("write");
     path
-}
-
-/// Writes a GGUF file that is no model.
-pub(crate) fn write_other(path: &Path, values: &[Value], tensors: &[(String, Vec<usize>, Vec<f32>)]) {
-    std::fs::write(path, gguf(values, (0, |_: &mut Writer| {}), tensors)).expect("write");
 }
 
 /// Writes the model of this name.
