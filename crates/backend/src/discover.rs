@@ -203,6 +203,64 @@ pub fn select_backend_in(name: &str, order: &[BackendKind]) -> Result<Selected> 
     }
 }
 
+/// Opens backends that share a model, as ranks in this process: [`select_backend`] names the kind or the first
+/// device. Each of them must be used from a thread of its own.
+///
+/// # Errors
+/// As [`select_backend`]; [`Error::Unavailable`] if there are fewer devices.
+pub fn select_ranks(name: &str, count: usize) -> Result<Vec<Arc<dyn KernelBackend>>> {
+    if count <= 1 {
+        return Ok(vec![select_backend(name)?.backend]);
+    }
+    let unavailable = |reason: String| Error::Unavailable { backend: name.to_owned(), reason };
+    if let Some(threads) = name.strip_prefix("cpu") {
+        let threads = match threads.strip_prefix(':').map(str::parse) {
+            None if threads.is_empty() => available_threads(),
+            Some(Ok(threads)) if (1..=1024).contains(&threads) => threads,
+            _ => return Err(Error::UnknownBackend(name.to_owned())),
+        };
+        let ranks = CpuBackend::ranks(count, threads.div_ceil(count))?;
+        return Ok(ranks.into_iter().map(|rank| Arc::new(rank) as Arc<dyn KernelBackend>).collect());
+    }
+    let uri = match name {
+        "cuda" => DeviceUri::Cuda(Selection::All),
+        "rocm" => DeviceUri::Amd(Selection::All),
+        "virtual" => DeviceUri::Virtual(VirtualGpu::default()),
+        "auto" => return Err(unavailable("several devices of one kind must be named".to_owned())),
+        name => match name.parse::<DeviceUri>() {
+            Ok(uri) => uri,
+            Err(error) if name.contains(':') => return Err(hip::Error::from(error).into()),
+            Err(_) => return select_backend(name).map(|selected| vec![selected.backend]),
+        },
+    };
+    let uri = match uri {
+        DeviceUri::Virtual(gpu) => DeviceUri::Virtual(VirtualGpu { count: u32::try_from(count).ok(), ..gpu }),
+        other => other,
+    };
+    let mut devices = Device::open_all(&uri).map_err(|error| unavailable(reason(&error)))?;
+    if devices.len() < count {
+        return Err(unavailable(format!("there are {} devices, not {count}", devices.len())));
+    }
+    devices.truncate(count);
+    of_devices(name, &devices)
+}
+
+#[cfg(feature = "rccl")]
+fn of_devices(_name: &str, devices: &[Device]) -> Result<Vec<Arc<dyn KernelBackend>>> {
+    let ranks = devices.iter().zip(rccl::Communicator::all(devices)?);
+    ranks
+        .map(|(device, rank)| -> Result<Arc<dyn KernelBackend>> {
+            Ok(Arc::new(GpuBackend::of(device)?.with_communicator(rank)?))
+        })
+        .collect()
+}
+
+#[cfg(not(feature = "rccl"))]
+fn of_devices(name: &str, _devices: &[Device]) -> Result<Vec<Arc<dyn KernelBackend>>> {
+    let reason = "this program is built without the feature `rccl`".to_owned();
+    Err(Error::Unavailable { backend: name.to_owned(), reason })
+}
+
 fn first_of(order: &[BackendKind]) -> Result<Selected> {
     let mut skipped = Vec::new();
     for kind in order {
@@ -238,6 +296,7 @@ pub(crate) fn host_memory() -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DType;
 
     #[test]
     fn every_kind_has_a_name_that_opens_it() {
@@ -256,6 +315,40 @@ mod tests {
         assert!(selected.skipped.is_empty());
         let none = select_backend_in("auto", &[]).unwrap_err();
         assert!(matches!(none, Error::NoBackend(_)), "{none}");
+    }
+
+    #[test]
+    fn ranks_of_the_cpu_put_their_parts_together() {
+        let ranks = select_ranks("cpu:2", 3).unwrap();
+        let threads: Vec<_> = ranks
+            .into_iter()
+            .map(|backend| {
+                std::thread::spawn(move || {
+                    let rank = backend.shard().rank as f32;
+                    let x = backend.tensor(DType::F32, &[2], &[rank, 10.0]).unwrap();
+                    let all = backend.empty(DType::F32, &[3, 2]).unwrap();
+                    let mut got = Vec::new();
+                    for _ in 0..50 {
+                        backend.all_gather(&x, &all).unwrap();
+                        got.push(backend.to_f32(&all).unwrap());
+                        backend.all_reduce(&x).unwrap();
+                        got.push(backend.to_f32(&x).unwrap());
+                        backend.upload(&[rank.to_le_bytes(), 10_f32.to_le_bytes()].concat(), &x).unwrap();
+                    }
+                    // The others wait, and learn that one is gone.
+                    (rank > 0.0).then(|| backend.all_reduce(&x).unwrap_err().to_string());
+                    got
+                })
+            })
+            .collect();
+        for thread in threads {
+            for pair in thread.join().unwrap().chunks(2) {
+                assert_eq!(pair, [vec![0.0, 10.0, 1.0, 10.0, 2.0, 10.0], vec![3.0, 30.0]]);
+            }
+        }
+        for name in ["auto", "cpu:0", "none", "metal"] {
+            assert!(select_ranks(name, 2).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ mod tensor;
 pub use backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph, StepGraphs};
 pub use cpu::CpuBackend;
 pub use discover::{
-    DEFAULT_ORDER, Discovered, Selected, discover_backends, select_backend, select_backend_in,
+    DEFAULT_ORDER, Discovered, Selected, discover_backends, select_backend, select_backend_in, select_ranks,
 };
 pub use dtype::DType;
 pub use error::{Error, Result};

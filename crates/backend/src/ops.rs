@@ -26,6 +26,8 @@ pub enum Activation {
     Tanh,
     /// `exp(x)`.
     Exp,
+    /// `log(1 + exp(x))`.
+    Softplus,
 }
 
 /// What combines the gate with the other factor.

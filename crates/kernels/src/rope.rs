@@ -48,6 +48,8 @@ pub enum RopeScaling {
         beta_slow: f64,
         /// `None` means `0.1 · ln(factor) + 1`, and 1 for factors up to 1.
         attention_factor: Option<f64>,
+        /// Whether the ramp's ends are whole pairs, as usual.
+        truncate: bool,
     },
     /// Llama 3.1's: wavelengths up to `original_context / high_frequency_factor` stay, those from
     /// `original_context / low_frequency_factor` are divided by the factor, and frequencies in between are
@@ -109,10 +111,12 @@ impl Rope {
             RopeScaling::Ntk { factor } if rotary > 2 => plain(self.base * factor.powf(n / (n - 2.0)), i),
             // the only frequency is the highest
             RopeScaling::Ntk { .. } => plain(self.base, i),
-            RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, .. } => {
+            RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, truncate, .. } => {
                 // the pair, possibly a fraction, whose frequency makes this many turns in the context
                 let pair = |turns: f64| n * (original_context / (turns * TAU)).ln() / (2.0 * self.base.ln());
-                let (first, last) = (pair(beta_fast).floor().max(0.0), pair(beta_slow).ceil().min(n - 1.0));
+                let (first, last) = (pair(beta_fast), pair(beta_slow));
+                let (first, last) = if truncate { (first.floor(), last.ceil()) } else { (first, last) };
+                let (first, last) = (first.max(0.0), last.min(n - 1.0));
                 let ramp = ((i as f64 - first) / (last - first).max(0.001)).clamp(0.0, 1.0);
                 let plain = plain(self.base, i);
                 plain / factor * ramp + plain * (1.0 - ramp)
@@ -407,6 +411,7 @@ mod tests {
             beta_fast: 32.0,
             beta_slow: 1.0,
             attention_factor: None,
+            truncate: true,
         };
         let rope = Rope { scaling, ..Rope::new(64) };
         let (scaled, plain) = (rope.frequencies().unwrap(), Rope::new(64).frequencies().unwrap());
@@ -421,6 +426,23 @@ mod tests {
         let ramp = (16.0 - 10.0) / (23.0 - 10.0);
         assert!((scaled[16] - plain[16] * (ramp / 40.0 + 1.0 - ramp)).abs() < 1e-15);
         assert!((rope.attention_factor() - (0.1 * 40.0_f64.ln() + 1.0)).abs() < 1e-15);
+        let RopeScaling::Yarn { factor, original_context, beta_fast, beta_slow, attention_factor, .. } =
+            scaling
+        else {
+            unreachable!()
+        };
+        let scaling = RopeScaling::Yarn {
+            factor,
+            original_context,
+            beta_fast,
+            beta_slow,
+            attention_factor,
+            truncate: false,
+        };
+        let exact = Rope { scaling, ..rope }.frequencies().unwrap();
+        let pair = |turns: f64| 32.0 * (4096.0 / (turns * TAU)).ln() / 10_000_f64.ln();
+        let ramp = (16.0 - pair(32.0)) / (pair(1.0) - pair(32.0));
+        assert!((exact[16] - plain[16] * (ramp / 40.0 + 1.0 - ramp)).abs() < 1e-15);
     }
 
     #[test]

@@ -250,6 +250,8 @@ pub(crate) fn total(usages: impl IntoIterator<Item = Usage>) -> Usage {
         prompt_tokens: sum.prompt_tokens.max(usage.prompt_tokens),
         reused_tokens: sum.reused_tokens.max(usage.reused_tokens),
         generated_tokens: sum.generated_tokens + usage.generated_tokens,
+        drafted_tokens: sum.drafted_tokens + usage.drafted_tokens,
+        accepted_tokens: sum.accepted_tokens + usage.accepted_tokens,
         prompt_time: sum.prompt_time.max(usage.prompt_time),
         generate_time: sum.generate_time.max(usage.generate_time),
     })

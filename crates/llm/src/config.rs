@@ -4,7 +4,7 @@ mod architecture;
 mod json;
 mod metadata;
 
-use backend::{Rope, RopeStyle};
+use backend::{KvShape, Rope, RopeStyle, Shard};
 
 pub use architecture::{
     Architecture, Family, FeedForward, NormOf, all as architectures, named as architecture,
@@ -16,6 +16,8 @@ pub use architecture::{
 pub struct Config {
     /// The architecture.
     pub architecture: &'static Architecture,
+    /// Whether it was read from a GGUF file: some matrices have their rows in another order than elsewhere.
+    pub is_of_gguf: bool,
     /// The model's name, if its file has one.
     pub name: Option<String>,
     /// Layers.
@@ -52,6 +54,8 @@ pub struct Config {
     pub logit_cap: Option<f32>,
     /// Experts, in models that have them.
     pub experts: Option<Experts>,
+    /// Gated delta nets, in models that have them.
+    pub delta: Option<Delta>,
     /// How an encoder's vectors become one, if the file says so.
     pub pooling: Option<crate::engine::Pooling>,
 }
@@ -65,6 +69,88 @@ pub struct Experts {
     pub used: usize,
     /// Elements of the vector inside of an expert.
     pub feed_forward: usize,
+    /// The same of an expert that every token has, if there is one.
+    pub shared: Option<usize>,
+}
+
+/// Gated delta nets, which most layers have instead of attention.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delta {
+    /// Whether each layer has attention.
+    pub attention: Vec<bool>,
+    /// Heads of queries and keys.
+    pub key_heads: usize,
+    /// Heads of values.
+    pub heads: usize,
+    /// Elements of a head of queries and keys.
+    pub key_size: usize,
+    /// Elements of a head of values.
+    pub value_size: usize,
+    /// Tokens that the convolution before them sees.
+    pub width: usize,
+    /// How the file orders heads of values.
+    pub order: HeadOrder,
+}
+
+impl Delta {
+    /// Channels of the convolution: those of queries, keys and values.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        2 * self.key_width() + self.value_width()
+    }
+
+    /// Elements of all heads of keys.
+    #[must_use]
+    pub fn key_width(&self) -> usize {
+        self.key_heads * self.key_size
+    }
+
+    /// Elements of all heads of values.
+    #[must_use]
+    pub fn value_width(&self) -> usize {
+        self.heads * self.value_size
+    }
+
+    /// Heads of values that share a head of keys.
+    #[must_use]
+    pub fn group(&self) -> usize {
+        self.heads / self.key_heads
+    }
+
+    /// Bytes of the states of one sequence.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        let layers = self.attention.iter().filter(|has| !**has).count() as u64;
+        let product = |factors: [usize; 3]| {
+            factors.iter().fold(1_u64, |all, factor| all.saturating_mul(*factor as u64))
+        };
+        let matrix = product([self.heads, self.key_size, self.value_size]);
+        let conv = product([self.channels(), self.width - 1, 1]);
+        matrix.saturating_add(conv).saturating_mul(4 * layers)
+    }
+
+    /// Names what makes no sense, if anything does.
+    fn check(&self) -> Result<(), String> {
+        if self.key_heads == 0 || !self.heads.is_multiple_of(self.key_heads) {
+            return Err(format!("has {} heads of values and {} of keys", self.heads, self.key_heads));
+        }
+        if !(2..=MOST_WIDTH).contains(&self.width) {
+            return Err(format!("has convolutions of {} tokens, not of 2 to {MOST_WIDTH}", self.width));
+        }
+        Ok(())
+    }
+}
+
+/// Tokens that a convolution sees at most.
+const MOST_WIDTH: usize = 4;
+
+/// The order of heads of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadOrder {
+    /// Those that share a head of keys are neighbours.
+    Grouped,
+    /// The first one of each head of keys, then the second one of each, and so on.
+    Tiled,
 }
 
 impl Config {
@@ -79,6 +165,49 @@ impl Config {
     #[must_use]
     pub fn window_of(&self, layer: usize) -> Option<usize> {
         self.window.filter(|_| self.has_window(layer))
+    }
+
+    /// Whether a layer has attention, and keys and values in the cache.
+    #[must_use]
+    pub fn has_attention(&self, layer: usize) -> bool {
+        self.delta.as_ref().is_none_or(|delta| delta.attention.get(layer).copied().unwrap_or(true))
+    }
+
+    /// The shapes of keys and values, of each layer that has them.
+    #[must_use]
+    pub fn kv_shapes(&self) -> Vec<KvShape> {
+        let layers = (0..self.layers).filter(|&layer| self.has_attention(layer)).count();
+        vec![KvShape { heads: self.kv_heads, dimensions: self.head_size }; layers]
+    }
+
+    /// One rank's part: some of the heads, and of the elements inside of feed-forward layers.
+    ///
+    /// # Errors
+    /// What the ranks cannot share equally.
+    pub fn share(&self, shard: Shard) -> Result<Self, String> {
+        let mut part = self.clone();
+        if shard.size == 1 {
+            return Ok(part);
+        }
+        if self.delta.is_some() {
+            return Err("has gated delta nets, which several devices cannot share".into());
+        }
+        let mut counts = vec![
+            ("heads of queries", &mut part.heads),
+            ("heads of keys", &mut part.kv_heads),
+            ("elements inside of feed-forward layers", &mut part.feed_forward),
+        ];
+        if let Some(experts) = &mut part.experts {
+            counts.push(("elements inside of experts", &mut experts.feed_forward));
+            counts.extend(experts.shared.as_mut().map(|size| ("elements inside of the shared expert", size)));
+        }
+        for (what, count) in counts {
+            if !count.is_multiple_of(shard.size) {
+                return Err(format!("has {count} {what}, which {} devices cannot share equally", shard.size));
+            }
+            *count /= shard.size;
+        }
+        Ok(part)
     }
 
     /// Elements of all heads of queries.

@@ -245,6 +245,10 @@ pub struct Usage {
     pub reused_tokens: usize,
     /// Tokens that were generated, including the one that ended the turn.
     pub generated_tokens: usize,
+    /// Tokens that were guessed before the model computed them ([`Speculation`](crate::Speculation)).
+    pub drafted_tokens: usize,
+    /// Of these, tokens that the model chose, too.
+    pub accepted_tokens: usize,
     /// From the request's start to the first token's logits; waiting in the queue is not part of it.
     pub prompt_time: Duration,
     /// From then to the end.

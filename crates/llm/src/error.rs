@@ -64,6 +64,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// An adapter cannot be used.
+    #[error("{}: the adapter {problem}", path.display())]
+    Adapter {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A tokenizer cannot be used.
     #[error("{}: the tokenizer {problem}", path.display())]
     Tokenizer {

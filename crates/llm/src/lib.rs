@@ -23,6 +23,7 @@
 //! [`tokenizer`] and [`chat`] make prompts of texts.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod chat;
 pub mod config;
 pub mod engine;
@@ -37,4 +38,4 @@ pub mod tokenizer;
 pub mod weights;
 
 pub use error::{Error, Result};
-pub use local::{EngineOptions, LoadProgress, open};
+pub use local::{EngineOptions, LoadProgress, Speculation, open};

@@ -6,11 +6,13 @@
 //! requests generate is recorded as a graph once for each number of requests, on devices with graphs.
 
 mod device;
+mod drafter;
 mod encoder;
 mod open;
 mod pages;
 mod pooling;
 mod queue;
+mod ranks;
 mod scheduler;
 mod sequence;
 
@@ -25,13 +27,15 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::generate::constraint::{Grammar, Grammars};
+use crate::model::States;
 use crate::tokenizer::Tokenizer;
 use device::Device;
+use drafter::Drafter;
 use pages::Pages;
 use queue::{EmbedJob, Job, Queue};
 use scheduler::Scheduler;
 
-pub use open::{EngineOptions, LoadProgress, open};
+pub use open::{EngineOptions, LoadProgress, Speculation, open};
 
 /// Alternatives of a token whose log-probabilities can be asked for.
 const MOST_LOGPROBS: usize = 256;
@@ -50,6 +54,7 @@ struct Generator {
 impl Generator {
     fn start(
         device: Device,
+        drafter: Option<Drafter>,
         description: ModelDescription,
         tokenizer: Tokenizer,
         template: Option<ChatTemplate>,
@@ -57,7 +62,7 @@ impl Generator {
         chunk: usize,
     ) -> Result<Self> {
         let (tokenizer, queue) = (Arc::new(tokenizer), Arc::new(Queue::new(options.queue)));
-        let pages = Pages::new(device.layout());
+        let pages = Pages::new(device.layout(), device.cache.states.as_ref().map(States::places));
         queue.report(EngineLoad {
             places: options.places,
             cache_tokens: device.layout().positions(),
@@ -71,6 +76,8 @@ impl Generator {
             places: options.places.max(1),
             chunk: chunk.max(1),
             context: description.context,
+            guesses: options.speculation.tokens(),
+            drafter,
             running: Vec::new(),
             paused: VecDeque::new(),
         };

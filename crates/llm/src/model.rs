@@ -1,21 +1,24 @@
 //! Models: each family is one file. A model computes logits for a [`Step`]: tokens of one or more sequences.
 
 mod bert;
+mod cache;
 mod gemma;
 mod gpt_oss;
 mod llama;
 mod parts;
+mod qwen35;
 mod step;
 
 use std::fmt;
 
-use backend::{KernelBackend, KvCache, KvShape, Tensor};
+use backend::{KernelBackend, Tensor};
 
 use crate::config::{Config, Family};
 use crate::error::{Error, Result};
 use crate::weights::Weights;
 
 pub use bert::Bert;
+pub use cache::{Cache, State, States};
 pub use step::{Group, Inputs, Part, Step};
 
 /// A model that predicts tokens.
@@ -24,11 +27,11 @@ pub trait Model: Send + Sync + fmt::Debug {
     fn config(&self) -> &Config;
 
     /// The vectors behind the last norm, `[tokens, width]`. Keys and values of the step's tokens go to their
-    /// slots of the cache.
+    /// slots of the cache, and states of their sequences change.
     ///
     /// # Errors
     /// Those of the backend.
-    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor>;
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor>;
 
     /// The logits `[rows, vocabulary]` of such vectors.
     ///
@@ -40,7 +43,7 @@ pub trait Model: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Those of the backend.
-    fn forward(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor> {
+    fn forward(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
         let hidden = self.hidden(backend, step, cache)?;
         match &step.outputs {
             None => self.logits(backend, &hidden),
@@ -52,29 +55,25 @@ pub trait Model: Send + Sync + fmt::Debug {
             }
         }
     }
-
-    /// The shapes of its layers' keys and values.
-    fn kv_shapes(&self) -> Vec<KvShape> {
-        let config = self.config();
-        vec![KvShape { heads: config.kv_heads, dimensions: config.head_size }; config.layers]
-    }
 }
 
-/// Loads a model that predicts tokens.
+/// Loads a model that predicts tokens, or the backend's part of it if it is one of several
+/// [ranks](backend::parallel).
 ///
 /// # Errors
 /// [`Error::Unable`] for encoders; for tensors that are missing or have other shapes; of reading and of the
 /// backend.
 pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>> {
+    let unable = |problem: String| Error::Unable {
+        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+        problem,
+    };
+    let config = &config.share(weights.backend().shard()).map_err(unable)?;
     Ok(match config.architecture.family {
         Family::Llama => Box::new(llama::Llama::load(config, weights)?),
         Family::Gemma => Box::new(gemma::Gemma::load(config, weights)?),
         Family::GptOss => Box::new(gpt_oss::load(config, weights)?),
-        Family::Bert => {
-            return Err(Error::Unable {
-                model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-                problem: "is an encoder, which generates no text".into(),
-            });
-        }
+        Family::Qwen35 => Box::new(qwen35::Qwen35::load(config, weights)?),
+        Family::Bert => return Err(unable("is an encoder, which generates no text".into())),
     })
 }

@@ -4,6 +4,7 @@
 //! become one stack.
 
 mod names;
+mod packed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -17,8 +18,9 @@ use safetensors::tensor::Metadata;
 use crate::config::Architecture;
 use crate::error::{Error, Result};
 use crate::gguf::{TensorInfo, TensorType};
-use crate::weights::Source;
+use crate::weights::{Change, Source};
 use names::Place;
+use packed::Packed;
 
 /// Bytes of a header.
 const MOST_HEADER: u64 = 100 << 20;
@@ -35,10 +37,17 @@ pub struct SafetensorsFiles {
 #[derive(Debug)]
 struct Entry {
     info: TensorInfo,
-    /// Added to each number.
-    summand: f32,
-    /// In order.
-    pieces: Vec<Piece>,
+    change: Change,
+    layout: Layout,
+}
+
+/// Where a tensor's bytes are.
+#[derive(Debug)]
+enum Layout {
+    /// In pieces, in order.
+    Pieces(Vec<Piece>),
+    /// In other places than models know.
+    Packed(Packed),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +58,7 @@ struct Piece {
 }
 
 /// A tensor as the files have it.
+#[derive(Debug)]
 struct Found {
     kind: TensorType,
     shape: Vec<usize>,
@@ -69,21 +79,37 @@ impl SafetensorsFiles {
             files.push((path, file));
         }
         let mut tensors = BTreeMap::new();
+        let mut packed: BTreeMap<usize, BTreeMap<String, Found>> = BTreeMap::new();
         let mut stacks: BTreeMap<String, BTreeMap<usize, Found>> = BTreeMap::new();
         for (name, tensor) in found {
             match names::place(&name, architecture) {
                 // Such as the numbers of positions, which nothing needs.
                 None => {}
-                Some(Place::Whole { name, summand }) => {
-                    let Found { kind, shape, piece } = tensor;
+                Some(Place::Whole { name, change }) => {
+                    let Found { kind, mut shape, piece } = tensor;
+                    // A convolution of each channel by itself is a matrix.
+                    if name.ends_with("ssm_conv1d.weight") && shape.len() == 3 && shape[1] == 1 {
+                        shape.remove(1);
+                    }
                     let bytes = Some(piece.bytes);
                     let info = TensorInfo { name: name.clone(), shape, kind, offset: piece.offset, bytes };
-                    tensors.insert(name, Entry { info, summand, pieces: vec![piece] });
+                    tensors.insert(name, Entry { info, change, layout: Layout::Pieces(vec![piece]) });
                 }
                 Some(Place::Expert { name, expert }) => {
                     stacks.entry(name).or_default().insert(expert, tensor);
                 }
+                Some(Place::Packed { layer, part }) => {
+                    packed.entry(layer).or_default().insert(part, tensor);
+                }
             }
+        }
+        for (layer, found) in packed {
+            let entries = packed::entries(layer, &found).map_err(|(name, problem)| Error::Tensor {
+                path: folder.to_owned(),
+                name,
+                problem,
+            })?;
+            tensors.extend(entries);
         }
         for (name, experts) in stacks {
             let wrong =
@@ -104,9 +130,57 @@ impl SafetensorsFiles {
             let pieces: Vec<Piece> = experts.values().map(|one| one.piece).collect();
             let bytes = Some(pieces.iter().map(|piece| piece.bytes).sum());
             let info = TensorInfo { name: name.clone(), shape, kind, offset: pieces[0].offset, bytes };
-            tensors.insert(name, Entry { info, summand: 0.0, pieces });
+            tensors.insert(name, Entry { info, change: Change::None, layout: Layout::Pieces(pieces) });
         }
         Ok(Self { folder: folder.to_owned(), files, tensors })
+    }
+}
+
+/// The name of a tensor in GGUF files; `None` for those that models do not need, or that become a part of one.
+pub(crate) fn place(name: &str, architecture: &Architecture) -> Option<String> {
+    match names::place(name, architecture)? {
+        Place::Whole { name, .. } => Some(name),
+        Place::Expert { .. } | Place::Packed { .. } => None,
+    }
+}
+
+/// The tensors of one file, by their own names.
+#[derive(Debug)]
+pub(crate) struct RawTensors {
+    path: PathBuf,
+    file: File,
+    tensors: HashMap<String, Found>,
+}
+
+impl RawTensors {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let mut tensors = HashMap::new();
+        let file = read_header(path, 0, &mut tensors)?;
+        Ok(Self { path: path.to_owned(), file, tensors })
+    }
+
+    /// In alphabetical order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.tensors.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A tensor's shape and numbers.
+    pub(crate) fn numbers(&self, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
+        let wrong =
+            |problem: String| Error::Tensor { path: self.path.clone(), name: name.to_owned(), problem };
+        let Found { kind, shape, piece } = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| Error::NoTensor { path: self.path.clone(), name: name.to_owned() })?;
+        let mut bytes = vec![0; piece.bytes];
+        self.file
+            .read_exact_at(&mut bytes, piece.offset)
+            .map_err(|error| Error::io("read", &self.path, error))?;
+        let numbers = crate::weights::plain_numbers(*kind, &bytes)
+            .ok_or_else(|| wrong(format!("has the type {kind}, not one of plain numbers")))?;
+        Ok((shape.clone(), numbers))
     }
 }
 
@@ -187,8 +261,8 @@ impl Source for SafetensorsFiles {
         self.tensors.values().map(|entry| &entry.info).collect()
     }
 
-    fn summand(&self, name: &str) -> f32 {
-        self.tensors.get(name).map_or(0.0, |entry| entry.summand)
+    fn change(&self, name: &str) -> Change {
+        self.tensors.get(name).map_or(Change::None, |entry| entry.change)
     }
 
     fn read_at(&self, name: &str, mut at: usize, mut out: &mut [u8]) -> Result<()> {
@@ -196,16 +270,25 @@ impl Source for SafetensorsFiles {
             |problem: String| Error::Tensor { path: self.folder.clone(), name: name.to_owned(), problem };
         let no_tensor = || Error::NoTensor { path: self.folder.clone(), name: name.to_owned() };
         let entry = self.tensors.get(name).ok_or_else(no_tensor)?;
-        for piece in &entry.pieces {
+        let mut read = |piece: &Piece, at: usize, part: &mut [u8]| {
+            let (path, file) = &self.files[piece.file];
+            file.read_exact_at(part, piece.offset + at as u64).map_err(|error| Error::io("read", path, error))
+        };
+        let pieces = match &entry.layout {
+            Layout::Pieces(pieces) => pieces,
+            Layout::Packed(packed) => {
+                let is_whole = packed.read_at(at, out, &mut read)?;
+                return if is_whole { Ok(()) } else { Err(wrong("has too few bytes".into())) };
+            }
+        };
+        for piece in pieces {
             if at >= piece.bytes {
                 at -= piece.bytes;
                 continue;
             }
             let count = out.len().min(piece.bytes - at);
             let (part, rest) = out.split_at_mut(count);
-            let (path, file) = &self.files[piece.file];
-            file.read_exact_at(part, piece.offset + at as u64)
-                .map_err(|error| Error::io("read", path, error))?;
+            read(piece, at, part)?;
             (at, out) = (0, rest);
         }
         if out.is_empty() { Ok(()) } else { Err(wrong(format!("has {} bytes too few", out.len()))) }
@@ -257,6 +340,50 @@ mod tests {
         assert_eq!(numbers, [2.0, 3.0, 4.0]);
         assert!(files.read_at(name, 8, &mut bytes).is_err());
         assert_eq!(files.tensor("output_norm.weight").expect("a norm").shape, [2]);
+    }
+
+    /// Blocks of GPT-OSS's files, against what `transformers` makes of them: the bytes 0x10, 0x32, … are the
+    /// numbers 0, 0.5, 1, 1.5, …, times two to the power of the scale less 127.
+    #[test]
+    fn mxfp4_in_two_tensors_becomes_blocks_of_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = [128_u8, 126];
+        // Of one expert, a row of the gate and one of the other factor, each with one block.
+        let blocks: Vec<u8> = (0..2)
+            .flat_map(|row| (0..16_u8).map(move |at| (2 * at % 16) | ((2 * at + 1) % 16) << 4 ^ row * 0x80))
+            .collect();
+        let data = [&blocks[..], &rows].concat();
+        let prefix = "model.layers.0.mlp.experts.gate_up_proj";
+        let header = serde_json::json!({
+            format!("{prefix}_blocks"): { "dtype": "U8", "shape": [1, 2, 1, 16], "data_offsets": [0, 32] },
+            format!("{prefix}_scales"): { "dtype": "U8", "shape": [1, 2, 1], "data_offsets": [32, 34] },
+        })
+        .to_string();
+        let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
+        std::fs::write(folder.path().join("model.safetensors"), bytes).expect("write");
+        let files =
+            SafetensorsFiles::open(folder.path(), architecture("gpt-oss").expect("known")).expect("files");
+        const NUMBERS: [f32; 16] =
+            [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
+        for (name, row, factor) in [("gate", 0, 2.0), ("up", 1, 0.5)] {
+            let name = format!("blk.0.ffn_{name}_exps.weight");
+            let info = files.tensor(&name).expect("a matrix");
+            assert_eq!((&info.shape[..], info.bytes), (&[1, 1, 32][..], Some(17)));
+            let mut block = [0; 17];
+            files.read_at(&name, 0, &mut block).expect("read");
+            let TensorType::Quant(quant) = info.kind else { panic!("{}", info.kind) };
+            let expected: Vec<f32> = (0..32)
+                .map(|at| {
+                    let byte = blocks[row * 16 + at / 2];
+                    factor * NUMBERS[usize::from(if at % 2 == 0 { byte & 15 } else { byte >> 4 })]
+                })
+                .collect();
+            assert_eq!(quant.dequantize(&block), expected);
+            let mut part = [0; 3];
+            files.read_at(&name, 5, &mut part).expect("read");
+            assert_eq!(part, block[5..8]);
+            assert!(files.read_at(&name, 15, &mut part).is_err());
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Weights on their way from a model's files to a device.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
-use backend::{DType, KernelBackend, QuantType, Tensor};
+use backend::{DType, KernelBackend, Shard, Tensor};
 use half::{bf16, f16};
 
+use crate::adapter::{Adapter, LowRank};
 use crate::error::{Error, Result};
 use crate::gguf::{GgufFile, TensorInfo, TensorType};
 
@@ -19,9 +22,9 @@ pub trait Source: Send + Sync {
     /// All tensors.
     fn tensors(&self) -> Vec<&TensorInfo>;
 
-    /// What is added to each number of a tensor.
-    fn summand(&self, _name: &str) -> f32 {
-        0.0
+    /// How the numbers of a tensor differ from those that models know.
+    fn change(&self, _name: &str) -> Change {
+        Change::None
     }
 
     /// Fills `out` with bytes of a tensor, from this position in it.
@@ -52,6 +55,59 @@ impl Source for GgufFile {
     }
 }
 
+/// What is done to each number of a tensor when it is loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    None,
+    /// This is added.
+    Add(f32),
+    /// x becomes -exp(x).
+    NegativeExp,
+}
+
+impl Change {
+    fn apply(self, numbers: &mut [f32]) {
+        match self {
+            Self::None => {}
+            Self::Add(summand) => numbers.iter_mut().for_each(|x| *x += summand),
+            Self::NegativeExp => numbers.iter_mut().for_each(|x| *x = -x.exp()),
+        }
+    }
+}
+
+/// The part of a tensor that is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Rows, in this order: all dimensions but the last one are rows. `None` for all.
+    pub rows: Option<Vec<Range<usize>>>,
+    /// Columns; whole blocks of a quantised tensor. `None` for all.
+    pub columns: Option<Range<usize>>,
+}
+
+impl Cut {
+    /// Some rows.
+    #[must_use]
+    pub fn of_rows(rows: Vec<Range<usize>>) -> Self {
+        Self { rows: Some(rows), columns: None }
+    }
+}
+
+/// The same ranges, those that follow each other as one.
+#[must_use]
+pub fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
 /// Bytes that are read at once.
 const PIECE: usize = 32 << 20;
 
@@ -64,6 +120,18 @@ pub struct Weights<'w> {
     /// Called with the bytes read so far.
     progress: &'w mut dyn FnMut(u64),
     read: u64,
+    adapters: &'w [Adapter],
+    /// Matrices that were asked for as such that can be adapted, without `.weight`.
+    adaptable: HashSet<String>,
+}
+
+/// What an adapter adds to a product.
+#[derive(Debug)]
+pub(crate) struct Lora {
+    /// `[rank, columns]`.
+    pub(crate) a: Tensor,
+    /// `[rows, rank]`.
+    pub(crate) b: Tensor,
 }
 
 impl<'w> Weights<'w> {
@@ -74,13 +142,62 @@ impl<'w> Weights<'w> {
         dtype: DType,
         progress: &'w mut dyn FnMut(u64),
     ) -> Self {
-        Self { source, backend, dtype, progress, read: 0 }
+        Self { source, backend, dtype, progress, read: 0, adapters: &[], adaptable: HashSet::new() }
+    }
+
+    /// Matrices are adapted by these.
+    #[must_use]
+    pub fn with_adapters(mut self, adapters: &'w [Adapter]) -> Self {
+        self.adapters = adapters;
+        self
+    }
+
+    /// Refuses adapters for matrices that the model has not asked for.
+    ///
+    /// # Errors
+    /// [`Error::Adapter`] names the first such matrix.
+    pub fn check_adapters(&self) -> Result<()> {
+        self.adapters.iter().try_for_each(|adapter| adapter.check_used(|name| self.adaptable.contains(name)))
+    }
+
+    /// What adapters add to this part of a matrix of the shape `[rows, columns]`; the name is without `.weight`.
+    pub(crate) fn loras(&mut self, name: &str, shape: [usize; 2], cut: &Cut) -> Result<Vec<Lora>> {
+        self.adaptable.insert(name.to_owned());
+        let [rows, columns] = shape;
+        let mut loras = Vec::new();
+        for adapter in self.adapters {
+            let Some(low_rank) = adapter.matrix(name) else { continue };
+            let LowRank { rank, a, b } = low_rank;
+            if a.len() != rank * columns || b.len() != rank * rows {
+                return Err(adapter.wrong_shape(name, rows, columns));
+            }
+            let taken = cut.columns.clone().unwrap_or(0..columns);
+            let a: Vec<f32> = a.chunks_exact(columns).flat_map(|row| &row[taken.clone()]).copied().collect();
+            let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+            let count = ranges.iter().map(ExactSizeIterator::len).sum();
+            let b: Vec<f32> = ranges
+                .into_iter()
+                .flat_map(|range| &b[range.start * rank..range.end * rank])
+                .copied()
+                .collect();
+            loras.push(Lora {
+                a: self.backend.tensor(self.dtype, &[*rank, taken.len()], &a)?,
+                b: self.backend.tensor(self.dtype, &[count, *rank], &b)?,
+            });
+        }
+        Ok(loras)
     }
 
     /// The backend.
     #[must_use]
     pub fn backend(&self) -> &'w dyn KernelBackend {
         self.backend
+    }
+
+    /// Which part of the model is loaded.
+    #[must_use]
+    pub fn shard(&self) -> Shard {
+        self.backend.shard()
     }
 
     /// The type of activations.
@@ -137,14 +254,26 @@ impl<'w> Weights<'w> {
     /// [`Error::NoTensor`]; [`Error::Tensor`] for another shape, or a type that is not known; errors of
     /// reading and of the backend.
     pub fn matrix(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        self.matrix_part(name, shape, &Cut::default(), shape)
+    }
+
+    /// A part of a matrix, as a tensor of the shape `of_part`.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix); [`Error::Tensor`] for columns that are not whole blocks.
+    pub fn matrix_part(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        cut: &Cut,
+        of_part: &[usize],
+    ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
         let dtype = match DType::from_gguf(info.kind.number()) {
             Some(dtype) if dtype.is_quantised() => dtype,
             _ => self.dtype,
         };
-        let tensor = self.backend.empty(dtype, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, cut, dtype, of_part)
     }
 
     /// The matrix of this name if there is one.
@@ -160,10 +289,22 @@ impl<'w> Weights<'w> {
     /// # Errors
     /// As [`matrix`](Self::matrix).
     pub fn vector(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        self.vector_part(name, shape, &Cut::default(), shape)
+    }
+
+    /// A part of a norm's weights or of a bias, as a tensor of the shape `of_part`.
+    ///
+    /// # Errors
+    /// As [`matrix_part`](Self::matrix_part).
+    pub fn vector_part(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        cut: &Cut,
+        of_part: &[usize],
+    ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        let tensor = self.backend.empty(self.dtype, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, cut, self.dtype, of_part)
     }
 
     /// A tensor in f32, whatever the type of activations.
@@ -172,9 +313,7 @@ impl<'w> Weights<'w> {
     /// As [`matrix`](Self::matrix).
     pub fn matrix_in_f32(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        let tensor = self.backend.empty(DType::F32, shape)?;
-        self.fill(info, &tensor)?;
-        Ok(tensor)
+        self.filled(info, &Cut::default(), DType::F32, shape)
     }
 
     /// The vector of this name if there is one.
@@ -194,7 +333,11 @@ impl<'w> Weights<'w> {
         let mut bytes = vec![0; self.bytes_of(info)?];
         self.source.read_at(&info.name, 0, &mut bytes)?;
         match plain(info.kind) {
-            Some(plain) => Ok(plain.numbers(&bytes)),
+            Some(plain) => {
+                let mut numbers = plain.numbers(&bytes);
+                self.source.change(&info.name).apply(&mut numbers);
+                Ok(numbers)
+            }
             None => Err(self.wrong(name, format!("has the type {}, not one of plain numbers", info.kind))),
         }
     }
@@ -203,47 +346,106 @@ impl<'w> Weights<'w> {
         info.bytes.ok_or_else(|| self.wrong(&info.name, format!("has the {}, which is not known", info.kind)))
     }
 
-    /// Copies a tensor's rows, some at a time, converted if the types differ.
-    fn fill(&mut self, info: &TensorInfo, to: &Tensor) -> Result<()> {
+    /// A new tensor with this part of one in the file.
+    fn filled(&mut self, info: &TensorInfo, cut: &Cut, dtype: DType, shape: &[usize]) -> Result<Tensor> {
+        let tensor = self.backend.empty(dtype, shape)?;
+        self.fill(info, cut, &tensor)?;
+        Ok(tensor)
+    }
+
+    /// Copies rows, some at a time, converted if the types differ.
+    fn fill(&mut self, info: &TensorInfo, cut: &Cut, to: &Tensor) -> Result<()> {
         let total = self.bytes_of(info)?;
-        let rows = to.rows();
-        let flat = to.reshape(&[rows, to.columns()])?;
+        let columns = info.shape.last().copied().unwrap_or(1);
+        let rows: usize = info.shape.iter().rev().skip(1).product();
         let row_bytes = total / rows.max(1);
-        let at_once = (PIECE / row_bytes.max(1)).clamp(1, rows.max(1));
-        let mut buffer = vec![0; at_once * row_bytes];
-        let mut row = 0;
-        while row < rows {
-            let count = at_once.min(rows - row);
-            let bytes = &mut buffer[..count * row_bytes];
-            self.source.read_at(&info.name, row * row_bytes, bytes)?;
-            let converted = self.converted(info, bytes, to.dtype())?;
-            self.backend.upload(&converted, &flat.narrow(0, row, count)?)?;
-            row += count;
-            self.read += (count * row_bytes) as u64;
-            (self.progress)(self.read);
+        let flat = to.reshape(&[to.rows(), to.columns()])?;
+        let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+        let wanted = cut.columns.clone().unwrap_or(0..columns);
+        let taken: usize = ranges.iter().map(ExactSizeIterator::len).sum();
+        let exist = ranges.iter().all(|range| range.end <= rows) && wanted.end <= columns;
+        if !exist || taken != to.rows() || wanted.len() != to.columns() {
+            let problem = format!("has no part of the shape {:?} at {cut:?}", to.shape());
+            return Err(self.wrong(&info.name, problem));
+        }
+        let in_row = self.bytes_in_row(info, &wanted)?;
+        let at_once = (PIECE / row_bytes.max(1)).max(1);
+        let mut buffer = Vec::new();
+        let mut place = 0;
+        for range in ranges {
+            let mut row = range.start;
+            while row < range.end {
+                let count = at_once.min(range.end - row);
+                buffer.resize(count * row_bytes, 0);
+                self.source.read_at(&info.name, row * row_bytes, &mut buffer)?;
+                let bytes: Cow<'_, [u8]> = match cut.columns {
+                    None => Cow::Borrowed(&buffer),
+                    Some(_) => buffer
+                        .chunks_exact(row_bytes.max(1))
+                        .flat_map(|row| &row[in_row.clone()])
+                        .copied()
+                        .collect(),
+                };
+                let converted = self.converted(info, &bytes, to.dtype())?;
+                self.backend.upload(&converted, &flat.narrow(0, place, count)?)?;
+                (row, place) = (row + count, place + count);
+                self.read += bytes.len() as u64;
+                (self.progress)(self.read);
+            }
         }
         Ok(())
     }
 
+    /// Where these columns are in a row's bytes.
+    fn bytes_in_row(&self, info: &TensorInfo, columns: &Range<usize>) -> Result<Range<usize>> {
+        let Some((values, bytes)) = info.kind.block() else {
+            return Err(self.wrong(&info.name, format!("has the {}, which is not known", info.kind)));
+        };
+        if !columns.start.is_multiple_of(values) || !columns.end.is_multiple_of(values) {
+            return Err(self.wrong(
+                &info.name,
+                format!("has the type {}, whose blocks of {values} the columns {columns:?} cut", info.kind),
+            ));
+        }
+        Ok(columns.start / values * bytes..columns.end / values * bytes)
+    }
+
     /// Bytes of whole rows in the type of the tensor.
     fn converted<'b>(&self, info: &TensorInfo, bytes: &'b [u8], to: DType) -> Result<Cow<'b, [u8]>> {
-        let summand = self.source.summand(&info.name);
-        if DType::from_gguf(info.kind.number()) == Some(to) && summand == 0.0 {
+        let change = self.source.change(&info.name);
+        if DType::from_gguf(info.kind.number()) == Some(to) && change == Change::None {
             return Ok(Cow::Borrowed(bytes));
         }
-        let mut numbers = if let Some(plain) = plain(info.kind) {
-            plain.numbers(bytes)
-        } else if info.kind.number() == iq4_xs::NUMBER {
-            iq4_xs::numbers(bytes)
-        } else if let Some(DType::Quant(quant)) = DType::from_gguf(info.kind.number()) {
-            quantised(quant, bytes)
-        } else {
-            return Err(
-                self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind))
-            );
-        };
-        numbers.iter_mut().for_each(|x| *x += summand);
+        let unknown =
+            || self.wrong(&info.name, format!("has the type {}, for which there is no code", info.kind));
+        let mut numbers = any_numbers(info.kind, bytes).ok_or_else(unknown)?;
+        change.apply(&mut numbers);
         Ok(Cow::Owned(of_f32(to, &numbers)))
+    }
+}
+
+/// The numbers of these bytes, if they are of a type of plain numbers.
+pub(crate) fn plain_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
+    Some(plain(kind)?.numbers(bytes))
+}
+
+/// All numbers of a tensor of any known type.
+pub(crate) fn all_numbers(source: &dyn Source, info: &TensorInfo) -> Result<Vec<f32>> {
+    let wrong =
+        |problem: String| Error::Tensor { path: source.path().to_owned(), name: info.name.clone(), problem };
+    let unknown = || wrong(format!("has the type {}, for which there is no code", info.kind));
+    let mut bytes = vec![0; info.bytes.ok_or_else(unknown)?];
+    source.read_at(&info.name, 0, &mut bytes)?;
+    any_numbers(info.kind, &bytes).ok_or_else(unknown)
+}
+
+/// The numbers of these bytes, if their type is known.
+fn any_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
+    match (plain(kind), DType::from_gguf(kind.number())) {
+        (Some(plain), _) => Some(plain.numbers(bytes)),
+        (None, _) if kind.number() == iq4_xs::NUMBER => Some(iq4_xs::numbers(bytes)),
+        (None, Some(DType::Quant(quant))) => Some(quant.dequantize(bytes)),
+        _ => None,
     }
 }
 
@@ -279,10 +481,6 @@ impl Plain {
             Self::F64 => bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes) as f32).collect(),
         }
     }
-}
-
-fn quantised(quant: QuantType, bytes: &[u8]) -> Vec<f32> {
-    quant.dequantize(bytes)
 }
 
 /// The bytes of numbers, each rounded once. Activations have no other types.

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::session::Session;
 use super::{CpuBackend, simd, unsupported};
 use crate::error::Result;
 use crate::ops::GatedDelta;
@@ -19,16 +20,18 @@ pub(super) fn causal_conv(
     let [_, tokens, channels, width] = check::causal_conv(x, weight, states, slots, out)?;
     let mut session = backend.session();
     let slots = session.words(operation, "slots", slots)?.into_owned();
-    let mut kept = session.floats(operation, states)?.into_owned();
     let mut results = vec![0.0; out.elements()];
+    let before = width - 1;
+    let size = channels * before;
+    let mut changed = Vec::new();
     {
         let (x, weight) = (session.floats(operation, x)?, session.floats(operation, weight)?);
-        let before = width - 1;
+        let kept = session.floats(operation, states)?;
         for (sequence, slot) in slots.iter().map(|slot| *slot as usize).enumerate() {
-            let mut none = vec![0.0; channels * before];
-            let state = match kept.get_mut(slot.saturating_mul(channels * before)..) {
-                Some(rest) if slot < states.size(0) => &mut rest[..channels * before],
-                _ => &mut none[..],
+            let is_kept = slot < states.size(0);
+            let mut state = match is_kept {
+                true => kept[slot * size..][..size].to_vec(),
+                false => vec![0.0; size],
             };
             for t in 0..tokens {
                 let row = (sequence * tokens + t) * channels;
@@ -42,10 +45,28 @@ pub(super) fn causal_conv(
                     window[before - 1] = new;
                 }
             }
+            if is_kept {
+                changed.push((slot * size, state));
+            }
         }
     }
     session.write(operation, out, &results)?;
-    session.write(operation, states, &kept)
+    store_states(&mut session, operation, states, &changed)
+}
+
+/// Writes some states, each at its place among all of them.
+fn store_states(
+    session: &mut Session<'_>,
+    operation: &'static str,
+    states: &Tensor,
+    changed: &[(usize, Vec<f32>)],
+) -> Result<()> {
+    let start = states.offset();
+    let all = session.all_mut::<f32>(operation, states)?;
+    for (place, state) in changed {
+        all[start + place..][..state.len()].copy_from_slice(state);
+    }
+    Ok(())
 }
 
 pub(super) fn gated_delta(backend: &CpuBackend, by: &GatedDelta<'_>, out: &Tensor) -> Result<()> {
@@ -105,10 +126,5 @@ pub(super) fn gated_delta(backend: &CpuBackend, by: &GatedDelta<'_>, out: &Tenso
         }
     }
     session.write(operation, out, &results)?;
-    let start = by.states.offset();
-    let all = session.all_mut::<f32>(operation, by.states)?;
-    for (place, state) in changed {
-        all[start + place..][..size].copy_from_slice(&state);
-    }
-    Ok(())
+    store_states(&mut session, operation, by.states, &changed)
 }

@@ -85,6 +85,7 @@ pub(super) fn function(f: Activation) -> fn(f32) -> f32 {
         Activation::Sigmoid => |x| 1.0 / (1.0 + (-x).exp()),
         Activation::Tanh => f32::tanh,
         Activation::Exp => f32::exp,
+        Activation::Softplus => |x| x.max(0.0) + (-x.abs()).exp().ln_1p(),
     }
 }
 

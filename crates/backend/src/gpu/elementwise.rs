@@ -137,6 +137,7 @@ pub(super) fn activate(work: &Work<'_>, f: Activation, x: &Tensor, out: &Tensor)
         Activation::Sigmoid => Ok(UnaryOp::Sigmoid),
         Activation::Tanh => Ok(UnaryOp::Tanh),
         Activation::Exp => Ok(UnaryOp::Exp),
+        Activation::Softplus => Ok(UnaryOp::Softplus),
     };
     for_float!(operation, x, [x, out], T => {
         let from = work.dense::<T>(operation, "x", x)?;

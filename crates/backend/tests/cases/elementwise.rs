@@ -60,6 +60,7 @@ fn functions_are_those_of_their_names() {
         (Activation::Sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
         (Activation::Tanh, f64::tanh),
         (Activation::Exp, f64::exp),
+        (Activation::Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p()),
     ];
     for (dtype, _) in FLOATS {
         let (x, numbers) = bench.random(dtype, &[2, 77], 4, 5.0);

@@ -36,6 +36,8 @@ pub enum UnaryOp {
     Powf(f64),
     Sign,
     Sigmoid,
+    /// `log(1 + exp(x))`.
+    Softplus,
 }
 
 impl UnaryOp {
@@ -65,6 +67,7 @@ impl UnaryOp {
             Self::Powf(_) => &names!("upowf", "fp8_e4m3"),
             Self::Sign => &names!("usign", "fp8_e4m3"),
             Self::Sigmoid => &names!("usigmoid", "fp8_e4m3"),
+            Self::Softplus => &names!("usoftplus", "fp8_e4m3"),
         }
     }
 

@@ -131,6 +131,7 @@ fn unary_functions_are_accurate<T: Real>(bench: &Bench) {
         absolute(normcdf(x), 16.0 * unit::<T>() * normcdf(x) * (1.0 + x * x).min(1e4))
     });
     unary(UnaryOp::Sigmoid, &|x| within::<T>(sigmoid(x), 4.0));
+    unary(UnaryOp::Softplus, &|x| within::<T>(x.max(0.0) + (-x.abs()).exp().ln_1p(), 4.0));
     // Values that approach zero reach it, and do not become NaN. A subnormal factor has lost digits.
     let gated = |x: f64, p: f64, ulps: f64| {
         let Expected { value, slack } = within::<T>(x * p, ulps);

@@ -18,6 +18,7 @@ fn tables() {
         beta_fast: 32.0,
         beta_slow: 1.0,
         attention_factor: None,
+        truncate: true,
     };
     for scaling in [RopeScaling::None, RopeScaling::Linear { factor: 2.0 }, yarn] {
         let rope = Rope { scaling, ..Rope::new(20) };

@@ -402,6 +402,10 @@ pub(crate) fn usage_of(usage: &Usage) -> Value {
         "completion_tokens": usage.generated_tokens,
         "total_tokens": usage.prompt_tokens + usage.generated_tokens,
         "prompt_tokens_details": { "cached_tokens": usage.reused_tokens },
+        "completion_tokens_details": {
+            "accepted_prediction_tokens": usage.accepted_tokens,
+            "rejected_prediction_tokens": usage.drafted_tokens - usage.accepted_tokens.min(usage.drafted_tokens),
+        },
     })
 }
 
@@ -413,6 +417,8 @@ pub(crate) fn timings(usage: &Usage) -> Value {
         "prompt_ms": millis(usage.prompt_time),
         "predicted_n": usage.generated_tokens,
         "predicted_ms": millis(usage.generate_time),
+        "draft_n": usage.drafted_tokens,
+        "draft_n_accepted": usage.accepted_tokens,
     })
 }
 

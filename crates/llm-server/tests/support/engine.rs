@@ -271,6 +271,7 @@ impl Answer {
             generated_tokens: self.given,
             prompt_time: Duration::from_millis(1),
             generate_time: self.started.elapsed(),
+            ..Usage::default()
         };
         self.send(Event::Finished { text: String::new(), reason, usage })
     }

@@ -12,6 +12,8 @@ pub enum Family {
     Gemma,
     /// GPT-OSS.
     GptOss,
+    /// Qwen3-Next and Qwen3.5: gated delta nets, and attention in every fourth layer.
+    Qwen35,
     /// BERT's encoders.
     Bert,
 }
@@ -64,6 +66,8 @@ pub struct Architecture {
     pub window_rope_base: Option<f64>,
     /// Whether numbers inside the model exceed the range of f16.
     pub needs_range: bool,
+    /// Whether GGUF files have heads of values in the order [`Tiled`](super::HeadOrder::Tiled).
+    pub tiles_heads: bool,
 }
 
 /// Llama.
@@ -78,14 +82,18 @@ const LLAMA: Architecture = Architecture {
     window_period: None,
     window_rope_base: None,
     needs_range: false,
+    tiles_heads: false,
 };
 
 const QWEN: Architecture = Architecture { rope_style: RopeStyle::HalfSplit, ..LLAMA };
 
+const QWEN35: Architecture =
+    Architecture { family: Family::Qwen35, norm_of: NormOf::QueriesAndKeys, needs_range: true, ..QWEN };
+
 const GEMMA: Architecture = Architecture { family: Family::Gemma, needs_range: true, ..QWEN };
 
 /// The known architectures.
-static TABLE: [Architecture; 9] = [
+static TABLE: [Architecture; 12] = [
     LLAMA,
     Architecture { name: "qwen2", hugging_face: &["Qwen2ForCausalLM"], ..QWEN },
     Architecture {
@@ -122,6 +130,19 @@ static TABLE: [Architecture; 9] = [
         window_period: Some((2, 1)),
         needs_range: true,
         ..QWEN
+    },
+    Architecture { name: "qwen3next", hugging_face: &["Qwen3NextForCausalLM"], ..QWEN35 },
+    Architecture {
+        name: "qwen35",
+        hugging_face: &["Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration"],
+        tiles_heads: true,
+        ..QWEN35
+    },
+    Architecture {
+        name: "qwen35moe",
+        hugging_face: &["Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration"],
+        tiles_heads: true,
+        ..QWEN35
     },
     Architecture { name: "bert", hugging_face: &["BertModel"], family: Family::Bert, ..QWEN },
     // Files of Mixtral's other converters.

@@ -6,7 +6,7 @@ use backend::{Rope, RopeScaling, RopeStyle};
 use serde_json::Value;
 
 use super::architecture::{self, Architecture, Family};
-use super::{Config, Experts};
+use super::{Config, Delta, Experts, HeadOrder};
 use crate::engine::Pooling;
 use crate::error::{Error, Result};
 
@@ -117,9 +117,8 @@ fn config(values: &Value) -> Result<Config, String> {
             known.join(", ")
         ));
     };
-    if architecture.family == Family::GptOss {
-        return Err("is GPT-OSS, whose GGUF files can be read, but not its safetensors".into());
-    }
+    // Models that also see pictures have the decoder's values in an object of their own.
+    let values = values.get("text_config").map_or(values, Values);
     let is_encoder = architecture.family == Family::Bert;
     let (width, heads) = (values.needed("hidden_size")?, values.needed("num_attention_heads")?);
     let kv_heads = values.size("num_key_value_heads")?.unwrap_or(heads);
@@ -136,16 +135,25 @@ fn config(values: &Value) -> Result<Config, String> {
         None => values.size("num_experts")?,
         count => count,
     };
-    let feed_forward = values.needed("intermediate_size")?;
+    let of_experts = values.size("moe_intermediate_size")?;
+    let feed_forward = match (values.size("intermediate_size")?, of_experts) {
+        (None, Some(size)) if size > 0 => size,
+        _ => values.needed("intermediate_size")?,
+    };
     let experts = match count {
         None | Some(0) => None,
         Some(count) => {
             let used = values.needed("num_experts_per_tok")?;
+            if values.flag("norm_topk_prob") == Some(false) {
+                return Err(
+                    "does not divide the weights of experts by their sum, which is not supported".into()
+                );
+            }
             if used > count {
                 return Err(format!("uses {used} of {count} experts"));
             }
-            let feed_forward = values.size("moe_intermediate_size")?.unwrap_or(feed_forward);
-            Some(Experts { count, used, feed_forward })
+            let shared = values.size("shared_expert_intermediate_size")?.filter(|size| *size > 0);
+            Some(Experts { count, used, feed_forward: of_experts.unwrap_or(feed_forward), shared })
         }
     };
     let window = values.size("sliding_window")?.filter(|window| *window > 0);
@@ -154,17 +162,28 @@ fn config(values: &Value) -> Result<Config, String> {
     let window_rope = match architecture.window_rope_base {
         None => None,
         Some(usual) => {
-            let base = values.number("rope_local_base_freq")?.unwrap_or(usual);
+            let newer = values.get("rope_parameters").map(Values);
+            let base = match newer.and_then(|newer| newer.get("sliding_attention")).map(Values) {
+                Some(newer) => newer.number("rope_theta")?,
+                None => values.number("rope_local_base_freq")?,
+            };
+            let base = base.filter(|base| *base > 0.0).unwrap_or(usual);
             Some(Rope { base, scaling: RopeScaling::None, ..rope })
         }
     };
     let limit = |name: &str| -> Result<Option<f32>, String> {
         Ok(values.number(name)?.map(|cap| cap as f32).filter(|cap| *cap > 0.0))
     };
+    let layers = values.needed("num_hidden_layers")?;
+    let delta = match architecture.family {
+        Family::Qwen35 => Some(delta(values, layers)?),
+        _ => None,
+    };
     Ok(Config {
         architecture,
+        is_of_gguf: false,
         name: values.text("_name_or_path").filter(|name| !name.is_empty()).map(str::to_owned),
-        layers: values.needed("num_hidden_layers")?,
+        layers,
         width,
         vocabulary: values.needed("vocab_size")?,
         context,
@@ -182,8 +201,42 @@ fn config(values: &Value) -> Result<Config, String> {
         attention_cap: limit("attn_logit_softcapping")?,
         logit_cap: limit("final_logit_softcapping")?,
         experts,
+        delta,
         pooling: None,
     })
+}
+
+/// Gated delta nets.
+fn delta(values: Values<'_>, layers: usize) -> Result<Delta, String> {
+    let attention: Vec<bool> = match values.get("layer_types").and_then(Value::as_array) {
+        Some(kinds) if kinds.len() == layers => {
+            let is_attention = |kind: &Value| match kind.as_str() {
+                Some("full_attention") => Ok(true),
+                Some("linear_attention") => Ok(false),
+                _ => Err(format!("has layers of the type {kind}, which is not known")),
+            };
+            kinds.iter().map(is_attention).collect::<Result<_, _>>()?
+        }
+        Some(kinds) => return Err(format!("has `layer_types` for {} of {layers} layers", kinds.len())),
+        None => {
+            let interval = match values.size("full_attention_interval")? {
+                None => 4,
+                Some(_) => values.needed("full_attention_interval")?,
+            };
+            (1..=layers).map(|number| number.is_multiple_of(interval)).collect()
+        }
+    };
+    let delta = Delta {
+        attention,
+        key_heads: values.needed("linear_num_key_heads")?,
+        heads: values.needed("linear_num_value_heads")?,
+        key_size: values.needed("linear_key_head_dim")?,
+        value_size: values.needed("linear_value_head_dim")?,
+        width: values.needed("linear_conv_kernel_dim")?,
+        order: HeadOrder::Grouped,
+    };
+    delta.check()?;
+    Ok(delta)
 }
 
 fn attention_scale(architecture: &Architecture, values: Values<'_>, head_size: usize) -> Result<f32, String> {
@@ -195,8 +248,9 @@ fn attention_scale(architecture: &Architecture, values: Values<'_>, head_size: u
 }
 
 fn rope(values: Values<'_>, head_size: usize, context: usize) -> Result<Rope, String> {
-    // Newer files have all of it in one object.
+    // Newer files have all of it in one object, or in one for each kind of layer.
     let newer = values.get("rope_parameters").map(Values);
+    let newer = newer.map(|newer| newer.get("full_attention").map_or(newer, Values));
     let base = match newer {
         Some(newer) => newer.number("rope_theta")?,
         None => values.number("rope_theta")?,
@@ -204,6 +258,14 @@ fn rope(values: Values<'_>, head_size: usize, context: usize) -> Result<Rope, St
     let base = base.unwrap_or(10_000.0);
     if base <= 0.0 {
         return Err(format!("has a `rope_theta` of {base}"));
+    }
+    let part = match newer.map(|newer| newer.number("partial_rotary_factor")).transpose()?.flatten() {
+        None => values.number("partial_rotary_factor")?,
+        part => part,
+    };
+    let rotary = (head_size as f64 * part.unwrap_or(1.0)) as usize;
+    if rotary == 0 || rotary > head_size || !rotary.is_multiple_of(2) {
+        return Err(format!("rotates {rotary} of {head_size} elements of each head"));
     }
     let scaling = match newer.or_else(|| values.get("rope_scaling").map(Values)) {
         None => RopeScaling::None,
@@ -225,6 +287,7 @@ fn rope(values: Values<'_>, head_size: usize, context: usize) -> Result<Rope, St
                     beta_fast: scaling.number("beta_fast")?.unwrap_or(32.0),
                     beta_slow: scaling.number("beta_slow")?.unwrap_or(1.0),
                     attention_factor: scaling.number("attention_factor")?,
+                    truncate: scaling.flag("truncate").unwrap_or(true),
                 },
                 other => {
                     return Err(format!(
@@ -234,7 +297,7 @@ fn rope(values: Values<'_>, head_size: usize, context: usize) -> Result<Rope, St
             }
         }
     };
-    Ok(Rope { rotary: head_size, base, scaling })
+    Ok(Rope { rotary, base, scaling })
 }
 
 #[cfg(test)]
@@ -263,7 +326,6 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_name() {
         for (name, value, expected) in [
             ("architectures", serde_json::json!(["Odd"]), "the architecture `Odd`"),
-            ("architectures", serde_json::json!(["GptOssForCausalLM"]), "is GPT-OSS"),
             ("hidden_size", serde_json::json!(-1), "a `hidden_size` of -1"),
             ("hidden_size", Value::Null, "no `hidden_size`"),
             ("num_key_value_heads", serde_json::json!(3), "4 heads of queries and 3"),

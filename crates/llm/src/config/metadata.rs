@@ -5,7 +5,7 @@ use std::path::Path;
 use backend::{Rope, RopeScaling};
 
 use super::architecture::{self, Architecture, Family};
-use super::{Config, Experts};
+use super::{Config, Delta, Experts, HeadOrder};
 use crate::engine::Pooling;
 use crate::error::{Error, Result};
 use crate::gguf::{Metadata, MetadataError};
@@ -144,7 +144,8 @@ fn config(metadata: &Metadata, vocabulary: usize) -> Result<Config, Problem> {
                 Some(size) => size,
                 None => values.needed("feed_forward_length")?,
             };
-            Some(Experts { count, used, feed_forward })
+            let shared = values.size("expert_shared_feed_forward_length")?.filter(|size| *size > 0);
+            Some(Experts { count, used, feed_forward, shared })
         }
     };
     let feed_forward = match experts {
@@ -161,9 +162,20 @@ fn config(metadata: &Metadata, vocabulary: usize) -> Result<Config, Problem> {
     let limit = |name: &str| -> Result<Option<f32>, Problem> {
         Ok(values.number(name)?.map(|cap| cap as f32).filter(|cap| *cap > 0.0))
     };
-    let layers = values.needed("block_count")?;
+    // Behind the layers there may be some that guess further tokens.
+    let guessing = values.size("nextn_predict_layers")?.unwrap_or(0);
+    let blocks = values.needed("block_count")?;
+    if guessing >= blocks {
+        return Err(format!("has {blocks} layers, of which {guessing} guess further tokens").into());
+    }
+    let layers = blocks - guessing;
+    let delta = match architecture.family {
+        Family::Qwen35 => Some(delta(&values, layers)?),
+        _ => None,
+    };
     Ok(Config {
         architecture,
+        is_of_gguf: true,
         name: metadata.str("general.name")?.map(str::to_owned),
         layers,
         width,
@@ -182,6 +194,7 @@ fn config(metadata: &Metadata, vocabulary: usize) -> Result<Config, Problem> {
         attention_cap: limit("attn_logit_softcapping")?,
         logit_cap: limit("final_logit_softcapping")?,
         experts,
+        delta,
         pooling: match values.size("pooling_type")? {
             Some(1) => Some(Pooling::Mean),
             Some(2) => Some(Pooling::First),
@@ -189,6 +202,41 @@ fn config(metadata: &Metadata, vocabulary: usize) -> Result<Config, Problem> {
             _ => None,
         },
     })
+}
+
+/// Gated delta nets.
+fn delta(values: &Values<'_>, layers: usize) -> Result<Delta, Problem> {
+    let (heads, inner) = (values.needed("ssm.time_step_rank")?, values.needed("ssm.inner_size")?);
+    let key = values.key("attention.recurrent_layers");
+    let attention = match values.metadata.bools(&key)? {
+        Some(recurrent) if recurrent.len() >= layers => {
+            recurrent[..layers].iter().map(|is_recurrent| !is_recurrent).collect()
+        }
+        Some(recurrent) => {
+            return Err(format!("has `{key}` for {} of {layers} layers", recurrent.len()).into());
+        }
+        None => {
+            let interval = match values.size("full_attention_interval")? {
+                None => 4,
+                Some(_) => values.needed("full_attention_interval")?,
+            };
+            (1..=layers).map(|number| number.is_multiple_of(interval)).collect()
+        }
+    };
+    let delta = Delta {
+        attention,
+        key_heads: values.needed("ssm.group_count")?,
+        heads,
+        key_size: values.needed("ssm.state_size")?,
+        value_size: inner / heads,
+        width: values.needed("ssm.conv_kernel")?,
+        order: if values.architecture.tiles_heads { HeadOrder::Tiled } else { HeadOrder::Grouped },
+    };
+    delta.check()?;
+    match delta.value_size * heads == inner {
+        true => Ok(delta),
+        false => Err(format!("has values of {inner} elements for {heads} heads").into()),
+    }
 }
 
 /// The factor of attention's scores. Gemma's 27B models do not take it from the size of their heads.
@@ -239,6 +287,7 @@ fn rope(values: &Values<'_>, head_size: usize) -> Result<Rope, Problem> {
             attention_factor: values
                 .number("rope.scaling.attn_factor")?
                 .map(|given| given * (0.1 * factor.max(1.0).ln() + 1.0)),
+            truncate: true,
         },
         (other, _) => {
             return Err(format!(

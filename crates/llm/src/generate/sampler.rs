@@ -46,12 +46,23 @@ impl Sampler {
         })
     }
 
-    /// The number that decides about the next token.
-    pub(crate) fn next_uniform(&mut self) -> f32 {
-        let number = random::uniform(self.settings.seed, self.drawn) as f32;
-        self.drawn += 1;
+    /// The number that decides about a token: the next one, or one that comes so many tokens later.
+    pub(crate) fn uniform(&self, later: usize) -> f32 {
+        let number = random::uniform(self.settings.seed, self.drawn + later as u64) as f32;
         // Rounding must not make it 1.
         number.min(1.0 - f32::EPSILON / 2.0)
+    }
+
+    /// So many tokens were chosen elsewhere, with their numbers.
+    pub(crate) fn skip(&mut self, tokens: usize) {
+        self.drawn += tokens as u64;
+    }
+
+    /// The token that would be chosen behind `tokens`, of which the last `later` ones are guesses, without a
+    /// constraint.
+    pub(crate) fn guess(&self, logits: &mut [f32], tokens: &[u32], later: usize) -> u32 {
+        self.penalise(logits, tokens);
+        self.draw(logits, self.drawn + later as u64)
     }
 
     fn has_penalties(&self) -> bool {
@@ -78,7 +89,7 @@ impl Sampler {
                 }
             }
         }
-        let token = self.draw(logits);
+        let token = self.draw(logits, self.drawn);
         self.drawn += 1;
         let logprob = before.zip(top).map(|(before, top)| TokenLogprob {
             logprob: before.of(token),
@@ -110,7 +121,7 @@ impl Sampler {
         }
     }
 
-    fn draw(&self, logits: &[f32]) -> u32 {
+    fn draw(&self, logits: &[f32], number: u64) -> u32 {
         let s = &self.settings;
         if s.temperature == 0.0 {
             return argmax(logits);
@@ -148,7 +159,7 @@ impl Sampler {
             weighted.truncate(count);
         }
         let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
-        let mut left = random::uniform(s.seed, self.drawn) * total;
+        let mut left = random::uniform(s.seed, number) * total;
         for (token, weight) in &weighted {
             left -= weight;
             if left < 0.0 {

@@ -288,6 +288,17 @@ impl Metadata {
         })
     }
 
+    /// An array of booleans.
+    ///
+    /// # Errors
+    /// As for [`u64`](Self::u64).
+    pub fn bools(&self, name: &str) -> Result<Option<&[bool]>, MetadataError> {
+        self.find(name, "an array of booleans", |value| match value {
+            Value::Array(Array::Bool(bools)) => Some(bools.as_slice()),
+            _ => None,
+        })
+    }
+
     /// The value of a call above, which must be there.
     ///
     /// # Errors

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backend::{BackendKind, DType, KernelBackend, KvCache, KvLayout, StepGraph, Tensor};
+use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 
+use super::pages::StateCopy;
+use super::ranks::{Follower, Order, OwnedJob};
 use crate::error::{Error, Result};
-use crate::model::{Inputs, Model, Part, Step};
+use crate::model::{Cache, Inputs, Model, Part, Step};
 
 /// A graph is recorded for lengths up to a power of two, of this at least.
 const LEAST_KEYS: usize = 256;
@@ -16,14 +18,42 @@ const LEAST_KEYS: usize = 256;
 pub(super) struct Device {
     pub(super) backend: Arc<dyn KernelBackend>,
     pub(super) model: Box<dyn Model>,
-    pub(super) cache: KvCache,
+    pub(super) cache: Cache,
     /// Positions of a sequence.
     context: usize,
-    /// By the number of sequences and the maximum of their lengths.
-    decodes: HashMap<(usize, usize), Decode>,
+    /// By the number of sequences, that of their tokens, and the maximum of their lengths.
+    decodes: HashMap<(usize, usize, usize), Decode>,
+    /// The other ranks, if several devices share the model.
+    followers: Vec<Follower>,
+    /// A rank failed, so that the others may be at different steps.
+    is_broken: bool,
 }
 
-/// A step of one token of each of some sequences.
+/// One sequence's part of a step, and what is needed of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job<'s> {
+    pub(super) part: Part<'s>,
+    /// Whether it generates, rather than reads a prompt.
+    pub(super) generates: bool,
+    pub(super) wanted: Wanted,
+}
+
+impl Job<'_> {
+    /// Whether both can be in one group.
+    fn joins(&self, other: &Job<'_>) -> bool {
+        self.generates && other.generates && self.part.tokens.len() == other.part.tokens.len()
+    }
+}
+
+/// The tokens of a part whose logits are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Nothing,
+    Last,
+    All,
+}
+
+/// A step of a few tokens of each of some sequences.
 #[derive(Debug)]
 struct Decode {
     step: Step,
@@ -35,68 +65,116 @@ impl Device {
     pub(super) fn new(
         backend: Arc<dyn KernelBackend>,
         model: Box<dyn Model>,
-        cache: KvCache,
+        cache: Cache,
         context: usize,
     ) -> Self {
-        Self { backend, model, cache, context, decodes: HashMap::new() }
+        let (decodes, followers) = (HashMap::new(), Vec::new());
+        Self { backend, model, cache, context, decodes, followers, is_broken: false }
+    }
+
+    /// These ranks share the model with this one.
+    pub(super) fn lead(mut self, followers: Vec<Follower>) -> Self {
+        self.followers = followers;
+        self
+    }
+
+    /// Lets all ranks do their part, this one by `own`.
+    fn together<T>(
+        &mut self,
+        order: impl Fn() -> Order,
+        own: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.followers.is_empty() {
+            return own(self);
+        }
+        if self.is_broken {
+            return Err(Error::Device {
+                reason: "one of the devices that share the model failed before".into(),
+            });
+        }
+        let begun = self.followers.iter().try_for_each(|follower| follower.order(order()));
+        let done = begun.and_then(|()| own(self));
+        let done = done.and_then(|done| {
+            self.followers.iter().try_for_each(Follower::reply)?;
+            Ok(done)
+        });
+        if done.is_err() {
+            self.is_broken = true;
+            self.followers.iter_mut().for_each(Follower::abandon);
+        }
+        done
     }
 
     pub(super) fn layout(&self) -> KvLayout {
-        self.cache.layout
+        self.cache.kv.layout
     }
 
-    /// The logits behind the last token of each part that `wanted` names, in that order. The first `decodes`
-    /// parts have one token each.
-    pub(super) fn logits(&mut self, parts: &[Part<'_>], decodes: usize, wanted: &[usize]) -> Result<Tensor> {
-        if decodes == parts.len()
-            && wanted.len() == parts.len()
+    /// Copies a sequence's states.
+    pub(super) fn copy_states(&mut self, copy: StateCopy) -> Result<()> {
+        self.together(|| Order::Copy(copy), |device| device.own_states(copy))
+    }
+
+    fn own_states(&self, copy: StateCopy) -> Result<()> {
+        match (&self.cache.states, copy.from) {
+            (Some(states), Some(from)) => states.copy(&*self.backend, from, copy.to),
+            (Some(states), None) => states.clear(&*self.backend, copy.to),
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// The logits that the jobs ask for, in their order; `None` if they ask for none. Neighbours that generate
+    /// and have the same number of tokens are computed as one group.
+    pub(super) fn logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
+        let order = || Order::Logits(jobs.iter().map(OwnedJob::new).collect());
+        self.together(order, |device| device.own_logits(jobs))
+    }
+
+    fn own_logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
+        if let [first, ..] = jobs
+            && jobs.iter().all(|job| job.joins(first) && job.wanted == Wanted::All)
             && self.backend.info().kind != BackendKind::Cpu
         {
-            return self.decode(parts);
+            return self.decode(jobs).map(Some);
         }
         let layout = self.layout();
         let mut inputs = Inputs::default();
-        let longest = |parts: &[Part<'_>]| {
-            parts.iter().map(|part| part.position + part.tokens.len()).max().unwrap_or(0)
-        };
-        let mut add = |parts: &[Part<'_>]| {
-            let most = longest(parts);
-            inputs.add(layout, parts, most.div_ceil(layout.page).max(1), most);
-        };
-        if decodes > 0 {
-            add(&parts[..decodes]);
+        for group in jobs.chunk_by(Job::joins) {
+            let parts: Vec<Part<'_>> = group.iter().map(|job| job.part).collect();
+            let most = parts.iter().map(|part| part.position + part.tokens.len()).max().unwrap_or(0);
+            inputs.add(layout, &parts, most.div_ceil(layout.page).max(1), most);
         }
-        for part in &parts[decodes..] {
-            add(std::slice::from_ref(part));
+        let (mut outputs, mut first) = (Vec::new(), 0);
+        for job in jobs {
+            let end = first + job.part.tokens.len() as u32;
+            match job.wanted {
+                Wanted::All => outputs.extend(first..end),
+                Wanted::Last => outputs.push(end - 1),
+                Wanted::Nothing => {}
+            }
+            first = end;
         }
-        let mut end = 0;
-        let ends: Vec<u32> = parts
-            .iter()
-            .map(|part| {
-                end += part.tokens.len();
-                end as u32 - 1
-            })
-            .collect();
-        let outputs: Vec<u32> = wanted.iter().map(|&part| ends[part]).collect();
         if outputs.is_empty() {
             // Only keys and values are needed.
             let step = Step::new(&*self.backend, &inputs)?;
-            return self.model.hidden(&*self.backend, &step, &self.cache);
+            self.model.hidden(&*self.backend, &step, &self.cache)?;
+            return Ok(None);
         }
         inputs.set_outputs(outputs);
         let step = Step::new(&*self.backend, &inputs)?;
-        self.model.forward(&*self.backend, &step, &self.cache)
+        self.model.forward(&*self.backend, &step, &self.cache).map(Some)
     }
 
-    fn decode(&mut self, parts: &[Part<'_>]) -> Result<Tensor> {
+    /// The logits of all tokens of jobs of the same size.
+    fn decode(&mut self, jobs: &[Job<'_>]) -> Result<Tensor> {
         let layout = self.layout();
-        let longest = parts.iter().map(|part| part.position + 1).max().unwrap_or(1);
+        let parts: Vec<Part<'_>> = jobs.iter().map(|job| job.part).collect();
+        let longest = parts.iter().map(|part| part.position + part.tokens.len()).max().unwrap_or(1);
         let most = longest.next_power_of_two().max(LEAST_KEYS).min(self.context.max(longest));
         let columns = most.div_ceil(layout.page);
         let mut inputs = Inputs::default();
-        inputs.add(layout, parts, columns, most);
+        inputs.add(layout, &parts, columns, most);
         let (backend, model, cache) = (&*self.backend, &*self.model, &self.cache);
-        let key = (parts.len(), most);
+        let key = (parts.len(), inputs.tokens(), most);
         let Some(decode) = self.decodes.get_mut(&key) else {
             // The first time, the step runs as it is: recording needs kernels that are loaded.
             let step = Step::new(backend, &inputs)?;
@@ -140,7 +218,12 @@ impl Device {
     }
 
     /// The vectors of one part's tokens, `[tokens, width]`, on the host.
-    pub(super) fn hidden(&self, part: Part<'_>) -> Result<Vec<f32>> {
+    pub(super) fn hidden(&mut self, part: Part<'_>) -> Result<Vec<f32>> {
+        let job = Job { part, generates: false, wanted: Wanted::Nothing };
+        self.together(|| Order::Hidden(OwnedJob::new(&job)), |device| device.own_hidden(part))
+    }
+
+    fn own_hidden(&self, part: Part<'_>) -> Result<Vec<f32>> {
         let layout = self.layout();
         let mut inputs = Inputs::default();
         let most = part.position + part.tokens.len();

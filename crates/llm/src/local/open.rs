@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendKind, DType, KernelBackend, KvCache, KvLayout, ModelShape, estimate_model_memory, fit_context,
-    select_backend,
+    BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected, estimate_model_memory,
+    fit_context, select_backend, select_ranks,
 };
 
 use super::device::Device;
+use super::drafter::Drafter;
+use super::ranks::Follower;
 use super::{Generator, encoder};
+use crate::adapter::{Adapter, AdapterOption};
 use crate::chat::ChatTemplate;
-use crate::config::{Config, Family};
+use crate::config::{Config, Delta, Family};
 use crate::engine::{Engine, ModelDescription};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gguf::GgufFile;
-use crate::model::{self, Bert};
+use crate::model::{self, Bert, Cache};
 use crate::safetensors::SafetensorsFiles;
 use crate::tokenizer::Tokenizer;
 use crate::weights::{self, Weights};
@@ -38,10 +41,43 @@ pub struct LoadProgress {
     pub of: u64,
 }
 
+/// Tokens that are guessed before the model computes them: several in one step if the guesses are right, and
+/// the same tokens as without guesses in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Speculation {
+    /// None.
+    #[default]
+    Off,
+    /// Those that followed when the last tokens occurred before, in the prompt or in the result.
+    Lookup {
+        /// How many at a time.
+        tokens: usize,
+    },
+    /// Those of a smaller model with the same tokens.
+    Draft {
+        /// The model's file or folder.
+        path: PathBuf,
+        /// How many at a time.
+        tokens: usize,
+    },
+}
+
+impl Speculation {
+    pub(super) fn tokens(&self) -> usize {
+        match self {
+            Self::Off => 0,
+            Self::Lookup { tokens } | Self::Draft { tokens, .. } => *tokens,
+        }
+    }
+}
+
 /// How an engine runs.
 pub struct EngineOptions<'o> {
     /// The device: a name or URI that [`select_backend`] knows.
     pub device: String,
+    /// Devices that share the model, from this one on: 1 for this one alone.
+    pub ranks: usize,
     /// Positions of a sequence; `None` for those of the model, up to 4096.
     pub context: Option<usize>,
     /// Positions of the cache, for all sequences together; `None` for twice the context.
@@ -56,6 +92,10 @@ pub struct EngineOptions<'o> {
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
+    /// Adapters of the model's matrices.
+    pub adapters: Vec<AdapterOption>,
+    /// Guesses.
+    pub speculation: Speculation,
     /// Called while weights are read.
     pub progress: Option<&'o mut dyn FnMut(LoadProgress)>,
 }
@@ -64,6 +104,7 @@ impl Default for EngineOptions<'_> {
     fn default() -> Self {
         Self {
             device: "auto".into(),
+            ranks: 1,
             context: None,
             cache: None,
             places: 16,
@@ -71,6 +112,8 @@ impl Default for EngineOptions<'_> {
             chunk: None,
             activations: None,
             cache_type: None,
+            adapters: Vec::new(),
+            speculation: Speculation::Off,
             progress: None,
         }
     }
@@ -80,6 +123,7 @@ impl fmt::Debug for EngineOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EngineOptions")
             .field("device", &self.device)
+            .field("ranks", &self.ranks)
             .field("context", &self.context)
             .field("cache", &self.cache)
             .field("places", &self.places)
@@ -87,6 +131,8 @@ impl fmt::Debug for EngineOptions<'_> {
             .field("chunk", &self.chunk)
             .field("activations", &self.activations)
             .field("cache_type", &self.cache_type)
+            .field("adapters", &self.adapters)
+            .field("speculation", &self.speculation)
             .finish_non_exhaustive()
     }
 }
@@ -99,31 +145,35 @@ impl fmt::Debug for EngineOptions<'_> {
 /// Names the file and what is wrong with it, the device and why it cannot be used, or the memory that is
 /// missing.
 pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dyn Engine>> {
-    let path = path.as_ref();
-    let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
-    let folder = match path.parent() {
-        _ if path.is_dir() => Some(path),
-        Some(folder) if is_part => Some(folder),
-        _ => None,
-    };
-    let (files, config, tokenizer, template) = match folder {
-        Some(folder) => of_folder(folder)?,
-        None => of_gguf(path)?,
-    };
-    let selected = select_backend(&options.device)?;
-    let mut description = description(&*files, &config, &selected.backend);
-    for (name, reason) in selected.skipped {
-        description.notes.push(format!("skipped {name}: {reason}"));
+    let (files, config, tokenizer, template) = of_path(path.as_ref())?;
+    if config.architecture.family == Family::Bert {
+        let Selected { backend, skipped } = select_backend(&options.device)?;
+        let description = description(&*files, &config, &backend, skipped);
+        let source = Source { files, config, tokenizer, template, description };
+        return open_encoder(source, backend, options);
     }
+    let (backends, skipped) = match options.ranks {
+        0 | 1 => {
+            let Selected { backend, skipped } = select_backend(&options.device)?;
+            (vec![backend], skipped)
+        }
+        ranks => (select_ranks(&options.device, ranks)?, Vec::new()),
+    };
+    let description = description(&*files, &config, &backends[0], skipped);
     let source = Source { files, config, tokenizer, template, description };
-    if source.config.architecture.family == Family::Bert {
-        open_encoder(source, selected.backend, options)
-    } else {
-        open_generator(source, selected.backend, options)
-    }
+    open_generator(source, &backends, options)
 }
 
 type Parts = (Box<dyn weights::Source>, Config, Tokenizer, Option<ChatTemplate>);
+
+fn of_path(path: &Path) -> Result<Parts> {
+    let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
+    match path.parent() {
+        _ if path.is_dir() => of_folder(path),
+        Some(folder) if is_part => of_folder(folder),
+        _ => of_gguf(path),
+    }
+}
 
 fn of_gguf(path: &Path) -> Result<Parts> {
     let file = GgufFile::open(path)?;
@@ -158,6 +208,7 @@ fn description(
     files: &dyn weights::Source,
     config: &Config,
     backend: &Arc<dyn KernelBackend>,
+    skipped: Vec<(&'static str, String)>,
 ) -> ModelDescription {
     let mut bytes_of: HashMap<String, u64> = HashMap::new();
     let (mut parameters, mut bytes) = (0, 0);
@@ -180,8 +231,11 @@ fn description(
         width: config.width,
         vocabulary: config.vocabulary,
         generates: config.architecture.family != Family::Bert,
-        device: backend.info().to_string(),
-        notes: Vec::new(),
+        device: match backend.shard().size {
+            1 => backend.info().to_string(),
+            size => format!("{size} × {}", backend.info()),
+        },
+        notes: skipped.into_iter().map(|(name, reason)| format!("skipped {name}: {reason}")).collect(),
     }
 }
 
@@ -191,6 +245,10 @@ fn open_encoder(
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
     let Source { files, config, tokenizer, description, .. } = source;
+    if let Some(adapter) = options.adapters.first() {
+        let problem = "is for a model that generates text, and this is an encoder".into();
+        return Err(Error::Adapter { path: adapter.path.clone(), problem });
+    }
     let of = description.bytes;
     let mut progress = |read| {
         if let Some(progress) = options.progress.as_mut() {
@@ -204,10 +262,11 @@ fn open_encoder(
 
 fn open_generator(
     source: Source,
-    backend: Arc<dyn KernelBackend>,
+    backends: &[Arc<dyn KernelBackend>],
     mut options: EngineOptions<'_>,
 ) -> Result<Arc<dyn Engine>> {
     let Source { files, config, tokenizer, template, mut description } = source;
+    let backend = &backends[0];
     let kind = backend.info().kind;
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
@@ -219,27 +278,35 @@ fn open_generator(
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
     let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
 
+    let adapters: Vec<Adapter> =
+        options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
+    if backends.len() > 1 && options.speculation.tokens() > 0 {
+        let problem = "cannot be shared by devices and have guesses at the same time".into();
+        return Err(unable(&config, problem));
+    }
+    config.share(backend.shard()).map_err(|problem| unable(&config, problem))?;
+    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
-    let tensors: Vec<_> = files
-        .tensors()
-        .into_iter()
-        .map(|tensor| {
-            let quantised = DType::from_gguf(tensor.kind.number()).filter(|dtype| dtype.is_quantised());
-            (quantised.unwrap_or(activations), tensor.shape.as_slice())
-        })
-        .collect();
-    let inner = config.experts.map_or(config.feed_forward, |experts| experts.used * experts.feed_forward);
-    let shape = ModelShape {
-        hidden: config.width,
-        inner,
-        attention: config.query_width() + config.key_width(),
-        vocabulary: config.vocabulary,
-        activations,
-    };
-    let memory = estimate_model_memory(tensors, &shape, chunk.max(options.places), options.places.max(1));
-    let shapes =
-        vec![backend::KvShape { heads: config.kv_heads, dimensions: config.head_size }; config.layers];
+    let tokens = chunk.max(options.places);
+    let mut memory = memory_of(&*files, &config, activations, tokens, options.places.max(1));
+    let mut shapes = config.kv_shapes();
+    if !is_slow && backends.len() > 1 {
+        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
+        let table = (config.vocabulary * config.width * activations.block_bytes()) as u64;
+        memory.weights = (memory.weights / backends.len() as u64).saturating_add(table);
+        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
+    }
+    if let Some((files, config)) = &drafter {
+        let more = memory_of(&**files, config, activations, tokens, options.places.max(1));
+        memory.weights = memory.weights.saturating_add(more.weights);
+        memory.activations = memory.activations.saturating_add(more.activations);
+        shapes.extend(config.kv_shapes());
+    }
+    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, zeros.
+    let places = 2 * options.places.max(1) + 1;
+    let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
+    memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
     let asked = options.cache.unwrap_or(2 * context).max(context);
     let free = backend.memory()?.free;
@@ -255,13 +322,102 @@ fn open_generator(
             .push(format!("a context of {context} positions; the model was trained with {}", config.context));
     }
 
-    let mut progress = |read| {
+    let mut progress = |read: u64| {
         if let Some(progress) = options.progress.as_mut() {
-            progress(LoadProgress { read, of });
+            // What ranks have in common is read several times.
+            progress(LoadProgress { read: read.min(of), of });
         }
     };
-    let model = model::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
-    let cache = KvCache::new(&*backend, cache_type, layout, &model.kv_shapes())?;
-    let device = Device::new(backend, model, cache, description.context);
-    Ok(Arc::new(Generator::start(device, description, tokenizer, template, &options, chunk)?))
+    let mut read = 0;
+    let mut load = |backend: &Arc<dyn KernelBackend>,
+                    files: &dyn weights::Source,
+                    config: &Config,
+                    adapters: &[Adapter]|
+     -> Result<Device> {
+        let before = read;
+        let mut progress = |now| {
+            read = before + now;
+            progress(read);
+        };
+        let weights = Weights::new(files, &**backend, activations, &mut progress);
+        let mut weights = weights.with_adapters(adapters);
+        let model = model::load(config, &mut weights)?;
+        weights.check_adapters()?;
+        let cache = Cache::new(&**backend, model.config(), cache_type, layout, places)?;
+        Ok(Device::new(Arc::clone(backend), model, cache, description.context))
+    };
+    let device = load(backend, &*files, &config, &adapters)?;
+    let mut followers = Vec::new();
+    for (rank, backend) in backends.iter().enumerate().skip(1) {
+        followers.push(Follower::start(load(backend, &*files, &config, &adapters)?, rank)?);
+    }
+    let device = device.lead(followers);
+    let drafter = match &drafter {
+        None => None,
+        Some((files, config)) => Some(Drafter { device: load(backend, &**files, config, &[])? }),
+    };
+    Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
+}
+
+fn unable(config: &Config, problem: String) -> Error {
+    Error::Unable {
+        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
+        problem,
+    }
+}
+
+/// The bytes of a model's weights and activations.
+fn memory_of(
+    files: &dyn weights::Source,
+    config: &Config,
+    activations: DType,
+    tokens: usize,
+    logits: usize,
+) -> ModelMemory {
+    let tensors: Vec<_> = files
+        .tensors()
+        .into_iter()
+        .map(|tensor| {
+            let quantised = DType::from_gguf(tensor.kind.number()).filter(|dtype| dtype.is_quantised());
+            (quantised.unwrap_or(activations), tensor.shape.as_slice())
+        })
+        .collect();
+    let shape = ModelShape {
+        hidden: config.width,
+        inner: config.experts.map_or(config.feed_forward, |experts| experts.used * experts.feed_forward),
+        attention: config.query_width() + config.key_width(),
+        vocabulary: config.vocabulary,
+        activations,
+    };
+    estimate_model_memory(tensors, &shape, tokens, logits)
+}
+
+/// The model that guesses, if one does; refused if guesses could not be judged.
+fn guessing(
+    speculation: &Speculation,
+    config: &Config,
+    tokenizer: &Tokenizer,
+) -> Result<Option<(Box<dyn weights::Source>, Config)>> {
+    let unable = |config: &Config, problem: &str| unable(config, problem.to_owned());
+    const KEEPS_STATES: &str =
+        "keeps states, which cannot go back to the token before a wrong guess, so there can be no guesses";
+    if *speculation != Speculation::Off && config.delta.is_some() {
+        return Err(unable(config, KEEPS_STATES));
+    }
+    let Speculation::Draft { path, .. } = speculation else { return Ok(None) };
+    let (files, draft, its_tokenizer, _) = of_path(path)?;
+    if draft.delta.is_some() {
+        return Err(unable(&draft, KEEPS_STATES));
+    }
+    if draft.architecture.family == Family::Bert {
+        return Err(unable(&draft, "is an encoder, which guesses nothing"));
+    }
+    let tokens = draft.vocabulary.min(config.vocabulary).min(tokenizer.len()) as u32;
+    let is_same = draft.vocabulary == config.vocabulary
+        && tokenizer.len() == its_tokenizer.len()
+        && (0..tokens).all(|token| tokenizer.bytes(token) == its_tokenizer.bytes(token));
+    if !is_same {
+        return Err(unable(&draft, "has other tokens than the model for which it should guess"));
+    }
+    Ok(Some((files, draft)))
 }

@@ -1,4 +1,7 @@
 //! Pages of the cache of keys and values, and which of them hold the beginnings of earlier texts.
+//!
+//! Models with states need those behind a beginning, too, to go on from it. They are kept for some pages, in
+//! places of their own, and only beginnings that end with such a page are taken over.
 
 use std::collections::HashMap;
 
@@ -12,6 +15,8 @@ struct Kept {
     page: u32,
     children: usize,
     last_used: u64,
+    /// Where the states behind this page are kept.
+    state: Option<u32>,
 }
 
 /// All pages.
@@ -27,6 +32,16 @@ pub(super) struct Pages {
     index: HashMap<(u64, Box<[u32]>), u64>,
     next: u64,
     clock: u64,
+    /// Free places of states, in models that have some.
+    places: Option<Vec<u32>>,
+}
+
+/// States that are to be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StateCopy {
+    /// From this place, or else zeros.
+    pub(super) from: Option<u32>,
+    pub(super) to: u32,
 }
 
 /// The pages of one sequence.
@@ -34,6 +49,8 @@ pub(super) struct Pages {
 pub(super) struct SequencePages {
     /// In the order of positions.
     pub(super) pages: Vec<u32>,
+    /// Where its states are, in models that have some.
+    pub(super) state: Option<u32>,
     /// The kept pages that the first ones are, or equal.
     chain: Vec<u64>,
 }
@@ -42,9 +59,17 @@ pub(super) struct SequencePages {
 const ROOT: u64 = 0;
 
 impl Pages {
-    pub(super) fn new(layout: KvLayout) -> Self {
-        let pool = PagePool::new(layout.pages);
-        Self { pool, layout, kept: HashMap::new(), index: HashMap::new(), next: ROOT + 1, clock: 0 }
+    /// With so many places of states, in models that have some: more than there are sequences at a time.
+    pub(super) fn new(layout: KvLayout, places: Option<usize>) -> Self {
+        Self {
+            pool: PagePool::new(layout.pages),
+            layout,
+            kept: HashMap::new(),
+            index: HashMap::new(),
+            next: ROOT + 1,
+            clock: 0,
+            places: places.map(|places| (0..places as u32).rev().collect()),
+        }
     }
 
     pub(super) fn layout(&self) -> KvLayout {
@@ -62,8 +87,9 @@ impl Pages {
         positions.div_ceil(self.layout.page) <= self.pool.available() + only_kept
     }
 
-    /// Pages with the first of these tokens, from earlier sequences. At least one token is left over.
-    pub(super) fn reuse(&mut self, tokens: &[u32]) -> SequencePages {
+    /// Pages with the first of these tokens, from earlier sequences, and what its states begin with. At least
+    /// one token is left over.
+    pub(super) fn reuse(&mut self, tokens: &[u32]) -> (SequencePages, Option<StateCopy>) {
         let mut found = SequencePages::default();
         self.clock += 1;
         for page in tokens[..tokens.len().saturating_sub(1)].chunks_exact(self.layout.page) {
@@ -74,7 +100,40 @@ impl Pages {
             found.pages.push(kept.page);
             found.chain.push(id);
         }
-        found
+        if self.places.is_none() {
+            return (found, None);
+        }
+        let state_of = |id: &u64| self.kept.get(id).and_then(|kept| kept.state);
+        let usable = found.chain.iter().rposition(|id| state_of(id).is_some()).map_or(0, |at| at + 1);
+        for page in found.pages.drain(usable..) {
+            self.pool.release(page);
+        }
+        found.chain.truncate(usable);
+        let from = found.chain.last().copied();
+        found.state = self.take_place(from);
+        let from = from.and_then(|id| self.kept.get(&id)).and_then(|kept| kept.state);
+        let copy = found.state.map(|to| StateCopy { from, to });
+        (found, copy)
+    }
+
+    /// A place of states: a free one, or that which has been kept unused for the longest time, but not that
+    /// of the page `but`.
+    fn take_place(&mut self, but: Option<u64>) -> Option<u32> {
+        if let Some(place) = self.places.as_mut()?.pop() {
+            return Some(place);
+        }
+        let oldest = self
+            .kept
+            .iter_mut()
+            .filter(|(id, kept)| kept.state.is_some() && Some(**id) != but)
+            .min_by_key(|(id, kept)| (kept.last_used, **id));
+        oldest.and_then(|(_, kept)| kept.state.take())
+    }
+
+    fn free_place(&mut self, place: Option<u32>) {
+        if let Some(places) = &mut self.places {
+            places.extend(place);
+        }
     }
 
     /// Takes pages until there are enough for these positions; whether there are. Those that it took are kept
@@ -103,14 +162,21 @@ impl Pages {
     fn forget(&mut self, id: u64) {
         let Some(kept) = self.kept.remove(&id) else { return };
         self.pool.release(kept.page);
+        self.free_place(kept.state);
         if let Some(parent) = self.kept.get_mut(&kept.parent) {
             parent.children -= 1;
         }
         self.index.remove(&(kept.parent, kept.tokens));
     }
 
-    /// Keeps the full pages of a sequence whose first `computed` tokens are in the cache.
-    pub(super) fn keep(&mut self, sequence: &mut SequencePages, tokens: &[u32], computed: usize) {
+    /// Keeps the full pages of a sequence whose first `computed` tokens are in the cache. Its states are to be
+    /// copied if they are those behind a full page.
+    pub(super) fn keep(
+        &mut self,
+        sequence: &mut SequencePages,
+        tokens: &[u32],
+        computed: usize,
+    ) -> Option<StateCopy> {
         let size = self.layout.page;
         self.clock += 1;
         while (sequence.chain.len() + 1) * size <= computed {
@@ -120,7 +186,7 @@ impl Pages {
             let key = (parent, page_tokens);
             if let Some(id) = self.index.get(&key) {
                 // Another sequence computed the same at the same time: one page is enough.
-                let Some(kept) = self.kept.get_mut(id) else { return };
+                let Some(kept) = self.kept.get_mut(id) else { return None };
                 kept.last_used = self.clock;
                 if self.pool.share(kept.page) {
                     self.pool.release(std::mem::replace(&mut sequence.pages[at], kept.page));
@@ -130,18 +196,27 @@ impl Pages {
             }
             let page = sequence.pages[at];
             if !self.pool.share(page) {
-                return;
+                return None;
             }
             if let Some(parent) = self.kept.get_mut(&parent) {
                 parent.children += 1;
             }
             let id = self.next;
             self.next += 1;
-            let kept = Kept { parent, tokens: key.1.clone(), page, children: 0, last_used: self.clock };
+            let (tokens, last_used) = (key.1.clone(), self.clock);
+            let kept = Kept { parent, tokens, page, children: 0, last_used, state: None };
             self.kept.insert(id, kept);
             self.index.insert(key, id);
             sequence.chain.push(id);
         }
+        let (from, id) = (sequence.state?, *sequence.chain.last()?);
+        let is_behind = computed == sequence.chain.len() * size;
+        if !is_behind || self.kept.get(&id).is_none_or(|kept| kept.state.is_some()) {
+            return None;
+        }
+        let to = self.take_place(None)?;
+        self.kept.get_mut(&id)?.state = Some(to);
+        Some(StateCopy { from: Some(from), to })
     }
 
     /// The sequence ends. Its kept pages stay.
@@ -149,6 +224,7 @@ impl Pages {
         for page in sequence.pages {
             self.pool.release(page);
         }
+        self.free_place(sequence.state);
     }
 }
 
@@ -159,12 +235,12 @@ mod tests {
     use super::*;
 
     fn pages(count: usize) -> Pages {
-        Pages::new(KvLayout::paged(count * 16, 16))
+        Pages::new(KvLayout::paged(count * 16, 16), None)
     }
 
     /// A sequence that computes all of its tokens.
     fn run(pages: &mut Pages, tokens: &[u32]) -> (SequencePages, usize) {
-        let mut sequence = pages.reuse(tokens);
+        let (mut sequence, _) = pages.reuse(tokens);
         let reused = sequence.pages.len() * 16;
         assert!(pages.grow(&mut sequence, tokens.len()), "room");
         pages.keep(&mut sequence, tokens, tokens.len());
@@ -190,7 +266,7 @@ mod tests {
             pages.release(sequence);
         }
         assert_eq!(pages.used_positions(), 3 * 16, "0..16, 16..32, and 16..20 with 90..102");
-        let mut whole = pages.reuse(&tokens);
+        let (mut whole, _) = pages.reuse(&tokens);
         assert!(pages.grow(&mut whole, 8 * 16), "a sequence alone has all pages");
         pages.release(whole);
     }
@@ -209,8 +285,8 @@ mod tests {
         pages.release(sequence);
         // Two pages are needed and one is free.
         let (sequence, _) = run(&mut pages, &[9; 30]);
-        assert_eq!(pages.reuse(&texts[0]).pages.len(), 0, "the oldest gave way");
-        let found = pages.reuse(&texts[1]);
+        assert_eq!(pages.reuse(&texts[0]).0.pages.len(), 0, "the oldest gave way");
+        let (found, _) = pages.reuse(&texts[1]);
         assert_eq!(found.pages.len(), 1);
         pages.release(found);
         assert!(!pages.has_room(48) && pages.has_room(32));
@@ -218,6 +294,30 @@ mod tests {
         assert!(!pages.grow(&mut more, 48), "pages in use do not give way");
         pages.release(more);
         pages.release(sequence);
+    }
+
+    #[test]
+    fn only_beginnings_whose_states_are_kept_are_taken_over() {
+        let mut pages = Pages::new(KvLayout::paged(8 * 16, 16), Some(3));
+        let tokens: Vec<u32> = (0..60).collect();
+        let (mut first, begin) = pages.reuse(&tokens);
+        assert_eq!(begin, Some(StateCopy { from: None, to: 0 }));
+        assert!(pages.grow(&mut first, 60), "room");
+        // The states behind the second page are kept, and those of the third are not, as it was not full.
+        assert_eq!(pages.keep(&mut first, &tokens, 32), Some(StateCopy { from: Some(0), to: 1 }));
+        assert_eq!(pages.keep(&mut first, &tokens, 59), None);
+        let (second, begin) = pages.reuse(&tokens);
+        assert_eq!((second.pages.len(), begin), (2, Some(StateCopy { from: Some(1), to: 2 })));
+        // No place is free, so the kept one makes way.
+        let (third, begin) = pages.reuse(&[9; 20]);
+        assert_eq!((third.pages.len(), begin), (0, Some(StateCopy { from: None, to: 1 })));
+        pages.release(second);
+        let (fourth, begin) = pages.reuse(&tokens);
+        assert_eq!((fourth.pages.len(), begin), (0, Some(StateCopy { from: None, to: 2 })));
+        for sequence in [first, third, fourth] {
+            pages.release(sequence);
+        }
+        assert_eq!(pages.places.as_ref().map(Vec::len), Some(3));
     }
 
     proptest! {
@@ -233,7 +333,7 @@ mod tests {
                     continue;
                 }
                 let tokens: Vec<u32> = (0..length as u32).map(|at| if at < 20 { at } else { at * 10 + text }).collect();
-                let mut sequence = pages.reuse(&tokens);
+                let (mut sequence, _) = pages.reuse(&tokens);
                 if !pages.grow(&mut sequence, tokens.len()) {
                     pages.release(sequence);
                     continue;

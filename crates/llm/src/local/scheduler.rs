@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use backend::BackendKind;
 
-use super::device::Device;
-use super::pages::Pages;
+use super::device::{Device, Job, Wanted};
+use super::drafter::Drafter;
+use super::pages::{Pages, StateCopy};
 use super::pooling::{Pooled, normalised};
-use super::queue::{EmbedJob, Job, Queue};
+use super::queue::{self, EmbedJob, Queue};
 use super::sequence::Sequence;
 use crate::engine::{EngineLoad, FinishReason, Pooling};
 use crate::error::{Error, Result};
+use crate::generate::ngram;
 use crate::generate::sampler::Choice;
 use crate::model::Part;
 use crate::tokenizer::Tokenizer;
@@ -28,6 +30,10 @@ pub(super) struct Scheduler {
     pub(super) chunk: usize,
     /// Positions of a sequence.
     pub(super) context: usize,
+    /// Tokens that are guessed beside the next one.
+    pub(super) guesses: usize,
+    /// The model that guesses; without one, earlier tokens of the text are looked up.
+    pub(super) drafter: Option<Drafter>,
     /// The oldest first.
     pub(super) running: Vec<Sequence>,
     /// Requests that had begun and had to make room; they go on before new ones begin.
@@ -55,10 +61,10 @@ impl Scheduler {
             };
             for job in jobs {
                 match job {
-                    Job::Generate(request, grammar, events) => {
+                    queue::Job::Generate(request, grammar, events) => {
                         self.paused.push_back(Sequence::new(*request, grammar, events, &self.tokenizer));
                     }
-                    Job::Embed(job) => self.embed(job),
+                    queue::Job::Embed(job) => self.embed(job),
                 }
             }
             self.leave();
@@ -107,9 +113,31 @@ impl Scheduler {
                 return;
             }
             let Some(mut sequence) = self.paused.pop_front() else { return };
-            let found = self.pages.reuse(&sequence.tokens);
+            let (found, states) = self.pages.reuse(&sequence.tokens);
             sequence.start(found, self.pages.layout().page);
+            if let Err(error) = self.copy_states(states) {
+                self.pages.release(std::mem::take(&mut sequence.pages));
+                sequence.fail(error);
+                continue;
+            }
             self.running.push(sequence);
+        }
+    }
+
+    fn copy_states(&mut self, copy: Option<StateCopy>) -> Result<()> {
+        copy.map_or(Ok(()), |copy| self.device.copy_states(copy))
+    }
+
+    /// The tokens of a sequence's next part, at most so many. Where there are states, a part ends with a page
+    /// if it can, so that they can be kept for later requests.
+    fn part(&self, sequence: &Sequence, most: usize) -> usize {
+        let (page, tokens) = (self.pages.layout().page, sequence.left().min(most));
+        let end = sequence.computed + tokens;
+        match end / page * page {
+            boundary if sequence.pages.state.is_some() && tokens > 1 && boundary > sequence.computed => {
+                boundary - sequence.computed
+            }
+            _ => tokens,
         }
     }
 
@@ -137,21 +165,95 @@ impl Scheduler {
         self.paused.push_front(sequence);
     }
 
-    /// One step: the next token of each sequence that generates, and a part of one prompt.
+    /// One step: the next tokens of each sequence that generates, and a part of one prompt.
     fn step(&mut self) -> Result<(), NoStep> {
+        let mut chosen = self.choose_sequences()?;
+        self.guess(&mut chosen).map_err(NoStep::Failed)?;
+        // Those that generate come first, as those with the same number of tokens are one group.
+        chosen.sort_by_key(|turn| (!turn.generates, turn.tokens.len(), turn.at));
+        let jobs: Vec<Job<'_>> = chosen.iter().map(|turn| turn.job(&self.running)).collect();
+        let logits = self.device.logits(&jobs).map_err(NoStep::Failed)?;
+        if let Some(drafter) = &mut self.drafter {
+            let prompts: Vec<_> = chosen.iter().filter(|turn| !turn.generates).collect();
+            drafter.read(&prompts, &mut self.running).map_err(NoStep::Failed)?;
+        }
+        let mut finished = Vec::new();
+        let mut drawn = match &logits {
+            Some(logits) => Some(self.draw(logits, &chosen).map_err(NoStep::Failed)?),
+            None => None,
+        };
+        let mut first = 0;
+        for turn in &chosen {
+            let sequence = &mut self.running[turn.at];
+            let rows = turn.rows();
+            if !turn.generates {
+                sequence.advance(turn.tokens.len());
+            }
+            if let (Some(drawn), 1..) = (&mut drawn, rows) {
+                // Each row's token is what follows if the guesses before it are right.
+                let guesses = if turn.generates { &turn.tokens[1..] } else { &[] };
+                let (mut right, mut end) = (0, None);
+                for row in 0..rows {
+                    let choice = drawn.choice(first + row, sequence);
+                    let token = choice.token;
+                    end = sequence.push(choice, &self.tokenizer, self.context);
+                    let is_right = guesses.get(row) == Some(&token);
+                    right += usize::from(is_right);
+                    if end.is_some() || !is_right {
+                        break;
+                    }
+                }
+                if turn.generates {
+                    // The last token is not computed, unless it was guessed and ends the text.
+                    sequence.computed = sequence.tokens.len() - 1;
+                    sequence.drafted = sequence.drafted.min(turn.position + 1 + right);
+                    sequence.count_guesses(guesses.len(), right);
+                }
+                if let Some(reason) = end {
+                    finished.push((turn.at, reason));
+                }
+                first += rows;
+            }
+            let computed = match self.drafter {
+                None => sequence.computed,
+                Some(_) => sequence.computed.min(sequence.drafted),
+            };
+            if let Some(copy) = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed) {
+                self.device.copy_states(copy).map_err(NoStep::Failed)?;
+            }
+        }
+        finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        for (at, reason) in finished {
+            let mut sequence = self.running.remove(at);
+            self.pages.release(std::mem::take(&mut sequence.pages));
+            sequence.finish(reason);
+        }
+        Ok(())
+    }
+
+    /// The sequences that take part in a step, with their tokens.
+    fn choose_sequences(&mut self) -> Result<Vec<Turn>, NoStep> {
         let mut budget = self.chunk;
-        // The number of tokens of each sequence that takes part.
-        let mut chosen: Vec<(usize, usize)> = Vec::new();
+        let mut chosen: Vec<Turn> = Vec::new();
         let mut at = 0;
         while at < self.running.len() {
             let left = self.running[at].left();
-            let tokens = if left == 1 { 1 } else { left.min(budget) };
+            let generates = left == 1;
+            let tokens = if generates { 1 } else { self.part(&self.running[at], budget) };
             if tokens > 0 {
                 if self.make_room(at, self.running[at].computed + tokens) {
-                    chosen.push((at, tokens));
-                    if left > 1 {
-                        budget -= tokens;
+                    let sequence = &self.running[at];
+                    let position = sequence.computed;
+                    let wanted = match (generates, left == tokens) {
+                        (true, _) => Wanted::All,
+                        (false, true) => Wanted::Last,
+                        (false, false) => Wanted::Nothing,
+                    };
+                    let tokens = sequence.tokens[position..][..tokens].to_vec();
+                    if !generates {
+                        budget -= tokens.len();
                     }
+                    chosen.push(Turn { at, position, tokens, generates, wanted });
                 } else {
                     // All older ones stay, so this one makes way for them.
                     if at == 0 {
@@ -164,83 +266,54 @@ impl Scheduler {
             }
             at += 1;
         }
-        if chosen.is_empty() {
-            return Err(NoStep::Idle);
+        if chosen.is_empty() { Err(NoStep::Idle) } else { Ok(chosen) }
+    }
+
+    /// Adds guesses to sequences that generate, as far as their pages have room without others making way.
+    fn guess(&mut self, chosen: &mut [Turn]) -> Result<()> {
+        if self.guesses == 0 {
+            return Ok(());
         }
-        // One token each first, as they are one group.
-        chosen.sort_by_key(|&(at, tokens)| (tokens != 1, at));
-        let decodes = chosen.iter().filter(|(_, tokens)| *tokens == 1).count();
-        let parts: Vec<Part<'_>> = chosen
-            .iter()
-            .map(|&(at, tokens)| {
-                let sequence = &self.running[at];
-                let position = sequence.computed;
-                Part {
-                    tokens: &sequence.tokens[position..][..tokens],
-                    position,
-                    pages: &sequence.pages.pages,
-                }
-            })
-            .collect();
-        let ends = |&(at, tokens): &(usize, usize)| self.running[at].left() == tokens;
-        let wanted: Vec<usize> =
-            chosen.iter().enumerate().filter(|(_, part)| ends(part)).map(|(index, _)| index).collect();
-        let logits = self.device.logits(&parts, decodes, &wanted).map_err(NoStep::Failed)?;
-        let generating: Vec<usize> = wanted.iter().map(|&index| chosen[index].0).collect();
-        let choices = match generating.is_empty() {
-            true => Vec::new(),
-            false => self.choose(&logits, &generating).map_err(NoStep::Failed)?,
-        };
-        for &(at, tokens) in &chosen {
-            let sequence = &mut self.running[at];
-            sequence.advance(tokens);
-            let computed = sequence.computed;
-            self.pages.keep(&mut sequence.pages, &sequence.tokens, computed);
+        let mut most = Vec::new();
+        for turn in chosen.iter().filter(|turn| turn.generates) {
+            let sequence = &mut self.running[turn.at];
+            let wanted = sequence.guessable(self.guesses, self.context);
+            self.pages.grow(&mut sequence.pages, turn.position + 1 + wanted);
+            let room = sequence.pages.pages.len() * self.pages.layout().page;
+            most.push((turn.at, wanted.min(room - turn.position - 1)));
         }
-        let mut finished = Vec::new();
-        for (at, choice) in generating.into_iter().zip(choices) {
-            if let Some(reason) = self.running[at].push(choice, &self.tokenizer, self.context) {
-                finished.push((at, reason));
+        let guesses = match &mut self.drafter {
+            Some(drafter) => drafter.guess(&most, &mut self.running)?,
+            None => {
+                most.iter().map(|&(at, most)| ngram::guess(&self.running[at].tokens, most).to_vec()).collect()
             }
-        }
-        finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        for (at, reason) in finished {
-            let mut sequence = self.running.remove(at);
-            self.pages.release(std::mem::take(&mut sequence.pages));
-            sequence.finish(reason);
+        };
+        for (turn, guess) in chosen.iter_mut().filter(|turn| turn.generates).zip(guesses) {
+            turn.tokens.extend(guess);
         }
         Ok(())
     }
 
-    /// A token for each row of logits; the rows are those of these sequences.
-    fn choose(&mut self, logits: &backend::Tensor, sequences: &[usize]) -> Result<Vec<Choice>> {
-        let plain = |token| Choice { token, logprob: None };
-        if sequences.iter().all(|&at| self.running[at].is_argmax()) {
-            return Ok(self.device.argmax(logits)?.into_iter().map(plain).collect());
+    /// What is needed to choose tokens by these logits.
+    fn draw(&self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
+        let asking = || chosen.iter().filter(|turn| turn.wanted != Wanted::Nothing);
+        if asking().all(|turn| self.running[turn.at].is_argmax()) {
+            return Ok(Drawn::Tokens(self.device.argmax(logits)?));
         }
         if self.device.backend.info().kind != BackendKind::Cpu {
-            let settings: Option<Vec<_>> =
-                sequences.iter().map(|&at| self.running[at].device_settings()).collect();
+            let settings: Option<Vec<_>> = asking()
+                .map(|turn| Some(vec![self.running[turn.at].device_settings()?; turn.rows()]))
+                .collect();
             if let Some(settings) = settings {
-                let uniforms: Vec<f32> =
-                    sequences.iter().map(|&at| self.running[at].sampler.next_uniform()).collect();
-                return Ok(self
-                    .device
-                    .sample(logits, &settings, &uniforms)?
-                    .into_iter()
-                    .map(plain)
-                    .collect());
+                let numbers = asking().flat_map(|turn| {
+                    let sampler = &self.running[turn.at].sampler;
+                    (0..turn.rows()).map(|later| sampler.uniform(later))
+                });
+                let numbers: Vec<f32> = numbers.collect();
+                return Ok(Drawn::Tokens(self.device.sample(logits, &settings.concat(), &numbers)?));
             }
         }
-        let columns = logits.columns();
-        let mut numbers = self.device.backend.to_f32(logits)?;
-        let rows = numbers.chunks_exact_mut(columns).zip(sequences);
-        Ok(rows
-            .map(|(row, &at)| {
-                let sequence = &mut self.running[at];
-                sequence.choose(row)
-            })
-            .collect())
+        Ok(Drawn::Logits { numbers: self.device.backend.to_f32(logits)?, columns: logits.columns() })
     }
 
     /// All running requests fail. The engine goes on.
@@ -259,7 +332,9 @@ impl Scheduler {
 
     /// The vector of one text, from the vectors behind the last norm.
     fn embedding(&mut self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>> {
-        let mut sequence = super::pages::SequencePages::default();
+        // Their pages are of no use to others, and none of others is taken over.
+        let (mut sequence, states) = self.pages.reuse(&[]);
+        self.copy_states(states)?;
         while !self.pages.grow(&mut sequence, tokens.len()) {
             match self.running.len() {
                 0 => {
@@ -279,7 +354,8 @@ impl Scheduler {
         let mut pooled = Pooled::new(pooling, self.device.model.config().width);
         let mut result = Ok(());
         for (at, part) in tokens.chunks(self.chunk).enumerate() {
-            let part = Part { tokens: part, position: at * self.chunk, pages: &sequence.pages };
+            let (position, pages) = (at * self.chunk, &sequence.pages);
+            let part = Part { tokens: part, position, pages, state: sequence.state };
             match self.device.hidden(part) {
                 Ok(rows) => pooled.add(&rows),
                 Err(error) => {
@@ -290,6 +366,58 @@ impl Scheduler {
         }
         self.pages.release(sequence);
         result.map(|()| normalised(pooled.finish()))
+    }
+}
+
+/// A sequence's part of a step.
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// Which of those that run.
+    pub(super) at: usize,
+    /// Of the first token.
+    pub(super) position: usize,
+    /// For one that generates, its last token, and guesses of the next ones.
+    pub(super) tokens: Vec<u32>,
+    pub(super) generates: bool,
+    wanted: Wanted,
+}
+
+impl Turn {
+    fn job<'s>(&'s self, running: &'s [Sequence]) -> Job<'s> {
+        let pages = &running[self.at].pages;
+        let part =
+            Part { tokens: &self.tokens, position: self.position, pages: &pages.pages, state: pages.state };
+        Job { part, generates: self.generates, wanted: self.wanted }
+    }
+
+    /// Its rows of logits.
+    fn rows(&self) -> usize {
+        match self.wanted {
+            Wanted::Nothing => 0,
+            Wanted::Last => 1,
+            Wanted::All => self.tokens.len(),
+        }
+    }
+}
+
+/// Rows from which tokens come.
+enum Drawn {
+    /// They were drawn on the device.
+    Tokens(Vec<u32>),
+    /// They are drawn here.
+    Logits { numbers: Vec<f32>, columns: usize },
+}
+
+impl Drawn {
+    /// The next token of a sequence, by this row.
+    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Choice {
+        match self {
+            Self::Tokens(tokens) => {
+                sequence.sampler.skip(1);
+                Choice { token: tokens[row], logprob: None }
+            }
+            Self::Logits { numbers, columns } => sequence.choose(&mut numbers[row * *columns..][..*columns]),
+        }
     }
 }
 

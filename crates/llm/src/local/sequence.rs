@@ -18,6 +18,8 @@ pub(super) struct Sequence {
     pub(super) tokens: Vec<u32>,
     /// The number of tokens whose keys and values are in the cache.
     pub(super) computed: usize,
+    /// The same in the cache of the model that guesses, if there is one.
+    pub(super) drafted: usize,
     pub(super) pages: SequencePages,
     pub(super) sampler: Sampler,
     grammar: Option<Box<Grammar>>,
@@ -25,6 +27,9 @@ pub(super) struct Sequence {
     /// Tokens of the prompt that earlier requests had left in the cache.
     reused: usize,
     max_tokens: usize,
+    /// Guesses, and those that were right.
+    guesses: usize,
+    right: usize,
     ignore_end: bool,
     stops: StopFinder,
     text: StreamState,
@@ -48,11 +53,14 @@ impl Sequence {
             prompt: request.prompt.len(),
             tokens: request.prompt,
             computed: 0,
+            drafted: 0,
             pages: SequencePages::default(),
             sampler: Sampler::new(request.sampling, breakers, request.logprobs),
             grammar,
             reused: 0,
             max_tokens: request.max_tokens,
+            guesses: 0,
+            right: 0,
             ignore_end: request.ignore_end,
             stops: StopFinder::new(&request.stop),
             text: StreamState::within_text(),
@@ -93,6 +101,7 @@ impl Sequence {
     /// The sequence gets a place, and these pages of earlier ones.
     pub(super) fn start(&mut self, pages: SequencePages, page: usize) {
         self.computed = pages.pages.len() * page;
+        self.drafted = self.computed;
         self.pages = pages;
         if self.started.is_none() {
             self.started = Some(Instant::now());
@@ -143,6 +152,22 @@ impl Sequence {
         }
     }
 
+    /// How many tokens it is worth guessing, beside the next one.
+    pub(super) fn guessable(&self, most: usize, context: usize) -> usize {
+        match self.generated() {
+            0 => 0,
+            generated => most
+                .min((self.max_tokens - generated).saturating_sub(1))
+                .min(context.saturating_sub(self.tokens.len() + 1)),
+        }
+    }
+
+    /// Some tokens were guessed, and some of them were right.
+    pub(super) fn count_guesses(&mut self, guesses: usize, right: usize) {
+        self.guesses += guesses;
+        self.right += right;
+    }
+
     fn generated(&self) -> usize {
         self.tokens.len() - self.prompt
     }
@@ -160,6 +185,8 @@ impl Sequence {
             prompt_tokens: self.prompt,
             reused_tokens: self.reused,
             generated_tokens: self.generated(),
+            drafted_tokens: self.guesses,
+            accepted_tokens: self.right,
             prompt_time: self.prompt_time,
             generate_time: total.saturating_sub(self.prompt_time),
         };

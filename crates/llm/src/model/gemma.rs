@@ -3,9 +3,10 @@
 //! Each branch has a norm behind it as well as before it, and gates are GELUs. Most layers see a window of
 //! positions; in Gemma 3 these rotate by a base of their own. Gemma 2 limits attention's scores and logits.
 
-use backend::{Gate, KernelBackend, KvCache, Tensor};
+use backend::{Gate, KernelBackend, Tensor};
 
 use super::Model;
+use super::cache::Cache;
 use super::parts::{Embedding, FeedForward, Output, Rotation, SelfAttention};
 use super::step::Step;
 use crate::config::Config;
@@ -62,7 +63,7 @@ impl Model for Gemma {
         &self.config
     }
 
-    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor> {
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
         let (config, eps) = (&self.config, self.config.norm_eps);
         let residual = self.embedding.forward(backend, &step.ids)?;
         backend.affine(&residual, (config.width as f32).sqrt(), 0.0, &residual)?;
@@ -71,7 +72,7 @@ impl Model for Gemma {
         let window_turns = window.map(|rotation| rotation.turns(backend, &step.positions)).transpose()?;
         let x = backend.empty(residual.dtype(), residual.shape())?;
         backend.rmsnorm(&residual, self.layers.first().map(|layer| &layer.attention_norm), eps, &x)?;
-        for (at, (layer, cache)) in self.layers.iter().zip(&cache.layers).enumerate() {
+        for (at, (layer, cache)) in self.layers.iter().zip(&cache.kv.layers).enumerate() {
             let turns = window_turns.as_ref().filter(|_| config.has_window(at)).unwrap_or(&turns);
             let branch = layer.attention.forward(backend, config, turns, step, cache, &x)?;
             backend.rmsnorm(&branch, Some(&layer.after_attention_norm), eps, &branch)?;

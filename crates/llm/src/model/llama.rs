@@ -3,9 +3,10 @@
 //! A layer adds attention to the residual stream, then a feed-forward layer with a SiLU gate, each behind an
 //! RMS norm. Qwen2 has biases of queries, keys and values; Qwen3 has norms of each head's queries and keys.
 
-use backend::{Gate, KernelBackend, KvCache, Tensor};
+use backend::{Gate, KernelBackend, Tensor};
 
 use super::Model;
+use super::cache::Cache;
 use super::parts::{Embedding, FeedForward, Output, Rotation, SelfAttention};
 use super::step::Step;
 use crate::config::Config;
@@ -64,7 +65,7 @@ impl Model for Llama {
         &self.config
     }
 
-    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &KvCache) -> Result<Tensor> {
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
         let (config, eps) = (&self.config, self.config.norm_eps);
         let residual = self.embedding.forward(backend, &step.ids)?;
         let turns = self.rotation.turns(backend, &step.positions)?;
@@ -75,7 +76,7 @@ impl Model for Llama {
             None => backend.rmsnorm(&residual, Some(weight), eps, &x),
             Some(branch) => backend.add_rmsnorm(branch, &residual, Some(weight), eps, &x),
         };
-        for (layer, cache) in self.layers.iter().zip(&cache.layers) {
+        for (layer, cache) in self.layers.iter().zip(&cache.kv.layers) {
             norm(branch.as_ref(), &layer.attention_norm)?;
             let attention = layer.attention.forward(backend, config, &turns, step, cache, &x)?;
             norm(Some(&attention), &layer.feed_forward_norm)?;

@@ -1,20 +1,23 @@
 //! What models are made of.
 
+use std::ops::Range;
+
 use backend::{
-    Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope, RopeFrequencies,
-    RopeStyle, Tensor, rope_frequencies,
+    Activation, Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope,
+    RopeFrequencies, RopeStyle, Shard, Tensor, rope_frequencies,
 };
 
 use super::step::Step;
-use crate::config::{Config, Experts, FeedForward as Kind, NormOf};
+use crate::config::{Config, Experts, Family, FeedForward as Kind, NormOf};
 use crate::error::Result;
-use crate::weights::Weights;
+use crate::weights::{Cut, Lora, Weights, joined};
 
 /// A product with a matrix, and a bias.
 #[derive(Debug)]
 pub(super) struct Linear {
     pub(super) weight: Tensor,
     pub(super) bias: Option<Tensor>,
+    loras: Vec<Lora>,
 }
 
 impl Linear {
@@ -22,13 +25,87 @@ impl Linear {
     pub(super) fn load(weights: &mut Weights<'_>, name: &str, rows: usize, columns: usize) -> Result<Self> {
         let weight = weights.matrix(&format!("{name}.weight"), &[rows, columns])?;
         let bias = weights.optional_vector(&format!("{name}.bias"), &[rows])?;
-        Ok(Self { weight, bias })
+        let loras = weights.loras(name, [rows, columns], &Cut::default())?;
+        Ok(Self { weight, bias, loras })
+    }
+
+    /// This rank's rows of a matrix: so many.
+    pub(super) fn load_split(
+        weights: &mut Weights<'_>,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        Self::load_rows(weights, name, [rows * size, columns], vec![rank * rows..(rank + 1) * rows])
+    }
+
+    /// This rank's columns of a matrix: so many. The sum of the products of all ranks is the whole product,
+    /// and the first rank's has the bias.
+    pub(super) fn load_joined(
+        weights: &mut Weights<'_>,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        let of = [rows, columns * size];
+        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[rows, columns])?;
+        let bias = match rank {
+            0 => weights.optional_vector(&format!("{name}.bias"), &[rows])?,
+            _ => None,
+        };
+        let loras = weights.loras(name, of, &cut)?;
+        Ok(Self { weight, bias, loras })
+    }
+
+    /// A matrix that cannot be adapted.
+    fn fixed(weight: Tensor) -> Self {
+        Self { weight, bias: None, loras: Vec::new() }
+    }
+
+    /// Some rows of a matrix of the shape `of`, and of its bias.
+    pub(super) fn load_rows(
+        weights: &mut Weights<'_>,
+        name: &str,
+        of: [usize; 2],
+        rows: Vec<Range<usize>>,
+    ) -> Result<Self> {
+        let rows = joined(rows);
+        let count = rows.iter().map(ExactSizeIterator::len).sum();
+        let bias = format!("{name}.bias");
+        let bias = match weights.has(&bias) {
+            true => {
+                let all = weights.numbers(&bias, &of[..1])?;
+                let chosen: Vec<f32> = rows.iter().flat_map(|range| &all[range.clone()]).copied().collect();
+                Some(weights.backend().tensor(weights.dtype(), &[count], &chosen)?)
+            }
+            false => None,
+        };
+        let cut = Cut::of_rows(rows);
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[count, of[1]])?;
+        let loras = weights.loras(name, of, &cut)?;
+        Ok(Self { weight, bias, loras })
     }
 
     pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<Tensor> {
         let out = backend.empty(x.dtype(), &[x.rows(), self.weight.size(0)])?;
         backend.linear(x, &self.weight, self.bias.as_ref(), &out)?;
+        self.adapt(backend, x, &out)?;
         Ok(out)
+    }
+
+    /// Adds to a product what adapters add.
+    fn adapt(&self, backend: &dyn KernelBackend, x: &Tensor, out: &Tensor) -> Result<()> {
+        for Lora { a, b } in &self.loras {
+            let low = backend.empty(x.dtype(), &[x.rows(), a.size(0)])?;
+            backend.matmul(x, a, &low)?;
+            let summand = backend.empty(x.dtype(), out.shape())?;
+            backend.matmul(&low, b, &summand)?;
+            backend.add(out, &summand, out)?;
+        }
+        Ok(())
     }
 }
 
@@ -48,6 +125,7 @@ pub(super) fn linears<const N: usize>(
         if let Some(bias) = &linear.bias {
             backend.add(out, bias, out)?;
         }
+        linear.adapt(backend, x, out)?;
     }
     // As many as there are matrices.
     Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
@@ -78,20 +156,38 @@ impl Embedding {
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) norm: Tensor,
-    matrix: Tensor,
+    /// Of all tokens, or of this rank's part of them.
+    matrix: Linear,
+    is_shared: bool,
 }
 
 impl Output {
     pub(super) fn load(weights: &mut Weights<'_>, config: &Config, embedding: &Embedding) -> Result<Self> {
         let norm = weights.vector("output_norm.weight", &[config.width])?;
-        let own = weights.optional_matrix("output.weight", &[config.vocabulary, config.width])?;
-        Ok(Self { norm, matrix: own.unwrap_or_else(|| embedding.table.clone()) })
+        let (Shard { rank, size }, width) = (weights.shard(), config.width);
+        // Ranks that cannot share the tokens equally have all of them.
+        let is_shared = config.vocabulary.is_multiple_of(size);
+        let tokens = if is_shared { config.vocabulary / size } else { config.vocabulary };
+        let matrix = match weights.has("output.weight") {
+            true if is_shared => Linear::load_split(weights, "output", tokens, width)?,
+            true => Linear::load(weights, "output", tokens, width)?,
+            false if is_shared => Linear::fixed(embedding.table.narrow(0, rank * tokens, tokens)?),
+            false => Linear::fixed(embedding.table.clone()),
+        };
+        Ok(Self { norm, matrix, is_shared })
     }
 
     pub(super) fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
-        let logits = backend.empty(hidden.dtype(), &[hidden.rows(), self.matrix.size(0)])?;
-        backend.matmul(hidden, &self.matrix, &logits)?;
-        Ok(logits)
+        let (part, size) = (self.matrix.forward(backend, hidden)?, backend.shard().size);
+        let (rows, tokens) = (part.rows(), part.columns());
+        if size == 1 || !self.is_shared {
+            return Ok(part);
+        }
+        let all = backend.empty(part.dtype(), &[size, rows, tokens])?;
+        backend.all_gather(&part, &all)?;
+        let by_row = backend.empty(part.dtype(), &[rows, size, tokens])?;
+        backend.copy(&all.transpose(0, 1)?, &by_row)?;
+        Ok(by_row.reshape(&[rows, size * tokens])?)
     }
 }
 
@@ -144,6 +240,8 @@ pub(super) struct SelfAttention {
     q: Linear,
     k: Linear,
     v: Linear,
+    /// A gate of the result before the last matrix.
+    gate: Option<Linear>,
     out: Linear,
     /// Norms of each head of queries and keys.
     norms: Option<(Tensor, Tensor)>,
@@ -165,14 +263,33 @@ impl SelfAttention {
             )),
         };
         let sinks = match weights.has(&name("attn_sinks.weight")) {
-            true => Some(weights.matrix_in_f32(&name("attn_sinks.weight"), &[config.heads])?),
+            true => {
+                let Shard { rank, size } = weights.shard();
+                let all = weights.numbers(&name("attn_sinks.weight"), &[config.heads * size])?;
+                let part = &all[rank * config.heads..][..config.heads];
+                Some(weights.backend().tensor(DType::F32, &[config.heads], part)?)
+            }
             false => None,
         };
+        let (q, gate) = match config.architecture.family {
+            Family::Qwen35 => {
+                // Each head has its queries and then its gate.
+                let rows = |second: usize| {
+                    let head = |head: usize| (2 * head + second) * config.head_size;
+                    (0..config.heads).map(head).map(|row| row..row + config.head_size).collect()
+                };
+                let mut part =
+                    |second| Linear::load_rows(weights, &name("attn_q"), [2 * queries, width], rows(second));
+                (part(0)?, Some(part(1)?))
+            }
+            _ => (Linear::load_split(weights, &name("attn_q"), queries, width)?, None),
+        };
         Ok(Self {
-            q: Linear::load(weights, &name("attn_q"), queries, width)?,
-            k: Linear::load(weights, &name("attn_k"), keys, width)?,
-            v: Linear::load(weights, &name("attn_v"), keys, width)?,
-            out: Linear::load(weights, &name("attn_output"), width, queries)?,
+            q,
+            gate,
+            k: Linear::load_split(weights, &name("attn_k"), keys, width)?,
+            v: Linear::load_split(weights, &name("attn_v"), keys, width)?,
+            out: Linear::load_joined(weights, &name("attn_output"), width, queries)?,
             norms,
             sinks,
             window: config.window_of(layer),
@@ -189,7 +306,16 @@ impl SelfAttention {
         cache: &KvLayer,
         x: &Tensor,
     ) -> Result<Tensor> {
-        let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
+        let (q, k, v, gate) = match &self.gate {
+            None => {
+                let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
+                (q, k, v, None)
+            }
+            Some(gate) => {
+                let [q, k, v, gate] = linears(backend, x, [&self.q, &self.k, &self.v, gate])?;
+                (q, k, v, Some(gate))
+            }
+        };
         let heads = |x: &Tensor| x.split(1, config.head_size);
         let (q, k, v) = (heads(&q)?, heads(&k)?, heads(&v)?);
         if let Some((q_norm, k_norm)) = &self.norms {
@@ -200,10 +326,8 @@ impl SelfAttention {
         turns.apply(backend, &k)?;
         backend.kv_append(cache, &k, &v, &step.slots)?;
         let mixed = backend.empty(q.dtype(), &[q.size(0), config.heads, config.head_size])?;
-        let mut first = 0;
-        for group in &step.groups {
-            let tokens = group.sequences * group.queries;
-            let part = |x: &Tensor| x.narrow(0, first, tokens)?.split(0, group.queries);
+        step.for_groups(|group, first, count| {
+            let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
             let (q, mixed) = (part(&q)?, part(&mixed)?);
             let keys = Keys::Cache { layer: cache, table: Some(&group.table) };
             let attention = Attention {
@@ -213,10 +337,16 @@ impl SelfAttention {
                 sinks: self.sinks.as_ref(),
                 ..Attention::causal(&q, keys, Some(&group.lengths), group.most_keys)
             };
-            backend.attention(&attention, &mixed)?;
-            first += tokens;
+            Ok(backend.attention(&attention, &mixed)?)
+        })?;
+        let mixed = mixed.reshape(&[x.rows(), config.query_width()])?;
+        if let Some(gate) = gate {
+            backend.activate(Activation::Sigmoid, &gate, &gate)?;
+            backend.mul(&mixed, &gate, &mixed)?;
         }
-        self.out.forward(backend, &mixed.reshape(&[x.rows(), config.query_width()])?)
+        let out = self.out.forward(backend, &mixed)?;
+        backend.all_reduce(&out)?;
+        Ok(out)
     }
 }
 
@@ -233,25 +363,20 @@ impl FeedForward {
         if let Some(experts) = config.experts {
             return Ok(Self::Experts(Box::new(ExpertLayer::load(weights, config, experts, layer)?)));
         }
-        let name = |part: &str| format!("blk.{layer}.{part}");
-        let (width, inner) = (config.width, config.feed_forward);
-        Ok(Self::Dense(Box::new(DenseLayer {
-            gate: Linear::load(weights, &name("ffn_gate"), inner, width)?,
-            up: Linear::load(weights, &name("ffn_up"), inner, width)?,
-            down: Linear::load(weights, &name("ffn_down"), width, inner)?,
-        })))
+        let dense = DenseLayer::load(weights, config.width, config.feed_forward, |part| {
+            format!("blk.{layer}.{part}")
+        })?;
+        Ok(Self::Dense(Box::new(dense)))
     }
 
     /// `x` and the result are `[tokens, width]`.
     pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
-        match self {
-            Self::Experts(experts) => experts.forward(backend, gate, x),
-            Self::Dense(dense) => {
-                let [inner, up] = linears(backend, x, [&dense.gate, &dense.up])?;
-                backend.gated(gate, &inner, &up, &inner)?;
-                dense.down.forward(backend, &inner)
-            }
-        }
+        let out = match self {
+            Self::Experts(experts) => experts.forward(backend, gate, x)?,
+            Self::Dense(dense) => dense.forward(backend, gate, x)?,
+        };
+        backend.all_reduce(&out)?;
+        Ok(out)
     }
 }
 
@@ -263,6 +388,27 @@ pub(super) struct DenseLayer {
     down: Linear,
 }
 
+impl DenseLayer {
+    fn load(
+        weights: &mut Weights<'_>,
+        width: usize,
+        inner: usize,
+        name: impl Fn(&str) -> String,
+    ) -> Result<Self> {
+        Ok(Self {
+            gate: Linear::load_split(weights, &name("ffn_gate"), inner, width)?,
+            up: Linear::load_split(weights, &name("ffn_up"), inner, width)?,
+            down: Linear::load_joined(weights, &name("ffn_down"), width, inner)?,
+        })
+    }
+
+    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+        let [inner, up] = linears(backend, x, [&self.gate, &self.up])?;
+        backend.gated(gate, &inner, &up, &inner)?;
+        self.down.forward(backend, &inner)
+    }
+}
+
 /// A router and its experts.
 #[derive(Debug)]
 pub(super) struct ExpertLayer {
@@ -270,6 +416,8 @@ pub(super) struct ExpertLayer {
     gate: Stack,
     up: Stack,
     down: Stack,
+    /// An expert of every token, and the vector whose product with a token is its gate.
+    shared: Option<(DenseLayer, Linear)>,
     used: usize,
     kind: Kind,
 }
@@ -282,9 +430,44 @@ struct Stack {
 }
 
 impl Stack {
-    fn load(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
-        let weight = weights.matrix(&format!("{name}.weight"), &shape)?;
-        let bias = weights.optional_vector(&format!("{name}.bias"), &shape[..2])?;
+    /// This rank's rows of each matrix: so many. Each matrix has `parts` times as many as the ranks have, of
+    /// which these are those of one part.
+    fn load_split(
+        weights: &mut Weights<'_>,
+        name: &str,
+        shape: [usize; 3],
+        (part, parts): (usize, usize),
+    ) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        let [experts, rows, columns] = shape;
+        let first = |expert: usize| ((expert * parts + part) * size + rank) * rows;
+        let rows_of: Vec<Range<usize>> = (0..experts).map(first).map(|row| row..row + rows).collect();
+        let of = [experts, parts * size * rows, columns];
+        let bias_name = format!("{name}.bias");
+        let bias = match weights.has(&bias_name) {
+            true => {
+                let all = weights.numbers(&bias_name, &of[..2])?;
+                let chosen: Vec<f32> =
+                    rows_of.iter().flat_map(|range| &all[range.clone()]).copied().collect();
+                Some(weights.backend().tensor(weights.dtype(), &[experts, rows], &chosen)?)
+            }
+            false => None,
+        };
+        let cut = Cut::of_rows(joined(rows_of));
+        Ok(Self { weight: weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?, bias })
+    }
+
+    /// This rank's columns of each matrix: so many. The first rank has the biases.
+    fn load_joined(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
+        let Shard { rank, size } = weights.shard();
+        let [experts, rows, columns] = shape;
+        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
+        let of = [experts, rows, columns * size];
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?;
+        let bias = match rank {
+            0 => weights.optional_vector(&format!("{name}.bias"), &shape[..2])?,
+            _ => None,
+        };
         Ok(Self { weight, bias })
     }
 
@@ -305,11 +488,33 @@ impl ExpertLayer {
     fn load(weights: &mut Weights<'_>, config: &Config, experts: Experts, layer: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let (width, inner, count) = (config.width, experts.feed_forward, experts.count);
+        let shape = [count, inner, width];
+        let fused = name("ffn_gate_up_exps");
+        let (gate, up) = match weights.has(&format!("{fused}.weight")) {
+            true => (
+                Stack::load_split(weights, &fused, shape, (0, 2))?,
+                Stack::load_split(weights, &fused, shape, (1, 2))?,
+            ),
+            false => (
+                Stack::load_split(weights, &name("ffn_gate_exps"), shape, (0, 1))?,
+                Stack::load_split(weights, &name("ffn_up_exps"), shape, (0, 1))?,
+            ),
+        };
+        let shared = match experts.shared {
+            None => None,
+            Some(inner) => {
+                let dense = DenseLayer::load(weights, width, inner, |part| name(&format!("{part}_shexp")))?;
+                let gate = weights.matrix(&name("ffn_gate_inp_shexp.weight"), &[width])?;
+                let gate = Linear::fixed(gate.reshape(&[1, width])?);
+                Some((dense, gate))
+            }
+        };
         Ok(Self {
             router: Linear::load(weights, &name("ffn_gate_inp"), count, width)?,
-            gate: Stack::load(weights, &name("ffn_gate_exps"), [count, inner, width])?,
-            up: Stack::load(weights, &name("ffn_up_exps"), [count, inner, width])?,
-            down: Stack::load(weights, &name("ffn_down_exps"), [count, width, inner])?,
+            gate,
+            up,
+            shared,
+            down: Stack::load_joined(weights, &name("ffn_down_exps"), [count, width, inner])?,
             used: experts.used,
             kind: config.architecture.experts,
         })
@@ -332,6 +537,16 @@ impl ExpertLayer {
         let parts = self.down.forward(backend, &inner, &ids)?;
         let out = backend.empty(x.dtype(), x.shape())?;
         backend.moe_combine(&parts, &weights, &out)?;
+        if let Some((expert, gate_of)) = &self.shared {
+            let logit = gate_of.forward(backend, x)?;
+            let weight = backend.empty(DType::F32, &[x.rows(), 1])?;
+            backend.cast(&logit, &weight)?;
+            backend.activate(Activation::Sigmoid, &weight, &weight)?;
+            let part = expert.forward(backend, gate, x)?;
+            let weighted = backend.empty(x.dtype(), x.shape())?;
+            backend.moe_combine(&part, &weight, &weighted)?;
+            backend.add(&out, &weighted, &out)?;
+        }
         Ok(out)
     }
 }

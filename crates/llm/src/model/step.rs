@@ -30,6 +30,8 @@ pub struct Group {
     pub lengths: Tensor,
     /// u32 `[sequences, pages]`: the pages of each.
     pub table: Tensor,
+    /// u32 `[sequences]`: where the states of each are, in models that have some.
+    pub states: Option<Tensor>,
     /// No length is beyond this, also when a graph runs again.
     pub most_keys: usize,
 }
@@ -49,6 +51,7 @@ struct GroupInputs {
     queries: usize,
     lengths: Vec<u32>,
     table: Vec<u32>,
+    states: Vec<u32>,
     /// Columns of the table.
     pages: usize,
     most_keys: usize,
@@ -63,6 +66,8 @@ pub struct Part<'s> {
     pub position: usize,
     /// The sequence's pages, up to the last token's at least.
     pub pages: &'s [u32],
+    /// Where its states are, in models that have some: none of its group has the same place.
+    pub state: Option<u32>,
 }
 
 impl Inputs {
@@ -81,6 +86,7 @@ impl Inputs {
             group.lengths.push((part.position + part.tokens.len()) as u32);
             let pages = part.pages.iter().copied().chain(std::iter::repeat(0));
             group.table.extend(pages.take(columns));
+            group.states.extend(part.state);
         }
         self.groups.push(group);
     }
@@ -111,6 +117,10 @@ impl Step {
                 queries: group.queries,
                 lengths: backend.empty(DType::U32, &[sequences])?,
                 table: backend.empty(DType::U32, &[sequences, group.pages])?,
+                states: match group.states.len() == sequences {
+                    true => Some(backend.empty(DType::U32, &[sequences])?),
+                    false => None,
+                },
                 most_keys: group.most_keys,
             })
         };
@@ -139,6 +149,9 @@ impl Step {
         for (group, inputs) in self.groups.iter().zip(&inputs.groups) {
             backend.upload(&words(&inputs.lengths), &group.lengths)?;
             backend.upload(&words(&inputs.table), &group.table)?;
+            if let Some(states) = &group.states {
+                backend.upload(&words(&inputs.states), states)?;
+            }
         }
         if let (Some(tensor), Some(rows)) = (&self.outputs, &inputs.outputs) {
             backend.upload(&words(rows), tensor)?;
@@ -150,5 +163,16 @@ impl Step {
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.ids.elements()
+    }
+
+    /// Calls `each` with each group, the number of its first token in the step, and that of its tokens.
+    pub(super) fn for_groups(&self, mut each: impl FnMut(&Group, usize, usize) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        for group in &self.groups {
+            let count = group.sequences * group.queries;
+            each(group, first, count)?;
+            first += count;
+        }
+        Ok(())
     }
 }

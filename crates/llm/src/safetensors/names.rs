@@ -1,6 +1,7 @@
 //! Hugging Face's names of tensors, and those of GGUF files.
 
 use crate::config::{Architecture, Family};
+use crate::weights::Change;
 
 /// Where a tensor belongs.
 #[derive(Debug, PartialEq)]
@@ -8,11 +9,13 @@ pub(super) enum Place {
     /// It is the tensor of this name.
     Whole {
         name: String,
-        /// Added to its numbers.
-        summand: f32,
+        /// What happens to its numbers.
+        change: Change,
     },
     /// It is an expert's part of the tensor of this name.
     Expert { name: String, expert: usize },
+    /// It is a part of a layer's experts that is stored in another way than models know.
+    Packed { layer: usize, part: String },
 }
 
 /// Outside of layers.
@@ -27,9 +30,26 @@ const OUTSIDE: [(&str, &str); 7] = [
 ];
 
 /// In layers of decoders, and of encoders. Gemma's names come first, as others use one of them differently.
-const INSIDE: [(Option<Family>, &str, &str); 27] = {
+const INSIDE: [(Option<Family>, &str, &str); 43] = {
     const G: Option<Family> = Some(Family::Gemma);
+    const Q: Option<Family> = Some(Family::Qwen35);
     [
+        (Q, "post_attention_layernorm", "post_attention_norm"),
+        (Some(Family::GptOss), "post_attention_layernorm", "post_attention_norm"),
+        (Some(Family::GptOss), "mlp.router", "ffn_gate_inp"),
+        (Q, "linear_attn.in_proj_qkv", "attn_qkv"),
+        (Q, "linear_attn.in_proj_z", "attn_gate"),
+        (Q, "linear_attn.in_proj_qkvz", "ssm_in"),
+        (Q, "linear_attn.in_proj_ba", "ssm_ba"),
+        (Q, "linear_attn.in_proj_b", "ssm_beta"),
+        (Q, "linear_attn.in_proj_a", "ssm_alpha"),
+        (Q, "linear_attn.conv1d", "ssm_conv1d"),
+        (Q, "linear_attn.norm", "ssm_norm"),
+        (Q, "linear_attn.out_proj", "ssm_out"),
+        (Q, "mlp.shared_expert.gate_proj", "ffn_gate_shexp"),
+        (Q, "mlp.shared_expert.up_proj", "ffn_up_shexp"),
+        (Q, "mlp.shared_expert.down_proj", "ffn_down_shexp"),
+        (Q, "mlp.shared_expert_gate", "ffn_gate_inp_shexp"),
         (G, "post_attention_layernorm", "post_attention_norm"),
         (G, "pre_feedforward_layernorm", "ffn_norm"),
         (G, "post_feedforward_layernorm", "post_ffw_norm"),
@@ -61,16 +81,42 @@ const INSIDE: [(Option<Family>, &str, &str); 27] = {
     ]
 };
 
+/// Tensors of layers whose names have nothing behind them.
+const WHOLE_NAMES: [(&str, &str); 5] = [
+    ("self_attn.sinks", "attn_sinks.weight"),
+    ("linear_attn.A_log", "ssm_a"),
+    ("linear_attn.dt_bias", "ssm_dt.bias"),
+    ("mlp.experts.gate_up_proj", "ffn_gate_up_exps.weight"),
+    ("mlp.experts.down_proj", "ffn_down_exps.weight"),
+];
+
+/// What names of a model begin with, the longest first.
+const PREFIXES: [&str; 4] = ["model.language_model.", "language_model.model.", "model.", "bert."];
+
+/// What happens to a tensor's numbers.
+fn change(name: &str, architecture: &Architecture) -> Change {
+    // Some norms are stored as differences from 1.
+    let differs = match architecture.family {
+        Family::Gemma => name.contains("norm"),
+        Family::Qwen35 => name.contains("norm") && !name.contains("linear_attn.norm"),
+        _ => false,
+    };
+    match name {
+        _ if differs => Change::Add(1.0),
+        _ if name.ends_with("linear_attn.A_log") => Change::NegativeExp,
+        _ => Change::None,
+    }
+}
+
 /// The place of a tensor; `None` for those that models do not need.
 pub(super) fn place(name: &str, architecture: &Architecture) -> Option<Place> {
-    let name = ["model.", "bert."].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    // Gemma's norms are stored as differences from 1.
-    let summand = if architecture.family == Family::Gemma && name.contains("norm") { 1.0 } else { 0.0 };
+    let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    let change = change(name, architecture);
     let layer = name.strip_prefix("layers.").or_else(|| name.strip_prefix("encoder.layer."));
     let Some((layer, part)) = layer.and_then(|rest| rest.split_once('.')) else {
         let (known, rest) =
             OUTSIDE.iter().find_map(|(theirs, ours)| Some((ours, name.strip_prefix(theirs)?)))?;
-        return Some(Place::Whole { name: format!("{known}{rest}"), summand });
+        return Some(Place::Whole { name: format!("{known}{rest}"), change });
     };
     let layer: usize = layer.parse().ok()?;
     let renamed = |part: &str| -> Option<(&'static str, String)> {
@@ -80,6 +126,14 @@ pub(super) fn place(name: &str, architecture: &Architecture) -> Option<Place> {
         };
         INSIDE.iter().find(fits).map(|(_, _, ours)| (*ours, suffix.to_owned()))
     };
+    if architecture.family == Family::GptOss
+        && let Some(part) = part.strip_prefix("mlp.experts.")
+    {
+        return Some(Place::Packed { layer, part: part.to_owned() });
+    }
+    if let Some((_, ours)) = WHOLE_NAMES.iter().find(|(theirs, _)| *theirs == part) {
+        return Some(Place::Whole { name: format!("blk.{layer}.{ours}"), change });
+    }
     let experts = ["mlp.experts.", "block_sparse_moe.experts."];
     if let Some(rest) = experts.iter().find_map(|prefix| part.strip_prefix(prefix)) {
         let (expert, matrix) = rest.split_once('.')?;
@@ -91,7 +145,7 @@ pub(super) fn place(name: &str, architecture: &Architecture) -> Option<Place> {
         });
     }
     let (ours, suffix) = renamed(part)?;
-    Some(Place::Whole { name: format!("blk.{layer}.{ours}.{suffix}"), summand })
+    Some(Place::Whole { name: format!("blk.{layer}.{ours}.{suffix}"), change })
 }
 
 #[cfg(test)]
@@ -113,8 +167,8 @@ mod tests {
             ("bert.encoder.layer.5.output.LayerNorm.weight", "bert", "blk.5.layer_output_norm.weight"),
         ] {
             let architecture = architecture(of).expect("known");
-            let summand = if of == "gemma3" { 1.0 } else { 0.0 };
-            let expected = Place::Whole { name: expected.to_owned(), summand };
+            let change = if of == "gemma3" { Change::Add(1.0) } else { Change::None };
+            let expected = Place::Whole { name: expected.to_owned(), change };
             assert_eq!(place(name, architecture), Some(expected), "{name}");
         }
         let qwen = architecture("qwen3moe").expect("known");

@@ -11,7 +11,7 @@ use crate::on_cpu;
 use crate::support::{argmax, reference, tokens};
 use crate::tiny;
 
-fn options() -> EngineOptions<'static> {
+pub(crate) fn options() -> EngineOptions<'static> {
     EngineOptions {
         device: "cpu:2".into(),
         context: Some(192),
@@ -23,11 +23,11 @@ fn options() -> EngineOptions<'static> {
     }
 }
 
-fn open(folder: &TempDir, name: &str, options: EngineOptions<'_>) -> Arc<dyn Engine> {
+pub(crate) fn open(folder: &TempDir, name: &str, options: EngineOptions<'_>) -> Arc<dyn Engine> {
     llm::open(tiny::write(folder, name), options).expect("an engine")
 }
 
-fn request(prompt: &[u32], count: usize) -> Request {
+pub(crate) fn request(prompt: &[u32], count: usize) -> Request {
     let mut request = Request::new(prompt.to_vec());
     request.sampling = Sampling::greedy();
     request.max_tokens = count;
@@ -35,14 +35,14 @@ fn request(prompt: &[u32], count: usize) -> Request {
     request
 }
 
-struct Answer {
-    tokens: Vec<u32>,
-    text: String,
-    reason: FinishReason,
-    usage: Usage,
+pub(crate) struct Answer {
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) text: String,
+    pub(crate) reason: FinishReason,
+    pub(crate) usage: Usage,
 }
 
-fn answer(mut events: Events) -> Answer {
+pub(crate) fn answer(mut events: Events) -> Answer {
     let (mut tokens, mut text) = (Vec::new(), String::new());
     while let Some(event) = events.blocking_next() {
         match event {
@@ -62,12 +62,12 @@ fn answer(mut events: Events) -> Answer {
     panic!("no last event");
 }
 
-fn prompt() -> Vec<u32> {
+pub(crate) fn prompt() -> Vec<u32> {
     tokens(&reference("tiny.json")["tokens"])
 }
 
 /// Greedy tokens, computed one by one without an engine.
-fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
+pub(crate) fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32> {
     let mut running = on_cpu(&tiny::write(folder, name), 192);
     let mut row = running.add(prompt).pop().expect("logits");
     let mut tokens = Vec::new();
@@ -78,39 +78,66 @@ fn greedy(folder: &TempDir, name: &str, prompt: &[u32], count: usize) -> Vec<u32
     tokens
 }
 
+/// A model whose layers all have attention, and one that has states.
+const KINDS: [&str; 2] = ["gemma3", "qwen35"];
+
 #[test]
 fn requests_together_yield_what_each_yields_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = open(&folder, "qwen3", options());
-    let prompts: Vec<Vec<u32>> = (0..7).map(|at| prompt()[at..20 + 4 * at].to_vec()).collect();
-    // Seven requests for four places and a cache of 192 positions: some wait, and some make way.
-    let events: Vec<Events> =
-        prompts.iter().map(|prompt| engine.submit(request(prompt, 40)).expect("a place")).collect();
-    for (prompt, events) in prompts.iter().zip(events) {
-        let answer = answer(events);
-        assert_eq!(answer.tokens, greedy(&folder, "qwen3", prompt, 40));
-        assert_eq!(answer.reason, FinishReason::Length);
-        assert_eq!((answer.usage.prompt_tokens, answer.usage.generated_tokens), (prompt.len(), 40));
+    for name in KINDS {
+        let engine = open(&folder, name, options());
+        let prompts: Vec<Vec<u32>> = (0..7).map(|at| prompt()[at..20 + 4 * at].to_vec()).collect();
+        // Seven requests for four places and a cache of 192 positions: some wait, and some make way.
+        let events: Vec<Events> =
+            prompts.iter().map(|prompt| engine.submit(request(prompt, 40)).expect("a place")).collect();
+        for (prompt, events) in prompts.iter().zip(events) {
+            let answer = answer(events);
+            assert_eq!(answer.tokens, greedy(&folder, name, prompt, 40), "{name}");
+            assert_eq!(answer.reason, FinishReason::Length);
+            assert_eq!((answer.usage.prompt_tokens, answer.usage.generated_tokens), (prompt.len(), 40));
+        }
+        let load = engine.load();
+        assert_eq!((load.waiting, load.places, load.cache_tokens), (0, 4, 192));
     }
-    let load = engine.load();
-    assert_eq!((load.waiting, load.places, load.cache_tokens), (0, 4, 192));
 }
 
 #[test]
 fn a_prompt_that_begins_as_an_earlier_one_is_not_computed_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let engine = open(&folder, "gemma3", options());
-    let first = answer(engine.submit(request(&prompt(), 8)).expect("a place"));
-    assert_eq!(first.usage.reused_tokens, 0);
-    let again = answer(engine.submit(request(&prompt(), 8)).expect("a place"));
-    assert_eq!((again.usage.reused_tokens, &again.tokens), (32, &first.tokens));
-    // The next turn of a chat: the answer is reused, too.
-    let turn: Vec<u32> = prompt().into_iter().chain(first.tokens.clone()).chain(prompt()).collect();
-    let third = answer(engine.submit(request(&turn, 8)).expect("a place"));
-    assert_eq!(third.usage.reused_tokens, 32);
-    assert_eq!(third.tokens, greedy(&folder, "gemma3", &turn, 8));
-    let fourth = answer(engine.submit(request(&turn, 8)).expect("a place"));
-    assert_eq!((fourth.usage.reused_tokens, fourth.tokens), (96, third.tokens));
+    for name in KINDS {
+        let engine = open(&folder, name, options());
+        let first = answer(engine.submit(request(&prompt(), 8)).expect("a place"));
+        assert_eq!(first.usage.reused_tokens, 0);
+        let again = answer(engine.submit(request(&prompt(), 8)).expect("a place"));
+        assert_eq!((again.usage.reused_tokens, &again.tokens), (32, &first.tokens), "{name}");
+        // The next turn of a chat: the answer is reused, too.
+        let turn: Vec<u32> = prompt().into_iter().chain(first.tokens.clone()).chain(prompt()).collect();
+        let third = answer(engine.submit(request(&turn, 8)).expect("a place"));
+        assert_eq!(third.usage.reused_tokens, 32);
+        assert_eq!(third.tokens, greedy(&folder, name, &turn, 8), "{name}");
+        let fourth = answer(engine.submit(request(&turn, 8)).expect("a place"));
+        assert_eq!((fourth.usage.reused_tokens, fourth.tokens), (96, third.tokens), "{name}");
+    }
+}
+
+#[test]
+fn states_of_earlier_texts_make_way_and_texts_stay_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // One place, so that there are three places of states, and room for many texts.
+    let options = EngineOptions { places: 1, cache: Some(1024), ..options() };
+    let engine = open(&folder, "qwen35", options);
+    let texts: Vec<Vec<u32>> =
+        (0..6).map(|at| prompt().iter().map(|token| (token + at) % 256).collect()).collect();
+    let expected: Vec<_> = texts.iter().map(|text| greedy(&folder, "qwen35", text, 6)).collect();
+    let mut reused = 0;
+    for at in [0, 1, 2, 3, 4, 5, 5, 4, 0, 1, 5] {
+        let answer = answer(engine.submit(request(&texts[at], 6)).expect("a place"));
+        assert_eq!(answer.tokens, expected[at], "text {at}");
+        reused += answer.usage.reused_tokens;
+    }
+    assert!((32..=5 * 32).contains(&reused), "some are kept, and not all: {reused}");
+    let vectors = engine.embed(&[prompt(), prompt()], Pooling::Mean).expect("vectors");
+    assert_eq!(vectors[0], vectors[1]);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Models on the CPU, against llama.cpp, and the engine that runs them. `../references` has llama.cpp's
 //! results and the programs that made them.
 
+mod adapters;
 mod architectures;
 mod encoder;
 mod engine;
+mod ranks;
 mod real;
+mod speculation;
 mod support;
 mod templates;
 mod tiny;

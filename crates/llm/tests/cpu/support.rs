@@ -3,33 +3,57 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backend::{DType, KernelBackend, KvCache, KvLayout, Tensor};
+use backend::{DType, KernelBackend, KvLayout, Tensor};
+use llm::adapter::{Adapter, AdapterOption};
 use llm::config::Config;
 use llm::gguf::GgufFile;
-use llm::model::{Inputs, Model, Part, Step, load};
-use llm::weights::Weights;
+use llm::model::{Cache, Inputs, Model, Part, Step, load};
+use llm::safetensors::SafetensorsFiles;
+use llm::weights::{Source, Weights};
 use serde_json::Value;
 
 /// A model with one sequence.
 pub(crate) struct Running {
     pub(crate) backend: Arc<dyn KernelBackend>,
     pub(crate) model: Box<dyn Model>,
-    cache: KvCache,
+    cache: Cache,
     pages: Vec<u32>,
     position: usize,
 }
 
 impl Running {
-    /// On a backend, with this type of activations.
+    /// A GGUF file on a backend, with this type of activations.
     pub(crate) fn on(backend: Arc<dyn KernelBackend>, dtype: DType, path: &Path, positions: usize) -> Self {
-        let file = GgufFile::open(path).expect("a file");
-        let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
-        let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
+        Self::adapted(backend, dtype, path, &[], positions)
+    }
+
+    /// A GGUF file, or a folder in Hugging Face's layout, with adapters.
+    pub(crate) fn adapted(
+        backend: Arc<dyn KernelBackend>,
+        dtype: DType,
+        path: &Path,
+        adapters: &[AdapterOption],
+        positions: usize,
+    ) -> Self {
+        let (config, source): (Config, Box<dyn Source>) = if path.is_dir() {
+            let config = Config::of_folder(path).expect("a configuration");
+            let files = SafetensorsFiles::open(path, config.architecture).expect("files");
+            (config, Box::new(files))
+        } else {
+            let file = GgufFile::open(path).expect("a file");
+            let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
+            let config = Config::of_metadata(file.metadata(), rows, path).expect("a configuration");
+            (config, Box::new(file))
+        };
+        let adapters: Vec<Adapter> =
+            adapters.iter().map(|option| Adapter::open(option, &config).expect("an adapter")).collect();
         let mut progress = |_| {};
-        let mut weights = Weights::new(&file, &*backend, dtype, &mut progress);
+        let weights = Weights::new(&*source, &*backend, dtype, &mut progress);
+        let mut weights = weights.with_adapters(&adapters);
         let model = load(&config, &mut weights).expect("weights");
+        weights.check_adapters().expect("all are used");
         let layout = KvLayout::paged(positions, 32);
-        let cache = KvCache::new(&*backend, dtype, layout, &model.kv_shapes()).expect("a cache");
+        let cache = Cache::new(&*backend, &config, dtype, layout, 2).expect("a cache");
         // Pages in another order than that of positions.
         let pages = (0..layout.pages as u32).rev().collect();
         Self { backend, model, cache, pages, position: 0 }
@@ -37,9 +61,10 @@ impl Running {
 
     /// Adds tokens to the sequence; the logits of each.
     pub(crate) fn add(&mut self, tokens: &[u32]) -> Vec<Vec<f32>> {
-        let layout = self.cache.layout;
+        let layout = self.cache.kv.layout;
         let mut inputs = Inputs::default();
-        let part = Part { tokens, position: self.position, pages: &self.pages };
+        let state = self.cache.states.as_ref().map(|_| 1);
+        let part = Part { tokens, position: self.position, pages: &self.pages, state };
         inputs.add(layout, &[part], self.pages.len(), layout.positions());
         let step = Step::new(&*self.backend, &inputs).expect("a step");
         let logits = self.model.forward(&*self.backend, &step, &self.cache).expect("logits");
@@ -66,7 +91,10 @@ pub(crate) fn argmax(row: &[f32]) -> u32 {
 /// What another program computed. It is in the test program, which may run on another machine.
 pub(crate) fn reference(name: &str) -> Value {
     let text = match name {
+        "adapters.json" => include_str!("../references/adapters.json"),
+        "hugging_face.json" => include_str!("../references/hugging_face.json"),
         "gemma3.json" => include_str!("../references/gemma3.json"),
+        "perplexity.json" => include_str!("../references/perplexity.json"),
         "minilm.json" => include_str!("../references/minilm.json"),
         "smollm2.json" => include_str!("../references/smollm2.json"),
         "tiny.json" => include_str!("../references/tiny.json"),
@@ -92,4 +120,28 @@ pub(crate) fn difference(row: &[f32], expected: &Value) -> f64 {
         worst = worst.max((f64::from(row[token]) - number(&pair[1])).abs());
     }
     worst / deviation
+}
+
+/// The largest difference of two rows of logits, in deviations of the first.
+pub(crate) fn distance(expected: &[f32], row: &[f32]) -> f64 {
+    let count = expected.len() as f64;
+    let mean = expected.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
+    let variance = expected.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
+    let differences = expected.iter().zip(row).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
+    differences.fold(0.0, f64::max) / variance.sqrt()
+}
+
+/// The perplexity of a text.
+pub(crate) fn perplexity(running: &mut Running, text: &[u32]) -> f64 {
+    let (mut sum, mut at) = (0.0, 0);
+    for part in text.chunks(100) {
+        for row in running.add(part) {
+            at += 1;
+            let Some(&next) = text.get(at) else { break };
+            let highest = f64::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+            let all: f64 = row.iter().map(|&x| (f64::from(x) - highest).exp()).sum();
+            sum += highest + all.ln() - f64::from(row[next as usize]);
+        }
+    }
+    (sum / (text.len() - 1) as f64).exp()
 }

@@ -33,7 +33,7 @@ def numbers(name, shape, fill):
     x = (x * 0x846CA68B) & 0xFFFFFFFF
     x ^= x >> 16
     u = x.astype(np.float64) / 4294967296.0 * 2.0 - 1.0
-    scale, base = {"matrix": (float(np.sqrt(3.0 / shape[-1])), 0.0), "table": (1.0, 0.0), "norm": (0.2, 1.0), "bias": (0.1, 0.0)}[fill]
+    scale, base = {"matrix": (float(np.sqrt(3.0 / shape[-1])), 0.0), "table": (1.0, 0.0), "norm": (0.2, 1.0), "bias": (0.1, 0.0), "wide": (1.0, 0.0), "loss": (0.5, -1.0)}[fill]
     return (u * scale + base).astype(np.float32).reshape(shape)
 
 
@@ -119,6 +119,57 @@ def decoder(arch, more=(), biases=False, head_norms=False, after_norms=False, ex
     return values, tensors
 
 
+def delta_decoder(arch, experts=0):
+    """Gated delta nets, and attention in every second layer."""
+    state, keys, heads, width = 32, 2, 4, 4
+    more = [
+        ("ssm.conv_kernel", "u32", width),
+        ("ssm.inner_size", "u32", heads * state),
+        ("ssm.state_size", "u32", state),
+        ("ssm.time_step_rank", "u32", heads),
+        ("ssm.group_count", "u32", keys),
+        ("full_attention_interval", "u32", 2),
+    ]
+    if arch != "qwen3next":
+        more.append(("rope.dimension_sections", "i32s", [2, 1, 1, 0]))
+    if experts:
+        more += [("expert_count", "u32", experts), ("expert_used_count", "u32", 2), ("expert_feed_forward_length", "u32", INNER)]
+        more += [("expert_shared_feed_forward_length", "u32", 80)]
+    values, plain = decoder(arch, more, head_norms=True, experts=experts, layers=4)
+    values = [[name, kind, HEAD // 4 if name.endswith("rope.dimension_count") else value] for name, kind, value in values]
+    tensors = []
+    for name, shape, fill in plain:
+        part = name.split(".", 2)[-1]
+        layer = int(name.split(".")[1]) if name.startswith("blk.") else 1
+        name = name.replace("ffn_norm", "post_attention_norm")
+        if layer % 2 == 0 and part.startswith("attn_") and part != "attn_norm.weight":
+            continue
+        tensors.append([name, [2 * shape[0], shape[1]] if part == "attn_q.weight" else shape, fill])
+    channels, inner = (2 * keys + heads) * state, heads * state
+    for layer in range(4):
+        def add(name, shape, fill):
+            tensors.append([f"blk.{layer}.{name}", shape, fill])
+
+        if layer % 2 == 0:
+            add("attn_qkv.weight", [channels, WIDTH], "matrix")
+            add("attn_gate.weight", [inner, WIDTH], "matrix")
+            if arch == "qwen3next":
+                add("ssm_ba.weight", [2 * heads, WIDTH], "matrix")
+            else:
+                add("ssm_alpha.weight", [heads, WIDTH], "matrix")
+                add("ssm_beta.weight", [heads, WIDTH], "matrix")
+            add("ssm_conv1d.weight", [channels, width], "matrix")
+            add("ssm_dt.bias", [heads], "wide")
+            add("ssm_a", [heads], "loss")
+            add("ssm_norm.weight", [state], "norm")
+            add("ssm_out.weight", [WIDTH, inner], "matrix")
+        if experts:
+            add("ffn_gate_inp_shexp.weight", [WIDTH], "matrix")
+            for name, rows, columns in [("gate", 80, WIDTH), ("up", 80, WIDTH), ("down", WIDTH, 80)]:
+                add(f"ffn_{name}_shexp.weight", [rows, columns], "matrix")
+    return values, tensors
+
+
 def models():
     mixture = [("expert_count", "u32", 8), ("expert_used_count", "u32", 2)]
     yield "llama", decoder("llama")
@@ -137,6 +188,9 @@ def models():
         ("rope.scaling.original_context_length", "u32", 64),
     ]
     inner = [("expert_feed_forward_length", "u32", INNER)]
+    yield "qwen3next", delta_decoder("qwen3next", experts=8)
+    yield "qwen35", delta_decoder("qwen35")
+    yield "qwen35moe", delta_decoder("qwen35moe", experts=8)
     yield "gpt-oss", decoder("gpt-oss", mixture + window + yarn + inner, biases=True, experts=8, sinks=True)
 
 

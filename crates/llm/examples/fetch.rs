@@ -1,0 +1,18 @@
+//! Fetches models by name into the cache: `cargo run --package ferrocm-llm --example fetch -- smollm2`.
+
+use std::process::ExitCode;
+
+use llm::models;
+
+fn main() -> ExitCode {
+    for name in std::env::args().skip(1) {
+        match models::fetch(&name) {
+            Ok(path) => println!("{name}: {}", path.display()),
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,106 @@
+//! A small model that guesses the next tokens of a large one.
+//!
+//! Its keys and values lie in the same pages of a cache of its own, so that it goes on wherever the large model
+//! does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both models
+//! agree about the probabilities, they draw the same tokens.
+
+use backend::BackendKind;
+
+use super::device::{Device, Job, Wanted};
+use super::scheduler::Turn;
+use super::sequence::Sequence;
+use crate::error::Result;
+use crate::model::Part;
+
+/// The model that guesses.
+#[derive(Debug)]
+pub(super) struct Drafter {
+    pub(super) device: Device,
+}
+
+impl Drafter {
+    /// Reads the parts of prompts that the large model has read.
+    pub(super) fn read(&mut self, turns: &[&Turn], running: &mut [Sequence]) -> Result<()> {
+        let ends: Vec<(usize, usize)> =
+            turns.iter().map(|turn| (turn.at, turn.position + turn.tokens.len())).collect();
+        let jobs: Vec<Job<'_>> = ends
+            .iter()
+            .map(|&(at, end)| (&running[at], end))
+            .filter(|(sequence, end)| sequence.drafted < *end)
+            .map(|(sequence, end)| Job {
+                part: part(sequence, &sequence.tokens[sequence.drafted..end]),
+                generates: false,
+                wanted: Wanted::Nothing,
+            })
+            .collect();
+        if !jobs.is_empty() {
+            self.device.logits(&jobs)?;
+        }
+        for (at, end) in ends {
+            running[at].drafted = running[at].drafted.max(end);
+        }
+        Ok(())
+    }
+
+    /// Guesses so many tokens of each of these sequences.
+    pub(super) fn guess(
+        &mut self,
+        most: &[(usize, usize)],
+        running: &mut [Sequence],
+    ) -> Result<Vec<Vec<u32>>> {
+        let mut texts: Vec<Vec<u32>> = most.iter().map(|&(at, _)| running[at].tokens.clone()).collect();
+        let longest = most.iter().map(|&(_, most)| most).max().unwrap_or(0);
+        for later in 0..longest {
+            // Sequences with the same number of tokens are one group: first one or two, then one.
+            let mut order: Vec<usize> = (0..most.len()).filter(|&index| most[index].1 > later).collect();
+            order.sort_by_key(|&index| texts[index].len() - running[most[index].0].drafted);
+            let job = |&index: &usize| {
+                let sequence = &running[most[index].0];
+                let tokens = &texts[index][sequence.drafted..];
+                // Only the last token's logits are needed, but a recorded step has those of all.
+                let wanted = if tokens.len() == 1 { Wanted::All } else { Wanted::Last };
+                Job { part: part(sequence, tokens), generates: true, wanted }
+            };
+            let jobs: Vec<Job<'_>> = order.iter().map(job).collect();
+            let Some(logits) = self.device.logits(&jobs)? else { break };
+            let guesses = self.draw(&logits, &order, most, running, &texts, later)?;
+            for (index, guess) in order.into_iter().zip(guesses) {
+                running[most[index].0].drafted = texts[index].len();
+                texts[index].push(guess);
+            }
+        }
+        Ok(most.iter().zip(texts).map(|(&(at, _), text)| text[running[at].tokens.len()..].to_vec()).collect())
+    }
+
+    fn draw(
+        &self,
+        logits: &backend::Tensor,
+        order: &[usize],
+        most: &[(usize, usize)],
+        running: &[Sequence],
+        texts: &[Vec<u32>],
+        later: usize,
+    ) -> Result<Vec<u32>> {
+        let sequences = || order.iter().map(|&index| &running[most[index].0]);
+        if sequences().all(Sequence::is_argmax) {
+            return self.device.argmax(logits);
+        }
+        if self.device.backend.info().kind != BackendKind::Cpu {
+            let settings: Option<Vec<_>> = sequences().map(Sequence::device_settings).collect();
+            if let Some(settings) = settings {
+                let numbers: Vec<f32> = sequences().map(|sequence| sequence.sampler.uniform(later)).collect();
+                return self.device.sample(logits, &settings, &numbers);
+            }
+        }
+        let columns = logits.columns();
+        let mut numbers = self.device.backend.to_f32(logits)?;
+        let rows = numbers.chunks_exact_mut(columns).zip(order);
+        Ok(rows
+            .map(|(row, &index)| running[most[index].0].sampler.guess(row, &texts[index], later))
+            .collect())
+    }
+}
+
+fn part<'s>(sequence: &'s Sequence, tokens: &'s [u32]) -> Part<'s> {
+    Part { tokens, position: sequence.drafted, pages: &sequence.pages.pages, state: None }
+}

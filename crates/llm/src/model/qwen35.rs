@@ -1,0 +1,305 @@
+//! Qwen3-Next and Qwen3.5, and their mixtures of experts.
+//!
+//! Most layers have a gated delta net: a linear attention whose state each token changes, behind a short
+//! convolution of queries, keys and values. Every fourth layer has attention, whose result goes through a
+//! gate. Both are Llama's layers otherwise.
+
+use std::ops::Range;
+
+use backend::{Activation, DType, Gate, GatedDelta, KernelBackend, Tensor};
+
+use super::Model;
+use super::cache::{Cache, State};
+use super::parts::{Embedding, FeedForward, Linear, Output, Rotation, SelfAttention, linears};
+use super::step::Step;
+use crate::config::{Config, Delta, HeadOrder};
+use crate::error::{Error, Result};
+use crate::weights::{Cut, Weights, joined};
+
+/// Added to the sum of squares of queries and keys.
+const EPS: f32 = 1e-6;
+
+#[derive(Debug)]
+pub(super) struct Qwen35 {
+    config: Config,
+    embedding: Embedding,
+    layers: Vec<Layer>,
+    rotation: Rotation,
+    output: Output,
+}
+
+#[derive(Debug)]
+struct Layer {
+    norm: Tensor,
+    mixer: Mixer,
+    feed_forward_norm: Tensor,
+    feed_forward: FeedForward,
+}
+
+/// What mixes tokens; each counts the layers of its kind.
+#[derive(Debug)]
+enum Mixer {
+    Attention(usize, Box<SelfAttention>),
+    Delta(usize, Box<DeltaNet>),
+}
+
+impl Qwen35 {
+    pub(super) fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Self> {
+        let embedding = Embedding::load(weights, config)?;
+        let rotation = Rotation::load(weights, config, &config.rope)?;
+        let mut layers = Vec::with_capacity(config.layers);
+        let (mut attentions, mut deltas) = (0..config.layers, 0..config.layers);
+        for layer in 0..config.layers {
+            let name = |part: &str| format!("blk.{layer}.{part}.weight");
+            let mixer = match &config.delta {
+                Some(delta) if !config.has_attention(layer) => {
+                    let net = DeltaNet::load(weights, config, delta, layer)?;
+                    Mixer::Delta(deltas.next().unwrap_or_default(), Box::new(net))
+                }
+                _ => {
+                    let attention = SelfAttention::load(weights, config, layer)?;
+                    Mixer::Attention(attentions.next().unwrap_or_default(), Box::new(attention))
+                }
+            };
+            layers.push(Layer {
+                norm: weights.vector(&name("attn_norm"), &[config.width])?,
+                mixer,
+                feed_forward_norm: weights.vector(&name("post_attention_norm"), &[config.width])?,
+                feed_forward: FeedForward::load(weights, config, layer)?,
+            });
+        }
+        let output = Output::load(weights, config, &embedding)?;
+        Ok(Self { config: config.clone(), embedding, layers, rotation, output })
+    }
+}
+
+impl Model for Qwen35 {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
+        let (config, eps) = (&self.config, self.config.norm_eps);
+        let residual = self.embedding.forward(backend, &step.ids)?;
+        let turns = self.rotation.turns(backend, &step.positions)?;
+        let x = backend.empty(residual.dtype(), residual.shape())?;
+        // Each norm also adds the branch before it to the residual stream.
+        let mut branch: Option<Tensor> = None;
+        let norm = |branch: Option<&Tensor>, weight: &Tensor| match branch {
+            None => backend.rmsnorm(&residual, Some(weight), eps, &x),
+            Some(branch) => backend.add_rmsnorm(branch, &residual, Some(weight), eps, &x),
+        };
+        for layer in &self.layers {
+            norm(branch.as_ref(), &layer.norm)?;
+            let mixed = match &layer.mixer {
+                Mixer::Attention(at, attention) => {
+                    attention.forward(backend, config, &turns, step, &cache.kv.layers[*at], &x)?
+                }
+                Mixer::Delta(at, net) => {
+                    let state = cache.states.as_ref().and_then(|states| states.layers.get(*at));
+                    net.forward(backend, config, step, state.ok_or_else(no_states)?, &x)?
+                }
+            };
+            norm(Some(&mixed), &layer.feed_forward_norm)?;
+            branch = Some(layer.feed_forward.forward(backend, Gate::Silu, &x)?);
+        }
+        norm(branch.as_ref(), &self.output.norm)?;
+        Ok(x)
+    }
+
+    fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
+        self.output.logits(backend, hidden)
+    }
+}
+
+fn no_states() -> Error {
+    Error::Device { reason: "a step of a model with states has no places of them".into() }
+}
+
+/// A gated delta net.
+#[derive(Debug)]
+struct DeltaNet {
+    delta: Delta,
+    /// Queries, keys and values, whose heads are grouped.
+    mixed: Linear,
+    /// The gate of the result.
+    z: Linear,
+    /// How much of the state is kept.
+    alpha: Linear,
+    /// How much of a token enters the state.
+    beta: Linear,
+    conv: Tensor,
+    /// f32 `[heads]`: factor of what is lost of a state.
+    loss: Tensor,
+    /// f32 `[heads]`, added to `alpha`.
+    bias: Tensor,
+    /// 1 / √size for each element of a head of keys.
+    unit: Tensor,
+    norm: Tensor,
+    out: Linear,
+}
+
+impl DeltaNet {
+    fn load(weights: &mut Weights<'_>, config: &Config, delta: &Delta, layer: usize) -> Result<Self> {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let (width, values, channels) = (config.width, delta.value_width(), delta.channels());
+        let part = |weights: &mut Weights<'_>, part: &str, of: usize, rows: Vec<Range<usize>>| {
+            Linear::load_rows(weights, &name(part), [of, width], rows)
+        };
+        // Older files have some matrices in one, head of keys by head of keys.
+        let (mixed, z) = if weights.has(&name("ssm_in.weight")) {
+            let [q, k, v, z] = in_blocks(delta, [1, 1, delta.group(), delta.group()], |at| match at {
+                0 | 1 => delta.key_size,
+                _ => delta.value_size,
+            });
+            let of = channels + values;
+            (part(weights, "ssm_in", of, [q, k, v].concat())?, part(weights, "ssm_in", of, z)?)
+        } else {
+            let z = value_rows(delta, 0, delta.value_size);
+            (
+                part(weights, "attn_qkv", channels, channel_rows(delta))?,
+                part(weights, "attn_gate", values, z)?,
+            )
+        };
+        let heads = delta.heads;
+        let (beta, alpha) = if weights.has(&name("ssm_ba.weight")) {
+            let [beta, alpha] = in_blocks(delta, [delta.group(); 2], |_| 1);
+            (part(weights, "ssm_ba", 2 * heads, beta)?, part(weights, "ssm_ba", 2 * heads, alpha)?)
+        } else {
+            let rows = || value_rows(delta, 0, 1);
+            (part(weights, "ssm_beta", heads, rows())?, part(weights, "ssm_alpha", heads, rows())?)
+        };
+        let conv = weights.vector_part(
+            &name("ssm_conv1d.weight"),
+            &[channels, delta.width],
+            &Cut::of_rows(joined(channel_rows(delta))),
+            &[channels, delta.width],
+        )?;
+        let mut of_heads = |part: &str| -> Result<Tensor> {
+            let numbers = weights.numbers(&name(part), &[heads])?;
+            let ordered: Vec<f32> =
+                value_rows(delta, 0, 1).into_iter().map(|range| numbers[range.start]).collect();
+            Ok(weights.backend().tensor(DType::F32, &[heads], &ordered)?)
+        };
+        let (loss, bias) = (of_heads("ssm_a")?, of_heads("ssm_dt.bias")?);
+        let unit = vec![(delta.key_size as f32).sqrt().recip(); delta.key_size];
+        Ok(Self {
+            delta: delta.clone(),
+            mixed,
+            z,
+            alpha,
+            beta,
+            conv,
+            loss,
+            bias,
+            unit: weights.backend().tensor(weights.dtype(), &[delta.key_size], &unit)?,
+            norm: weights.vector(&name("ssm_norm.weight"), &[delta.value_size])?,
+            out: Linear::load(weights, &name("ssm_out"), width, values)?,
+        })
+    }
+
+    /// `x` and the result are `[tokens, width]`.
+    fn forward(
+        &self,
+        backend: &dyn KernelBackend,
+        config: &Config,
+        step: &Step,
+        state: &State,
+        x: &Tensor,
+    ) -> Result<Tensor> {
+        let Delta { key_heads, heads, key_size, value_size, .. } = self.delta;
+        let (tokens, keys) = (x.rows(), 2 * self.delta.key_width());
+        let [raw, z, alpha, beta] = linears(backend, x, [&self.mixed, &self.z, &self.alpha, &self.beta])?;
+
+        let mixed = backend.empty(x.dtype(), raw.shape())?;
+        step.for_groups(|group, first, count| {
+            let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
+            let slots = group.states.as_ref().ok_or_else(no_states)?;
+            Ok(backend.causal_conv(&part(&raw)?, &self.conv, &state.conv, slots, &part(&mixed)?)?)
+        })?;
+        backend.silu(&mixed, &mixed)?;
+
+        // Queries and keys of length 1.
+        let qk = backend.empty(x.dtype(), &[tokens, keys])?;
+        backend.copy(&mixed.narrow(1, 0, keys)?, &qk)?;
+        let qk = qk.reshape(&[tokens, 2 * key_heads, key_size])?;
+        backend.rmsnorm(&qk, Some(&self.unit), EPS / key_size as f32, &qk)?;
+        let v = mixed.narrow(1, keys, self.delta.value_width())?;
+
+        let in_f32 = |x: &Tensor| -> Result<Tensor> {
+            let out = backend.empty(DType::F32, &[tokens, heads])?;
+            backend.cast(x, &out)?;
+            Ok(out)
+        };
+        let (gates, betas) = (in_f32(&alpha)?, in_f32(&beta)?);
+        backend.add(&gates, &self.bias, &gates)?;
+        backend.activate(Activation::Softplus, &gates, &gates)?;
+        backend.mul(&gates, &self.loss, &gates)?;
+        backend.activate(Activation::Sigmoid, &betas, &betas)?;
+
+        let out = backend.empty(x.dtype(), &[tokens, heads, value_size])?;
+        step.for_groups(|group, first, count| {
+            let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
+            let of_keys = |at: usize| part(&qk)?.narrow(2, at * key_heads, key_heads);
+            let by = GatedDelta {
+                q: &of_keys(0)?,
+                k: &of_keys(1)?,
+                v: &part(&v)?.split(2, value_size)?,
+                gates: &part(&gates)?,
+                betas: &part(&betas)?,
+                states: &state.delta,
+                slots: group.states.as_ref().ok_or_else(no_states)?,
+                scale: (key_size as f32).sqrt().recip(),
+            };
+            Ok(backend.gated_delta(&by, &part(&out)?)?)
+        })?;
+        backend.rmsnorm(&out, Some(&self.norm), config.norm_eps, &out)?;
+        let values = [tokens, self.delta.value_width()];
+        let mut flat = out.reshape(&values)?;
+        if self.delta.order == HeadOrder::Tiled && self.delta.group() > 1 {
+            // The gate's rows were put in the order of groups, the last matrix's columns cannot be.
+            backend.gated(Gate::Silu, &z, &flat, &flat)?;
+            let tiled = backend.empty(x.dtype(), &[tokens, self.delta.group(), key_heads, value_size])?;
+            backend.copy(&out.split(1, self.delta.group())?.transpose(1, 2)?, &tiled)?;
+            flat = tiled.reshape(&values)?;
+        } else {
+            backend.gated(Gate::Silu, &z, &flat, &flat)?;
+        }
+        self.out.forward(backend, &flat)
+    }
+}
+
+/// Rows of heads of values in the file, in the order of groups; they begin at `first`.
+fn value_rows(delta: &Delta, first: usize, size: usize) -> Vec<Range<usize>> {
+    let in_file = |head: usize| match delta.order {
+        HeadOrder::Grouped => head,
+        HeadOrder::Tiled => head % delta.group() * delta.key_heads + head / delta.group(),
+    };
+    (0..delta.heads).map(|head| first + in_file(head) * size).map(|row| row..row + size).collect()
+}
+
+/// Rows of queries, keys and values in a matrix that has nothing else.
+fn channel_rows(delta: &Delta) -> Vec<Range<usize>> {
+    let keys = 2 * delta.key_width();
+    let mut rows = vec![0..keys];
+    rows.extend(value_rows(delta, keys, delta.value_size));
+    rows
+}
+
+/// Rows of a matrix that has a block for each head of keys, in which each kind has so many heads of a size.
+fn in_blocks<const N: usize>(
+    delta: &Delta,
+    counts: [usize; N],
+    size: impl Fn(usize) -> usize,
+) -> [Vec<Range<usize>>; N] {
+    let mut kinds = [const { Vec::new() }; N];
+    let mut row = 0;
+    for _ in 0..delta.key_heads {
+        for (at, kind) in kinds.iter_mut().enumerate() {
+            let rows = counts[at] * size(at);
+            kind.push(row..row + rows);
+            row += rows;
+        }
+    }
+    kinds
+}

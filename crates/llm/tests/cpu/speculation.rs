@@ -1,0 +1,177 @@
+//! Guessed tokens change how fast an answer comes, and not the answer.
+
+use std::path::PathBuf;
+
+use llm::engine::{Engine, Events, Request, Sampling};
+use llm::{EngineOptions, Speculation};
+use tempfile::TempDir;
+
+use crate::engine::{answer, greedy, open, options, prompt, request};
+use crate::tiny;
+
+/// Engines that guess in each way, with what to call them.
+fn guessing(folder: &TempDir, name: &str) -> Vec<(&'static str, std::sync::Arc<dyn Engine>)> {
+    let draft = |path: PathBuf| Speculation::Draft { path, tokens: 3 };
+    let with = |speculation| open(folder, name, EngineOptions { speculation, ..options() });
+    vec![
+        ("lookup", with(Speculation::Lookup { tokens: 4 })),
+        ("the model itself", with(draft(tiny::write(folder, name)))),
+        // Another architecture with the same tokens, which is mostly wrong.
+        ("another model", with(draft(tiny::write(folder, "gemma2")))),
+    ]
+}
+
+#[test]
+fn the_most_likely_tokens_are_the_same_with_guesses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (kind, engine) in guessing(&folder, "qwen3") {
+        let prompts: Vec<Vec<u32>> = (0..7).map(|at| prompt()[at..20 + 4 * at].to_vec()).collect();
+        // Some wait, some make way, and texts begin as others did.
+        for _ in 0..2 {
+            let events: Vec<Events> =
+                prompts.iter().map(|prompt| engine.submit(request(prompt, 40)).expect("a place")).collect();
+            for (prompt, events) in prompts.iter().zip(events) {
+                let answer = answer(events);
+                assert_eq!(answer.tokens, greedy(&folder, "qwen3", prompt, 40), "{kind}");
+                let usage = answer.usage;
+                assert_eq!(usage.generated_tokens, 40, "{kind}");
+                assert!(usage.accepted_tokens <= usage.drafted_tokens, "{kind}: {usage:?}");
+                if kind == "the model itself" {
+                    assert_eq!(usage.accepted_tokens, usage.drafted_tokens, "{kind}: {usage:?}");
+                    assert!(usage.accepted_tokens >= 27, "{kind}: {usage:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repetition_is_guessed_by_looking_it_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine =
+        open(&folder, "qwen3", EngineOptions { speculation: Speculation::Lookup { tokens: 4 }, ..options() });
+    // Small models repeat themselves sooner or later.
+    let long = answer(engine.submit(request(&prompt()[..30], 150)).expect("a place"));
+    assert_eq!(long.tokens, greedy(&folder, "qwen3", &prompt()[..30], 150));
+    assert!(long.usage.accepted_tokens > 40, "{:?}", long.usage);
+}
+
+/// The same seed, and every setting that changes how tokens are chosen.
+#[test]
+fn drawn_tokens_are_the_same_with_guesses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = open(&folder, "llama", options());
+    let settings = [
+        Sampling { temperature: 1.0, ..Sampling::default() },
+        Sampling { temperature: 0.3, top_k: 0, top_p: 1.0, min_p: 0.0, ..Sampling::default() },
+        Sampling { repeat_penalty: 1.3, frequency_penalty: 0.2, ..Sampling::default() },
+        Sampling { dry: Some(llm::engine::Dry::default()), typical_p: 0.9, ..Sampling::default() },
+    ];
+    for (kind, engine) in guessing(&folder, "llama") {
+        for (at, sampling) in settings.iter().enumerate() {
+            for seed in 0..4 {
+                let drawn = |engine: &dyn Engine| {
+                    let mut request = request(&prompt(), 50);
+                    request.sampling = Sampling { seed, ..sampling.clone() };
+                    request.logprobs = (seed == 3).then_some(2);
+                    answer(engine.submit(request).expect("a place"))
+                };
+                let (expected, got) = (drawn(&*plain), drawn(&*engine));
+                assert_eq!(got.tokens, expected.tokens, "{kind}, settings {at}, seed {seed}");
+                assert_eq!(got.text, expected.text);
+                if kind == "the model itself" {
+                    assert_eq!(got.usage.accepted_tokens, got.usage.drafted_tokens, "settings {at}");
+                }
+            }
+        }
+    }
+}
+
+/// Pearson's test of many answers of four tokens, against the model's own probabilities.
+#[test]
+fn tokens_come_as_often_as_the_model_says_with_guesses() {
+    const ANSWERS: u64 = 4000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = tiny::write(&folder, "llama");
+    let start = &prompt()[..6];
+    let sampling = Sampling { temperature: 0.7, top_k: 3, top_p: 1.0, min_p: 0.0, ..Sampling::default() };
+    // The probabilities of all texts of four tokens, of which each is one of three.
+    let mut texts = vec![(Vec::new(), 1.0_f64)];
+    for _ in 0..4 {
+        let mut longer = Vec::new();
+        for (text, probability) in texts {
+            let mut running = crate::on_cpu(&path, 96);
+            let row = running.add(&[start, &text[..]].concat()).pop().expect("logits");
+            let mut order: Vec<u32> = (0..row.len() as u32).collect();
+            order.sort_by(|&a, &b| row[b as usize].total_cmp(&row[a as usize]));
+            let weight = |token: u32| f64::from(row[token as usize] / 0.7).exp();
+            let sum: f64 = order[..3].iter().map(|&token| weight(token)).sum();
+            for &token in &order[..3] {
+                longer.push(([&text[..], &[token]].concat(), probability * weight(token) / sum));
+            }
+        }
+        texts = longer;
+    }
+    // The same model with another rotation: often right, and often not.
+    let other = tempfile::tempdir().expect("a folder");
+    let draft = tiny::write_changed(&other, "llama", |model| {
+        for value in model["values"].as_array_mut().expect("values") {
+            if value[0] == "llama.rope.freq_base" {
+                value[2] = 300.0.into();
+            }
+        }
+    });
+    let speculation = Speculation::Draft { path: draft, tokens: 2 };
+    let engine = open(&folder, "llama", EngineOptions { speculation, queue: 4096, ..options() });
+    let submit = |seed| {
+        let mut request: Request = request(start, 4);
+        request.sampling = Sampling { seed, ..sampling.clone() };
+        engine.submit(request).expect("a place")
+    };
+    let events: Vec<Events> = (0..ANSWERS).map(submit).collect();
+    let mut counts = vec![0_u32; texts.len()];
+    let (mut drafted, mut accepted) = (0, 0);
+    for events in events {
+        let answer = answer(events);
+        let at = texts.iter().position(|(text, _)| *text == answer.tokens).expect("one of the texts");
+        counts[at] += 1;
+        drafted += answer.usage.drafted_tokens;
+        accepted += answer.usage.accepted_tokens;
+    }
+    println!("{accepted} of {drafted} guesses were right");
+    assert!(accepted > drafted / 10 && accepted < drafted * 9 / 10, "{accepted} of {drafted}");
+    let expected = texts.iter().map(|(_, probability)| probability * ANSWERS as f64);
+    let (mut sum, mut classes) = (0.0, 0);
+    for (count, expected) in counts.iter().zip(expected).filter(|(_, expected)| *expected >= 5.0) {
+        sum += (f64::from(*count) - expected).powi(2) / expected;
+        classes += 1;
+    }
+    // Beyond this, one in a hundred thousand: the mean is the number of classes, the variance twice that.
+    let limit = f64::from(classes) + 5.5 * (2.0 * f64::from(classes)).sqrt();
+    println!("{sum:.1} for {classes} classes");
+    assert!(classes > 8 && sum < limit, "{sum} for {classes} classes");
+}
+
+#[test]
+fn models_that_cannot_guess_are_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |name: &str, speculation| {
+        let options = EngineOptions { speculation, ..options() };
+        llm::open(tiny::write(&folder, name), options).err().expect("refused").to_string()
+    };
+    let draft = |name: &str| Speculation::Draft { path: tiny::write(&folder, name), tokens: 3 };
+    let error = refused("qwen35", Speculation::Lookup { tokens: 2 });
+    assert!(error.contains("tiny qwen35 keeps states"), "{error}");
+    assert!(refused("llama", draft("qwen35")).contains("tiny qwen35 keeps states"));
+    let path = tiny::write_changed(&folder, "gemma3", |model| {
+        for tensor in model["tensors"].as_array_mut().expect("tensors") {
+            if tensor[0] == "token_embd.weight" {
+                tensor[1][0] = 200.into();
+            }
+        }
+    });
+    let error = refused("llama", Speculation::Draft { path, tokens: 3 });
+    assert!(error.contains("tiny gemma3 has other tokens than the model"), "{error}");
+    let path = folder.path().join("none.gguf");
+    assert!(refused("llama", Speculation::Draft { path, tokens: 3 }).contains("none.gguf"));
+}
