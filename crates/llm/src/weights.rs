@@ -1,6 +1,5 @@
 //! Weights on their way from a model's files to a device.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use backend::{DType, KernelBackend, QuantType, Tensor};
@@ -203,21 +202,33 @@ impl<'w> Weights<'w> {
         info.bytes.ok_or_else(|| self.wrong(&info.name, format!("has the {}, which is not known", info.kind)))
     }
 
-    /// Copies a tensor's rows, some at a time, converted if the types differ.
+    /// Whether the file's bytes are those of a tensor of this type.
+    fn is_as_it_is(&self, info: &TensorInfo, to: DType) -> bool {
+        DType::from_gguf(info.kind.number()) == Some(to) && self.source.summand(&info.name) == 0.0
+    }
+
+    /// Fills a tensor, some rows at a time. What needs no conversion is read to where the backend copies it
+    /// from, which is pinned memory on GPUs.
     fn fill(&mut self, info: &TensorInfo, to: &Tensor) -> Result<()> {
         let total = self.bytes_of(info)?;
         let rows = to.rows();
         let flat = to.reshape(&[rows, to.columns()])?;
         let row_bytes = total / rows.max(1);
         let at_once = (PIECE / row_bytes.max(1)).clamp(1, rows.max(1));
-        let mut buffer = vec![0; at_once * row_bytes];
+        let is_direct = self.is_as_it_is(info, to.dtype());
+        let mut buffer = vec![0; if is_direct { 0 } else { at_once * row_bytes }];
         let mut row = 0;
         while row < rows {
             let count = at_once.min(rows - row);
-            let bytes = &mut buffer[..count * row_bytes];
-            self.source.read_at(&info.name, row * row_bytes, bytes)?;
-            let converted = self.converted(info, bytes, to.dtype())?;
-            self.backend.upload(&converted, &flat.narrow(0, row, count)?)?;
+            let (start, part) = (row * row_bytes, flat.narrow(0, row, count)?);
+            if is_direct {
+                self.read_into(info, start, &part)?;
+            } else {
+                let bytes = &mut buffer[..count * row_bytes];
+                self.source.read_at(&info.name, start, bytes)?;
+                let converted = self.converted(info, bytes, to.dtype())?;
+                self.backend.upload(&converted, &part)?;
+            }
             row += count;
             self.read += (count * row_bytes) as u64;
             (self.progress)(self.read);
@@ -225,12 +236,24 @@ impl<'w> Weights<'w> {
         Ok(())
     }
 
-    /// Bytes of whole rows in the type of the tensor.
-    fn converted<'b>(&self, info: &TensorInfo, bytes: &'b [u8], to: DType) -> Result<Cow<'b, [u8]>> {
-        let summand = self.source.summand(&info.name);
-        if DType::from_gguf(info.kind.number()) == Some(to) && summand == 0.0 {
-            return Ok(Cow::Borrowed(bytes));
+    /// Fills a tensor with the bytes that begin there.
+    fn read_into(&self, info: &TensorInfo, start: usize, to: &Tensor) -> Result<()> {
+        let mut failure = None;
+        let filled = self.backend.upload_from(to, &mut |at, piece| {
+            self.source.read_at(&info.name, start + at, piece).map_err(|error| {
+                failure = Some(error);
+                std::io::Error::other("the file cannot be read")
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(filled?),
         }
+    }
+
+    /// Bytes of whole rows in the type of the tensor.
+    fn converted(&self, info: &TensorInfo, bytes: &[u8], to: DType) -> Result<Vec<u8>> {
+        let summand = self.source.summand(&info.name);
         let mut numbers = if let Some(plain) = plain(info.kind) {
             plain.numbers(bytes)
         } else if info.kind.number() == iq4_xs::NUMBER {
@@ -243,7 +266,7 @@ impl<'w> Weights<'w> {
             );
         };
         numbers.iter_mut().for_each(|x| *x += summand);
-        Ok(Cow::Owned(of_f32(to, &numbers)))
+        Ok(of_f32(to, &numbers))
     }
 }
 

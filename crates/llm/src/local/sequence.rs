@@ -27,6 +27,8 @@ pub(super) struct Sequence {
     max_tokens: usize,
     ignore_end: bool,
     stops: StopFinder,
+    /// Control tokens that are shown by their names.
+    visible: Vec<u32>,
     text: StreamState,
     events: EventSender,
     started: Option<Instant>,
@@ -55,6 +57,7 @@ impl Sequence {
             max_tokens: request.max_tokens,
             ignore_end: request.ignore_end,
             stops: StopFinder::new(&request.stop),
+            visible: request.visible,
             text: StreamState::within_text(),
             events,
             started: None,
@@ -131,7 +134,11 @@ impl Sequence {
                 return Some(FinishReason::Cancelled);
             }
         };
-        let found = self.stops.push(&self.text.push(tokenizer, choice.token));
+        let mut text = self.text.push(tokenizer, choice.token);
+        if self.visible.contains(&choice.token) {
+            text.push_str(&tokenizer.name(choice.token));
+        }
+        let found = self.stops.push(&text);
         self.events.send(Event::Token { id: choice.token, text: found.text, logprob: choice.logprob });
         match found.stop {
             Some(stop) => Some(FinishReason::StopSequence(stop)),
