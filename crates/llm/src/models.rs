@@ -348,6 +348,8 @@ pub fn fetch(name: &str, progress: &mut dyn FnMut(Fetching)) -> Result<PathBuf, 
         let hub = Hub::from_environment()?;
         return Ok(hub.fetch(&name.parse()?, &mut |now| progress(Fetching { here: now.here, of: now.of }))?);
     }
+    #[cfg(not(feature = "hub"))]
+    let _ = progress;
     fetch_named(name)
 }
 

@@ -16,7 +16,7 @@ use crate::tools;
 
 /// llama.cpp, from PyPI.
 const LLAMA_CPP: &str = "llama-cpp-python==0.3.36";
-const PYTHON: &str = include_str!("models/llama_cpp.py");
+const PYTHON: &str = include_str!("models/of_llama_cpp.py");
 /// candle, which Cargo fetches.
 const MANIFEST: &str = include_str!("models/candle.toml");
 const RUST: &str = include_str!("models/candle.rs");

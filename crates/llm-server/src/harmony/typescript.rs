@@ -49,7 +49,7 @@ fn default_of(schema: &TemplateValue, is_bare: bool) -> Option<String> {
 /// The type of an alternative or a property, which may also be null.
 fn nullable(schema: &TemplateValue, indent: &str, depth: usize) -> String {
     let text = type_of(schema, indent, depth + 1);
-    let may_be_null = get(schema, "nullable").is_some_and(|value| value.to_string() == "true");
+    let may_be_null = get(schema, "nullable").is_some_and(|value| value == TemplateValue::from(true));
     if may_be_null && !text.contains("null") { format!("{text} | null") } else { text }
 }
 

@@ -46,8 +46,7 @@ fn reasoning_is_a_field_of_its_own_in_every_interface() {
 
     let stream = json!({ "messages": messages, "stream": true });
     let (mut content, mut reasoning) = (String::new(), String::new());
-    for event in server.post("/v1/chat/completions", &stream).events() {
-        let Ok(event) = serde_json::from_str::<Value>(&event.data) else { continue };
+    for (_, event) in server.post("/v1/chat/completions", &stream).events() {
         let delta = &event["choices"][0]["delta"];
         content.push_str(delta["content"].as_str().unwrap_or_default());
         reasoning.push_str(delta["reasoning_content"].as_str().unwrap_or_default());
