@@ -150,7 +150,7 @@ impl Hub {
         if self.is_offline {
             return Err(HubError::Offline { name: name.to_string() });
         }
-        let client = Client::new(self)?;
+        let client = Client::new(self, name)?;
         let record = client.record(name)?;
         let paths: Vec<String> = record.files.iter().map(|file| file.path.clone()).collect();
         let selected = selection::select(name, &paths)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use ureq::http::{Response, StatusCode, header};
-use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body};
 
 use super::cache::{Record, RemoteFile, Repository, is_hash};
@@ -35,11 +35,10 @@ enum Failure {
 }
 
 impl<'h> Client<'h> {
-    pub(super) fn new(hub: &'h Hub) -> Result<Self, HubError> {
-        // The system's certificates, so that proxies of companies work.
+    pub(super) fn new(hub: &'h Hub, name: &HubName) -> Result<Self, HubError> {
         let tls = TlsConfig::builder()
             .provider(TlsProvider::Rustls)
-            .root_certs(RootCerts::PlatformVerifier)
+            .root_certs(RootCerts::from(authorities(hub, name)?))
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .build();
         let agent = Agent::config_builder()
@@ -192,6 +191,24 @@ impl<'h> Client<'h> {
         tell(file.size);
         repository.link(commit, &file.path, hash)
     }
+}
+
+/// Who may vouch for the server: the system's certificates, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, so that
+/// proxies of companies work.
+fn authorities(hub: &Hub, name: &HubName) -> Result<Vec<Certificate<'static>>, HubError> {
+    if !hub.endpoint.starts_with("https://") {
+        return Ok(Vec::new());
+    }
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let reasons: String = found.errors.iter().map(|error| format!(" ({error})")).collect();
+        let problem = format!(
+            "this system has no certificates to check the server's with: install ca-certificates, or set \
+             SSL_CERT_FILE{reasons}"
+        );
+        return Err(HubError::Network { name: name.to_string(), problem, url: hub.endpoint.clone() });
+    }
+    Ok(found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect())
 }
 
 /// A download in progress.
