@@ -97,7 +97,9 @@ impl Benchmark {
     /// The package of the benchmark, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
-            Benchmark::Blas(_) | Benchmark::Models(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => ("xtask", "../xtask"),
+            Benchmark::Blas(_) | Benchmark::Models(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {
+                ("xtask", "../xtask")
+            }
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),

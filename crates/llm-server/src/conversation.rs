@@ -146,7 +146,8 @@ impl Conversation {
         let known = formats::of_template(template.source());
         let format = known.unwrap_or(&FORMATS[0]);
         let is_forced = self.choose()?;
-        let forced = is_forced.then(|| Constraint::Lark(formats::forced(format, &self.tools, !self.one_call)));
+        let forced =
+            is_forced.then(|| Constraint::Lark(formats::forced(format, &self.tools, !self.one_call)));
         if known.is_none() {
             self.without_tools(format);
         }

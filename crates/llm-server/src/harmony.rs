@@ -20,8 +20,7 @@ pub(crate) use render::{Effort, Opening, Today, one_call, render};
 
 /// The control tokens that a model must have, and that are shown in the texts of answers. The latter two end
 /// an answer.
-const MARKERS: [&str; 7] =
-    [START, MESSAGE, CHANNEL, CONSTRAIN, END, "<|return|>", CALL];
+const MARKERS: [&str; 7] = [START, MESSAGE, CHANNEL, CONSTRAIN, END, "<|return|>", CALL];
 const START: &str = "<|start|>";
 const MESSAGE: &str = "<|message|>";
 const CHANNEL: &str = "<|channel|>";

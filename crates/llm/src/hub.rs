@@ -72,15 +72,15 @@ impl Hub {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().trim().to_owned());
         let folder = |name: &str| variable(name).map(PathBuf::from);
         let home = folder("HF_HOME").or_else(|| {
-            let caches =
-                folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+            let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
             Some(caches?.join("huggingface"))
         });
         let cache = folder("HF_HUB_CACHE").or_else(|| Some(home.as_ref()?.join("hub")));
         let token_path = folder("HF_TOKEN_PATH").or_else(|| Some(home.as_ref()?.join("token")));
         let of_file = || Some(std::fs::read_to_string(token_path?).ok()?.trim().to_owned());
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
-        let is_on = |value: String| ["1", "on", "yes", "true"].iter().any(|on| value.eq_ignore_ascii_case(on));
+        let is_on =
+            |value: String| ["1", "on", "yes", "true"].iter().any(|on| value.eq_ignore_ascii_case(on));
         Ok(Self {
             endpoint: endpoint.trim_end_matches('/').to_owned(),
             cache: cache.ok_or(HubError::NoCache)?,
@@ -156,7 +156,8 @@ impl Hub {
         let selected = selection::select(name, &paths)?;
         let repository = self.repository(name);
         repository.begin(&record)?;
-        let files = selected.files.iter().filter_map(|path| record.files.iter().find(|file| file.path == *path));
+        let files =
+            selected.files.iter().filter_map(|path| record.files.iter().find(|file| file.path == *path));
         let files: Vec<_> = files.collect();
         let of = files.iter().map(|file| file.size).sum();
         let mut here = 0;
@@ -223,9 +224,8 @@ mod tests {
     use super::*;
 
     fn hub(variables: &[(&str, &str)]) -> Hub {
-        let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into())
-        };
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into());
         Hub::of(&variable).expect("a hub")
     }
 

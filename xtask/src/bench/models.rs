@@ -67,7 +67,8 @@ pub(super) fn bench(options: &Options) -> Result<()> {
             PathBuf::from(path.trim())
         }
     };
-    let others: Vec<(&str, fn(&Options) -> Result<Command>)> = vec![("llama.cpp", llama_cpp), ("candle", candle)];
+    let others: Vec<(&str, fn(&Options) -> Result<Command>)> =
+        vec![("llama.cpp", llama_cpp), ("candle", candle)];
     let others = others.into_iter().filter(|(name, _)| !options.without.iter().any(|left| left == name));
     let is_virtual = |device: &&String| device.starts_with("vgpu") || *device == "virtual";
     let with_virtual = options.devices.iter().any(|device| is_virtual(&device));
@@ -189,7 +190,8 @@ fn ours(program: &Path, device: &str, model: &Path, options: &Options) -> Result
         start.arg(command).arg("--model").arg(model).args(["--device", &uri]);
         start
     };
-    let [pp, tg, repetitions] = [options.pp, options.tg, options.repetitions].map(|number| number.to_string());
+    let [pp, tg, repetitions] =
+        [options.pp, options.tg, options.repetitions].map(|number| number.to_string());
     let mut measured = start("bench-model");
     measured.args(["--pp", &pp, "--tg", &tg, "--repetitions", &repetitions, "--output", "json"]);
     let text = run::capture(&mut measured)?;

@@ -34,7 +34,8 @@ const KEY: &str = "secret";
 const LEFT_OUT: &str = "positive_data_acceptance";
 
 /// The program that serves models, without the virtual GPU, and the model.
-const PROGRAM: [&str; 6] = ["--package", "ferrocm", "--no-default-features", "--features", "models", "--bins"];
+const PROGRAM: [&str; 6] =
+    ["--package", "ferrocm", "--no-default-features", "--features", "models", "--bins"];
 const MODEL: &str = "smollm2";
 
 /// Installs the clients, builds the server, and runs each client.

@@ -113,7 +113,9 @@ fn bar(what: &str) -> ProgressBar {
     let target =
         if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(0), target);
-    if let Ok(style) = ProgressStyle::with_template(&format!("{what} {{bar:30}} {{bytes}}/{{total_bytes}}, {{eta}}")) {
+    if let Ok(style) =
+        ProgressStyle::with_template(&format!("{what} {{bar:30}} {{bytes}}/{{total_bytes}}, {{eta}}"))
+    {
         bar.set_style(style);
     }
     bar

@@ -97,7 +97,8 @@ fn host(text: &str) -> Result<IpAddr, String> {
         "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         text => {
             let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-            bare.parse().map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0 or ::1, or localhost".to_owned())
+            bare.parse()
+                .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0 or ::1, or localhost".to_owned())
         }
     }
 }

@@ -58,7 +58,10 @@ pub(crate) fn request(
 ) -> anyhow::Result<Request> {
     let context = engine.description().context;
     if tokens.len() >= context {
-        bail!("the prompt has {} tokens, and the context has room for {context}", tokens.len());
+        bail!(
+            "the prompt has {} tokens, and the context has room for {context}: --context makes it larger",
+            tokens.len()
+        );
     }
     let room = context - tokens.len();
     let mut request = Request::new(tokens);

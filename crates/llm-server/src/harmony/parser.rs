@@ -182,7 +182,9 @@ fn target(header: &str) -> Target {
     match recipient.and_then(|recipient| recipient.strip_prefix("functions.")) {
         Some(name) if !name.is_empty() => Target::Function(name.to_owned()),
         // Tools of OpenAI's own, which nobody has here, are a part of the reasoning.
-        _ if recipient.is_some_and(|recipient| recipient != "all" && recipient != "user") => Target::Reasoning,
+        _ if recipient.is_some_and(|recipient| recipient != "all" && recipient != "user") => {
+            Target::Reasoning
+        }
         _ if channel == "analysis" => Target::Reasoning,
         _ => Target::User { is_new: true },
     }

@@ -30,7 +30,8 @@ impl Effort {
             Some("medium") => Ok(Self::Medium),
             Some("high" | "xhigh" | "max") => Ok(Self::High),
             Some(other) => {
-                let message = format!("`{other}` is not known: none, minimal, low, medium, high, xhigh and max are");
+                let message =
+                    format!("`{other}` is not known: none, minimal, low, medium, high, xhigh and max are");
                 Err(ApiError::field("reasoning_effort", message))
             }
         }
@@ -157,9 +158,8 @@ pub(crate) fn render(
     }
     let rest = &messages[leading.len()..];
     // Reasoning is only of use while the model has not given its final answer.
-    let is_answer = |message: &Value| {
-        field(message, "role") == Some("assistant") && calls(message).is_empty()
-    };
+    let is_answer =
+        |message: &Value| field(message, "role") == Some("assistant") && calls(message).is_empty();
     let last_answer = rest.iter().rposition(is_answer);
     for (at, message) in rest.iter().enumerate() {
         let content = field(message, "content").unwrap_or_default();
@@ -303,7 +303,10 @@ mod tests {
         use serde_json::json;
         assert_eq!(of(json!({})).expect("an effort"), Effort::Medium);
         assert_eq!(of(json!({ "enable_thinking": false })).expect("an effort"), Effort::Low);
-        assert_eq!(of(json!({ "enable_thinking": true, "reasoning_effort": "high" })).expect("an effort"), Effort::High);
+        assert_eq!(
+            of(json!({ "enable_thinking": true, "reasoning_effort": "high" })).expect("an effort"),
+            Effort::High
+        );
         assert!(of(json!({ "reasoning_effort": "much" })).is_err());
     }
 }

@@ -153,9 +153,17 @@ fn what_the_prompt_began_is_continued() {
 fn malformed_answers_lose_no_text_for_the_user() {
     let content = |text: &str| Part::Content(text.to_owned());
     check("No header at all", &Begun::Role, &[content("No header at all")]);
-    check("<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>Done", &Begun::Role, &[content("I look.\n\nDone")]);
+    check(
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>Done",
+        &Begun::Role,
+        &[content("I look.\n\nDone")],
+    );
     check(" to=functions.f<|channel|>commentary<|message|>{\"x\": ", &Begun::Role, &[content("{\"x\":")]);
-    check("<|channel|>final<|message|>a<|start|>assistant<|channel|>analysis<|message|>b", &Begun::Role, &[content("a"), Part::Reasoning("b".to_owned())]);
+    check(
+        "<|channel|>final<|message|>a<|start|>assistant<|channel|>analysis<|message|>b",
+        &Begun::Role,
+        &[content("a"), Part::Reasoning("b".to_owned())],
+    );
     check("<|channel|>analysis", &Begun::Role, &[]);
     check("", &Begun::Role, &[]);
 }

@@ -36,9 +36,15 @@ fn reasoning_is_a_field_of_its_own_in_every_interface() {
     let chat = json!({ "messages": messages, "reasoning_effort": "high" });
     let answer = server.post("/v1/chat/completions", &chat).json();
     let message = &answer["choices"][0]["message"];
-    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("It is 4."), &json!("Let me think.")));
+    assert_eq!(
+        (&message["content"], &message["reasoning_content"]),
+        (&json!("It is 4."), &json!("Let me think."))
+    );
     let (request, text) = last(&engine);
-    assert!(text.contains("Reasoning: high") && text.ends_with("2 + 2? <|start|><|end|><|start|>assistant"), "{text}");
+    assert!(
+        text.contains("Reasoning: high") && text.ends_with("2 + 2? <|start|><|end|><|start|>assistant"),
+        "{text}"
+    );
     // A user's text has no control tokens: system, user and assistant begin with one each.
     let start = engine.tokenizer().token("<|start|>").expect("a token");
     assert_eq!(request.prompt.iter().filter(|token| **token == start).count(), 3);
@@ -53,7 +59,8 @@ fn reasoning_is_a_field_of_its_own_in_every_interface() {
     }
     assert_eq!((content.as_str(), reasoning.as_str()), ("It is 4.", "Let me think."));
 
-    let answer = server.post("/v1/responses", &json!({ "input": "2 + 2?", "reasoning": { "effort": "low" } })).json();
+    let answer =
+        server.post("/v1/responses", &json!({ "input": "2 + 2?", "reasoning": { "effort": "low" } })).json();
     assert_eq!(answer["output"][0]["type"], "reasoning");
     assert!(answer["output"][0].to_string().contains("Let me think."));
     assert_eq!(answer["output"][1]["content"][0]["text"], "It is 4.");
@@ -63,7 +70,8 @@ fn reasoning_is_a_field_of_its_own_in_every_interface() {
     let answer = server.post("/v1/messages", &asked).json();
     assert_eq!(answer["content"][0]["thinking"], "Let me think.");
     assert_eq!(answer["content"][1]["text"], "It is 4.");
-    let refused = server.post("/v1/chat/completions", &json!({ "messages": messages, "reasoning_effort": "much" }));
+    let refused =
+        server.post("/v1/chat/completions", &json!({ "messages": messages, "reasoning_effort": "much" }));
     assert_eq!(refused.status, 400);
 }
 
@@ -71,7 +79,8 @@ fn reasoning_is_a_field_of_its_own_in_every_interface() {
 fn calls_are_calls_and_their_answers_go_back() {
     let (server, engine) = start(CALLED);
     let mut messages = json!([{ "role": "user", "content": "Look" }]);
-    let answer = server.post("/v1/chat/completions", &json!({ "messages": messages, "tools": tools() })).json();
+    let answer =
+        server.post("/v1/chat/completions", &json!({ "messages": messages, "tools": tools() })).json();
     let message = answer["choices"][0]["message"].clone();
     assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls");
     let function = &message["tool_calls"][0]["function"];
@@ -101,17 +110,26 @@ fn what_an_answer_must_be_is_the_end_of_the_prompt() {
     let answer = server.post("/v1/chat/completions", &asked).json();
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"at\": 2}");
     let (request, text) = last(&engine);
-    assert!(text.ends_with("assistant to=functions.look<|channel|>commentary <|constrain|>json<|message|>"), "{text}");
+    assert!(
+        text.ends_with("assistant to=functions.look<|channel|>commentary <|constrain|>json<|message|>"),
+        "{text}"
+    );
     assert!(matches!(request.constraint, Some(Constraint::JsonSchema(_))));
 
-    *engine.state.reply.lock().unwrap() = Some("listen<|channel|>commentary <|constrain|>json<|message|>{}".to_owned());
+    *engine.state.reply.lock().unwrap() =
+        Some("listen<|channel|>commentary <|constrain|>json<|message|>{}".to_owned());
     let asked = json!({ "messages": messages, "tools": tools(), "tool_choice": "required" });
     let answer = server.post("/v1/chat/completions", &asked).json();
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "listen");
     let (request, text) = last(&engine);
     assert!(text.ends_with("<|start|>assistant to=functions."), "{text}");
     let Some(Constraint::Lark(grammar)) = request.constraint else { panic!("a grammar") };
-    assert!(grammar.contains("call1: \"listen\" <|channel|> \"commentary \" <|constrain|> \"json\" <|message|> body1"), "{grammar}");
+    assert!(
+        grammar.contains(
+            "call1: \"listen\" <|channel|> \"commentary \" <|constrain|> \"json\" <|message|> body1"
+        ),
+        "{grammar}"
+    );
 
     *engine.state.reply.lock().unwrap() = Some("{\"answer\":42}".to_owned());
     let asked = json!({ "messages": messages, "response_format": { "type": "json_object" } });

@@ -82,7 +82,12 @@ impl Repository {
         let path = self.folder.join("refs").join(revision);
         match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text.trim().to_owned()).filter(|commit| is_hash(commit))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory
+                ) =>
+            {
                 Ok((is_hash(revision) && self.snapshot(revision).is_dir()).then(|| revision.to_owned()))
             }
             Err(error) => Err(HubError::io("read", &path, error)),
@@ -152,7 +157,9 @@ impl Repository {
         match std::os::unix::fs::symlink(format!("{up}blobs/{hash}"), &place) {
             Ok(()) => Ok(()),
             // File systems without links have the file itself there, as Hugging Face's programs do it.
-            Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied) => {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied) =>
+            {
                 fs::rename(self.blob(hash), &place).map_err(io_error("move a file to", &place))
             }
             Err(error) => Err(HubError::io("create", &place, error)),
@@ -265,7 +272,8 @@ fn models_of(repository: &Repository, commit: &str, prefix: &str) -> Result<Vec<
         let bytes = selected.files.iter().map(size).sum();
         models.push(CachedRepository { name, path: snapshot.join(file), bytes });
     }
-    if models.is_empty() && selection::is_folder_complete(&snapshot) && snapshot.join("config.json").is_file() {
+    if models.is_empty() && selection::is_folder_complete(&snapshot) && snapshot.join("config.json").is_file()
+    {
         let bytes = files.iter().map(size).sum();
         models.push(CachedRepository { name: prefix.to_owned(), path: snapshot, bytes });
     }

@@ -97,15 +97,23 @@ impl<'h> Client<'h> {
             let page = format!("{}/{}", self.hub.endpoint, name.repository());
             let advice = match (code.as_str(), &self.hub.token) {
                 ("GatedRepo", _) => {
-                    format!("Ask for access at {page}, and set HF_TOKEN to a token of the account that has it.")
+                    format!(
+                        "Ask for access at {page}, and set HF_TOKEN to a token of the account that has it."
+                    )
                 }
-                (_, None) => "The repository does not exist, or is private: set HF_TOKEN to a token that may read it.".to_owned(),
-                (_, Some(_)) => "The repository does not exist, or the token in HF_TOKEN may not read it.".to_owned(),
+                (_, None) => {
+                    "The repository does not exist, or is private: set HF_TOKEN to a token that may read it."
+                        .to_owned()
+                }
+                (_, Some(_)) => {
+                    "The repository does not exist, or the token in HF_TOKEN may not read it.".to_owned()
+                }
             };
             let problem = message.unwrap_or_else(|| format!("the server answered {status}"));
             return Failure::Final(HubError::Refused { name: name_text, problem, url, advice });
         }
-        let said = message.map(|message| format!("{status}: {message}")).unwrap_or_else(|| status.to_string());
+        let said =
+            message.map(|message| format!("{status}: {message}")).unwrap_or_else(|| status.to_string());
         let error = HubError::Status { name: name_text, status: said, url };
         match status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             true => Failure::Passing(error),
@@ -127,7 +135,8 @@ impl<'h> Client<'h> {
     /// What the server has of a revision.
     pub(super) fn record(&self, name: &HubName) -> Result<Record, HubError> {
         let revision = escaped(&name.revision).replace('/', "%2F");
-        let url = format!("{}/api/models/{}/revision/{revision}?blobs=true", self.hub.endpoint, name.repository);
+        let url =
+            format!("{}/api/models/{}/revision/{revision}?blobs=true", self.hub.endpoint, name.repository);
         let mut failures = 0;
         loop {
             match self.record_once(name, &url) {
@@ -140,7 +149,8 @@ impl<'h> Client<'h> {
 
     fn record_once(&self, name: &HubName, url: &str) -> Result<Record, Failure> {
         let mut response = self.get(name, url, 0)?;
-        let answer = |problem: String| HubError::Answer { name: name.to_string(), problem, url: url.to_owned() };
+        let answer =
+            |problem: String| HubError::Answer { name: name.to_string(), problem, url: url.to_owned() };
         let bytes = response.body_mut().with_config().limit(MOST_LIST).read_to_vec();
         let bytes = bytes.map_err(|error| network(name, url, &error))?;
         let mut record: Record = serde_json::from_slice(&bytes).map_err(|error| {
@@ -179,7 +189,15 @@ impl<'h> Client<'h> {
             let partial = repository.blob(&format!("{hash}.incomplete"));
             let out = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&partial);
             let mut out = out.map_err(io_error("create", &partial))?;
-            let mut download = Download { client: self, name, file, out: &mut out, here: 0, sum: Sha256::new(), partial: &partial };
+            let mut download = Download {
+                client: self,
+                name,
+                file,
+                out: &mut out,
+                here: 0,
+                sum: Sha256::new(),
+                partial: &partial,
+            };
             let finished = download.run(commit, tell);
             // What is wrong must not be continued; what is incomplete may be.
             if matches!(finished, Err(HubError::Checksum { .. })) {
@@ -228,7 +246,12 @@ impl Download<'_> {
     fn run(&mut self, commit: &str, tell: &mut dyn FnMut(u64)) -> Result<(), HubError> {
         self.take_over(tell)?;
         let Client { hub, .. } = self.client;
-        let url = format!("{}/{}/resolve/{commit}/{}", hub.endpoint, self.name.repository, escaped(&self.file.path));
+        let url = format!(
+            "{}/{}/resolve/{commit}/{}",
+            hub.endpoint,
+            self.name.repository,
+            escaped(&self.file.path)
+        );
         let mut failures = 0;
         while self.here < self.file.size {
             let before = self.here;
@@ -266,7 +289,10 @@ impl Download<'_> {
     }
 
     fn restart(&mut self) -> Result<(), HubError> {
-        self.out.set_len(0).and_then(|()| self.out.seek(SeekFrom::Start(0))).map_err(io_error("write", self.partial))?;
+        self.out
+            .set_len(0)
+            .and_then(|()| self.out.seek(SeekFrom::Start(0)))
+            .map_err(io_error("write", self.partial))?;
         (self.here, self.sum) = (0, Sha256::new());
         Ok(())
     }
@@ -297,7 +323,9 @@ impl Download<'_> {
         }
         // A byte more than announced is another file.
         match body.read(&mut buffer[..1]) {
-            Ok(1) => Err(Failure::Final(self.wrong("length", "more bytes".to_owned(), self.file.size.to_string()))),
+            Ok(1) => {
+                Err(Failure::Final(self.wrong("length", "more bytes".to_owned(), self.file.size.to_string())))
+            }
             _ => Ok(()),
         }
     }
@@ -310,7 +338,8 @@ impl Download<'_> {
     }
 
     fn broken(&self, url: &str, problem: &str) -> Failure {
-        let problem = format!("{problem} after {} of {} bytes of {}", self.here, self.file.size, self.file.path);
+        let problem =
+            format!("{problem} after {} of {} bytes of {}", self.here, self.file.size, self.file.path);
         Failure::Passing(HubError::Network { name: self.name.to_string(), problem, url: url.to_owned() })
     }
 
@@ -343,7 +372,8 @@ impl Download<'_> {
 }
 
 fn network(name: &HubName, url: &str, error: &ureq::Error) -> Failure {
-    let error_of = |problem: String| HubError::Network { name: name.to_string(), problem, url: url.to_owned() };
+    let error_of =
+        |problem: String| HubError::Network { name: name.to_string(), problem, url: url.to_owned() };
     match error {
         ureq::Error::HostNotFound => Failure::Final(error_of("the host is not known".to_owned())),
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
@@ -353,9 +383,10 @@ fn network(name: &HubName, url: &str, error: &ureq::Error) -> Failure {
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             Failure::Final(error_of("the connection was refused".to_owned()))
         }
-        ureq::Error::Io(_) | ureq::Error::Timeout(_) | ureq::Error::ConnectionFailed | ureq::Error::BodyStalled => {
-            Failure::Passing(error_of(error.to_string()))
-        }
+        ureq::Error::Io(_)
+        | ureq::Error::Timeout(_)
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::BodyStalled => Failure::Passing(error_of(error.to_string())),
         _ => Failure::Final(error_of(error.to_string())),
     }
 }

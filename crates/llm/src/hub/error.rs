@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum HubError {
     /// A name is malformed.
-    #[error("`{name}` {problem}; names of the hub are hf:OWNER/NAME, with @REVISION, and with :KIND or /FILE, if need be")]
+    #[error(
+        "`{name}` {problem}; names of the hub are hf:OWNER/NAME, with @REVISION, and with :KIND or /FILE, if need be"
+    )]
     Name {
         /// The name.
         name: String,
@@ -88,7 +90,9 @@ pub enum HubError {
         url: String,
     },
     /// A file is not the one that the server announced. It was deleted.
-    #[error("{name} was not fetched: its file {file} has the wrong {what}: {got}, not {expected}; it was deleted, so that another attempt starts anew")]
+    #[error(
+        "{name} was not fetched: its file {file} has the wrong {what}: {got}, not {expected}; it was deleted, so that another attempt starts anew"
+    )]
     Checksum {
         /// The name.
         name: String,

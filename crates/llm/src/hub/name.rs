@@ -152,8 +152,23 @@ mod tests {
     #[test]
     fn malformed_names_are_refused_with_the_right_form() {
         for text in [
-            "hf:", "hf:a", "hf:/b", "hf:a/", "hf:a/..", "hf:../b", "hf:a/b:", "hf:a/b/", "hf:a/b@", "hf:a/b@../x",
-            "hf:a/b/c.txt", "hf:a/b/../c.gguf", "hf:a/b//c.gguf", "hf:a/b:x/y", "hf:a b/c", "hf:a/b?c", "x:a/b",
+            "hf:",
+            "hf:a",
+            "hf:/b",
+            "hf:a/",
+            "hf:a/..",
+            "hf:../b",
+            "hf:a/b:",
+            "hf:a/b/",
+            "hf:a/b@",
+            "hf:a/b@../x",
+            "hf:a/b/c.txt",
+            "hf:a/b/../c.gguf",
+            "hf:a/b//c.gguf",
+            "hf:a/b:x/y",
+            "hf:a b/c",
+            "hf:a/b?c",
+            "x:a/b",
             "hf:a/b@refs/../../x",
         ] {
             let error = HubName::from_str(text).expect_err(text).to_string();

@@ -56,7 +56,8 @@ fn split(path: &str) -> Option<(&str, usize, usize)> {
     let (rest, count) = stem.rsplit_once("-of-")?;
     let (base, part) = rest.rsplit_once('-')?;
     let number = |digits: &str| {
-        (digits.len() == 5 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
+        (digits.len() == 5 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+            .then(|| digits.parse().ok())?
     };
     Some((base, number(part)?, number(count)?))
 }
@@ -80,10 +81,12 @@ fn selection(name: &HubName, problem: String) -> HubError {
 /// Whether a file's name has this kind, as a word of its own.
 fn has_kind(path: &str, kind: &str) -> bool {
     let (path, kind) = (path.to_ascii_uppercase(), kind.to_ascii_uppercase());
-    let is_border = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let is_border =
+        |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     let bytes = path.as_bytes();
     path.match_indices(&kind).any(|(at, _)| {
-        is_border(at.checked_sub(1).and_then(|before| bytes.get(before))) && is_border(bytes.get(at + kind.len()))
+        is_border(at.checked_sub(1).and_then(|before| bytes.get(before)))
+            && is_border(bytes.get(at + kind.len()))
     })
 }
 
@@ -107,7 +110,9 @@ pub(super) fn select(name: &HubName, files: &[String]) -> Result<Selected, HubEr
         Wanted::File(_) if models.is_empty() => {
             return Err(selection(name, "is not there: the repository has no GGUF file".to_owned()));
         }
-        Wanted::File(_) => return Err(selection(name, format!("is not there: the GGUF files are {}", all()))),
+        Wanted::File(_) => {
+            return Err(selection(name, format!("is not there: the GGUF files are {}", all())));
+        }
         Wanted::Kind(kind) => {
             let of_kind: Vec<&str> = models.iter().copied().filter(|path| has_kind(path, kind)).collect();
             match of_kind[..] {
@@ -246,19 +251,24 @@ mod tests {
         assert_eq!(chosen("hf:a/b:Q4_0", &parts).expect("parts"), parts);
         assert_eq!(chosen("hf:a/b/Q4_0/m-00001-of-00002.gguf", &parts).expect("parts"), parts);
         assert!(chosen("hf:a/b:Q4_0", &parts[..1]).expect_err("a part is missing").contains(parts[1]));
-        assert!(chosen("hf:a/b/Q4_0/m-00002-of-00002.gguf", &parts).expect_err("second").contains("first part"));
+        assert!(
+            chosen("hf:a/b/Q4_0/m-00002-of-00002.gguf", &parts).expect_err("second").contains("first part")
+        );
     }
 
     #[test]
     fn safetensors_come_with_what_belongs_to_them() {
-        let files = ["config.json", "tokenizer.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"];
+        let files =
+            ["config.json", "tokenizer.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"];
         assert_eq!(
             chosen("hf:a/b", &files).expect("a folder"),
             ["config.json", "tokenizer.json", "model.safetensors"]
         );
         let files = ["config.json", "tokenizer.json", INDEX, "model-1.safetensors", "model-2.safetensors"];
         assert_eq!(chosen("hf:a/b", &files).expect("a folder").len(), 5);
-        assert!(chosen("hf:a/b", &["config.json", SINGLE]).expect_err("no tokenizer").contains("tokenizer.json"));
+        assert!(
+            chosen("hf:a/b", &["config.json", SINGLE]).expect_err("no tokenizer").contains("tokenizer.json")
+        );
         assert!(chosen("hf:a/b", &["../x.gguf"]).is_err());
     }
 }

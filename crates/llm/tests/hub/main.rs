@@ -70,7 +70,8 @@ impl Setting {
     /// Files in the cache that are no folders, below the blobs.
     fn blobs(&self) -> Vec<String> {
         let entries = fs::read_dir(self.repository().join("blobs")).into_iter().flatten().flatten();
-        let mut names: Vec<_> = entries.map(|entry| entry.file_name().into_string().expect("a name")).collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().expect("a name")).collect();
         names.sort();
         names
     }
@@ -164,7 +165,10 @@ fn another_attempt_continues_and_a_server_without_ranges_begins_anew() {
     setting.server.change(|plan| plan.breaks.1 = 0);
     setting.resolve("hf:owner/name").expect("fetched");
     assert_eq!(setting.blobs(), [hash.clone()]);
-    assert_eq!(setting.server.seen().last().and_then(|seen| seen.range.clone()), Some("bytes=200000-".into()));
+    assert_eq!(
+        setting.server.seen().last().and_then(|seen| seen.range.clone()),
+        Some("bytes=200000-".into())
+    );
 
     plan.has_no_ranges = true;
     let setting = start(plan);
@@ -239,10 +243,14 @@ fn a_server_that_is_not_there_or_says_nothing_is_an_error_in_time() {
     assert!(error.contains("timeout"), "{error}");
     setting.server.change(|plan| plan.list = Some("<html>".into()));
     assert!(setting.error("hf:owner/name").contains("list of files cannot be read"));
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let nobody =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     setting.hub.endpoint = format!("http://{nobody}");
     let error = setting.error("hf:owner/name");
-    assert!(error.contains("the connection was refused") && error.contains("works without a network"), "{error}");
+    assert!(
+        error.contains("the connection was refused") && error.contains("works without a network"),
+        "{error}"
+    );
     setting.hub.endpoint = "http://no-such-host.invalid".to_owned();
     assert!(setting.error("hf:owner/name").contains("hf:owner/name was not fetched"));
 }
@@ -252,7 +260,9 @@ fn a_list_of_the_server_cannot_lead_out_of_the_cache() {
     let setting = start(one_model());
     let hash = sha256(b"x");
     let file = |path: &str, hash: &str| {
-        format!(r#"{{"sha": "{COMMIT}", "siblings": [{{"rfilename": "{path}", "size": 1, "blobId": "{hash}"}}]}}"#)
+        format!(
+            r#"{{"sha": "{COMMIT}", "siblings": [{{"rfilename": "{path}", "size": 1, "blobId": "{hash}"}}]}}"#
+        )
     };
     setting.server.change(|plan| plan.list = Some(file("../../../evil.gguf", &hash)));
     assert!(setting.error("hf:owner/name").contains("has no model"));
@@ -260,7 +270,8 @@ fn a_list_of_the_server_cannot_lead_out_of_the_cache() {
     assert!(setting.error("hf:owner/name").contains("does not say which hash"));
     setting.server.change(|plan| plan.list = Some(r#"{"sha": "../..", "siblings": []}"#.into()));
     assert!(setting.error("hf:owner/name").contains("the server's commit is"));
-    let entries: Vec<_> = fs::read_dir(setting.cache.path().parent().expect("a folder")).expect("read").flatten().collect();
+    let entries: Vec<_> =
+        fs::read_dir(setting.cache.path().parent().expect("a folder")).expect("read").flatten().collect();
     assert!(!entries.iter().any(|entry| entry.file_name().to_string_lossy().contains("evil")));
 }
 
@@ -348,7 +359,12 @@ fn a_new_commit_is_found_by_fetch_only() {
 }
 
 /// Executes a program of Hugging Face's client, which prints a path.
-fn python(python: &std::ffi::OsStr, setting: &Setting, variables: &BTreeMap<&str, &str>, program: &str) -> PathBuf {
+fn python(
+    python: &std::ffi::OsStr,
+    setting: &Setting,
+    variables: &BTreeMap<&str, &str>,
+    program: &str,
+) -> PathBuf {
     let mut command = Command::new(python);
     command.args(["-c", &format!("from huggingface_hub import *\nprint({program})")]);
     command.env("HF_HUB_CACHE", &setting.hub.cache).env("HF_ENDPOINT", &setting.hub.endpoint);
@@ -367,7 +383,12 @@ fn hugging_faces_own_client_shares_the_cache() {
     let offline = BTreeMap::from([("HF_HUB_OFFLINE", "1")]);
     let theirs = python(&with, &setting, &offline, "hf_hub_download('owner/name', 'm-Q4_K_M.gguf')");
     assert_eq!(theirs, path);
-    let sizes = python(&with, &setting, &offline, "[r.size_on_disk for r in scan_cache_dir().repos], [str(w) for w in scan_cache_dir().warnings]");
+    let sizes = python(
+        &with,
+        &setting,
+        &offline,
+        "[r.size_on_disk for r in scan_cache_dir().repos], [str(w) for w in scan_cache_dir().warnings]",
+    );
     assert_eq!(sizes, Path::new("[300000] []"));
     // And what it fetched.
     let setting2 = start(one_model());

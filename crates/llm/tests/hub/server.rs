@@ -142,7 +142,8 @@ fn answer(state: &Mutex<State>, stream: &mut TcpStream, method: &str, seen: Seen
         let is_busy = state.plan.is_busy > 0;
         state.plan.is_busy = state.plan.is_busy.saturating_sub(1);
         let is_file = seen.is_other_host || !is_large(&seen.path);
-        let breaks = (is_file && seen.path.contains("/resolve/") && state.plan.breaks.1 > 0).then_some(state.plan.breaks.0);
+        let breaks = (is_file && seen.path.contains("/resolve/") && state.plan.breaks.1 > 0)
+            .then_some(state.plan.breaks.0);
         if breaks.is_some() {
             state.plan.breaks.1 -= 1;
         }
@@ -157,12 +158,14 @@ fn answer(state: &Mutex<State>, stream: &mut TcpStream, method: &str, seen: Seen
         }
         (upto >= body.len()).then_some(())
     };
-    let refuse = |code: &str| vec![("X-Error-Code", code.to_owned()), ("X-Error-Message", format!("this is {code}"))];
+    let refuse =
+        |code: &str| vec![("X-Error-Code", code.to_owned()), ("X-Error-Message", format!("this is {code}"))];
     if is_busy {
         return reply("503 Service Unavailable", &[], b"", usize::MAX);
     }
     let path = seen.path.split('?').next()?;
-    let may = plan.token.is_none() || seen.authorization == plan.token.as_ref().map(|token| format!("Bearer {token}"));
+    let may = plan.token.is_none()
+        || seen.authorization == plan.token.as_ref().map(|token| format!("Bearer {token}"));
     if let Some(revision) = path.strip_prefix("/api/models/owner/name/revision/") {
         if !may && !plan.is_gated {
             return reply("401 Unauthorized", &refuse("RepoNotFound"), b"", usize::MAX);
@@ -202,7 +205,8 @@ fn answer(state: &Mutex<State>, stream: &mut TcpStream, method: &str, seen: Seen
     if plan.is_wrong {
         bytes[0] ^= 1;
     }
-    let start = seen.range.as_deref().and_then(|range| range.strip_prefix("bytes=")?.split('-').next()?.parse().ok());
+    let start =
+        seen.range.as_deref().and_then(|range| range.strip_prefix("bytes=")?.split('-').next()?.parse().ok());
     let start: usize = start.filter(|_| !plan.has_no_ranges).unwrap_or(0);
     let status = match seen.range {
         Some(_) if start >= bytes.len() => return reply("416 Range Not Satisfiable", &[], b"", usize::MAX),
