@@ -1,6 +1,7 @@
 //! `cargo xtask bench <what>`: figures for the documentation.
 
 mod blas;
+mod models;
 mod rccl;
 
 use std::ffi::OsString;
@@ -69,6 +70,9 @@ pub(crate) enum Benchmark {
     /// Matrix products on virtual GPUs, by this project's rocBLAS and by AMD's, which is fetched; needs a C
     /// compiler
     Blas(blas::Options),
+    /// Language models on the CPU and on virtual GPUs, beside llama.cpp and candle on the same CPU, which are
+    /// fetched and compiled
+    Models(models::Options),
     /// Collectives between virtual GPUs by size, by this project's RCCL, by AMD's, which is fetched, and a
     /// plain copy; needs a C compiler
     Rccl(rccl::Options),
@@ -101,7 +105,9 @@ impl Benchmark {
     /// The package of the benchmark, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
-            Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => ("xtask", "../xtask"),
+            Benchmark::Blas(_) | Benchmark::Models(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {
+                ("xtask", "../xtask")
+            }
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
@@ -117,6 +123,9 @@ impl Benchmark {
 pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     if let Benchmark::Blas(options) = what {
         return blas::bench(options);
+    }
+    if let Benchmark::Models(options) = what {
+        return models::bench(options);
     }
     if let Benchmark::Rccl(options) = what {
         return rccl::bench(options);

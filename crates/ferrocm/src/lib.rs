@@ -138,14 +138,30 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read the output has enough of it, as `head` does.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::tell_error(&error);
             match error.downcast_ref::<hip::Error>() {
                 Some(hip::Error::Uri(_) | hip::Error::Environment { .. }) => ExitCode::from(USAGE),
+                _ if is_unknown_device(&error) => ExitCode::from(USAGE),
                 _ => ExitCode::FAILURE,
             }
         }
     }
+}
+
+/// Whether a model was to run on a device that cannot exist.
+#[cfg(feature = "models")]
+fn is_unknown_device(error: &anyhow::Error) -> bool {
+    use backend::Error;
+    let Some(llm::Error::Backend(error)) = error.downcast_ref() else { return false };
+    matches!(error, Error::UnknownBackend(_) | Error::Hip(hip::Error::Uri(_)))
+}
+
+#[cfg(not(feature = "models"))]
+fn is_unknown_device(_error: &anyhow::Error) -> bool {
+    false
 }
 
 /// Parses the command line.

@@ -13,6 +13,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Whether whoever read the output left.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_broken))
+}
+
 /// Writes an error and its causes, each once: most errors already include their causes.
 pub(crate) fn tell_error(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");

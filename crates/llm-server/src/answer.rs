@@ -10,7 +10,8 @@ use crate::app::App;
 use crate::engine::{self, Event, Events, FinishReason, Request, TokenLogprob, Usage};
 use crate::error::{ApiError, ApiResult, Kind};
 use crate::models::Lease;
-use crate::parser::{Call, Parser, Part};
+use crate::parser::{Call, Part};
+use crate::reader::Reader;
 
 /// A model and a place for a request.
 pub(crate) struct Seat {
@@ -54,7 +55,7 @@ impl Seat {
     }
 
     /// Begins an answer; with a parser, its text is split.
-    pub(crate) fn answer(self: &Arc<Self>, request: Request, parser: Option<Parser>) -> ApiResult<Answer> {
+    pub(crate) fn answer(self: &Arc<Self>, request: Request, parser: Option<Reader>) -> ApiResult<Answer> {
         let events = self.model.engine().submit(request).map_err(|error| self.failed(error))?;
         let deadline = tokio::time::Instant::from_std(self.started) + self.app.settings.request_time;
         let running = Running::new(&self.app);
@@ -120,7 +121,7 @@ pub(crate) enum Piece {
 pub(crate) struct Answer {
     pub(crate) seat: Arc<Seat>,
     events: Events,
-    parser: Option<Parser>,
+    parser: Option<Reader>,
     pieces: VecDeque<Piece>,
     tokens: Vec<Token>,
     deadline: tokio::time::Instant,
@@ -173,7 +174,7 @@ impl Answer {
                     return Err(self.fail(ApiError::busy("the model is being unloaded", 1)));
                 }
                 self.text(&text);
-                let rest = self.parser.take().map(Parser::finish).unwrap_or_default();
+                let rest = self.parser.take().map(Reader::finish).unwrap_or_default();
                 self.parts(rest);
                 self.seat.app.metrics.finished(&reason, &usage);
                 let tokens = std::mem::take(&mut self.tokens);

@@ -6,10 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Seat;
-use crate::engine::{Chat, Constraint, Request, Sampling, SpecialText, TemplateValue};
+use crate::engine::{Chat, Constraint, Request, Sampling, SpecialText, TemplateValue, Tokenizer};
 use crate::error::{ApiError, ApiResult, Kind};
 use crate::formats::{self, FORMATS, Format, REASONING, Tool};
+use crate::harmony::{self, Begun, Effort, Opening, Today};
 use crate::parser::Parser;
+use crate::reader::Reader;
 
 /// Which tools must be called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,20 +50,34 @@ pub(crate) struct Prepared {
     pub(crate) text: String,
     pub(crate) tokens: Vec<u32>,
     constraint: Option<Constraint>,
-    format: Option<&'static Format>,
-    tools: Vec<String>,
-    reasoning: Option<usize>,
+    reading: Reading,
+    /// Control tokens that the reader must see.
+    visible: Vec<u32>,
+}
+
+/// How an answer is read.
+#[derive(Clone, Debug)]
+enum Reading {
+    Marked { format: Option<&'static Format>, tools: Vec<String>, reasoning: Option<usize> },
+    Harmony(Begun),
 }
 
 impl Prepared {
-    /// A new parser of its answer.
-    pub(crate) fn parser(&self) -> Parser {
-        Parser::new(self.format, self.tools.clone(), self.reasoning)
+    /// A new reader of its answer.
+    pub(crate) fn reader(&self) -> Reader {
+        match &self.reading {
+            Reading::Marked { format, tools, reasoning } => {
+                Reader::Marked(Parser::new(*format, tools.clone(), *reasoning))
+            }
+            Reading::Harmony(begun) => Reader::Harmony(harmony::Parser::new(begun.clone())),
+        }
     }
 
     /// The request for its answer.
     pub(crate) fn request(&self, seat: &Seat, limits: &Limits) -> ApiResult<Request> {
-        request(seat, self.tokens.clone(), limits, self.constraint.clone())
+        let mut request = request(seat, self.tokens.clone(), limits, self.constraint.clone())?;
+        request.visible.clone_from(&self.visible);
+        Ok(request)
     }
 }
 
@@ -116,17 +132,22 @@ impl Conversation {
     /// Renders and splits the prompt.
     pub(crate) fn prepare(mut self, seat: &Seat) -> ApiResult<Prepared> {
         let engine = seat.model.engine();
+        if self.messages.is_empty() {
+            return Err(ApiError::field("messages", "there are none"));
+        }
+        if harmony::is_spoken(engine.tokenizer()) {
+            return self.prepare_harmony(engine.tokenizer());
+        }
         let Some(template) = engine.chat_template() else {
             let message =
                 format!("the model {} has no chat template: use /v1/completions", seat.model.name());
             return Err(ApiError::new(Kind::Invalid, message).code("no_chat_template"));
         };
-        if self.messages.is_empty() {
-            return Err(ApiError::field("messages", "there are none"));
-        }
         let known = formats::of_template(template.source());
         let format = known.unwrap_or(&FORMATS[0]);
-        let forced = self.choose(format)?;
+        let is_forced = self.choose()?;
+        let forced =
+            is_forced.then(|| Constraint::Lark(formats::forced(format, &self.tools, !self.one_call)));
         if known.is_none() {
             self.without_tools(format);
         }
@@ -147,14 +168,41 @@ impl Conversation {
             text,
             tokens,
             constraint: forced.or(self.constraint),
-            format: (!tools.is_empty()).then_some(format),
-            tools,
-            reasoning: reasoning.filter(|_| self.is_prompt),
+            reading: Reading::Marked {
+                format: (!tools.is_empty()).then_some(format),
+                tools,
+                reasoning: reasoning.filter(|_| self.is_prompt),
+            },
+            visible: Vec::new(),
         })
     }
 
-    /// Keeps the tools that may be called. Returns the grammar if one must be.
-    fn choose(&mut self, format: &Format) -> ApiResult<Option<Constraint>> {
+    /// The prompt in Harmony's format. What the answer must begin with is a part of it.
+    fn prepare_harmony(mut self, tokenizer: &Tokenizer) -> ApiResult<Prepared> {
+        let is_forced = self.choose()?;
+        let (opening, constraint) = match (&self.tools[..], self.constraint) {
+            _ if !self.is_prompt => (Opening::None, None),
+            ([tool], _) if is_forced => {
+                let schema = Constraint::JsonSchema(tool.arguments());
+                (Opening::Call(tool.name.clone()), Some(schema))
+            }
+            (tools, _) if is_forced => (Opening::Recipient, Some(Constraint::Lark(harmony::one_call(tools)))),
+            (_, Some(constraint)) => (Opening::Final, Some(constraint)),
+            (_, None) => (Opening::Free, None),
+        };
+        let effort = Effort::of(&self.variables)?;
+        let pieces = harmony::render(&self.messages, &self.tools, effort, &Today::now(), &opening)?;
+        Ok(Prepared {
+            text: harmony::text(&pieces),
+            tokens: harmony::tokens(&pieces, tokenizer)?,
+            constraint,
+            reading: Reading::Harmony(opening.begun()),
+            visible: harmony::markers(tokenizer),
+        })
+    }
+
+    /// Keeps the tools that may be called. Returns whether one must be.
+    fn choose(&mut self) -> ApiResult<bool> {
         match &self.choice {
             Choice::None => self.tools.clear(),
             Choice::Auto => {}
@@ -174,8 +222,7 @@ impl Conversation {
             let message = "tools and a format of the answer cannot both be met: choose `tool_choice: none` or another format";
             return Err(ApiError::field("response_format", message));
         }
-        let is_forced = matches!(self.choice, Choice::Any | Choice::Named(_));
-        Ok(is_forced.then(|| Constraint::Lark(formats::forced(format, &self.tools, !self.one_call))))
+        Ok(matches!(self.choice, Choice::Any | Choice::Named(_)))
     }
 
     /// Rewrites messages for a template that knows no tools: they become text.

@@ -26,14 +26,17 @@ impl Tool {
         TemplateValue::from_pairs([("type", TemplateValue::from("function")), ("function", function)])
     }
 
+    /// The schema of its arguments.
+    pub(crate) fn arguments(&self) -> Value {
+        // A schema came as JSON, so it can be written as JSON.
+        serde_json::to_value(&self.parameters).unwrap_or_else(|_| json!({ "type": "object" }))
+    }
+
     /// The schema of a call.
     fn schema(&self, format: &Format) -> Value {
-        // A schema came as JSON, so it can be written as JSON.
-        let parameters =
-            serde_json::to_value(&self.parameters).unwrap_or_else(|_| json!({ "type": "object" }));
         json!({
             "type": "object",
-            "properties": { "name": { "const": self.name }, format.arguments: parameters },
+            "properties": { "name": { "const": self.name }, format.arguments: self.arguments() },
             "required": ["name", format.arguments],
             "additionalProperties": false,
         })

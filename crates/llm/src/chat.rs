@@ -21,6 +21,8 @@ use crate::tokenizer::Tokenizer;
 
 /// A value for a template. Unlike `serde_json`'s, objects keep their order, which is that of the prompt.
 pub use minijinja::Value;
+/// What kind of value one is.
+pub use minijinja::value::ValueKind;
 
 /// Steps that a template may take. A chat of a thousand messages takes some tens of thousands.
 const FUEL: u64 = 5_000_000;

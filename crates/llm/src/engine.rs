@@ -31,6 +31,9 @@ pub struct Request {
     pub logprobs: Option<usize>,
     /// What the text must be like.
     pub constraint: Option<Constraint>,
+    /// Control tokens whose names are part of the result's text, for programs that read its structure. Those
+    /// that end generation never are.
+    pub visible: Vec<u32>,
 }
 
 impl Request {
@@ -45,6 +48,7 @@ impl Request {
             ignore_end: false,
             logprobs: None,
             constraint: None,
+            visible: Vec::new(),
         }
     }
 }

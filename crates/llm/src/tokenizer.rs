@@ -151,6 +151,11 @@ impl Tokenizer {
                 special.stop.push(id as u32);
             }
         }
+        // GPT-OSS ends each message with `<|end|>`, of which an answer has several.
+        let has = |name: &str| tokens.iter().any(|(text, kind)| *kind == TokenKind::Control && text == name);
+        if has(CHANNEL) && has("<|return|>") && has("<|call|>") {
+            special.stop.retain(|&id| tokens.get(id as usize).is_none_or(|(text, _)| text != "<|end|>"));
+        }
         special.stop.sort_unstable();
         special.stop.dedup();
         let bytes = |(text, kind): &(String, TokenKind)| match kind {
@@ -305,6 +310,9 @@ pub enum SpecialText {
     /// Its letters: for texts of users.
     Text,
 }
+
+/// A control token that only models have whose answers consist of several messages.
+const CHANNEL: &str = "<|channel|>";
 
 /// Control tokens that end a turn or a text, by their names in the models that have them.
 const ENDS: [&str; 14] = [

@@ -353,7 +353,13 @@ impl<'w> Weights<'w> {
         Ok(tensor)
     }
 
-    /// Copies rows, some at a time, converted if the types differ.
+    /// Whether the file's bytes are those of a tensor of this type.
+    fn is_as_it_is(&self, info: &TensorInfo, to: DType) -> bool {
+        DType::from_gguf(info.kind.number()) == Some(to) && self.source.change(&info.name) == Change::None
+    }
+
+    /// Copies rows, some at a time, converted if the types differ. Whole rows that need no conversion are read
+    /// to where the backend copies them from, which is pinned memory on GPUs.
     fn fill(&mut self, info: &TensorInfo, cut: &Cut, to: &Tensor) -> Result<()> {
         let total = self.bytes_of(info)?;
         let columns = info.shape.last().copied().unwrap_or(1);
@@ -370,14 +376,23 @@ impl<'w> Weights<'w> {
         }
         let in_row = self.bytes_in_row(info, &wanted)?;
         let at_once = (PIECE / row_bytes.max(1)).max(1);
+        let is_direct = cut.columns.is_none() && self.is_as_it_is(info, to.dtype());
         let mut buffer = Vec::new();
         let mut place = 0;
         for range in ranges {
             let mut row = range.start;
             while row < range.end {
                 let count = at_once.min(range.end - row);
+                let (start, part) = (row * row_bytes, flat.narrow(0, place, count)?);
+                (row, place) = (row + count, place + count);
+                if is_direct {
+                    self.read_into(info, start, &part)?;
+                    self.read += (count * row_bytes) as u64;
+                    (self.progress)(self.read);
+                    continue;
+                }
                 buffer.resize(count * row_bytes, 0);
-                self.source.read_at(&info.name, row * row_bytes, &mut buffer)?;
+                self.source.read_at(&info.name, start, &mut buffer)?;
                 let bytes: Cow<'_, [u8]> = match cut.columns {
                     None => Cow::Borrowed(&buffer),
                     Some(_) => buffer
@@ -387,13 +402,27 @@ impl<'w> Weights<'w> {
                         .collect(),
                 };
                 let converted = self.converted(info, &bytes, to.dtype())?;
-                self.backend.upload(&converted, &flat.narrow(0, place, count)?)?;
-                (row, place) = (row + count, place + count);
+                self.backend.upload(&converted, &part)?;
                 self.read += bytes.len() as u64;
                 (self.progress)(self.read);
             }
         }
         Ok(())
+    }
+
+    /// Fills a tensor with the bytes that begin there.
+    fn read_into(&self, info: &TensorInfo, start: usize, to: &Tensor) -> Result<()> {
+        let mut failure = None;
+        let filled = self.backend.upload_from(to, &mut |at, piece| {
+            self.source.read_at(&info.name, start + at, piece).map_err(|error| {
+                failure = Some(error);
+                std::io::Error::other("the file cannot be read")
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(filled?),
+        }
     }
 
     /// Where these columns are in a row's bytes.
@@ -413,7 +442,7 @@ impl<'w> Weights<'w> {
     /// Bytes of whole rows in the type of the tensor.
     fn converted<'b>(&self, info: &TensorInfo, bytes: &'b [u8], to: DType) -> Result<Cow<'b, [u8]>> {
         let change = self.source.change(&info.name);
-        if DType::from_gguf(info.kind.number()) == Some(to) && change == Change::None {
+        if self.is_as_it_is(info, to) {
             return Ok(Cow::Borrowed(bytes));
         }
         let unknown =

@@ -208,6 +208,10 @@ variables! {
         "the type of kept keys and values";
         Text("a type, such as f16 or bf16");
         else "as the back end chooses";
+    NO_MMAP = "FERROCM_NO_MMAP", Models:
+        "a model's files are read instead of mapped into memory, which is always so";
+        Switch;
+        else "off";
     PROMPT = "FERROCM_PROMPT", Models:
         "the prompt of `generate`";
         Text("a text");
@@ -472,6 +476,10 @@ variables! {
         "how many code objects with random instructions run";
         Count { least: 1, most: 1_000_000_000 };
         else "2000";
+    STREAM_SECONDS = "FERROCM_STREAM_SECONDS", Test:
+        "how many seconds 64 clients stream from each server of `cargo xtask test server`";
+        Count { least: 2, most: 86_400 };
+        else "30";
 }
 
 /// The prefix of variables that tests use to control the programs they start.

@@ -3,6 +3,7 @@
 
 mod consumer;
 mod debian;
+mod models;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,7 +210,21 @@ impl Checks {
     fn tar(&self, program: &Path) -> Seen {
         let root = self.unpacked()?;
         let bin = root.join("bin").join(NAME);
-        self.runs(|arguments| in_place_of(NAME, &bin, arguments), path_text(program)?)
+        let mut seen = self.runs(|arguments| in_place_of(NAME, &bin, arguments), path_text(program)?)?;
+        // The archive and a model, on a system with nothing else.
+        let system = debian::system(&self.scratch)?;
+        let place = system.path("opt/archive");
+        if place.exists() {
+            fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
+        }
+        fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
+        succeeds(Command::new("cp").arg("--archive").arg(root.join(".")).arg(&place))?;
+        system.put(&models::find(&bin)?, models::PLACE)?;
+        let program = format!("/opt/archive/bin/{NAME}");
+        let answered = models::answers(|arguments| system.command(arguments), &program);
+        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
+        seen.extend(answered?);
+        Ok(seen)
     }
 
     fn deb(&self, program: &Path) -> Seen {
@@ -228,6 +243,10 @@ impl Checks {
             ]))?;
             let mut seen = vec![format!("{}: {status}", system.name()?)];
             seen.extend(self.runs(|arguments| system.command(arguments), "/root/program")?);
+            let unpacked = self.fresh("deb-for-model")?;
+            succeeds(Command::new("dpkg-deb").arg("--extract").arg(&file).arg(&unpacked))?;
+            system.put(&models::find(&unpacked.join("usr/bin").join(NAME))?, models::PLACE)?;
+            seen.extend(models::answers(|arguments| system.command(arguments), NAME)?);
             let differences = succeeds(&mut system.command(&["dpkg", "--verify", NAME]))?;
             if !differences.is_empty() {
                 bail!("dpkg --verify: {differences}");
@@ -303,6 +322,8 @@ impl Checks {
         let system = debian::System::of(root);
         system.put(program, "work/program")?;
         let mut seen = self.runs(|arguments| system.command(arguments), "/work/program")?;
+        system.put(&models::find(&system.path("usr/bin").join(NAME))?, models::PLACE)?;
+        seen.extend(models::answers(|arguments| system.command(arguments), NAME)?);
         seen.push(format!("the {} layers are a system by themselves", layers.len()));
         Ok(seen)
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask test server`: OpenAI's and Anthropic's own clients, the pages in Chromium, and random
 //! requests made from the OpenAPI document, against the server of `crates/llm-server` with an engine without
-//! a model.
+//! a model; 64 streams for some time, also of a real model; and Hugging Face's own client beside ours.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,8 @@ const EXAMPLE: &str = "scripted";
 /// The folder of the clients' programs, in the workspace.
 const PROGRAMS: &str = "crates/llm-server/tests/clients";
 /// What is installed from PyPI, with versions, into an environment below the target folder.
-const PACKAGES: [&str; 3] = ["anthropic==2.14.0", "openai==3.57.0", "schemathesis==4.32.5"];
+const PACKAGES: [&str; 4] =
+    ["anthropic==2.14.0", "huggingface_hub==2.4.0", "openai==3.57.0", "schemathesis==4.32.5"];
 const ENVIRONMENT: &str = "llm-clients";
 /// What is installed from npm, into a folder below the target folder: Chromium, and how to drive it.
 const BROWSER_PACKAGES: [&str; 2] = ["@sparticuz/chromium@147.0.0", "puppeteer-core@24.43.1"];
@@ -31,6 +32,11 @@ const INSTALLED: &str = "installed.txt";
 const KEY: &str = "secret";
 /// Not every text that a schema allows makes sense, such as a schema for the answer.
 const LEFT_OUT: &str = "positive_data_acceptance";
+
+/// The program that serves models, without the virtual GPU, and the model.
+const PROGRAM: [&str; 6] =
+    ["--package", "ferrocm", "--no-default-features", "--features", "models", "--bins"];
+const MODEL: &str = "smollm2";
 
 /// Installs the clients, builds the server, and runs each client.
 pub(super) fn steps<'a>() -> Vec<Step<'a>> {
@@ -59,6 +65,29 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
             command.arg(tools::workspace().join(PROGRAMS).join("pages.mjs")).arg(&server.url);
             execute_with(command.current_dir(folder), &server)
         }),
+        Step::new("64 streams without a model", || {
+            many_streams(Server::start()?, "slow 5 Once upon a time there was")
+        }),
+        Step::new("64 streams of a model on the CPU", || {
+            let mut build = tools::cargo();
+            build.args(["build", "--quiet"]).args(PROGRAM).current_dir(tools::workspace());
+            execute(build)?;
+            let mut command = tools::built("ferrocm");
+            run::capture(command.args(["models", "fetch", MODEL]))?;
+            let mut command = tools::built("ferrocm");
+            command.args(["serve", "--model", MODEL, "--device", "cpu", "--port", "0", "--api-key", KEY]);
+            command.args(["--shutdown-time", "120"]);
+            many_streams(Server::of(command)?, "Tell me a story.")
+        }),
+        Step::new("Hugging Face's own client", || {
+            let mut test = tools::cargo();
+            test.args(["test", "--quiet", "--package", "ferrocm-llm", "--no-default-features"]);
+            test.args(["--features", "hub", "--test", "hub"]).current_dir(tools::workspace());
+            execute({
+                test.env(HUB_PYTHON, python()?);
+                test
+            })
+        }),
         Step::new("a stop on SIGTERM", || {
             let mut server = Server::start()?;
             run::run(Command::new("kill").arg(server.process.id().to_string()))?;
@@ -77,6 +106,23 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
             execute_with(command.current_dir(environment()), &server)
         }),
     ]
+}
+
+/// Tells the tests of the crate `llm` which Python has Hugging Face's client.
+const HUB_PYTHON: &str = "FERROCM_TEST_HUB_PYTHON";
+
+/// 64 streams from a server, which the client stops at the end.
+fn many_streams(mut server: Server, prompt: &str) -> Result<Outcome> {
+    let seconds = variables::STREAM_SECONDS.count()?.unwrap_or(30);
+    let mut command = Command::new(python()?);
+    command.arg(tools::workspace().join(PROGRAMS).join("many_streams.py")).arg(&server.url);
+    command.args([&server.process.id().to_string(), &seconds.to_string(), prompt, KEY]);
+    execute_with(&mut command, &server)?;
+    let status = server.process.wait().context("wait for the server")?;
+    if !status.success() {
+        bail!("the server ended with {status}");
+    }
+    Ok(Outcome::Passed)
 }
 
 fn execute_with(command: &mut Command, server: &Server) -> Result<Outcome> {
@@ -143,7 +189,10 @@ struct Server {
 
 impl Server {
     fn start() -> Result<Self> {
-        let mut command = tools::built(&format!("examples/{EXAMPLE}"));
+        Self::of(tools::built(&format!("examples/{EXAMPLE}")))
+    }
+
+    fn of(mut command: Command) -> Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().with_context(|| format!("start {}", run::describe(&command)))?;
         // From here on, a failure ends the process.

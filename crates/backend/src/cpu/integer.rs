@@ -74,7 +74,7 @@ pub(super) fn row_times(quant: QuantType, blocks: &[u8], x: &[Piece], out: &mut 
     if super::simd::is_wide()
         && let Some(function) = x86::row_function(quant)
     {
-        // SAFETY: the processor has AVX2 and FMA.
+        // SAFETY: the processor has AVX2, FMA and F16C.
         unsafe { function(blocks, x, out) };
         return;
     }
@@ -85,15 +85,16 @@ pub(super) fn row_times(quant: QuantType, blocks: &[u8], x: &[Piece], out: &mut 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256i, _mm_loadu_si128, _mm256_broadcastsi128_si256, _mm256_cvtepi32_ps, _mm256_fmadd_ps,
-        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16,
-        _mm256_set1_ps, _mm256_setr_ps, _mm256_setzero_ps, _mm256_shuffle_epi8, _mm256_sign_epi8,
+        __m128i, __m256i, _mm_cvtph_ps, _mm_cvtsi32_si128, _mm_cvtss_f32, _mm_loadu_si128,
+        _mm256_broadcastsi128_si256, _mm256_cvtepi32_ps, _mm256_fmadd_ps, _mm256_loadu_si256,
+        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16, _mm256_set1_ps,
+        _mm256_setr_ps, _mm256_setzero_ps, _mm256_shuffle_epi8, _mm256_sign_epi8,
     };
 
     use kernels::QuantType;
 
     use super::{PART, Piece};
-    use crate::cpu::simd::{f16_to_f32, sum_wide};
+    use crate::cpu::simd::sum_wide;
 
     pub(super) type RowFunction = unsafe fn(&[u8], &[Piece], &mut [f32]);
 
@@ -121,7 +122,9 @@ mod x86 {
 
     #[inline(always)]
     fn half(block: &[u8], at: usize) -> f32 {
-        f16_to_f32(u16::from_le_bytes([block[at], block[at + 1]]))
+        let bits = u16::from_le_bytes([block[at], block[at + 1]]);
+        // SAFETY: the caller has F16C; other bits are zero.
+        unsafe { _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(bits)))) }
     }
 
     #[inline(always)]
@@ -315,7 +318,7 @@ mod x86 {
     /// Vectors that are multiplied at a time.
     const VECTORS: usize = 4;
 
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,f16c")]
     fn row<B: Blocks>(blocks: &[u8], x: &[Piece], out: &mut [f32]) {
         let parts = blocks.len() / B::BYTES * B::PARTS;
         for (x, out) in x.chunks(parts.max(1) * VECTORS).zip(out.chunks_mut(VECTORS)) {
@@ -328,7 +331,7 @@ mod x86 {
         }
     }
 
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,f16c")]
     fn some<B: Blocks, const N: usize>(blocks: &[u8], x: &[Piece], parts: usize, out: &mut [f32]) {
         let ones = _mm256_set1_epi16(1);
         let mut sums = [_mm256_setzero_ps(); N];

@@ -1,6 +1,5 @@
 //! The commands that run language models: `llm-server` has them, and `llm` the models.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use anyhow::{Context, bail};
 use backend::DType;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use llm::engine::Engine;
+use llm::models::Fetching;
 use llm::{EngineOptions, LoadProgress, models};
 use llm_server::command::{CachedModel, LoadOptions, Source};
 
@@ -21,8 +21,8 @@ pub(crate) struct Models;
 
 impl Source for Models {
     fn load(&self, model: &str, options: &LoadOptions) -> anyhow::Result<Arc<dyn Engine>> {
-        let path = models::resolve(model)?;
-        let bar = bar();
+        let path = resolve(model)?;
+        let bar = bar("loading");
         let mut progress = |LoadProgress { read, of }: LoadProgress| {
             bar.set_length(of);
             bar.set_position(read);
@@ -55,9 +55,7 @@ impl Source for Models {
     }
 
     fn bytes(&self, model: &str, _options: &LoadOptions) -> anyhow::Result<u64> {
-        let path = models::resolve(model)?;
-        let metadata = fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(metadata.len())
+        Ok(models::bytes(&resolve(model)?)?)
     }
 
     fn cached(&self) -> anyhow::Result<Vec<CachedModel>> {
@@ -72,11 +70,21 @@ impl Source for Models {
                 bytes: cached.map_or(known.download, |cached| cached.bytes),
             }
         };
-        Ok(models::all().iter().map(model).collect())
+        let of_hub = here.iter().filter(|cached| models::named(&cached.name).is_none());
+        let of_hub = of_hub.map(|cached| CachedModel {
+            name: cached.name.clone(),
+            about: "from Hugging Face's hub".to_owned(),
+            path: Some(cached.path.clone()),
+            bytes: cached.bytes,
+        });
+        Ok(models::all().iter().map(model).chain(of_hub).collect())
     }
 
     fn fetch(&self, name: &str) -> anyhow::Result<PathBuf> {
-        Ok(models::fetch(name)?)
+        let bar = bar("fetching");
+        let path = models::fetch(name, &mut |now| show(&bar, now));
+        bar.finish_and_clear();
+        Ok(path?)
     }
 
     fn delete(&self, name: &str) -> anyhow::Result<()> {
@@ -87,12 +95,27 @@ impl Source for Models {
     }
 }
 
+/// A model's file or folder, fetched if need be.
+fn resolve(model: &str) -> anyhow::Result<PathBuf> {
+    let bar = bar("fetching");
+    let path = models::resolve_with(model, &mut |now| show(&bar, now));
+    bar.finish_and_clear();
+    Ok(path?)
+}
+
+fn show(bar: &ProgressBar, now: Fetching) {
+    bar.set_length(now.of);
+    bar.set_position(now.here);
+}
+
 /// A bar for the bytes of a model, on a terminal.
-fn bar() -> ProgressBar {
+fn bar(what: &str) -> ProgressBar {
     let target =
         if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(0), target);
-    if let Ok(style) = ProgressStyle::with_template("loading {bar:30} {bytes}/{total_bytes}, {eta}") {
+    if let Ok(style) =
+        ProgressStyle::with_template(&format!("{what} {{bar:30}} {{bytes}}/{{total_bytes}}, {{eta}}"))
+    {
         bar.set_style(style);
     }
     bar

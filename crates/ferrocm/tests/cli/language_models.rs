@@ -8,10 +8,10 @@ use crate::{ferrocm, json, run};
 /// The program with its caches, conversations and settings in a folder.
 fn alone(folder: &tempfile::TempDir, arguments: &[&str]) -> Command {
     let mut command = ferrocm(arguments);
-    for variable in ["FERROCM_MODEL", "FERROCM_CONFIG", "FERROCM_TEMPERATURE"] {
+    for variable in ["FERROCM_MODEL", "FERROCM_CONFIG", "FERROCM_TEMPERATURE", "HF_HUB_CACHE", "HF_TOKEN"] {
         command.env_remove(variable);
     }
-    for variable in ["FERROCM_CACHE", "FERROCM_SESSIONS", "XDG_CONFIG_HOME"] {
+    for variable in ["FERROCM_CACHE", "FERROCM_SESSIONS", "HF_HOME", "XDG_CONFIG_HOME"] {
         command.env(variable, folder.path());
     }
     command
@@ -70,4 +70,32 @@ fn models_are_listed_and_what_is_not_there_cannot_be_deleted() {
         let ran = run(&mut alone(&folder, &["models", "delete", name]));
         assert!(ran.code == Some(1) && ran.err.contains(name), "{}", ran.err);
     }
+}
+
+#[test]
+fn models_of_the_hub_are_found_in_its_cache_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let repository = folder.path().join("hub/models--owner--name");
+    let snapshot = repository.join("snapshots").join(commit);
+    fs::create_dir_all(&snapshot).unwrap();
+    fs::create_dir_all(repository.join("refs")).unwrap();
+    fs::write(repository.join("refs/main"), commit).unwrap();
+    fs::write(snapshot.join("m-Q8_0.gguf"), b"GGUF").unwrap();
+    let listed = json(&run(&mut alone(&folder, &["models", "--json"])).out);
+    let models = listed["models"].as_array().unwrap();
+    let found = models.iter().find(|model| model["name"] == "hf:owner/name/m-Q8_0.gguf").expect("the model");
+    assert_eq!(found["bytes"], 4);
+    let generate = |name: &str| {
+        let arguments = ["generate", "--device", "cpu", "--prompt", "hi", "--model", name];
+        run(alone(&folder, &arguments).env("HF_HUB_OFFLINE", "1"))
+    };
+    let ran = generate("hf:owner/name/m-Q8_0.gguf");
+    assert!(ran.code == Some(1) && ran.err.contains("m-Q8_0.gguf: the file ends"), "{}", ran.err);
+    let ran = generate("hf:owner/name:Q2_K");
+    assert!(ran.code == Some(1) && ran.err.contains("HF_HUB_OFFLINE"), "{}", ran.err);
+    let ran = generate("hf:owner");
+    assert!(ran.code == Some(1) && ran.err.contains("hf:OWNER/NAME"), "{}", ran.err);
+    let ran = run(&mut alone(&folder, &["models", "delete", "hf:owner/name"]));
+    assert!(ran.code == Some(0) && !repository.exists(), "{}", ran.err);
 }

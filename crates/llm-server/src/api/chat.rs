@@ -305,7 +305,7 @@ pub(crate) async fn chat(State(app): State<Arc<App>>, body: Json) -> ApiResult<R
     for index in 0..n {
         let mut limits = limits.clone();
         limits.sampling.seed = limits.sampling.seed.wrapping_add(index as u64);
-        answers.push(seat.answer(prepared.request(&seat, &limits)?, Some(prepared.parser()))?);
+        answers.push(seat.answer(prepared.request(&seat, &limits)?, Some(prepared.reader()))?);
     }
     let head = Head {
         id: ids::new("chatcmpl-"),

@@ -307,7 +307,7 @@ pub(crate) async fn messages(State(app): State<Arc<App>>, body: Json) -> ApiResu
     let seat = Seat::take(&app, Some(&model)).await?;
     let prepared = seat.run(move |seat| conversation.prepare(seat)).await?;
     let request = prepared.request(&seat, &limits)?;
-    let answer = seat.answer(request, Some(prepared.parser()))?;
+    let answer = seat.answer(request, Some(prepared.reader()))?;
     let head = Head { id: ids::new("msg_"), model: seat.model.name().to_owned(), one_call };
     if asked.stream == Some(true) {
         let prompt = prepared.tokens.len();

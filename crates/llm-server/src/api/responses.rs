@@ -228,7 +228,7 @@ pub(crate) async fn responses(State(app): State<Arc<App>>, body: Json) -> ApiRes
     let seat = Seat::take(&app, model.as_deref()).await?;
     seat.model.name().clone_into(&mut head.model);
     let prepared = seat.run(move |seat| conversation.prepare(seat)).await?;
-    let answer = seat.answer(prepared.request(&seat, &limits)?, Some(prepared.parser()))?;
+    let answer = seat.answer(prepared.request(&seat, &limits)?, Some(prepared.reader()))?;
     if stream == Some(true) {
         return Ok(sse::stream(&app, sse::comment_ping(), |sender| events(head, answer, sender)));
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use super::LoadOptions;
 use crate::engine::{Dry, Sampling};
@@ -10,7 +11,7 @@ use crate::engine::{Dry, Sampling};
 #[derive(Clone, Debug, Default, Args)]
 pub struct LoadArguments {
     /// What to run on, such as cuda:0 or cpu [default: an AMD GPU, else an NVIDIA one, else a virtual one]
-    #[arg(long, value_name = "URI", env = variables::DEVICE.name)]
+    #[arg(long, visible_alias = "backend", value_name = "URI", env = variables::DEVICE.name)]
     pub device: Option<String>,
     /// The most tokens in prompt and answer together [default: what the model and the memory allow]
     #[arg(long, value_name = "TOKENS", env = variables::CONTEXT.name)]
@@ -18,6 +19,9 @@ pub struct LoadArguments {
     /// The type of kept keys and values, such as f16 or bf16
     #[arg(long, value_name = "TYPE", env = variables::CACHE_TYPE.name)]
     pub cache_type: Option<String>,
+    /// Read the model's files instead of mapping them into memory: always so, and accepted for scripts of other programs
+    #[arg(long, env = variables::NO_MMAP.name, value_parser = BoolishValueParser::new())]
+    pub no_mmap: bool,
 }
 
 impl LoadArguments {
@@ -46,22 +50,22 @@ pub(crate) fn model(given: Option<&String>) -> anyhow::Result<&str> {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SamplingArguments {
     /// 0 always takes the likeliest token
-    #[arg(long, value_name = "NUMBER", env = variables::TEMPERATURE.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::TEMPERATURE.name)]
     pub temperature: Option<f32>,
     /// Only this many of the likeliest tokens; 0 is all
     #[arg(long, value_name = "COUNT", env = variables::TOP_K.name)]
     pub top_k: Option<usize>,
     /// Only the likeliest tokens that have this probability together; 1 is all
-    #[arg(long, value_name = "NUMBER", env = variables::TOP_P.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::TOP_P.name)]
     pub top_p: Option<f32>,
     /// Only tokens with at least this part of the likeliest one's probability; 0 is all
-    #[arg(long, value_name = "NUMBER", env = variables::MIN_P.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::MIN_P.name)]
     pub min_p: Option<f32>,
     /// Only tokens of typical information, with this probability together; 1 is all
-    #[arg(long, value_name = "NUMBER", env = variables::TYPICAL_P.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::TYPICAL_P.name)]
     pub typical_p: Option<f32>,
     /// Divides the logits of tokens that occurred; 1 is none
-    #[arg(long, value_name = "NUMBER", env = variables::REPEAT_PENALTY.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::REPEAT_PENALTY.name)]
     pub repeat_penalty: Option<f32>,
     /// How many of the last tokens the penalties see; 0 is all
     #[arg(long, value_name = "COUNT", env = variables::REPEAT_LAST.name)]
@@ -73,10 +77,10 @@ pub struct SamplingArguments {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::FREQUENCY_PENALTY.name)]
     pub frequency_penalty: Option<f32>,
     /// The penalty of a repeated sequence (DRY); 0 is none
-    #[arg(long, value_name = "NUMBER", env = variables::DRY_MULTIPLIER.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::DRY_MULTIPLIER.name)]
     pub dry_multiplier: Option<f32>,
     /// Its growth with each token
-    #[arg(long, value_name = "NUMBER", env = variables::DRY_BASE.name)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, env = variables::DRY_BASE.name)]
     pub dry_base: Option<f32>,
     /// The length of sequences that may repeat
     #[arg(long, value_name = "COUNT", env = variables::DRY_ALLOWED.name)]

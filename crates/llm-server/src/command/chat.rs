@@ -288,6 +288,7 @@ impl Chat<'_> {
     fn try_answer(&self, out: &mut dyn Write) -> anyhow::Result<String> {
         let prompt = talk::conversation(self.engine, &self.messages())?;
         let mut request = talk::request(self.engine, prompt.tokens, self.max_tokens)?;
+        request.visible = prompt.visible;
         request.sampling = self.sampling.clone();
         let is_terminal = self.is_terminal;
         let mut aside = io::stderr();
@@ -299,7 +300,7 @@ impl Chat<'_> {
                     false => std::future::pending().await,
                 }
             };
-            talk::answer(self.engine, request, prompt.parser, out, &mut aside, interrupted).await
+            talk::answer(self.engine, request, prompt.reader, out, &mut aside, interrupted).await
         })?;
         writeln!(out)?;
         match &answer.reason {

@@ -104,13 +104,14 @@ fn generate(
         talk::conversation(engine, &messages)?
     };
     let mut request = talk::request(engine, prompt.tokens, arguments.max_tokens)?;
+    request.visible = prompt.visible;
     request.sampling = sampling;
     request.stop = arguments.stop.iter().filter(|stop| !stop.is_empty()).cloned().collect();
     request.constraint = constraint;
     let (mut no_out, mut no_aside) = (io::sink(), io::sink());
     let (to, beside): (&mut dyn Write, &mut dyn Write) =
         if arguments.json { (&mut no_out, &mut no_aside) } else { (out, aside) };
-    let answer = talk::answer(engine, request, prompt.parser, to, beside, future::pending());
+    let answer = talk::answer(engine, request, prompt.reader, to, beside, future::pending());
     let answer = talk::runtime()?.block_on(answer)?;
     if arguments.json {
         let (reason, stop) = match &answer.reason {

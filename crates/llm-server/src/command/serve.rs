@@ -39,8 +39,8 @@ pub struct Arguments {
     /// Requests that a model runs at the same time; others wait
     #[arg(long, value_name = "COUNT", env = variables::PARALLEL.name)]
     pub(crate) parallel: Option<usize>,
-    /// The address; other machines can only reach an address that is not loopback
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS", env = variables::HOST.name)]
+    /// The address, or localhost; other machines can only reach an address that is not loopback
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS", value_parser = host, env = variables::HOST.name)]
     pub(crate) host: IpAddr,
     /// The port; 0 for any free one
     #[arg(long, default_value_t = 8080, value_name = "PORT", env = variables::PORT.name)]
@@ -89,6 +89,18 @@ pub struct Arguments {
     /// The configuration file
     #[arg(long, value_name = "FILE", env = variables::CONFIG.name)]
     pub(crate) config: Option<PathBuf>,
+}
+
+/// An address to listen at. Only one name is known without a network.
+fn host(text: &str) -> Result<IpAddr, String> {
+    match text {
+        "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        text => {
+            let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+            bare.parse()
+                .map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0 or ::1, or localhost".to_owned())
+        }
+    }
 }
 
 /// A limit, or none.
@@ -217,6 +229,14 @@ pub fn run(arguments: &Arguments, source: Arc<dyn Source>) -> anyhow::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_an_address_or_this_machine() {
+        assert_eq!(host("localhost"), Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        assert_eq!(host("[::1]"), Ok("::1".parse().unwrap()));
+        assert_eq!(host("0.0.0.0"), Ok("0.0.0.0".parse().unwrap()));
+        assert!(host("example.org").unwrap_err().contains("such as 127.0.0.1"));
+    }
 
     #[test]
     fn models_are_named_by_their_files_or_as_told() {

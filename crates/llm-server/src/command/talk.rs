@@ -8,16 +8,29 @@ use serde_json::Value;
 
 use crate::conversation::{begun_reasoning, template_message};
 use crate::engine::{Chat, Engine, Event, FinishReason, Request, SpecialText, Usage};
+use crate::harmony::{self, Effort, Opening, Today};
 use crate::parser::{Parser, Part};
+use crate::reader::Reader;
 
 /// A prompt's tokens, and how its answer is read.
 pub(crate) struct Prompt {
     pub(crate) tokens: Vec<u32>,
-    pub(crate) parser: Option<Parser>,
+    pub(crate) reader: Option<Reader>,
+    /// Control tokens that the reader must see.
+    pub(crate) visible: Vec<u32>,
 }
 
 /// The prompt of a conversation.
 pub(crate) fn conversation(engine: &dyn Engine, messages: &[Value]) -> anyhow::Result<Prompt> {
+    let tokenizer = engine.tokenizer();
+    if harmony::is_spoken(tokenizer) {
+        let opening = Opening::Free;
+        let pieces = harmony::render(messages, &[], Effort::default(), &Today::now(), &opening)
+            .map_err(|error| anyhow::anyhow!(error.message))?;
+        let reader = Some(Reader::Harmony(harmony::Parser::new(opening.begun())));
+        let tokens = harmony::tokens(&pieces, tokenizer)?;
+        return Ok(Prompt { tokens, reader, visible: harmony::markers(tokenizer) });
+    }
     let Some(template) = engine.chat_template() else {
         bail!(
             "the model {} has no chat template: give it a text with `generate --raw`",
@@ -26,14 +39,15 @@ pub(crate) fn conversation(engine: &dyn Engine, messages: &[Value]) -> anyhow::R
     };
     let messages = messages.iter().map(template_message).collect();
     let text = template.render(&Chat { messages, add_generation_prompt: true, ..Chat::default() })?;
-    let tokens = engine.tokenizer().encode(&text, SpecialText::Tokens)?;
-    let reasoning = begun_reasoning(&text);
-    Ok(Prompt { tokens, parser: Some(Parser::new(None, Vec::new(), reasoning)) })
+    let tokens = tokenizer.encode(&text, SpecialText::Tokens)?;
+    let parser = Parser::new(None, Vec::new(), begun_reasoning(&text));
+    Ok(Prompt { tokens, reader: Some(Reader::Marked(parser)), visible: Vec::new() })
 }
 
 /// The prompt of a plain text.
 pub(crate) fn text(engine: &dyn Engine, text: &str) -> anyhow::Result<Prompt> {
-    Ok(Prompt { tokens: engine.tokenizer().encode(text, SpecialText::Tokens)?, parser: None })
+    let tokens = engine.tokenizer().encode(text, SpecialText::Tokens)?;
+    Ok(Prompt { tokens, reader: None, visible: Vec::new() })
 }
 
 /// A request for a prompt that fits in the context, with room for at most `max_tokens` more.
@@ -44,7 +58,10 @@ pub(crate) fn request(
 ) -> anyhow::Result<Request> {
     let context = engine.description().context;
     if tokens.len() >= context {
-        bail!("the prompt has {} tokens, and the context has room for {context}", tokens.len());
+        bail!(
+            "the prompt has {} tokens, and the context has room for {context}: --context makes it larger",
+            tokens.len()
+        );
     }
     let room = context - tokens.len();
     let mut request = Request::new(tokens);
@@ -66,7 +83,7 @@ pub(crate) struct Answer {
 pub(crate) async fn answer(
     engine: &dyn Engine,
     request: Request,
-    mut parser: Option<Parser>,
+    mut reader: Option<Reader>,
     out: &mut dyn Write,
     aside: &mut dyn Write,
     interrupted: impl Future<Output = ()>,
@@ -87,18 +104,18 @@ pub(crate) async fn answer(
             }
             Some(Event::Token { text, .. }) => {
                 progress.done();
-                match &mut parser {
-                    Some(parser) => parser.push(&text),
+                match &mut reader {
+                    Some(reader) => reader.push(&text),
                     None => vec![Part::Content(text)],
                 }
             }
             Some(Event::Finished { text, reason, usage }) => {
                 progress.done();
-                let mut parts = match &mut parser {
-                    Some(parser) => parser.push(&text),
+                let mut parts = match &mut reader {
+                    Some(reader) => reader.push(&text),
                     None => vec![Part::Content(text)],
                 };
-                parts.extend(parser.take().map(Parser::finish).unwrap_or_default());
+                parts.extend(reader.take().map(Reader::finish).unwrap_or_default());
                 show(&parts, &mut answer, out, aside)?;
                 answer.reason = Some(reason);
                 answer.usage = usage;

@@ -7,6 +7,7 @@ mod engine;
 
 mod anthropic;
 mod chat;
+mod harmony;
 mod limits;
 mod malformed;
 mod models;
@@ -40,7 +41,10 @@ struct Running {
 
 /// A server of the model `test`.
 fn serve(change: impl FnOnce(&mut Settings)) -> Running {
-    let engine = Arc::new(Scripted::new("test", 8));
+    serve_engine(Arc::new(Scripted::new("test", 8)), change)
+}
+
+fn serve_engine(engine: Arc<Scripted>, change: impl FnOnce(&mut Settings)) -> Running {
     let state = Arc::clone(&engine.state);
     let entries = vec![ModelEntry { name: "test".to_owned(), bytes: 0 }];
     let loader = move |_: &str| Ok(Arc::clone(&engine) as Arc<dyn Engine>);

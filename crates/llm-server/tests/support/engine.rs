@@ -38,12 +38,16 @@ const TEMPLATE: &str = r#"
 "#;
 
 /// Names of tokens after the 256 bytes.
-const NAMES: [&str; 5] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|end|>"];
+const NAMES: &[&str] = &["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|end|>"];
+/// The same for a model that writes Harmony.
+const HARMONY: &[&str] =
+    &["<|start|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|end|>", "<|return|>", "<|call|>"];
 
 /// An engine without a model.
 pub(crate) struct Scripted {
     description: ModelDescription,
     tokenizer: Tokenizer,
+    names: &'static [&'static str],
     template: Option<ChatTemplate>,
     places: usize,
     pub(crate) state: Arc<State>,
@@ -56,6 +60,8 @@ pub(crate) struct State {
     pub(crate) cancelled: AtomicUsize,
     pub(crate) is_dead: AtomicBool,
     pub(crate) requests: Mutex<Vec<Request>>,
+    /// What every request is answered with, whatever it asks for.
+    pub(crate) reply: Mutex<Option<String>>,
 }
 
 impl Scripted {
@@ -72,7 +78,16 @@ impl Scripted {
         description.vocabulary = 256 + NAMES.len();
         description.generates = true;
         let template = ChatTemplate::new(TEMPLATE.trim(), "", "").expect("a template");
-        Self { description, tokenizer: tokenizer(), template: Some(template), places, state: Arc::default() }
+        let (tokenizer, template) = (tokenizer(NAMES), Some(template));
+        Self { description, tokenizer, names: NAMES, template, places, state: Arc::default() }
+    }
+
+    /// With the vocabulary of Harmony, and without a chat template.
+    #[allow(dead_code, reason = "the example has no use for it")]
+    pub(crate) fn of_harmony(name: &str) -> Self {
+        let mut scripted = Self::new(name, 8).without_template();
+        scripted.description.vocabulary = 256 + HARMONY.len();
+        Self { tokenizer: tokenizer(HARMONY), names: HARMONY, ..scripted }
     }
 
     /// Without a chat template.
@@ -85,8 +100,8 @@ impl Scripted {
 
 impl Scripted {
     /// A prompt's text, with the names of tokens.
-    fn text(&self, tokens: &[u32]) -> String {
-        let name = |token: u32| NAMES.get((token as usize).checked_sub(256)?);
+    pub(crate) fn text(&self, tokens: &[u32]) -> String {
+        let name = |token: u32| self.names.get((token as usize).checked_sub(256)?);
         let parts = tokens.chunk_by(|one, other| name(*one).is_none() && name(*other).is_none());
         parts
             .map(|part| name(part[0]).map_or_else(|| self.tokenizer.decode(part), |name| (*name).to_owned()))
@@ -182,6 +197,10 @@ type Ended = Option<()>;
 
 impl Answer {
     fn run(mut self, prompt: &str) -> Ended {
+        let reply = self.state.reply.lock().unwrap().clone();
+        if let Some(reply) = reply {
+            return self.say(&reply, 0);
+        }
         let asked = prompt.rsplit("<|user|>").next().unwrap_or_default();
         let asked = asked.split("<|end|>").next().unwrap_or_default().to_owned();
         match self.request.constraint.clone() {
@@ -295,8 +314,8 @@ impl Answer {
     }
 }
 
-/// A tokenizer with a token for each byte, by its value, and those of [`NAMES`].
-fn tokenizer() -> Tokenizer {
+/// A tokenizer with a token for each byte, by its value, and those of these names.
+fn tokenizer(names: &[&str]) -> Tokenizer {
     // The characters by which byte-level vocabularies write bytes: printable ones are themselves.
     let is_printable = |byte: &u32| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     let mut others = 0x100..;
@@ -316,7 +335,7 @@ fn tokenizer() -> Tokenizer {
         json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false });
     let file = json!({
         "version": "1.0",
-        "added_tokens": NAMES.iter().enumerate().map(special).collect::<Vec<_>>(),
+        "added_tokens": names.iter().enumerate().map(special).collect::<Vec<_>>(),
         "pre_tokenizer": byte_level,
         "decoder": byte_level,
         "model": { "type": "BPE", "vocab": vocabulary, "merges": [] },

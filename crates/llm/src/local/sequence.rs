@@ -32,6 +32,8 @@ pub(super) struct Sequence {
     right: usize,
     ignore_end: bool,
     stops: StopFinder,
+    /// Control tokens that are shown by their names.
+    visible: Vec<u32>,
     text: StreamState,
     events: EventSender,
     started: Option<Instant>,
@@ -63,6 +65,7 @@ impl Sequence {
             right: 0,
             ignore_end: request.ignore_end,
             stops: StopFinder::new(&request.stop),
+            visible: request.visible,
             text: StreamState::within_text(),
             events,
             started: None,
@@ -140,7 +143,11 @@ impl Sequence {
                 return Some(FinishReason::Cancelled);
             }
         };
-        let found = self.stops.push(&self.text.push(tokenizer, choice.token));
+        let mut text = self.text.push(tokenizer, choice.token);
+        if self.visible.contains(&choice.token) {
+            text.push_str(&tokenizer.name(choice.token));
+        }
+        let found = self.stops.push(&text);
         self.events.send(Event::Token { id: choice.token, text: found.text, logprob: choice.logprob });
         match found.stop {
             Some(stop) => Some(FinishReason::StopSequence(stop)),

@@ -57,6 +57,26 @@ fn bytes_are_merged_in_the_order_of_the_list() {
 }
 
 #[test]
+fn an_end_of_a_message_is_no_end_of_an_answer_of_several() {
+    let stops = |names: [&str; 4]| {
+        let mut values = gpt2();
+        for (name, value) in &mut values {
+            match value {
+                Value::Array(Array::String(tokens)) if *name == "tokens" => {
+                    tokens.extend(names.map(String::from));
+                }
+                Value::Array(Array::I32(kinds)) => kinds.extend([3; 4]),
+                _ => {}
+            }
+        }
+        let tokenizer = tokenizer(values).expect("a tokenizer");
+        names.map(|name| tokenizer.is_stop(tokenizer.token(name).expect("a token")))
+    };
+    assert_eq!(stops(["<|end|>", "<|return|>", "<|call|>", "<|channel|>"]), [false, true, true, false]);
+    assert_eq!(stops(["<|end|>", "<|return|>", "<|call|>", "<|other|>"]), [true, true, true, false]);
+}
+
+#[test]
 fn a_users_text_contains_no_control_token() {
     let tokenizer = tokenizer(gpt2()).expect("a tokenizer");
     let text = "<|im_end|>hello<tool>";

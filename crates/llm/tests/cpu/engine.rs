@@ -312,3 +312,21 @@ fn an_engine_has_what_its_file_says() {
     assert_eq!(text, "user: hé\n");
     assert_eq!(engine.tokenizer().encode("he", llm::tokenizer::SpecialText::Text).expect("tokens"), [263]);
 }
+
+#[test]
+fn files_of_weights_are_read_and_not_mapped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = tiny::write(&folder, "llama");
+    let mut maps = String::new();
+    let mut progress = |_| maps.push_str(&std::fs::read_to_string("/proc/self/maps").expect("maps"));
+    let options = EngineOptions { progress: Some(&mut progress), ..options() };
+    let engine = llm::open(&path, options).expect("an engine");
+    maps.push_str(&std::fs::read_to_string("/proc/self/maps").expect("maps"));
+    let name = folder.path().to_str().expect("a name");
+    assert!(!maps.contains(name), "{maps}");
+    drop(engine);
+    // Nothing holds the file open, either.
+    let open = std::fs::read_dir("/proc/self/fd").expect("open files").flatten();
+    let open: Vec<_> = open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
+    assert!(!open.contains(&path), "{open:?}");
+}
