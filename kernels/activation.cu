@@ -9,7 +9,7 @@
 //   out = g / (1 + exp(-alpha · g)) · (u + 1) with g = min(gate, limit) and u = up, limited to [-limit, limit]
 // add_rows_T, mul_rows_T(rows, columns, a, a_row, b, b_row, out)
 //   out = a + b, a · b; with a distance of 0, all rows are the first
-// softcap_T(rows, columns, x, x_row, out, cap)
+// softcap_T(rows, columns, x, x_row, null, 0, out, cap)
 //   out = cap · tanh(x / cap)
 //
 // | NAME | f(x) |
@@ -78,8 +78,9 @@ __device__ __forceinline__ float relu2(float x) { return x < 0.0f ? 0.0f : x * x
                                                      const size_t up_row, T *out, const float alpha, const float limit) { \
         pairs(rows, columns, gate, gate_row, up, up_row, out, [=](float x, float y) { return swiglu_oai(x, y, alpha, limit); }); \
     }                                                                                                                  \
-    extern "C" __global__ void softcap_##NAME(const size_t rows, const size_t columns, const T *x, const size_t x_row, T *out, const float cap) { \
-        pairs<T>(rows, columns, x, x_row, nullptr, 0, out, [=](float y, float) { return cap * tanhf(y / cap); });      \
+    extern "C" __global__ void softcap_##NAME(const size_t rows, const size_t columns, const T *x, const size_t x_row, const T *up, \
+                                              const size_t up_row, T *out, const float cap) {                          \
+        pairs(rows, columns, x, x_row, up, up_row, out, [=](float y, float) { return cap * tanhf(y / cap); });      \
     }
 ALL(float, f32)
 ALL(__half, f16)

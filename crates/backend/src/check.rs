@@ -109,8 +109,15 @@ pub(crate) fn batched(
     Ok((batch, m, k, n))
 }
 
-/// Checks the choice of experts against what the kernels can do.
-pub(crate) fn gate(operation: &'static str, gate: &crate::ops::MoeGate<'_>, experts: usize) -> Result<()> {
+/// The experts of a choice of some of them, which is checked against what the kernels can do.
+pub(crate) fn gate(
+    operation: &'static str,
+    gate: &crate::ops::MoeGate<'_>,
+    logits: &Tensor,
+    weights: &Tensor,
+    ids: &Tensor,
+) -> Result<usize> {
+    let (tokens, experts) = (logits.rows(), logits.columns());
     let wrong = |parameter, got: usize, problem| {
         Err(Error::Value { operation, parameter, got: got.to_string(), problem })
     };
@@ -131,7 +138,10 @@ pub(crate) fn gate(operation: &'static str, gate: &crate::ops::MoeGate<'_>, expe
     if gate.k == 0 || gate.k > (size * chosen).min(kernels::MOST_CHOICES) {
         return wrong("k", gate.k, "and must be from 1 to 32, at most the experts of the chosen groups");
     }
-    gate.bias.map_or(Ok(()), |bias| typed(operation, "bias", bias, DType::F32, &[experts]))
+    gate.bias.map_or(Ok(()), |bias| typed(operation, "bias", bias, DType::F32, &[experts]))?;
+    typed(operation, "weights", weights, DType::F32, &[tokens, gate.k])?;
+    typed(operation, "ids", ids, DType::U32, &[tokens, gate.k])?;
+    Ok(experts)
 }
 
 /// The experts, n, k and pairs of products with experts' matrices, checked.
@@ -169,6 +179,95 @@ pub(crate) fn combine(
         return Err(wrong(operation, "out", out, format!("[{tokens}, {n}]")));
     }
     Ok((tokens, k, n))
+}
+
+/// Checks what is added element by element, or multiplied: `b` has the last dimensions of `a`.
+pub(crate) fn repeats(operation: &'static str, a: &Tensor, b: &Tensor) -> Result<()> {
+    if !a.shape().ends_with(b.shape()) || (b.elements() == 0 && a.elements() > 0) {
+        return Err(wrong(operation, "b", b, format!("the last dimensions of {:?}", a.shape())));
+    }
+    Ok(())
+}
+
+/// The rows and the width of a table, of which rows are taken by number, checked.
+pub(crate) fn embedding(
+    operation: &'static str,
+    table: &Tensor,
+    ids: &Tensor,
+    out: &Tensor,
+) -> Result<(usize, usize)> {
+    rank(operation, "table", table, "[rows, width]", 2)?;
+    dense_rows(operation, "table", table)?;
+    let (rows, width) = (table.size(0), table.size(1));
+    if out.columns() != width || out.rows() != ids.elements() {
+        return Err(wrong(operation, "out", out, format!("[{}, {width}]", ids.elements())));
+    }
+    Ok((rows, width))
+}
+
+/// Checks cosines and sines of positions.
+pub(crate) fn rope_table(
+    operation: &'static str,
+    half: usize,
+    positions: &Tensor,
+    (cos, sin): (&Tensor, &Tensor),
+) -> Result<()> {
+    let shape = [positions.elements(), half];
+    typed(operation, "cos", cos, DType::F32, &shape)?;
+    typed(operation, "sin", sin, DType::F32, &shape)
+}
+
+/// The tokens, heads, dimensions and frequencies of a rotation, checked, all but that `out` is like `x`.
+pub(crate) fn rope(
+    operation: &'static str,
+    (cos, sin): (&Tensor, &Tensor),
+    x: &Tensor,
+    out: &Tensor,
+) -> Result<[usize; 4]> {
+    rank(operation, "x", x, "[tokens, heads, dimensions]", 3)?;
+    dense_rows(operation, "x", x)?;
+    dense_rows(operation, "out", out)?;
+    let (tokens, heads, dimensions, half) = (x.size(0), x.size(1), x.size(2), cos.size(1));
+    typed(operation, "cos", cos, DType::F32, &[tokens, half])?;
+    typed(operation, "sin", sin, DType::F32, &[tokens, half])?;
+    if 2 * half > dimensions {
+        return Err(wrong(operation, "x", x, format!("at least {} dimensions", 2 * half)));
+    }
+    Ok([tokens, heads, dimensions, half])
+}
+
+/// Checks penalties of tokens by their counts.
+pub(crate) fn penalties(
+    operation: &'static str,
+    counts: &Tensor,
+    penalties: &Tensor,
+    logits: &Tensor,
+) -> Result<()> {
+    let (rows, columns) = (logits.rows(), logits.columns());
+    typed(operation, "counts", counts, DType::U32, &[rows, columns])?;
+    typed(operation, "penalties", penalties, DType::U32, &[rows, 3])
+}
+
+/// Checks what draws a token for each row of logits.
+pub(crate) fn sample(
+    operation: &'static str,
+    logits: &Tensor,
+    settings: &Tensor,
+    uniforms: &Tensor,
+    tokens: &Tensor,
+) -> Result<()> {
+    let rows = logits.rows();
+    typed(operation, "settings", settings, DType::U32, &[rows, 4])?;
+    typed(operation, "uniforms", uniforms, DType::F32, &[rows])?;
+    typed(operation, "tokens", tokens, DType::U32, &[rows])
+}
+
+/// Checks the numbers of the largest elements of rows.
+pub(crate) fn argmax(operation: &'static str, x: &Tensor, out: &Tensor) -> Result<()> {
+    if out.dtype() != DType::U32 || out.elements() != x.rows() || x.columns() == 0 {
+        return Err(wrong(operation, "out", out, format!("u32 [{}]", x.rows())));
+    }
+    Ok(())
 }
 
 /// Checks tokens and their counts.

@@ -20,6 +20,17 @@ pub enum Activation {
     Relu2,
 }
 
+impl Activation {
+    fn names(self) -> &'static Names {
+        match self {
+            Self::Silu => &names!("silu_mul"),
+            Self::Gelu => &names!("gelu_mul"),
+            Self::GeluErf => &names!("gelu_erf_mul"),
+            Self::Relu2 => &names!("relu2_mul"),
+        }
+    }
+}
+
 impl Kernels {
     /// `out = f(gate) · up`, element by element, computed in f32 and rounded once.
     ///
@@ -37,7 +48,7 @@ impl Kernels {
         check_length("gated", "up", up.len(), gate.len())?;
         check_length("gated", "out", out.len(), gate.len())?;
         let columns = gate.len();
-        self.gated_rows(stream, f, (1, columns), gate, columns, Some(up), columns, out)
+        self.gated_rows(stream, (f.names(), &[]), (1, columns), gate, columns, Some(up), columns, out)
     }
 
     /// The same for one packed tensor: each row has `columns` elements of the gate, then as many of the other
@@ -67,7 +78,7 @@ impl Kernels {
             return Ok(());
         }
         let up = packed.slice(columns..)?;
-        self.gated_rows(stream, f, (rows, columns), packed, row, Some(up), row, out)
+        self.gated_rows(stream, (f.names(), &[]), (rows, columns), packed, row, Some(up), row, out)
     }
 
     /// `out = f(x)`, element by element.
@@ -84,7 +95,7 @@ impl Kernels {
         let (x, out) = (x.into(), out.into());
         check_length("activate", "out", out.len(), x.len())?;
         let columns = x.len();
-        self.gated_rows(stream, f, (1, columns), x, columns, None, columns, out)
+        self.gated_rows(stream, (f.names(), &[]), (1, columns), x, columns, None, columns, out)
     }
 
     /// GPT-OSS's gate: `out = g / (1 + exp(-alpha · g)) · (u + 1)`, with `g = min(gate, limit)`, and `u = up`
@@ -104,15 +115,8 @@ impl Kernels {
         check_length("swiglu_oai", "up", up.len(), gate.len())?;
         check_length("swiglu_oai", "out", out.len(), gate.len())?;
         let columns = gate.len();
-        if columns == 0 {
-            return Ok(());
-        }
-        let function = self.of::<T>(&modules::ACTIVATION, &names!("swiglu_oai_mul"))?;
-        let launch = launch_1d(function, stream, columns).arg(1_usize).arg(columns);
-        let launch = launch.arg(gate).arg(columns).arg(up).arg(columns).arg(out).arg(alpha).arg(limit);
-        // SAFETY: all three have `columns` elements.
-        unsafe { launch.enqueue()? };
-        Ok(())
+        let by = (&names!("swiglu_oai_mul"), &[alpha, limit][..]);
+        self.gated_rows(stream, by, (1, columns), gate, columns, Some(up), columns, out)
     }
 
     /// `out = cap · tanh(x / cap)`, element by element.
@@ -129,15 +133,7 @@ impl Kernels {
         let (x, out) = (x.into(), out.into());
         check_length("softcap", "out", out.len(), x.len())?;
         let columns = x.len();
-        if columns == 0 {
-            return Ok(());
-        }
-        let function = self.of::<T>(&modules::ACTIVATION, &names!("softcap"))?;
-        let launch = launch_1d(function, stream, columns).arg(1_usize).arg(columns);
-        let launch = launch.arg(x).arg(columns).arg(out).arg(cap);
-        // SAFETY: both have `columns` elements.
-        unsafe { launch.enqueue()? };
-        Ok(())
+        self.gated_rows(stream, (&names!("softcap"), &[cap]), (1, columns), x, columns, None, columns, out)
     }
 
     /// `out = a + b`; `b` repeats, such as a bias that is added to each row.
@@ -195,13 +191,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// The caller has checked the lengths. Rows have `columns` elements and begin `gate_row` and `up_row`
-    /// elements apart.
+    /// Launches a kernel of these names with parameters behind its other arguments. The caller has checked the
+    /// lengths. Rows have `columns` elements and begin `gate_row` and `up_row` elements apart.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     fn gated_rows<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
-        f: Activation,
+        (names, parameters): (&Names, &[f32]),
         (rows, columns): (usize, usize),
         gate: DeviceSlice<'a, T>,
         gate_row: usize,
@@ -212,14 +208,9 @@ impl Kernels {
         if out.is_empty() {
             return Ok(());
         }
-        let names = match f {
-            Activation::Silu => names!("silu_mul"),
-            Activation::Gelu => names!("gelu_mul"),
-            Activation::GeluErf => names!("gelu_erf_mul"),
-            Activation::Relu2 => names!("relu2_mul"),
-        };
-        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, &names)?, stream, out.len());
+        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, names)?, stream, out.len());
         let launch = launch.arg(rows).arg(columns).arg(gate).arg(gate_row).arg(up).arg(up_row).arg(out);
+        let launch = parameters.iter().fold(launch, |launch, parameter| launch.arg(*parameter));
         // SAFETY: the kernel accesses `columns` elements of each row, which the callers have checked, and
         // rows*columns of `out`.
         unsafe { launch.enqueue()? };

@@ -51,9 +51,7 @@ impl CpuBackend {
         if b.dtype() != a.dtype() {
             return Err(unsupported(operation, &[a, b]));
         }
-        if !a.shape().ends_with(b.shape()) || b.elements() == 0 && a.elements() > 0 {
-            return Err(check::wrong(operation, "b", b, format!("the last dimensions of {:?}", a.shape())));
-        }
+        check::repeats(operation, a, b)?;
         let mut session = self.session();
         let mut values = session.floats(operation, a)?.into_owned();
         let others = session.floats(operation, b)?;

@@ -6,7 +6,7 @@ use super::product::{Matrix, check_types};
 use super::{CpuBackend, unsupported};
 use crate::error::Result;
 use crate::ops::MoeGate;
-use crate::{DType, Tensor, check};
+use crate::{Tensor, check};
 
 pub(super) fn gate(
     backend: &CpuBackend,
@@ -16,10 +16,7 @@ pub(super) fn gate(
     ids: &Tensor,
 ) -> Result<()> {
     let operation = "moe_gate";
-    let (tokens, experts) = (logits.rows(), logits.columns());
-    check::gate(operation, gate, experts)?;
-    check::typed(operation, "weights", weights, DType::F32, &[tokens, gate.k])?;
-    check::typed(operation, "ids", ids, DType::U32, &[tokens, gate.k])?;
+    let experts = check::gate(operation, gate, logits, weights, ids)?;
     let mut session = backend.session();
     let (mut all_weights, mut all_ids) = (Vec::new(), Vec::new());
     {

@@ -94,12 +94,7 @@ pub(super) fn softmax(backend: &CpuBackend, x: &Tensor, out: &Tensor) -> Result<
 
 pub(super) fn embedding(backend: &CpuBackend, table: &Tensor, ids: &Tensor, out: &Tensor) -> Result<()> {
     let operation = "embedding";
-    check::rank(operation, "table", table, "[rows, width]", 2)?;
-    check::dense_rows(operation, "table", table)?;
-    let (rows, width) = (table.size(0), table.size(1));
-    if out.columns() != width || out.rows() != ids.elements() {
-        return Err(check::wrong(operation, "out", out, format!("[{}, {width}]", ids.elements())));
-    }
+    let (rows, width) = check::embedding(operation, table, ids, out)?;
     let quantised = table.dtype().is_quantised();
     if !out.dtype().is_float() || !(quantised || table.dtype() == out.dtype()) {
         return Err(unsupported(operation, &[table, ids, out]));
@@ -132,9 +127,7 @@ pub(super) fn rope_table(
     let inner = frequencies.inner().downcast_ref::<(Vec<f64>, f32)>();
     let (frequencies, scale) =
         inner.ok_or(crate::Error::OtherBackend { backend: super::NAME, operation, tensor: "frequencies" })?;
-    let shape = [positions.elements(), frequencies.len()];
-    check::typed(operation, "cos", cos, DType::F32, &shape)?;
-    check::typed(operation, "sin", sin, DType::F32, &shape)?;
+    check::rope_table(operation, frequencies.len(), positions, (cos, sin))?;
     let mut session = backend.session();
     let positions = session.words(operation, "positions", positions)?.into_owned();
     let angles = || positions.iter().flat_map(|p| frequencies.iter().map(move |f| f64::from(*p) * f));
@@ -152,14 +145,8 @@ pub(super) fn apply_rope(
     out: &Tensor,
 ) -> Result<()> {
     let operation = "apply_rope";
-    check::rank(operation, "x", x, "[tokens, heads, dimensions]", 3)?;
     same(operation, x, out)?;
-    let (tokens, heads, dim, half) = (x.size(0), x.size(1), x.size(2), cos.size(1));
-    check::typed(operation, "cos", cos, DType::F32, &[tokens, half])?;
-    check::typed(operation, "sin", sin, DType::F32, &[tokens, half])?;
-    if 2 * half > dim {
-        return Err(check::wrong(operation, "x", x, format!("at least {} dimensions", 2 * half)));
-    }
+    let [_, heads, dim, half] = check::rope(operation, (cos, sin), x, out)?;
     let mut session = backend.session();
     let mut values = session.floats(operation, x)?.into_owned();
     let (cosines, sines) = (session.floats(operation, cos)?, session.floats(operation, sin)?);

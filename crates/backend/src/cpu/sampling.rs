@@ -2,7 +2,7 @@
 
 use super::{CpuBackend, unsupported};
 use crate::error::Result;
-use crate::{DType, Tensor, check};
+use crate::{Tensor, check};
 
 pub(super) fn count_tokens(backend: &CpuBackend, tokens: &Tensor, counts: &Tensor) -> Result<()> {
     let operation = "count_tokens";
@@ -27,9 +27,8 @@ pub(super) fn penalize(
     logits: &Tensor,
 ) -> Result<()> {
     let operation = "penalize";
-    let (rows, columns) = (logits.rows(), logits.columns());
-    check::typed(operation, "counts", counts, DType::U32, &[rows, columns])?;
-    check::typed(operation, "penalties", penalties, DType::U32, &[rows, 3])?;
+    check::penalties(operation, counts, penalties, logits)?;
+    let columns = logits.columns();
     let mut session = backend.session();
     let mut values = session.floats(operation, logits)?.into_owned();
     {
@@ -58,10 +57,8 @@ pub(super) fn sample(
     tokens: &Tensor,
 ) -> Result<()> {
     let operation = "sample";
+    check::sample(operation, logits, settings, uniforms, tokens)?;
     let (rows, columns) = (logits.rows(), logits.columns());
-    check::typed(operation, "settings", settings, DType::U32, &[rows, 4])?;
-    check::typed(operation, "uniforms", uniforms, DType::F32, &[rows])?;
-    check::typed(operation, "tokens", tokens, DType::U32, &[rows])?;
     let mut session = backend.session();
     let drawn: Vec<u32> = {
         let values = session.floats(operation, logits)?;
@@ -139,9 +136,7 @@ fn draw(logits: &[f32], by: &kernels::Sampling, uniform: f32) -> u32 {
 
 pub(super) fn argmax(backend: &CpuBackend, x: &Tensor, out: &Tensor) -> Result<()> {
     let operation = "argmax";
-    if out.dtype() != DType::U32 || out.elements() != x.rows() || x.columns() == 0 {
-        return Err(check::wrong(operation, "out", out, format!("u32 [{}]", x.rows())));
-    }
+    check::argmax(operation, x, out)?;
     let mut session = backend.session();
     let largest: Vec<u32> = {
         let values = session.floats(operation, x)?;

@@ -108,9 +108,7 @@ pub(super) fn combine(work: &Work<'_>, by: Combination, a: &Tensor, b: &Tensor, 
     if b.dtype() != a.dtype() {
         return Err(unsupported(operation, &[a, b]));
     }
-    if !a.shape().ends_with(b.shape()) || (b.elements() == 0 && a.elements() > 0) {
-        return Err(check::wrong(operation, "b", b, format!("the last dimensions of {:?}", a.shape())));
-    }
+    check::repeats(operation, a, b)?;
     for_float!(operation, a, [a, b, out], T => {
         let (left, right) = (work.dense::<T>(operation, "a", a)?, work.dense::<T>(operation, "b", b)?);
         let (to, whole) = (work.dense_mut::<T>(operation, "out", out)?, left.len() == right.len());

@@ -17,10 +17,7 @@ pub(super) fn gate(
     ids: &Tensor,
 ) -> Result<()> {
     let operation = "moe_gate";
-    let (tokens, experts) = (logits.rows(), logits.columns());
-    check::gate(operation, gate, experts)?;
-    check::typed(operation, "weights", weights, DType::F32, &[tokens, gate.k])?;
-    check::typed(operation, "ids", ids, DType::U32, &[tokens, gate.k])?;
+    let experts = check::gate(operation, gate, logits, weights, ids)?;
     let bias = gate.bias.map(|bias| work.dense::<f32>(operation, "bias", bias)).transpose()?;
     let by = kernels::MoeGate {
         experts,

@@ -95,11 +95,7 @@ pub(super) fn softmax_view(work: &Work<'_>, x: &Tensor) -> Result<()> {
 
 pub(super) fn embedding(work: &Work<'_>, table: &Tensor, ids: &Tensor, out: &Tensor) -> Result<()> {
     let operation = "embedding";
-    check::rank(operation, "table", table, "[rows, width]", 2)?;
-    let width = table.columns();
-    if out.columns() != width || out.rows() != ids.elements() {
-        return Err(check::wrong(operation, "out", out, format!("[{}, {width}]", ids.elements())));
-    }
+    let (_, width) = check::embedding(operation, table, ids, out)?;
     let numbers = work.words(operation, "ids", ids)?;
     for_float!(operation, out, [table, ids, out], T => {
         let to = work.dense_mut::<T>(operation, "out", out)?;
@@ -128,9 +124,7 @@ pub(super) fn rope_table(
     let operation = "rope_table";
     let inner = frequencies.inner().downcast_ref::<kernels::RopeFrequencies>();
     let other = Error::OtherBackend { backend: super::NAME, operation, tensor: "frequencies" };
-    let shape = [positions.elements(), frequencies.half()];
-    check::typed(operation, "cos", cos, DType::F32, &shape)?;
-    check::typed(operation, "sin", sin, DType::F32, &shape)?;
+    check::rope_table(operation, frequencies.half(), positions, (cos, sin))?;
     let positions = work.words(operation, "positions", positions)?;
     let (cos, sin) = (work.dense_mut(operation, "cos", cos)?, work.dense_mut(operation, "sin", sin)?);
     Ok(work.kernels.rope_table(&work.stream, inner.ok_or(other)?, positions, cos, sin)?)
@@ -149,13 +143,8 @@ pub(super) fn apply_rope(
     out: &Tensor,
 ) -> Result<()> {
     let operation = "apply_rope";
-    check::rank(operation, "x", x, "[tokens, heads, dimensions]", 3)?;
     same(operation, x, out)?;
-    check::dense_rows(operation, "x", x)?;
-    check::dense_rows(operation, "out", out)?;
-    let (tokens, half) = (x.size(0), cos.size(1));
-    check::typed(operation, "cos", cos, DType::F32, &[tokens, half])?;
-    check::typed(operation, "sin", sin, DType::F32, &[tokens, half])?;
+    let [tokens, ..] = check::rope(operation, (cos, sin), x, out)?;
     let tables = (work.dense::<f32>(operation, "cos", cos)?, work.dense::<f32>(operation, "sin", sin)?);
     let in_place = x.shares_memory_with(out) && x.offset() == out.offset() && x.strides() == out.strides();
     for_float!(operation, x, [x, out], T => {

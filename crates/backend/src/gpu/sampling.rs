@@ -4,7 +4,7 @@ use kernels::{Penalties, Sampling};
 
 use super::work::{Work, for_float, unsupported};
 use crate::error::Result;
-use crate::{DType, Tensor, check};
+use crate::{Tensor, check};
 
 pub(super) fn count_tokens(work: &Work<'_>, tokens: &Tensor, counts: &Tensor) -> Result<()> {
     let operation = "count_tokens";
@@ -16,9 +16,8 @@ pub(super) fn count_tokens(work: &Work<'_>, tokens: &Tensor, counts: &Tensor) ->
 
 pub(super) fn penalize(work: &Work<'_>, counts: &Tensor, penalties: &Tensor, logits: &Tensor) -> Result<()> {
     let operation = "penalize";
-    let (rows, columns) = (logits.rows(), logits.columns());
-    check::typed(operation, "counts", counts, DType::U32, &[rows, columns])?;
-    check::typed(operation, "penalties", penalties, DType::U32, &[rows, 3])?;
+    check::penalties(operation, counts, penalties, logits)?;
+    let columns = logits.columns();
     let counts = work.words(operation, "counts", counts)?;
     let penalties = work.words(operation, "penalties", penalties)?.cast::<Penalties>()?;
     for_float!(operation, logits, [logits], T => {
@@ -35,10 +34,8 @@ pub(super) fn sample(
     tokens: &Tensor,
 ) -> Result<()> {
     let operation = "sample";
-    let (rows, columns) = (logits.rows(), logits.columns());
-    check::typed(operation, "settings", settings, DType::U32, &[rows, 4])?;
-    check::typed(operation, "uniforms", uniforms, DType::F32, &[rows])?;
-    check::typed(operation, "tokens", tokens, DType::U32, &[rows])?;
+    check::sample(operation, logits, settings, uniforms, tokens)?;
+    let columns = logits.columns();
     let settings = work.words(operation, "settings", settings)?.cast::<Sampling>()?;
     let uniforms = work.dense::<f32>(operation, "uniforms", uniforms)?;
     for_float!(operation, logits, [logits], T => {
@@ -50,9 +47,7 @@ pub(super) fn sample(
 
 pub(super) fn argmax(work: &Work<'_>, x: &Tensor, out: &Tensor) -> Result<()> {
     let operation = "argmax";
-    if out.dtype() != DType::U32 || out.elements() != x.rows() || x.columns() == 0 {
-        return Err(check::wrong(operation, "out", out, format!("u32 [{}]", x.rows())));
-    }
+    check::argmax(operation, x, out)?;
     for_float!(operation, x, [x], T => {
         let from = work.dense::<T>(operation, "x", x)?;
         let to = work.dense_mut::<u32>(operation, "out", out)?;

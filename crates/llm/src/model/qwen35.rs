@@ -14,7 +14,7 @@ use super::parts::{Embedding, FeedForward, Linear, Output, Rotation, SelfAttenti
 use super::step::Step;
 use crate::config::{Config, Delta, HeadOrder};
 use crate::error::{Error, Result};
-use crate::weights::{Cut, Weights, joined};
+use crate::weights::Weights;
 
 /// Added to the sum of squares of queries and keys.
 const EPS: f32 = 1e-6;
@@ -120,7 +120,7 @@ fn no_states() -> Error {
 #[derive(Debug)]
 struct DeltaNet {
     delta: Delta,
-    /// Queries, keys and values, whose heads are grouped.
+    /// Queries, keys and values.
     mixed: Linear,
     /// The gate of the result.
     z: Linear,
@@ -155,10 +155,9 @@ impl DeltaNet {
             let of = channels + values;
             (part(weights, "ssm_in", of, [q, k, v].concat())?, part(weights, "ssm_in", of, z)?)
         } else {
-            let z = value_rows(delta, 0, delta.value_size);
             (
-                part(weights, "attn_qkv", channels, channel_rows(delta))?,
-                part(weights, "attn_gate", values, z)?,
+                Linear::load(weights, &name("attn_qkv"), channels, width)?,
+                Linear::load(weights, &name("attn_gate"), values, width)?,
             )
         };
         let heads = delta.heads;
@@ -166,21 +165,13 @@ impl DeltaNet {
             let [beta, alpha] = in_blocks(delta, [delta.group(); 2], |_| 1);
             (part(weights, "ssm_ba", 2 * heads, beta)?, part(weights, "ssm_ba", 2 * heads, alpha)?)
         } else {
-            let rows = || value_rows(delta, 0, 1);
-            (part(weights, "ssm_beta", heads, rows())?, part(weights, "ssm_alpha", heads, rows())?)
+            (
+                Linear::load(weights, &name("ssm_beta"), heads, width)?,
+                Linear::load(weights, &name("ssm_alpha"), heads, width)?,
+            )
         };
-        let conv = weights.vector_part(
-            &name("ssm_conv1d.weight"),
-            &[channels, delta.width],
-            &Cut::of_rows(joined(channel_rows(delta))),
-            &[channels, delta.width],
-        )?;
-        let mut of_heads = |part: &str| -> Result<Tensor> {
-            let numbers = weights.numbers(&name(part), &[heads])?;
-            let ordered: Vec<f32> =
-                value_rows(delta, 0, 1).into_iter().map(|range| numbers[range.start]).collect();
-            Ok(weights.backend().tensor(DType::F32, &[heads], &ordered)?)
-        };
+        let conv = weights.vector(&name("ssm_conv1d.weight"), &[channels, delta.width])?;
+        let mut of_heads = |part: &str| weights.matrix_in_f32(&name(part), &[heads]);
         let (loss, bias) = (of_heads("ssm_a")?, of_heads("ssm_dt.bias")?);
         let unit = vec![(delta.key_size as f32).sqrt().recip(); delta.key_size];
         Ok(Self {
@@ -237,13 +228,13 @@ impl DeltaNet {
         backend.mul(&gates, &self.loss, &gates)?;
         backend.activate(Activation::Sigmoid, &betas, &betas)?;
 
+        let (q, k) = (self.heads_of(backend, &qk, 0)?, self.heads_of(backend, &qk, 1)?);
         let out = backend.empty(x.dtype(), &[tokens, heads, value_size])?;
         step.for_groups(|group, first, count| {
             let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
-            let of_keys = |at: usize| part(&qk)?.narrow(2, at * key_heads, key_heads);
             let by = GatedDelta {
-                q: &of_keys(0)?,
-                k: &of_keys(1)?,
+                q: &part(&q)?,
+                k: &part(&k)?,
                 v: &part(&v)?.split(2, value_size)?,
                 gates: &part(&gates)?,
                 betas: &part(&betas)?,
@@ -254,36 +245,27 @@ impl DeltaNet {
             Ok(backend.gated_delta(&by, &part(&out)?)?)
         })?;
         backend.rmsnorm(&out, Some(&self.norm), config.norm_eps, &out)?;
-        let values = [tokens, self.delta.value_width()];
-        let mut flat = out.reshape(&values)?;
-        if self.delta.order == HeadOrder::Tiled && self.delta.group() > 1 {
-            // The gate's rows were put in the order of groups, the last matrix's columns cannot be.
-            backend.gated(Gate::Silu, &z, &flat, &flat)?;
-            let tiled = backend.empty(x.dtype(), &[tokens, self.delta.group(), key_heads, value_size])?;
-            backend.copy(&out.split(1, self.delta.group())?.transpose(1, 2)?, &tiled)?;
-            flat = tiled.reshape(&values)?;
-        } else {
-            backend.gated(Gate::Silu, &z, &flat, &flat)?;
-        }
-        self.out.forward(backend, &flat)
+        let out = out.reshape(&[tokens, self.delta.value_width()])?;
+        backend.gated(Gate::Silu, &z, &out, &out)?;
+        self.out.forward(backend, &out)
     }
-}
 
-/// Rows of heads of values in the file, in the order of groups; they begin at `first`.
-fn value_rows(delta: &Delta, first: usize, size: usize) -> Vec<Range<usize>> {
-    let in_file = |head: usize| match delta.order {
-        HeadOrder::Grouped => head,
-        HeadOrder::Tiled => head % delta.group() * delta.key_heads + head / delta.group(),
-    };
-    (0..delta.heads).map(|head| first + in_file(head) * size).map(|row| row..row + size).collect()
-}
-
-/// Rows of queries, keys and values in a matrix that has nothing else.
-fn channel_rows(delta: &Delta) -> Vec<Range<usize>> {
-    let keys = 2 * delta.key_width();
-    let mut rows = vec![0..keys];
-    rows.extend(value_rows(delta, keys, delta.value_size));
-    rows
+    /// The heads of queries, or of keys, of `[tokens, 2 · heads, size]`. If neighbouring heads of values do not
+    /// share one, they are repeated, so that each head of values has its own.
+    fn heads_of(&self, backend: &dyn KernelBackend, qk: &Tensor, at: usize) -> Result<Tensor> {
+        let Delta { key_heads, heads, key_size, order, .. } = self.delta;
+        let (tokens, group) = (qk.size(0), self.delta.group());
+        let part = qk.narrow(1, at * key_heads, key_heads)?;
+        if order == HeadOrder::Grouped || group == 1 {
+            return Ok(part);
+        }
+        let repeated = backend.empty(qk.dtype(), &[tokens, group, key_heads, key_size])?;
+        for number in 0..group {
+            // Rows of one length at equal distances, which a graph can copy.
+            backend.copy(&part, &repeated.select(1, number)?)?;
+        }
+        Ok(repeated.reshape(&[tokens, heads, key_size])?)
+    }
 }
 
 /// Rows of a matrix that has a block for each head of keys, in which each kind has so many heads of a size.
