@@ -42,6 +42,10 @@ pub(crate) struct Options {
     /// How often each is measured; the table shows medians
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     repetitions: usize,
+    /// Count the processor's time instead of the clock's: for machines that also do other work. With one
+    /// thread, it is about what the clock would show on an idle machine
+    #[arg(long)]
+    cpu_time: bool,
     /// Other programs to leave out: llama.cpp, candle
     #[arg(long = "without", value_name = "PROGRAM")]
     without: Vec<String>,
@@ -78,12 +82,13 @@ pub(super) fn bench(options: &Options) -> Result<()> {
         others.map(|(name, prepare)| Ok((name, prepare(options)?))).collect::<Result<_>>()?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let mut rows = Vec::new();
+    let (model, threads) = (model.as_path(), options.threads);
     for (name, command) in &others {
-        rows.push(other(name, command, &model, options)?);
+        rows.push(measure(&Other { name, command, model, threads }, options)?);
     }
     for device in &options.devices {
         let program = with_virtual.as_ref().filter(|_| is_virtual(&device)).unwrap_or(&program);
-        rows.push(ours(program, device, &model, options)?);
+        rows.push(measure(&Ours { program, device, model, threads }, options)?);
     }
     print(&rows, options, load.split(' ').next().unwrap_or_default());
     Ok(())
@@ -158,67 +163,152 @@ fn again(command: &Command) -> Command {
     copy
 }
 
-fn other(name: &str, command: &Command, model: &Path, options: &Options) -> Result<Row> {
-    let has_threads = name == "llama.cpp";
-    let start = || {
-        let mut command = again(command);
-        command.arg(model);
-        if has_threads {
-            command.arg(options.threads.to_string());
-        }
-        command
-    };
-    let numbers = [options.pp, options.tg, options.repetitions].map(|number| number.to_string());
-    let text = run::capture(start().args(numbers))?;
-    let rates: Value = serde_json::from_str(text.trim()).with_context(|| format!("{name} wrote {text}"))?;
-    let median = |key: &str| {
-        let rates = rates[key].as_array().map(|rates| rates.iter().filter_map(Value::as_f64).collect());
-        median(rates.unwrap_or_default()).with_context(|| format!("{name} wrote {text}"))
-    };
-    let first = first(options.repetitions, || {
-        let mut command = start();
-        command.arg("first");
-        command
-    })?;
-    Ok(Row { name: format!("{name}, CPU"), read: median("pp")?, write: median("tg")?, first })
+/// A program, and how its command lines look.
+trait Program {
+    fn name(&self) -> String;
+    /// Reads and generates so many tokens, so often, after one time that does not count.
+    fn run(&self, pp: usize, tg: usize, repetitions: usize) -> Command;
+    /// Ends after the first token.
+    fn first(&self) -> Command;
+    /// The median rate that a run wrote: of generating, else of reading.
+    fn rate(&self, text: &str, is_writing: bool) -> Result<f64>;
 }
 
-fn ours(program: &Path, device: &str, model: &Path, options: &Options) -> Result<Row> {
-    let uri = if device == "cpu" { format!("cpu:{}", options.threads) } else { device.to_owned() };
-    let start = |command: &str| {
-        let mut start = Command::new(program);
-        start.arg(command).arg("--model").arg(model).args(["--device", &uri]);
+/// llama.cpp and candle.
+struct Other<'b> {
+    name: &'b str,
+    command: &'b Command,
+    model: &'b Path,
+    threads: usize,
+}
+
+impl Other<'_> {
+    fn start(&self) -> Command {
+        let mut command = again(self.command);
+        command.arg(self.model);
+        if self.name == "llama.cpp" {
+            command.arg(self.threads.to_string());
+        }
+        command
+    }
+}
+
+impl Program for Other<'_> {
+    fn name(&self) -> String {
+        format!("{}, CPU", self.name)
+    }
+
+    fn run(&self, pp: usize, tg: usize, repetitions: usize) -> Command {
+        let mut command = self.start();
+        command.args([pp, tg, repetitions].map(|number| number.to_string()));
+        command
+    }
+
+    fn first(&self) -> Command {
+        let mut command = self.start();
+        command.arg("first");
+        command
+    }
+
+    fn rate(&self, text: &str, is_writing: bool) -> Result<f64> {
+        let rates: Value =
+            serde_json::from_str(text.trim()).with_context(|| format!("{} wrote {text}", self.name))?;
+        let rates = rates[if is_writing { "tg" } else { "pp" }].as_array();
+        let rates = rates.map(|rates| rates.iter().filter_map(Value::as_f64).collect());
+        median(rates.unwrap_or_default()).with_context(|| format!("{} wrote {text}", self.name))
+    }
+}
+
+/// This project.
+struct Ours<'b> {
+    program: &'b Path,
+    device: &'b str,
+    model: &'b Path,
+    threads: usize,
+}
+
+impl Ours<'_> {
+    fn start(&self, command: &str) -> Command {
+        let uri = match self.device {
+            "cpu" => format!("cpu:{}", self.threads),
+            other => other.to_owned(),
+        };
+        let mut start = Command::new(self.program);
+        start.arg(command).arg("--model").arg(self.model).args(["--device", &uri]);
         start
-    };
-    let [pp, tg, repetitions] =
-        [options.pp, options.tg, options.repetitions].map(|number| number.to_string());
-    let mut measured = start("bench-model");
-    measured.args(["--pp", &pp, "--tg", &tg, "--repetitions", &repetitions, "--output", "json"]);
-    let text = run::capture(&mut measured)?;
-    let results: Value = serde_json::from_str(&text).with_context(|| format!("ferrocm wrote {text}"))?;
-    let rate = |key: &str| {
-        let rows = results.as_array().or_else(|| results["results"].as_array());
-        let row = rows.into_iter().flatten().find(|row| row[key].as_u64().is_some_and(|count| count > 0));
+    }
+}
+
+impl Program for Ours<'_> {
+    fn name(&self) -> String {
+        format!("ferrocm, {}", self.device)
+    }
+
+    fn run(&self, pp: usize, tg: usize, repetitions: usize) -> Command {
+        let [pp, tg, repetitions] = [pp, tg, repetitions].map(|number| number.to_string());
+        let mut command = self.start("bench-model");
+        command.args(["--pp", &pp, "--tg", &tg, "--repetitions", &repetitions, "--output", "json"]);
+        command
+    }
+
+    fn first(&self) -> Command {
+        let mut command = self.start("generate");
+        command.args(["--prompt", "What is a wavefront?", "--max-tokens", "1", "--temperature", "0"]);
+        command
+    }
+
+    fn rate(&self, text: &str, is_writing: bool) -> Result<f64> {
+        let rows: Value = serde_json::from_str(text).with_context(|| format!("ferrocm wrote {text}"))?;
+        let key = if is_writing { "n_gen" } else { "n_prompt" };
+        let row = rows.as_array().into_iter().flatten();
+        let row = row.into_iter().find(|row| row[key].as_u64().is_some_and(|count| count > 0));
         let samples = row.and_then(|row| row["samples_ts"].as_array());
         let samples = samples.map(|samples| samples.iter().filter_map(Value::as_f64).collect());
         median(samples.unwrap_or_default()).with_context(|| format!("ferrocm wrote {text}"))
+    }
+}
+
+/// The rates of a program.
+fn measure(program: &dyn Program, options: &Options) -> Result<Row> {
+    let rate = |pp: usize, tg: usize| {
+        if !options.cpu_time {
+            let text = run::capture(&mut program.run(pp, tg, options.repetitions))?;
+            return program.rate(&text, tg > 0);
+        }
+        // What the process does once does not count: the difference of two is what the repetitions take.
+        let time = |repetitions: usize| -> Result<f64> {
+            let before = children_time()?;
+            run::capture(&mut program.run(pp, tg, repetitions))?;
+            Ok(children_time()? - before)
+        };
+        let (one, all) = (time(1)?, time(1 + options.repetitions)?);
+        Ok(((pp + tg) * options.repetitions) as f64 / (all - one).max(1e-9))
     };
-    let first = first(options.repetitions, || {
-        let mut command = start("generate");
-        command.args(["--prompt", "What is a wavefront?", "--max-tokens", "1", "--temperature", "0"]);
-        command
-    })?;
-    Ok(Row { name: format!("ferrocm, {device}"), read: rate("n_prompt")?, write: rate("n_gen")?, first })
+    let (read, write) = (rate(options.pp, 0)?, rate(0, options.tg)?);
+    let first = first(options.repetitions, options.cpu_time, || program.first())?;
+    Ok(Row { name: program.name(), read, write, first })
+}
+
+/// Seconds that the processors spent on processes that this one started and that have ended.
+fn children_time() -> Result<f64> {
+    let text = fs::read_to_string("/proc/self/stat").context("read /proc/self/stat")?;
+    // The name, in parentheses, may contain anything.
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok());
+    let ticks = ticks(13).zip(ticks(14)).context("/proc/self/stat has no times")?;
+    // On Linux, programs see 100 ticks a second, whatever the kernel's are.
+    Ok((ticks.0 + ticks.1) / 100.0)
 }
 
 /// The median time of a process; its files are in the system's cache after the first time.
-fn first(repetitions: usize, command: impl Fn() -> Command) -> Result<f64> {
+fn first(repetitions: usize, cpu_time: bool, command: impl Fn() -> Command) -> Result<f64> {
     let mut times = Vec::new();
     for repetition in 0..=repetitions {
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), children_time()?);
         run::capture(&mut command())?;
+        let time = if cpu_time { children_time()? - before } else { begin.elapsed().as_secs_f64() };
         if repetition > 0 {
-            times.push(begin.elapsed().as_secs_f64());
+            times.push(time);
         }
     }
     median(times).context("nothing was measured")
@@ -248,6 +338,7 @@ fn print(rows: &[Row], options: &Options, load: &str) {
             format!("{:.2}", row.first),
         ]);
     }
-    println!("{} with {} threads; load before: {load}", options.model, options.threads);
+    let clock = if options.cpu_time { "the processors' time" } else { "the clock's time" };
+    println!("{} with {} threads, {clock}; load before: {load}", options.model, options.threads);
     println!("{}", table.render());
 }

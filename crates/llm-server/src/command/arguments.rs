@@ -19,7 +19,8 @@ pub struct LoadArguments {
     /// The type of kept keys and values, such as f16 or bf16
     #[arg(long, value_name = "TYPE", env = variables::CACHE_TYPE.name)]
     pub cache_type: Option<String>,
-    /// Read the model's files instead of mapping them into memory: always so, and accepted for scripts of other programs
+    /// Read the model's files instead of mapping them into memory: always so, and accepted for scripts of
+    /// other programs
     #[arg(long, env = variables::NO_MMAP.name, value_parser = BoolishValueParser::new())]
     pub no_mmap: bool,
 }

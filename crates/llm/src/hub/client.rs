@@ -211,8 +211,8 @@ impl<'h> Client<'h> {
     }
 }
 
-/// Who may vouch for the server: the system's certificates, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, so that
-/// proxies of companies work.
+/// Who may vouch for the server: the system's certificates, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`,
+/// so that proxies of companies work.
 fn authorities(hub: &Hub, name: &HubName) -> Result<Vec<Certificate<'static>>, HubError> {
     if !hub.endpoint.starts_with("https://") {
         return Ok(Vec::new());

@@ -19,9 +19,9 @@ pub(super) enum Wanted {
     File(String),
 }
 
-/// A model on the hub: `hf:OWNER/NAME`, then `@REVISION` for a branch, a tag or a commit, then `:KIND` for the
-/// GGUF file with these quantised weights, or `/FILE` for a file. Without both, it is the repository's GGUF
-/// file if there is one, else the Q4_K_M one, else the Q8_0 one; in a repository without GGUF files, the
+/// A model on the hub: `hf:OWNER/NAME`, then `@REVISION` for a branch, a tag or a commit, then `:KIND` for
+/// the GGUF file with these quantised weights, or `/FILE` for a file. Without both, it is the repository's
+/// only GGUF file, else the Q4_K_M one, else the Q8_0 one; in a repository without GGUF files, the
 /// safetensors files.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HubName {
@@ -93,7 +93,8 @@ impl FromStr for HubName {
     }
 }
 
-/// Whether a text may be a part of a path: nothing that leads elsewhere, or that a URL would need escapes for.
+/// Whether a text may be a part of a path: nothing that leads elsewhere, or that a URL would need escapes
+/// for.
 fn is_part(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte))

@@ -55,10 +55,18 @@ fn main() -> Result<()> {
     }
     let numbers: Vec<usize> = words[1..4].iter().filter_map(|word| word.parse().ok()).collect();
     let (prompt, generated, repetitions) = (numbers[0], numbers[1], numbers[2]);
-    bench.read(prompt)?;
-    let read = (0..repetitions).map(|_| bench.read(prompt)).collect::<Result<Vec<f64>>>()?;
-    bench.write(generated)?;
-    let write = (0..repetitions).map(|_| bench.write(generated)).collect::<Result<Vec<f64>>>()?;
+    let (mut read, mut write) = (Vec::new(), Vec::new());
+    // The first one does not count.
+    for repetition in 0..=repetitions {
+        let rates = (
+            if prompt > 0 { bench.read(prompt)? } else { 0.0 },
+            if generated > 0 { bench.write(generated)? } else { 0.0 },
+        );
+        if repetition > 0 {
+            read.push(rates.0);
+            write.push(rates.1);
+        }
+    }
     println!("{{\"pp\": {read:?}, \"tg\": {write:?}}}");
     Ok(())
 }

@@ -43,6 +43,8 @@ def write(count):
 
 rates = {}
 for name, work, count in [("pp", read, prompt), ("tg", write, generated)]:
+    if count == 0:
+        continue
     rate(work, count)
     rates[name] = [rate(work, count) for _ in range(repetitions)]
 print(json.dumps(rates))
