@@ -2,9 +2,7 @@
 
 use std::ffi::c_void;
 
-use cuda_sys::{
-    CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUresult, CUstream, CUstreamCaptureStatus, Table,
-};
+use cuda_sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUresult, CUstream, CUstreamCaptureStatus, Table};
 
 /// A matrix in device memory, by columns: its address, and the bytes from one column to the next.
 #[derive(Clone, Copy)]
@@ -25,8 +23,12 @@ pub(crate) unsafe fn read(stream: CUstream, from: *const c_void, to: &mut [u8]) 
     unsafe {
         (cuda.cuStreamIsCapturing)(stream, &raw mut capture) == CUresult::CUDA_SUCCESS
             && capture == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
-            && (cuda.cuMemcpyDtoHAsync_v2)(to.as_mut_ptr().cast(), from.addr() as CUdeviceptr, to.len(), stream)
-                == CUresult::CUDA_SUCCESS
+            && (cuda.cuMemcpyDtoHAsync_v2)(
+                to.as_mut_ptr().cast(),
+                from.addr() as CUdeviceptr,
+                to.len(),
+                stream,
+            ) == CUresult::CUDA_SUCCESS
             && (cuda.cuStreamSynchronize)(stream) == CUresult::CUDA_SUCCESS
     }
 }
@@ -36,7 +38,11 @@ pub(crate) unsafe fn read(stream: CUstream, from: *const c_void, to: &mut [u8]) 
 /// # Safety
 /// Both are matrices of that size in device memory, which do not overlap, and the stream belongs to the
 /// current context.
-pub(crate) unsafe fn copy(stream: CUstream, [from, to]: [Columns; 2], (width, columns): (usize, usize)) -> bool {
+pub(crate) unsafe fn copy(
+    stream: CUstream,
+    [from, to]: [Columns; 2],
+    (width, columns): (usize, usize),
+) -> bool {
     let Ok(cuda) = Table::load() else { return false };
     let copy = CUDA_MEMCPY2D {
         srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
