@@ -1,8 +1,8 @@
 // Products of a matrix with a few vectors: y[j] = alpha * W * x[j] + beta * y[j], a batch of them. The aim is to read W once, 16 bytes at
 // a time.
 //
-// If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums. If it is stored by
-// columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
+// If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums; of few rows, a workgroup takes
+// `TOGETHER` of them on NVIDIA. If it is stored by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
 #include "int4.cuh"
 #include "reduce.cuh"
 
@@ -10,6 +10,10 @@ constexpr unsigned THREADS = 256;
 constexpr unsigned WAVES = THREADS / WAVE;
 constexpr unsigned ROWS = 4;
 constexpr unsigned MOST_VECTORS = 4;
+// On NVIDIA: rows that a workgroup takes together, and workgroups that a multiprocessor has the registers for.
+constexpr unsigned TOGETHER = 2, BUSY = 3;
+// Rows from which there are enough for each warp to have its own. These numbers are also in `crates/kernels/src/nvidia.rs`.
+constexpr unsigned MANY = 8192;
 
 struct Shape {
     // Rows of W, its columns, vectors.
@@ -46,10 +50,14 @@ template <typename T> struct Elements {
     static constexpr unsigned COUNT = 16 / sizeof(T);
     sum_t<T> x[COUNT];
 
-    // Neighbours.
-    __device__ __forceinline__ void read(const T *from) {
+    // Neighbours; `ALIGNED` if their address is divisible by 16, of which NVIDIA's hardware makes one load, and else one for each byte.
+    template <bool ALIGNED = false> __device__ __forceinline__ void read(const T *from) {
         T raw[COUNT];
-        memcpy(raw, from, 16);
+        if constexpr (ALIGNED && NVIDIA) {
+            const uint4 words = *reinterpret_cast<const uint4 *>(from);
+            memcpy(raw, &words, 16);
+        } else
+            memcpy(raw, from, 16);
 #pragma unroll
         for (unsigned i = 0; i < COUNT; ++i)
             x[i] = convert<sum_t<T>>(raw[i]);
@@ -78,10 +86,10 @@ __device__ __forceinline__ void write(Out *at, Sum alpha, Sum sum, Sum beta) {
 }
 
 // Adds the sums of the wave's lanes, and writes the result.
-template <typename Arguments, typename Number>
-__device__ __forceinline__ void finish(const Arguments &given, size_t batch, const Number (&sums)[MOST_VECTORS][ROWS], size_t row0) {
+template <typename Arguments, typename Number, unsigned VECTORS>
+__device__ __forceinline__ void finish(const Arguments &given, size_t batch, const Number (&sums)[VECTORS][ROWS], size_t row0) {
 #pragma unroll
-    for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+    for (unsigned j = 0; j < VECTORS; ++j) {
         const Arguments &now = read_again(given);
         const Shape &shape = now.shape;
         if (j >= shape.vectors)
@@ -98,7 +106,7 @@ __device__ __forceinline__ void finish(const Arguments &given, size_t batch, con
     }
 }
 
-template <typename T, typename Out> __device__ __forceinline__ void by_rows(const Arguments<T, Out> &given, size_t batch) {
+template <bool ALIGNED, unsigned VECTORS, typename T, typename Out> __device__ __forceinline__ void by_rows(const Arguments<T, Out> &given, size_t batch) {
     constexpr unsigned COUNT = Elements<T>::COUNT;
     const unsigned lane = threadIdx.x % WAVE;
     for (size_t row0 = (static_cast<size_t>(blockIdx.x) * WAVES + wave_index()) * ROWS; row0 < read_again(given).shape.rows;
@@ -109,22 +117,22 @@ template <typename T, typename Out> __device__ __forceinline__ void by_rows(cons
 #pragma unroll
         for (unsigned r = 0; r < ROWS; ++r)
             w[r] = from.w + batch * shape.w_batch + min(row0 + r, static_cast<size_t>(shape.rows - 1)) * shape.w_stride;
-        sum_t<T> sums[MOST_VECTORS][ROWS] = {};
+        sum_t<T> sums[VECTORS][ROWS] = {};
         const unsigned whole = shape.depth / COUNT * COUNT;
 #pragma unroll 1
         for (unsigned d = lane * COUNT; d < whole; d += WAVE * COUNT) {
             Elements<T> row[ROWS];
 #pragma unroll
             for (unsigned r = 0; r < ROWS; ++r)
-                row[r].read(w[r] + d);
+                row[r].template read<ALIGNED>(w[r] + d);
 #pragma unroll
-            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+            for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
                     break;
                 Elements<T> vector;
                 const T *at = x + j * shape.x_stride + d * shape.x_step;
                 if (shape.x_step == 1)
-                    vector.read(at);
+                    vector.template read<ALIGNED>(at);
                 else
                     vector.read(at, shape.x_step);
 #pragma unroll
@@ -142,7 +150,7 @@ template <typename T, typename Out> __device__ __forceinline__ void by_rows(cons
             for (unsigned r = 0; r < ROWS; ++r)
                 row[r] = convert<sum_t<T>>(w[r][d]);
 #pragma unroll
-            for (unsigned j = 0; j < MOST_VECTORS; ++j) {
+            for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
                     break;
                 const sum_t<T> factor = convert<sum_t<T>>(x[j * shape.x_stride + d * shape.x_step]);
@@ -152,6 +160,79 @@ template <typename T, typename Out> __device__ __forceinline__ void by_rows(cons
             }
         }
         finish(given, batch, sums, row0);
+    }
+}
+
+// The same where all waves of the workgroup share the depth of the rows, so that small matrices occupy an NVIDIA GPU, too.
+template <unsigned VECTORS, typename T, typename Out>
+__device__ __forceinline__ void by_rows_together(const Arguments<T, Out> &given, size_t batch) {
+    constexpr unsigned COUNT = Elements<T>::COUNT;
+    __shared__ sum_t<T> partial[VECTORS][TOGETHER][WAVES];
+    const Shape &shape = given.shape;
+    const T *x = given.x + batch * shape.x_batch;
+    const unsigned whole = shape.depth / COUNT * COUNT;
+    for (size_t row0 = static_cast<size_t>(blockIdx.x) * TOGETHER; row0 < shape.rows; row0 += static_cast<size_t>(gridDim.x) * TOGETHER) {
+        const T *w[TOGETHER];
+#pragma unroll
+        for (unsigned r = 0; r < TOGETHER; ++r)
+            w[r] = given.w + batch * shape.w_batch + min(row0 + r, static_cast<size_t>(shape.rows - 1)) * shape.w_stride;
+        sum_t<T> sums[VECTORS][TOGETHER] = {};
+#pragma unroll 1
+        for (unsigned d = threadIdx.x * COUNT; d < whole; d += THREADS * COUNT) {
+            Elements<T> row[TOGETHER];
+#pragma unroll
+            for (unsigned r = 0; r < TOGETHER; ++r)
+                row[r].template read<true>(w[r] + d);
+#pragma unroll
+            for (unsigned j = 0; j < VECTORS; ++j) {
+                if (j >= shape.vectors)
+                    break;
+                Elements<T> vector;
+                const T *at = x + j * shape.x_stride + d * shape.x_step;
+                if (shape.x_step == 1)
+                    vector.template read<true>(at);
+                else
+                    vector.read(at, shape.x_step);
+#pragma unroll
+                for (unsigned r = 0; r < TOGETHER; ++r)
+#pragma unroll
+                    for (unsigned i = 0; i < COUNT; ++i)
+                        sums[j][r] = multiply_add(row[r].x[i], vector.x[i], sums[j][r]);
+            }
+        }
+        const unsigned d = whole + threadIdx.x;
+        if (d < shape.depth) {
+#pragma unroll
+            for (unsigned j = 0; j < VECTORS; ++j) {
+                if (j >= shape.vectors)
+                    break;
+                const sum_t<T> factor = convert<sum_t<T>>(x[j * shape.x_stride + d * shape.x_step]);
+#pragma unroll
+                for (unsigned r = 0; r < TOGETHER; ++r)
+                    sums[j][r] = multiply_add(convert<sum_t<T>>(w[r][d]), factor, sums[j][r]);
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < VECTORS; ++j) {
+            if (j >= shape.vectors)
+                break;
+#pragma unroll
+            for (unsigned r = 0; r < TOGETHER; ++r) {
+                const sum_t<T> sum = warp_reduce<Sum>(sums[j][r]);
+                if (threadIdx.x % WAVE == 0)
+                    partial[j][r][threadIdx.x / WAVE] = sum;
+            }
+        }
+        __syncthreads();
+        if (const unsigned j = threadIdx.x / TOGETHER, r = threadIdx.x % TOGETHER; j < min(shape.vectors, VECTORS) && row0 + r < shape.rows) {
+            sum_t<T> sum = 0;
+#pragma unroll
+            for (unsigned i = 0; i < WAVES; ++i)
+                sum += partial[j][r][i];
+            write(given.y + batch * shape.y_batch + j * shape.y_stride + (row0 + r) * shape.y_step, given.alpha, sum, given.beta);
+        }
+        if (row0 + static_cast<size_t>(gridDim.x) * TOGETHER < shape.rows)
+            __syncthreads();
     }
 }
 
@@ -168,6 +249,7 @@ template <typename T, typename Out> __device__ __forceinline__ void by_columns(c
         const Shape &shape = from.shape;
         const T *w = from.w + batch * shape.w_batch, *x = from.x + batch * shape.x_batch;
         const size_t row = row0 + lane * COUNT;
+        const bool aligned = NVIDIA && (reinterpret_cast<size_t>(w) | shape.w_stride * sizeof(T)) % 16 == 0;
         sum_t<T> sums[MOST_VECTORS][COUNT] = {};
         if (row < shape.rows) {
             const unsigned left = shape.rows - static_cast<unsigned>(row);
@@ -175,7 +257,9 @@ template <typename T, typename Out> __device__ __forceinline__ void by_columns(c
             for (size_t d = wave; d < shape.depth; d += WAVES) {
                 Elements<T> column;
                 const T *at = w + d * shape.w_stride + row;
-                if (left >= COUNT)
+                if (left >= COUNT && aligned)
+                    column.template read<true>(at);
+                else if (left >= COUNT)
                     column.read(at);
                 else
                     column.read_first(at, left);
@@ -217,13 +301,23 @@ template <typename T, typename Out> __device__ __forceinline__ void gemv(const A
     for (size_t batch = blockIdx.y; batch < read_again(given).shape.batches; batch += gridDim.y) {
         if (read_again(given).shape.by_columns)
             by_columns(given, batch);
-        else
-            by_rows(given, batch);
+        else if constexpr (NVIDIA) {
+            const Shape &shape = given.shape;
+            const size_t places = reinterpret_cast<size_t>(given.w) | reinterpret_cast<size_t>(given.x) |
+                                  (shape.w_stride | shape.x_stride | shape.w_batch | shape.x_batch) * sizeof(T);
+            if (places % 16 != 0)
+                by_rows<false, MOST_VECTORS>(given, batch);
+            else if (shape.vectors == 1)
+                shape.rows < MANY ? by_rows_together<1>(given, batch) : by_rows<true, 1>(given, batch);
+            else
+                shape.rows < MANY ? by_rows_together<MOST_VECTORS>(given, batch) : by_rows<true, MOST_VECTORS>(given, batch);
+        } else
+            by_rows<false, MOST_VECTORS>(given, batch);
     }
 }
 
 #define GEMV(T, OUT, NAME)                                                                                             \
-    extern "C" __global__ __launch_bounds__(THREADS) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
+    extern "C" __global__ BLOCKS_OF(THREADS, BUSY) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
                                                                       const sum_t<T> beta, OUT *y) {                   \
         gemv(Arguments<T, OUT>{shape, alpha, w, x, beta, y});                                                          \
     }

@@ -56,6 +56,11 @@ pub(crate) const EXCEPTIONS: &[Exception<'static>] = &[
         "graphs::random_programs_of_graphs_and_other_operations_do_what_their_order_says",
         "NCCL has no ncclAllToAll, which the programs call",
     ),
+    nvidia(
+        "ferrocm-rccl",
+        "reductions::a_bias_is_combined_with_the_result",
+        "NCCL has no ncclAllReduceWithBias",
+    ),
     nvidia("ferrocm-rocblas", "streams::a_fault_inside_a_call_is_an_error_of_what_follows", CONTAINED),
     nvidia("ferrocm-rocblas", "streams::a_stream_that_has_failed_can_be_left", CONTAINED),
     nvidia("ferrocm-hip", "module::bundles_are_loaded_compressed_or_not", BUNDLES),

@@ -8,7 +8,7 @@ use hip_sys::rtc::{hiprtcProgram, hiprtcResult};
 use crate::error::{name, translate};
 use crate::includes::HEADERS;
 use crate::option;
-use crate::runtime::{architectures, identity, include_folder, nvrtc};
+use crate::runtime::{architectures, identity, include_folders, nvrtc};
 
 const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
@@ -116,7 +116,8 @@ pub(crate) unsafe extern "C" fn hiprtcCompileProgram(
             .collect::<Result<_, _>>()?;
         let mut options = option::translate(&options, &architectures(nvrtc));
         // Last, so that folders of the program's come first.
-        options.extend(include_folder(nvrtc).map(|folder| format!("--include-path={}", folder.display())));
+        let folders = include_folders(nvrtc);
+        options.extend(folders.iter().map(|folder| format!("--include-path={}", folder.display())));
         let options: Vec<CString> = options
             .into_iter()
             .map(|option| CString::new(option).map_err(|_| invalid))

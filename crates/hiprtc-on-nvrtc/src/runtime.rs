@@ -1,7 +1,7 @@
 //! The NVRTC of the process.
 
 use std::ffi::c_int;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cuda_sys::nvrtc::{Table, nvrtcResult};
@@ -34,16 +34,22 @@ pub(crate) fn architectures(nvrtc: &Table) -> Vec<c_int> {
     if status == nvrtcResult::NVRTC_SUCCESS { all } else { Vec::new() }
 }
 
-/// The folder of CUDA's headers that belong to NVRTC's file: of a toolkit, or of NVIDIA's Python packages.
-pub(crate) fn include_folder(nvrtc: &Table) -> Option<PathBuf> {
-    let library = nvrtc.path()?.canonicalize().ok()?;
-    let folder = library.parent()?;
+/// The folders of CUDA's headers that belong to NVRTC's file: of a toolkit, or of NVIDIA's Python packages.
+pub(crate) fn include_folders(nvrtc: &Table) -> Vec<PathBuf> {
+    let library = nvrtc.path().and_then(|path| path.canonicalize().ok());
+    library.as_deref().and_then(Path::parent).map(headers).unwrap_or_default()
+}
+
+/// The folders of the headers that belong to NVRTC in a folder.
+fn headers(folder: &Path) -> Vec<PathBuf> {
     // A toolkit has `lib64`, which may be a link to `targets/…/lib`; the packages for CUDA 12 have a folder
     // each.
-    ["../include", "../../cuda_runtime/include"]
+    let found = ["../include", "../../cuda_runtime/include"]
         .into_iter()
         .map(|place| folder.join(place))
-        .find(|place| place.join("cuda_fp16.h").is_file())
+        .find(|place| place.join("cuda_fp16.h").is_file());
+    // Since CUDA 13, `cuda/std` and others are in a folder of their own.
+    found.into_iter().flat_map(|place| [place.join("cccl"), place]).filter(|place| place.is_dir()).collect()
 }
 
 /// A text that differs for any two compilers whose output may differ.

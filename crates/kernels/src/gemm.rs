@@ -349,7 +349,16 @@ impl Gemm {
     pub fn launch_on<T: GemmElement>(&self, device: &Device) -> Option<GemmLaunch> {
         let compute_units = device.properties().compute_units as usize;
         let launch = self.launch::<T>(compute_units)?;
-        if !matches!(launch.shape, GemmShape::Blocks(_)) || !nvidia::has_wgmma(device) {
+        if let GemmShape::Vectors(shape) = &launch.shape {
+            let [x, y, z] = launch.grid;
+            let x = if nvidia::is_nvidia(device) {
+                nvidia::vector_workgroups(shape.rows, compute_units as u32)
+            } else {
+                x
+            };
+            return Some(GemmLaunch { grid: [x, y, z], ..launch });
+        }
+        if !nvidia::has_wgmma(device) {
             return Some(launch);
         }
         let tilings =

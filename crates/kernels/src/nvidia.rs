@@ -39,6 +39,21 @@ pub(crate) fn shared_memory(device: &Device) -> usize {
     device.properties().lds_per_compute_unit
 }
 
+/// Workgroups of `kernels/gemv.cu` for so many rows.
+pub(crate) fn vector_workgroups(rows: u32, multiprocessors: u32) -> u32 {
+    /// Rows of a workgroup whose warps have rows of their own: 4 for each of 8.
+    const APART: u32 = 32;
+    /// `MANY` and `TOGETHER` of `kernels/gemv.cu`.
+    const MANY: u32 = 8192;
+    const TOGETHER: u32 = 2;
+    /// More workgroups wait for others to end.
+    const RESIDENT: u32 = 8;
+    match rows {
+        MANY.. => rows.div_ceil(APART).min(65_535),
+        _ => rows.div_ceil(TOGETHER).clamp(1, multiprocessors.saturating_mul(RESIDENT).max(1)),
+    }
+}
+
 /// Workgroups of `quant_gemv`, which share all rows: as many as run at once (`ONE_BUSY` of
 /// `kernels/quant_one.cuh`), or fewer, each with the two rows that a warp has at a time.
 pub(crate) fn gemv_workgroups(rows: u32, multiprocessors: u32) -> u32 {
@@ -178,6 +193,8 @@ mod tests {
 
     #[test]
     fn a_product_with_a_vector_has_as_many_workgroups_as_run_at_once() {
+        let workgroups = [1, 1024, 4096, 14_336, u32::MAX].map(|rows| vector_workgroups(rows, 132));
+        assert_eq!(workgroups, [1, 512, 1056, 448, 65_535]);
         assert_eq!(gemv_workgroups(4096, 132), 528);
         assert_eq!((gemv_workgroups(1, 132), gemv_workgroups(9, 132), gemv_workgroups(9, 0)), (1, 5, 1));
     }

@@ -22,8 +22,8 @@
 //! | statuses | translated by one table |
 //! | single operations, and batches of products, `gemv` and `trsm` | the function of the same name, with the same arguments |
 //! | other strided batches | one call for each member |
-//! | products, updates and solutions with `alpha` a zero on the host | products without depth: rocBLAS reads no matrix then, and cuBLAS does (`symm`, `syrk`, `trmm`, `trsm` …) |
-//! | `gemm_ex` | `cublasGemmEx`, which writes where it reads; `cublasLtMatmul` if `C` and `D` are two matrices and `beta` is not a zero on the host |
+//! | products, updates and solutions with an `alpha` of zero | products without depth: rocBLAS reads no matrix then, and cuBLAS does (`symm`, `syrk`, `trmm`, `trsm` …) |
+//! | `gemm_ex` | `cublasGemmEx`, which writes where it reads; `cublasLtMatmul` if `C` and `D` are two matrices and `beta` is not a zero; without a product, a copy of `C` |
 //! | 16-bit products, sums and updates | the functions that take types as arguments |
 //! | `gemmt` | products of the parts of the triangle, whose blocks on the diagonal take one for each column |
 //! | `trsm_ex` | `trsm`, without the inverses |
@@ -35,15 +35,16 @@
 //! | batches by pointers of anything but products, `gemv` and `trsm` | the pointers are in device memory, where only kernels read them |
 //! | `trtri`, `geam_ex` | cuBLAS has nothing like them |
 //! | `gemm_ex3`, `gemm_batched_ex3`, `gemm_strided_batched_ex3` | their 8-bit floats are AMD's (FNUZ), NVIDIA's are OCP's |
-//! | `gemm_batched_ex` into a third matrix, and others without depth or with `alpha` 0 | neither cuBLAS nor cuBLASLt has them |
+//! | `gemm_batched_ex` into a third matrix | neither cuBLAS nor cuBLASLt has it |
 //! | `gemm_ex` of `i8` whose addresses and leading dimensions are not divisible by 4 | cuBLAS refuses them |
 //! | `gemv` of 16-bit floats with negative increments | a vector is a row of a matrix here |
 //! | `cspr`, `zspr`; `haxpy` with a factor in device memory | cuBLAS has neither |
 //! | batches with types as arguments (`axpy_strided_batched_ex` …) | nothing here calls them |
 //! | solutions (`gemm_ex_get_solutions`), memory of handles, logging | cuBLAS has its own |
 //!
-//! An `alpha` of 0 in device memory is unknown here. cuBLAS reads the matrices then, so that a NaN in them
-//! spoils the result.
+//! Factors of products in device memory are read before the call, because cuBLAS multiplies by a zero where
+//! rocBLAS reads no matrix: such a call waits for the stream, as AMD's rocBLAS does in `gemm`. While a stream
+//! is captured, nothing can wait for it. A NaN in a matrix then spoils the result in spite of a zero.
 //!
 //! There is one cuBLAS in a process.
 #![warn(missing_docs)]
@@ -51,6 +52,7 @@
 
 mod calls;
 mod convert;
+mod device;
 mod factors;
 mod forward;
 mod general;

@@ -6,10 +6,12 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
+use cuda_sys::CUstream;
 use cuda_sys::cublas::{Table, cublasHandle_t, cublasPointerMode_t, cublasStatus_t};
 use rocblas_sys::{rocblas_datatype, rocblas_half, rocblas_handle, rocblas_status};
 
 use crate::convert::To;
+use crate::device;
 
 /// [`table`](crate::table) was called with another cuBLAS before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +91,45 @@ pub(crate) fn pointer_mode(cublas: &Table, handle: cublasHandle_t) -> Option<cub
     (status == cublasStatus_t::CUBLAS_STATUS_SUCCESS).then_some(mode)
 }
 
+/// The stream of a handle.
+pub(crate) fn stream(cublas: &Table, handle: cublasHandle_t) -> Option<CUstream> {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: the handle is the caller's, and the stream a place to write to.
+    let status = unsafe { (cublas.cublasGetStream_v2)(handle, &raw mut stream) };
+    (status == cublasStatus_t::CUBLAS_STATUS_SUCCESS).then_some(stream.cast())
+}
+
+/// The bytes of an element of a type, at most 16, if it is one that products have.
+pub(crate) fn size_of_element(datatype: rocblas_datatype) -> Option<usize> {
+    match datatype {
+        rocblas_datatype::rocblas_datatype_i8_r => Some(1),
+        rocblas_datatype::rocblas_datatype_f16_r | rocblas_datatype::rocblas_datatype_bf16_r => Some(2),
+        rocblas_datatype::rocblas_datatype_f32_r | rocblas_datatype::rocblas_datatype_i32_r => Some(4),
+        rocblas_datatype::rocblas_datatype_f64_r | rocblas_datatype::rocblas_datatype_f32_c => Some(8),
+        rocblas_datatype::rocblas_datatype_f64_c => Some(16),
+        _ => None,
+    }
+}
+
+/// Whether the bytes of a number are a zero of either sign.
+fn is_zero(datatype: rocblas_datatype, bytes: &[u8]) -> bool {
+    let part = match datatype {
+        rocblas_datatype::rocblas_datatype_f32_c => 4,
+        rocblas_datatype::rocblas_datatype_f64_c => 8,
+        _ => bytes.len(),
+    };
+    let is_signed_integer = matches!(
+        datatype,
+        rocblas_datatype::rocblas_datatype_i8_r | rocblas_datatype::rocblas_datatype_i32_r
+    );
+    // The sign is the highest bit of the last byte: CUDA's machines are little-endian.
+    let sign = if is_signed_integer { 0 } else { 0x80 };
+    bytes.chunks(part).all(|number| {
+        let (last, others) = number.split_last().unwrap_or((&0, &[]));
+        last & !sign == 0 && others.iter().all(|byte| *byte == 0)
+    })
+}
+
 /// The bytes of a complex number of two `f64`, aligned as CUDA aligns it.
 #[repr(align(16))]
 struct Aligned(UnsafeCell<MaybeUninit<[u8; 16]>>);
@@ -124,33 +165,29 @@ impl Scalar {
         Self { original, datatype, copy }
     }
 
-    /// Whether it is a zero on the host. What is in device memory is not known here.
+    /// Whether it is a zero. For one in device memory, this waits for the stream, as AMD's rocBLAS does in
+    /// `gemm`; while the stream is captured, nothing can wait for it, and the answer is no.
     ///
     /// # Safety
-    /// It has a value.
+    /// It has a value, and the handle's context is the current one.
     pub(crate) unsafe fn is_zero(&self, cublas: &Table, handle: cublasHandle_t) -> bool {
-        if self.original.is_null() || !is_on_host(cublas, handle) {
+        let Some(size) = size_of_element(self.datatype) else { return false };
+        if self.original.is_null() {
             return false;
         }
-        let value = self.original;
-        // SAFETY: the scalar is on the host, and has that type.
-        unsafe {
-            match self.datatype {
-                rocblas_datatype::rocblas_datatype_f16_r => {
-                    value.cast::<u16>().read_unaligned() & 0x7fff == 0
-                }
-                rocblas_datatype::rocblas_datatype_f32_r => value.cast::<f32>().read_unaligned() == 0.0,
-                rocblas_datatype::rocblas_datatype_f64_r => value.cast::<f64>().read_unaligned() == 0.0,
-                rocblas_datatype::rocblas_datatype_f32_c => {
-                    value.cast::<[f32; 2]>().read_unaligned() == [0.0; 2]
-                }
-                rocblas_datatype::rocblas_datatype_f64_c => {
-                    value.cast::<[f64; 2]>().read_unaligned() == [0.0; 2]
-                }
-                rocblas_datatype::rocblas_datatype_i32_r => value.cast::<i32>().read_unaligned() == 0,
-                _ => false,
+        let mut bytes = [0; 16];
+        if is_on_host(cublas, handle) {
+            // SAFETY: the scalar is on the host, and has that type, none of which is larger.
+            unsafe { self.original.cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), size) };
+        } else {
+            let known = stream(cublas, handle)
+                // SAFETY: the scalar is in device memory, and has that type.
+                .is_some_and(|stream| unsafe { device::read(stream, self.original, &mut bytes[..size]) });
+            if !known {
+                return false;
             }
         }
+        is_zero(self.datatype, &bytes[..size])
     }
 
     /// The address for cuBLAS.

@@ -5,6 +5,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
+use cuda_sys::CUstream;
 use cuda_sys::cublas::lt::{
     Table as Lt, cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, cublasLtMatrixLayout_t,
     cublasLtMatrixLayoutAttribute_t,
@@ -13,7 +14,8 @@ use cuda_sys::cublas::{Table, cublasHandle_t, cublasOperation_t, cublasStatus_t}
 use rocblas_sys::{rocblas_datatype, rocblas_operation, rocblas_status, rocblas_stride};
 
 use crate::convert::To;
-use crate::library::{Scalar, pointer_mode};
+use crate::device::{self, Columns};
+use crate::library::{Scalar, pointer_mode, size_of_element, stream};
 
 const NOT_IMPLEMENTED: rocblas_status = rocblas_status::rocblas_status_not_implemented;
 
@@ -108,15 +110,14 @@ pub(crate) unsafe fn separate<I: Into<i64>>(
         if are_together((cublas, handle), beta, compute, c, d) {
             return Ok(None);
         }
-        let lt = lt().ok_or(NOT_IMPLEMENTED)?;
         let alpha = Scalar::new(cublas, handle, alpha, compute);
         let beta = Scalar::new(cublas, handle, beta, compute);
-        // Without a product there is none to compute; cuBLASLt has no such sizes.
+        let stream = || stream(cublas, handle).ok_or(rocblas_status::rocblas_status_internal_error);
+        // Without a product, cuBLAS makes `beta D` of `D`. cuBLASLt has no such sizes.
         if k == 0 || alpha.is_zero(cublas, handle) {
-            return Err(NOT_IMPLEMENTED);
+            return copy(stream()?, [c, d], (m, n), batch).map(|()| None);
         }
-        let mut stream = std::ptr::null_mut();
-        done((cublas.cublasGetStream_v2)(handle, &raw mut stream))?;
+        let lt = lt().ok_or(NOT_IMPLEMENTED)?;
         let (operation_a, operation_b): (cublasOperation_t, cublasOperation_t) =
             (trans_a.to()?, trans_b.to()?);
         let product = Product::new(lt, compute)?;
@@ -147,9 +148,49 @@ pub(crate) unsafe fn separate<I: Into<i64>>(
             std::ptr::null(),
             std::ptr::null_mut(),
             0,
-            stream,
+            stream()?.cast(),
         )))
     }
+}
+
+/// Copies matrices, before something else reads them.
+///
+/// # Safety
+/// They are in device memory, have that size, and do not overlap.
+unsafe fn copy(
+    stream: CUstream,
+    [from, to]: [Operand; 2],
+    (m, n): (i64, i64),
+    batch: Batch,
+) -> Result<(), rocblas_status> {
+    if from.datatype != to.datatype {
+        return Err(NOT_IMPLEMENTED);
+    }
+    let element = size_of_element(from.datatype).ok_or(NOT_IMPLEMENTED)?;
+    let bytes = |elements: i64| -> Result<usize, rocblas_status> {
+        let elements = usize::try_from(elements).map_err(|_| rocblas_status::rocblas_status_invalid_size)?;
+        elements.checked_mul(element).ok_or(rocblas_status::rocblas_status_invalid_size)
+    };
+    let columns = usize::try_from(n).map_err(|_| rocblas_status::rocblas_status_invalid_size)?;
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    let count = match batch {
+        Batch::One => 1,
+        Batch::Strided(count) => count,
+    };
+    for member in 0..count {
+        let place = |operand: Operand| -> Result<Columns, rocblas_status> {
+            let offset = operand.stride.wrapping_mul(member).wrapping_mul(element as i64);
+            let address = operand.address.wrapping_byte_offset(offset as isize);
+            Ok(Columns { address, pitch: bytes(operand.ld)? })
+        };
+        // SAFETY: the caller's promise.
+        if !unsafe { device::copy(stream, [place(from)?, place(to)?], (bytes(m)?, columns)) } {
+            return Err(rocblas_status::rocblas_status_internal_error);
+        }
+    }
+    Ok(())
 }
 
 /// An error of a preparation.

@@ -13,7 +13,7 @@ use rocblas_sys::*;
 
 /// The lowest first. Those of one row know each other.
 const LAYERS: &[&[&str]] = &[
-    &["convert"],
+    &["convert", "device"],
     &["library"],
     &["calls", "factors", "separate"],
     &["forward", "general", "products"],

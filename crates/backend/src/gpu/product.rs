@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use kernels::{Gemm, QuantVectors};
-use rocblas::{Blas, Matrix, MatrixLayout, MatrixMut};
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use kernels::{Float, Gemm, QuantMatrix, QuantType, QuantVectors};
+use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use super::work::{Work, for_float, unsupported};
 use super::{GpuBackend, lock};
@@ -35,6 +36,13 @@ struct Product {
 /// counts, which is what our kernels for few vectors do.
 const LIBRARY_FROM: usize = 16;
 
+/// The rows of activations from which a vendor's library multiplies with a quantised matrix, too, whose
+/// numbers are computed for it each time. Below, reading the blocks alone is quicker.
+const NUMBERS_FROM: usize = 16;
+
+/// Bytes of the numbers of a quantised matrix that are there at once.
+const NUMBERS: usize = 128 << 20;
+
 type Condition = fn(Product) -> bool;
 
 /// Who computes a product of unquantised matrices: the first row whose condition holds.
@@ -60,6 +68,8 @@ pub(super) struct Products {
     quantised: HashMap<(usize, usize), Arc<Mutex<QuantVectors>>>,
     /// Made with the first product that needs it; `None` if the library is no vendor's.
     blas: Option<Option<Blas>>,
+    /// The numbers of a part of a quantised matrix, for the library.
+    numbers: Option<DeviceBuffer<u8>>,
 }
 
 /// Shapes of activations in blocks that are kept.
@@ -95,6 +105,49 @@ impl Products {
         }
         Ok(self.blas.as_ref().and_then(Option::as_ref))
     }
+
+    /// Multiplies by the numbers of a quantised matrix in the type of the activations, some rows of it at a
+    /// time, if that is quicker: with a vendor's library, and many activations of 16 bits.
+    fn by_numbers<T>(
+        &mut self,
+        work: &Work<'_>,
+        (m, k, n): (usize, usize, usize),
+        (quant, blocks): (QuantType, DeviceSlice<'_, u8>),
+        (x, mut out): (DeviceSlice<'_, T>, DeviceSliceMut<'_, T>),
+    ) -> Result<bool>
+    where
+        T: Float<Compute = f32> + GemmInput<T>,
+    {
+        let row = k * size_of::<T>();
+        if m < NUMBERS_FROM || size_of::<T>() != 2 || n == 0 || k == 0 || row > NUMBERS {
+            return Ok(false);
+        }
+        if self.vendor(work)?.is_none() {
+            return Ok(false);
+        }
+        let Self { blas: Some(Some(blas)), numbers, .. } = self else { return Ok(false) };
+        let numbers = match numbers {
+            Some(numbers) => numbers,
+            None => numbers.insert(DeviceBuffer::uninit_on(&work.stream, NUMBERS)?),
+        };
+        let (block, at_once) = (k / quant.block_values() * quant.block_bytes(), NUMBERS / row);
+        let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
+        for first in (0..n).step_by(at_once) {
+            let rows = at_once.min(n - first);
+            let part = blocks.slice(first * block..(first + rows) * block)?;
+            let mut these = numbers.slice_mut(..rows * row)?.cast_mut::<T>()?;
+            work.kernels.dequantize(
+                &work.stream,
+                QuantMatrix::new(quant, rows, k, part)?,
+                these.reborrow(),
+            )?;
+            let b = Matrix::new(these.as_slice(), MatrixLayout::row_major(rows, k))?;
+            let to = out.slice_mut(first..)?;
+            let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, rows).with_ld(n))?;
+            blas.gemm(&a, &b.t(), &mut c).run()?;
+        }
+        Ok(true)
+    }
 }
 
 /// Quantises activations, if there are any.
@@ -123,6 +176,13 @@ pub(super) fn matmul_many(backend: &GpuBackend, x: &Tensor, products: &[(&Tensor
             return Err(unsupported(operation, &[x, w, out]));
         }
         if let DType::Quant(quant) = w.dtype() {
+            let done = for_float!(operation, x, [x, w, out], T => {
+                let operands = (work.dense::<T>(operation, "x", x)?, work.dense_mut::<T>(operation, "out", out)?);
+                own.by_numbers(&work, (m, k, n), (quant, work.dense::<u8>(operation, "w", w)?), operands)
+            })?;
+            if done {
+                continue;
+            }
             let matrix = work.quantised(operation, quant, w)?;
             let vectors = match &quantised {
                 Some(vectors) => vectors,

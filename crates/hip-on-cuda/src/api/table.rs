@@ -58,7 +58,7 @@ functions! {
         hipFuncGetAttribute hipFuncSetAttribute hipFuncSetCacheConfig hipModuleLaunchCooperativeKernel
         hipModuleLaunchKernel;
     limits:
-        hipDeviceGetLimit hipDeviceSetLimit;
+        hipDeviceGetCacheConfig hipDeviceGetLimit hipDeviceSetCacheConfig hipDeviceSetLimit;
     link:
         hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate hipLinkDestroy;
     memory:

@@ -17,11 +17,13 @@ pub(crate) struct Bench {
     pub(crate) stream: Stream,
 }
 
-/// The tested implementation: this project's own, unless `FERROCM_ROCBLAS` is `amd` or `cublas`.
+/// The tested implementation: this project's own, or cuBLAS on NVIDIA's GPUs, unless `FERROCM_ROCBLAS` is
+/// `amd` or `cublas`.
 pub(crate) fn choice() -> Choice {
     match std::env::var("FERROCM_ROCBLAS") {
         Ok(value) if value == "amd" => Choice::Amd,
         Ok(value) if value == "cublas" => Choice::Cublas,
+        _ if std::env::var("FERROCM_DEVICE").is_ok_and(|uri| uri.starts_with("cuda")) => Choice::Cublas,
         _ => Choice::Kernels,
     }
 }
