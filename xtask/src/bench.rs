@@ -197,7 +197,11 @@ fn command(what: &Benchmark) -> Command {
 /// The command with the benchmark's own arguments, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
-        Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {}
+        Benchmark::Sys
+        | Benchmark::Blas(_)
+        | Benchmark::Rccl(_)
+        | Benchmark::Models(_)
+        | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
         | Benchmark::Hal { options }
         | Benchmark::Hip { options }
