@@ -203,8 +203,8 @@ pub fn select_backend_in(name: &str, order: &[BackendKind]) -> Result<Selected> 
     }
 }
 
-/// Opens backends that share a model, as ranks in this process: [`select_backend`] names the kind or the first
-/// device. Each of them must be used from a thread of its own.
+/// Opens backends that share a model, as ranks in this process: [`select_backend`] names the kind or the
+/// first device. Each of them must be used from a thread of its own.
 ///
 /// # Errors
 /// As [`select_backend`]; [`Error::Unavailable`] if there are fewer devices.

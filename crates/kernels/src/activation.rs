@@ -191,8 +191,8 @@ impl Kernels {
         Ok(())
     }
 
-    /// Launches a kernel of these names with parameters behind its other arguments. The caller has checked the
-    /// lengths. Rows have `columns` elements and begin `gate_row` and `up_row` elements apart.
+    /// Launches a kernel of these names with parameters behind its other arguments. The caller has checked
+    /// the lengths. Rows have `columns` elements and begin `gate_row` and `up_row` elements apart.
     #[expect(clippy::too_many_arguments, reason = "the kernel's")]
     fn gated_rows<'a, T: Float<Compute = f32>>(
         &'a self,

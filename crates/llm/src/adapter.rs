@@ -1,8 +1,8 @@
 //! Adapters of low rank (LoRA): what is added to a model's matrices without changing them.
 //!
-//! A matrix W becomes W + scale · B A, where A has as many rows as B has columns: the rank. Matrices of a model
-//! stay as they are, also quantised ones, and each product gets its summand. Read are llama.cpp's GGUF files, and
-//! PEFT's folders with `adapter_config.json` and `adapter_model.safetensors`.
+//! A matrix W becomes W + scale · B A, where A has as many rows as B has columns: the rank. Matrices of a
+//! model stay as they are, also quantised ones, and each product gets its summand. Read are llama.cpp's GGUF
+//! files, and PEFT's folders with `adapter_config.json` and `adapter_model.safetensors`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ impl Adapter {
     /// Reads an adapter for a model.
     ///
     /// # Errors
-    /// [`Error::Adapter`] names the file, and says what is wrong with it; [`Error::Io`] and those of GGUF files.
+    /// [`Error::Adapter`] names the file, and says what is wrong with it; [`Error::Io`] and those of GGUF
+    /// files.
     pub fn open(option: &AdapterOption, config: &Config) -> Result<Self> {
         let path = option.path.clone();
         let matrices = match path.is_dir() {

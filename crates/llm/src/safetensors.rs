@@ -136,7 +136,8 @@ impl SafetensorsFiles {
     }
 }
 
-/// The name of a tensor in GGUF files; `None` for those that models do not need, or that become a part of one.
+/// The name of a tensor in GGUF files; `None` for those that models do not need, or that become a part of
+/// one.
 pub(crate) fn place(name: &str, architecture: &Architecture) -> Option<String> {
     match names::place(name, architecture)? {
         Place::Whole { name, .. } => Some(name),

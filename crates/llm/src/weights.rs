@@ -160,7 +160,8 @@ impl<'w> Weights<'w> {
         self.adapters.iter().try_for_each(|adapter| adapter.check_used(|name| self.adaptable.contains(name)))
     }
 
-    /// What adapters add to this part of a matrix of the shape `[rows, columns]`; the name is without `.weight`.
+    /// What adapters add to this part of a matrix of the shape `[rows, columns]`; the name is without
+    /// `.weight`.
     pub(crate) fn loras(&mut self, name: &str, shape: [usize; 2], cut: &Cut) -> Result<Vec<Lora>> {
         self.adaptable.insert(name.to_owned());
         let [rows, columns] = shape;

@@ -52,7 +52,7 @@ fn numbers_are_scaled_and_added() {
 fn functions_are_those_of_their_names() {
     let bench = Bench::open();
     type Function = fn(f64) -> f64;
-    let functions: [(Activation, Function); 7] = [
+    let functions: [(Activation, Function); 8] = [
         (Activation::Silu, silu),
         (Activation::Gelu, gelu),
         (Activation::GeluErf, gelu_erf),

@@ -323,6 +323,40 @@ mod tests {
     }
 
     #[test]
+    fn gated_delta_nets_are_read_and_checked() {
+        let mut values = llama();
+        let more = serde_json::json!({
+            "architectures": ["Qwen3_5ForConditionalGeneration"], "num_hidden_layers": 8,
+            "linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 16,
+            "linear_value_head_dim": 32, "linear_conv_kernel_dim": 4, "rope_scaling": null,
+            "partial_rotary_factor": 0.25
+        });
+        values.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let names = values["architectures"].clone();
+        // Such models have the decoder's values in an object of their own.
+        let outer = serde_json::json!({ "architectures": names, "text_config": values });
+        let read = config(&outer).expect("a configuration");
+        let delta = read.delta.clone().expect("gated delta nets");
+        assert_eq!((delta.group(), delta.channels(), read.rope.rotary), (3, 2 * 32 + 192, 4));
+        let with_attention: Vec<_> = (0..8).filter(|&layer| read.has_attention(layer)).collect();
+        assert_eq!((with_attention, read.kv_shapes().len()), (vec![3, 7], 2));
+        assert_eq!(delta.state_bytes(), 6 * 4 * (6 * 16 * 32 + 256 * 3));
+        for (name, value, expected) in [
+            ("linear_num_value_heads", serde_json::json!(5), "5 heads of values and 2 of keys"),
+            ("linear_conv_kernel_dim", serde_json::json!(5), "convolutions of 5 tokens"),
+            ("linear_key_head_dim", Value::Null, "no `linear_key_head_dim`"),
+            ("layer_types", serde_json::json!(["full_attention"]), "`layer_types` for 1 of 8 layers"),
+            ("layer_types", serde_json::json!(vec!["odd"; 8]), "layers of the type \"odd\""),
+            ("partial_rotary_factor", serde_json::json!(0.0), "rotates 0 of 16"),
+        ] {
+            let mut values = values.clone();
+            values[name] = value;
+            let error = config(&values).expect_err(name);
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_with_its_name() {
         for (name, value, expected) in [
             ("architectures", serde_json::json!(["Odd"]), "the architecture `Odd`"),

@@ -122,8 +122,8 @@ impl Device {
         }
     }
 
-    /// The logits that the jobs ask for, in their order; `None` if they ask for none. Neighbours that generate
-    /// and have the same number of tokens are computed as one group.
+    /// The logits that the jobs ask for, in their order; `None` if they ask for none. Neighbours that
+    /// generate and have the same number of tokens are computed as one group.
     pub(super) fn logits(&mut self, jobs: &[Job<'_>]) -> Result<Option<Tensor>> {
         let order = || Order::Logits(jobs.iter().map(OwnedJob::new).collect());
         self.together(order, |device| device.own_logits(jobs))

@@ -169,8 +169,8 @@ impl Pages {
         self.index.remove(&(kept.parent, kept.tokens));
     }
 
-    /// Keeps the full pages of a sequence whose first `computed` tokens are in the cache. Its states are to be
-    /// copied if they are those behind a full page.
+    /// Keeps the full pages of a sequence whose first `computed` tokens are in the cache. Its states are to
+    /// be copied if they are those behind a full page.
     pub(super) fn keep(
         &mut self,
         sequence: &mut SequencePages,

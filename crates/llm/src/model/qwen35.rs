@@ -250,8 +250,8 @@ impl DeltaNet {
         self.out.forward(backend, &out)
     }
 
-    /// The heads of queries, or of keys, of `[tokens, 2 · heads, size]`. If neighbouring heads of values do not
-    /// share one, they are repeated, so that each head of values has its own.
+    /// The heads of queries, or of keys, of `[tokens, 2 · heads, size]`. If neighbouring heads of values do
+    /// not share one, they are repeated, so that each head of values has its own.
     fn heads_of(&self, backend: &dyn KernelBackend, qk: &Tensor, at: usize) -> Result<Tensor> {
         let Delta { key_heads, heads, key_size, order, .. } = self.delta;
         let (tokens, group) = (qk.size(0), self.delta.group());

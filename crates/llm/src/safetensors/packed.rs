@@ -1,8 +1,8 @@
 //! Matrices of GPT-OSS's experts, which its files have in layouts of their own.
 //!
-//! Gates and their other factors alternate: row by row, or column by column where matrices are turned. MXFP4 is
-//! in two tensors, blocks and scales, whose bytes have two neighbouring numbers each; in GGUF's blocks, they are
-//! 16 numbers apart.
+//! Gates and their other factors alternate: row by row, or column by column where matrices are turned. MXFP4
+//! is in two tensors, blocks and scales, whose bytes have two neighbouring numbers each; in GGUF's blocks,
+//! they are 16 numbers apart.
 
 use std::collections::BTreeMap;
 

@@ -69,9 +69,9 @@ fn every_architecture_of_safetensors_computes_what_transformers_does() {
     }
 }
 
-/// The same weights, with a choice of two experts and without a choice. Where there is none, bf16 rounds as it
-/// does in other models. Where there is one, some token's experts are about as likely, rounding chooses others,
-/// and the logits of that token are other ones; those of most tokens are not.
+/// The same weights, with a choice of two experts and without a choice. Where there is none, bf16 rounds as
+/// it does in other models. Where there is one, some token's experts are about as likely, rounding chooses
+/// others, and the logits of that token are other ones; those of most tokens are not.
 #[test]
 fn rounding_changes_mixtures_only_by_the_choice_of_experts() {
     let prompt = tokens(&reference("tiny.json")["tokens"]);

@@ -67,6 +67,24 @@ fn logits_and_greedy_tokens_are_those_of_llama_cpp_in_f32() {
     }
 }
 
+/// A second judge of the same file.
+#[test]
+fn logits_are_those_of_candle() {
+    let Some(path) = models::cached("smollm2") else {
+        skip(Lack::Data, format_args!("the model smollm2 is not in the cache"));
+        return;
+    };
+    let reference = reference("candle.json");
+    let prompt = tokens(&reference["tokens"]);
+    let rows = on_cpu(&path, 96).add(&prompt);
+    let expected = reference["prompt"].as_array().expect("positions");
+    assert_eq!(rows.len(), expected.len());
+    let worst =
+        rows.iter().zip(expected).map(|(row, expected)| difference(row, expected)).fold(0.0, f64::max);
+    println!("the largest difference is {worst:.5} deviations");
+    assert!(worst < TOLERANCE, "{worst}");
+}
+
 #[test]
 fn perplexity_is_that_of_llama_cpp() {
     let reference = reference("perplexity.json");

@@ -92,6 +92,7 @@ pub(crate) fn argmax(row: &[f32]) -> u32 {
 pub(crate) fn reference(name: &str) -> Value {
     let text = match name {
         "adapters.json" => include_str!("../references/adapters.json"),
+        "candle.json" => include_str!("../references/candle.json"),
         "hugging_face.json" => include_str!("../references/hugging_face.json"),
         "gemma3.json" => include_str!("../references/gemma3.json"),
         "perplexity.json" => include_str!("../references/perplexity.json"),

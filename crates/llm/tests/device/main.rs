@@ -32,7 +32,8 @@ fn every_architecture_computes_what_llama_cpp_does() {
         let name = model["name"].as_str().expect("a name");
         let path = tiny::write(&folder, name);
         for (dtype, tolerance) in [(DType::F32, 0.004), (DType::BF16, 0.4)] {
-            // Rounding chooses other experts where some are about as likely, so these have a test of their own.
+            // Rounding chooses other experts where some are about as likely, so these have a test of their
+            // own.
             if tiny::MIXTURES.contains(&name) && dtype == DType::BF16 {
                 continue;
             }

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut model = ModelWeights::from_gguf(content, &mut file, &Device::Cpu)?;
     let mut prompt = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let input = Tensor::new(&[[*token]][..], &Device::Cpu)?;
+        let input = Tensor::new(&[[*token]], &Device::Cpu)?;
         let row = model.forward(&input, at)?.flatten_all()?.to_vec1::<f32>()?;
         prompt.push(summary(&row));
     }
