@@ -136,7 +136,7 @@ impl Blas {
     /// Safe code calls the functions and trusts their results. Each must behave as rocBLAS documents, on
     /// streams and memory of the library behind [`Device::table`].
     pub unsafe fn of_table(stream: &Stream, table: &'static Table) -> Result<Self> {
-        Self::of(stream, Library { table, skipped: Vec::new() })
+        Self::of(stream, Library { table, skipped: Vec::new(), is_cublas: false })
     }
 
     fn of(stream: &Stream, library: Library) -> Result<Self> {

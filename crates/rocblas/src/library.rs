@@ -28,13 +28,15 @@ pub enum Choice {
 pub struct Library {
     pub(crate) table: &'static Table,
     pub(crate) skipped: Vec<String>,
+    /// The table is this program's, and calls NVIDIA's library.
+    pub(crate) is_cublas: bool,
 }
 
 impl Library {
-    /// Whether it is a shared library, such as AMD's, and not part of this program.
+    /// Whether it is a shared library, AMD's or NVIDIA's, and not part of this program.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.table.path().is_some()
+        self.table.path().is_some() || self.is_cublas
     }
 
     /// Why earlier choices were skipped; empty if the first one was taken.
@@ -68,7 +70,11 @@ pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
     let mut reasons = Vec::new();
     for find in order {
         match find(device) {
-            Ok(table) => return Ok(Library { table, skipped: reasons }),
+            Ok(table) => {
+                // There is nothing else on NVIDIA's GPUs.
+                let is_cublas = device.table().ext.driver_code.is_some();
+                return Ok(Library { table, skipped: reasons, is_cublas });
+            }
             Err(reason) => reasons.push(reason),
         }
     }

@@ -105,10 +105,13 @@ fn functions_say_what_they_need() {
     let blocks = |flags| reverse.occupancy_max_active_blocks_per_multiprocessor(256, 0, flags).unwrap();
     assert!(blocks(None) >= 1);
     assert_eq!(blocks(None), blocks(Some(CUoccupancy_flags_enum::CU_OCCUPANCY_DEFAULT)));
-    // With half of the memory each, exactly two blocks fit.
+    // With half of the memory each, exactly two blocks fit. NVIDIA's driver stops at what a block may have
+    // without asking for more.
     let free = reverse.occupancy_available_dynamic_smem_per_block(2, 256).unwrap();
     assert!(free > 0);
-    assert_eq!(reverse.occupancy_max_active_blocks_per_multiprocessor(256, free, None).unwrap(), 2);
+    let fit = reverse.occupancy_max_active_blocks_per_multiprocessor(256, free, None).unwrap();
+    let is_limited = std::env::var("FERROCM_DEVICE").is_ok_and(|uri| uri.starts_with("cuda"));
+    assert!(fit == 2 || is_limited && fit > 2, "{fit}");
     extern "C" fn four_bytes(block: std::ffi::c_int) -> usize {
         block as usize * 4
     }
