@@ -38,8 +38,8 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Recorded work of `hal`, compared with streams and graphs of `hip` on the same virtual GPU; --help after it
-    /// lists its options
+    /// Recorded work of `hal`, compared with streams and graphs of `hip` on the same virtual GPU; --help
+    /// after it lists its options
     #[command(disable_help_flag = true)]
     Hal {
         /// Options of the benchmark

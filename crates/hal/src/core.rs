@@ -1,8 +1,8 @@
 //! One HSA queue: its packets, its epoch, and what happens when it fails.
 //!
-//! A submission ends with a *fence*: its last packet decrements the queue's one epoch signal. So a number says
-//! how far the queue is, and another queue waits for a submission with one packet, or with none if it has
-//! passed. If a queue fails, every queue that has a packet waiting for it is stopped first, because the
+//! A submission ends with a *fence*: its last packet decrements the queue's one epoch signal. So a number
+//! says how far the queue is, and another queue waits for a submission with one packet, or with none if it
+//! has passed. If a queue fails, every queue that has a packet waiting for it is stopped first, because the
 //! signal's last value lets all packets pass; then the semaphores that these queues promised fail.
 
 use std::collections::VecDeque;

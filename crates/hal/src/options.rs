@@ -17,8 +17,8 @@ pub struct Options {
     pub limit: u64,
     /// Bytes of arguments that are taken from HSA at once: 64 KiB to 1 GiB.
     pub arguments: u64,
-    /// The device library: kernels for copies, fills and indirect dispatches. The package `ferrocm-hal-library`
-    /// has it.
+    /// The device library: kernels for copies, fills and indirect dispatches. The package
+    /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
 }
 

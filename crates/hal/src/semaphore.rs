@@ -103,8 +103,8 @@ impl Semaphore {
     /// Raises the value from the host.
     ///
     /// # Errors
-    /// [`Error::Backwards`] if the value is not above what the semaphore has or submitted work will signal, or
-    /// the semaphore has failed.
+    /// [`Error::Backwards`] if the value is not above what the semaphore has or submitted work will signal,
+    /// or the semaphore has failed.
     pub fn signal(&self, value: u64) -> Result<()> {
         let mut state = self.shared.polled();
         if let Some(failure) = &state.failure {

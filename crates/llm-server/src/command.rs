@@ -31,6 +31,14 @@ pub struct LoadOptions {
     pub cache_type: Option<String>,
     /// Requests that run at the same time.
     pub places: Option<usize>,
+    /// Devices that share the model; 1 if not given.
+    pub ranks: Option<usize>,
+    /// Adapters: files or folders, with `:` and a factor if it is not 1.
+    pub adapters: Vec<String>,
+    /// A smaller model that guesses tokens.
+    pub draft_model: Option<String>,
+    /// How many tokens are guessed at a time.
+    pub guesses: Option<usize>,
 }
 
 /// A model in the cache.

@@ -359,8 +359,8 @@ impl<'w> Weights<'w> {
         DType::from_gguf(info.kind.number()) == Some(to) && self.source.change(&info.name) == Change::None
     }
 
-    /// Copies rows, some at a time, converted if the types differ. Whole rows that need no conversion are read
-    /// to where the backend copies them from, which is pinned memory on GPUs.
+    /// Copies rows, some at a time, converted if the types differ. Whole rows that need no conversion are
+    /// read to where the backend copies them from, which is pinned memory on GPUs.
     fn fill(&mut self, info: &TensorInfo, cut: &Cut, to: &Tensor) -> Result<()> {
         let total = self.bytes_of(info)?;
         let columns = info.shape.last().copied().unwrap_or(1);

@@ -208,6 +208,22 @@ variables! {
         "the type of kept keys and values";
         Text("a type, such as f16 or bf16");
         else "as the back end chooses";
+    RANKS = "FERROCM_RANKS", Models:
+        "devices that share a model, from the named one on";
+        Count { least: 1, most: 64 };
+        else "1";
+    LORA = "FERROCM_LORA", Models:
+        "an adapter of low rank that is added to the model";
+        Text("a GGUF file or a folder of PEFT, with `:` and a factor if it is not 1");
+        else "there is none";
+    DRAFT_MODEL = "FERROCM_DRAFT_MODEL", Models:
+        "the smaller model that guesses tokens";
+        Text("a GGUF file, a folder with safetensors, or a name");
+        else "there is none";
+    GUESSES = "FERROCM_GUESSES", Models:
+        "how many tokens are guessed at a time, by the draft model or from what was said before";
+        Count { least: 0, most: 64 };
+        else "4 with a draft model, else 0";
     NO_MMAP = "FERROCM_NO_MMAP", Models:
         "a model's files are read instead of mapped into memory, which is always so";
         Switch;

@@ -1,7 +1,7 @@
 //! The crate of `docs/use/own-crate.md`, built and run as by an outside user: outside this workspace.
 //!
-//! The executor takes minutes to compile in any profile. So every test run makes a debug build that shares the
-//! tests' build ([`beside_the_tests`]). `cargo xtask test template` tests everything.
+//! The executor takes minutes to compile in any profile. So every test run makes a debug build that shares
+//! the tests' build ([`beside_the_tests`]). `cargo xtask test template` tests everything.
 
 use std::fs;
 use std::os::unix::fs::symlink;

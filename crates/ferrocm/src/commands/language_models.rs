@@ -1,19 +1,23 @@
 //! The commands that run language models: `llm-server` has them, and `llm` the models.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use backend::DType;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use llm::adapter::AdapterOption;
 use llm::engine::Engine;
 use llm::models::Fetching;
-use llm::{EngineOptions, LoadProgress, models};
+use llm::{EngineOptions, LoadProgress, Speculation, models};
 use llm_server::command::{CachedModel, LoadOptions, Source};
 
 /// What keys and values can be kept as.
 const CACHE_TYPES: [DType; 5] = [DType::F32, DType::F16, DType::BF16, DType::F8, DType::I8];
+
+/// Tokens that a draft model guesses at a time.
+const GUESSES: usize = 4;
 
 /// The models of the crate `llm`.
 #[derive(Debug)]
@@ -41,6 +45,15 @@ impl Source for Models {
                 format!("`{name}` is no type of keys and values: {names} are")
             })?);
         }
+        engine_options.ranks = options.ranks.unwrap_or(1);
+        engine_options.adapters = options.adapters.iter().map(|text| adapter(text)).collect();
+        engine_options.speculation = match (&options.draft_model, options.guesses) {
+            (Some(draft), guesses) => {
+                Speculation::Draft { path: resolve(draft)?, tokens: guesses.unwrap_or(GUESSES) }
+            }
+            (None, None | Some(0)) => Speculation::Off,
+            (None, Some(tokens)) => Speculation::Lookup { tokens },
+        };
         engine_options.progress = Some(&mut progress);
         let engine = llm::open(&path, engine_options);
         bar.finish_and_clear();
@@ -95,6 +108,16 @@ impl Source for Models {
     }
 }
 
+/// An adapter's file or folder, with `:` and a factor behind it if it is not 1. A file whose own name ends so is
+/// taken as it is.
+fn adapter(text: &str) -> AdapterOption {
+    let scaled = text.rsplit_once(':').filter(|_| !Path::new(text).exists());
+    match scaled.and_then(|(path, scale)| Some((path, scale.parse().ok()?))) {
+        Some((path, scale)) => AdapterOption { path: path.into(), scale },
+        None => AdapterOption { path: text.into(), scale: 1.0 },
+    }
+}
+
 /// A model's file or folder, fetched if need be.
 fn resolve(model: &str) -> anyhow::Result<PathBuf> {
     let bar = bar("fetching");
@@ -119,4 +142,17 @@ fn bar(what: &str) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adapter_may_have_a_factor() {
+        let read = |text: &str| adapter(text);
+        assert_eq!(read("a.gguf"), AdapterOption { path: "a.gguf".into(), scale: 1.0 });
+        assert_eq!(read("a.gguf:0.5"), AdapterOption { path: "a.gguf".into(), scale: 0.5 });
+        assert_eq!(read("C:a.gguf"), AdapterOption { path: "C:a.gguf".into(), scale: 1.0 });
+    }
 }

@@ -19,6 +19,19 @@ pub struct LoadArguments {
     /// The type of kept keys and values, such as f16 or bf16
     #[arg(long, value_name = "TYPE", env = variables::CACHE_TYPE.name)]
     pub cache_type: Option<String>,
+    /// Devices that share the model, from the named one on [default: 1]
+    #[arg(long, value_name = "COUNT", env = variables::RANKS.name)]
+    pub ranks: Option<usize>,
+    /// An adapter of low rank, a GGUF file or a folder of PEFT; `:` and a number behind it scale it
+    #[arg(long, value_name = "PATH[:SCALE]", env = variables::LORA.name)]
+    pub lora: Vec<String>,
+    /// A smaller model with the same tokens, which guesses the next ones
+    #[arg(long, value_name = "MODEL", env = variables::DRAFT_MODEL.name)]
+    pub draft_model: Option<String>,
+    /// How many tokens are guessed at a time, without a draft model from what was said before [default: 4 with
+    /// a draft model, else 0]
+    #[arg(long, value_name = "COUNT", env = variables::GUESSES.name)]
+    pub guesses: Option<usize>,
     /// Read the model's files instead of mapping them into memory: always so, and accepted for scripts of
     /// other programs
     #[arg(long, env = variables::NO_MMAP.name, value_parser = BoolishValueParser::new())]
@@ -34,6 +47,10 @@ impl LoadArguments {
             context: self.context,
             cache_type: self.cache_type.clone(),
             places: None,
+            ranks: self.ranks,
+            adapters: self.lora.clone(),
+            draft_model: self.draft_model.clone(),
+            guesses: self.guesses,
         }
     }
 }

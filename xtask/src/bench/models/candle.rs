@@ -1,5 +1,5 @@
-//! How fast candle's quantised Llama reads and writes on the CPU: MODEL PROMPT GENERATED REPETITIONS, or MODEL
-//! first for the first token of a process. Threads are those of rayon.
+//! How fast candle's quantised Llama reads and writes on the CPU: MODEL PROMPT GENERATED REPETITIONS, or
+//! MODEL first for the first token of a process. Threads are those of rayon.
 
 use std::fs::File;
 use std::time::Instant;
