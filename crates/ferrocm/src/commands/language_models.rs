@@ -108,8 +108,8 @@ impl Source for Models {
     }
 }
 
-/// An adapter's file or folder, with `:` and a factor behind it if it is not 1. A file whose own name ends so is
-/// taken as it is.
+/// An adapter's file or folder, with `:` and a factor behind it if it is not 1. A file whose own name ends so
+/// is taken as it is.
 fn adapter(text: &str) -> AdapterOption {
     let scaled = text.rsplit_once(':').filter(|_| !Path::new(text).exists());
     match scaled.and_then(|(path, scale)| Some((path, scale.parse().ok()?))) {

@@ -28,8 +28,8 @@ pub struct LoadArguments {
     /// A smaller model with the same tokens, which guesses the next ones
     #[arg(long, value_name = "MODEL", env = variables::DRAFT_MODEL.name)]
     pub draft_model: Option<String>,
-    /// How many tokens are guessed at a time, without a draft model from what was said before [default: 4 with
-    /// a draft model, else 0]
+    /// How many tokens are guessed at a time, without a draft model from what was said before [default: 4
+    /// with a draft model, else 0]
     #[arg(long, value_name = "COUNT", env = variables::GUESSES.name)]
     pub guesses: Option<usize>,
     /// Read the model's files instead of mapping them into memory: always so, and accepted for scripts of
