@@ -156,7 +156,11 @@ pub fn main() -> ExitCode {
 fn is_unknown_device(error: &anyhow::Error) -> bool {
     use backend::Error;
     let Some(llm::Error::Backend(error)) = error.downcast_ref() else { return false };
-    matches!(error, Error::UnknownBackend(_) | Error::Hip(hip::Error::Uri(_)))
+    match error {
+        Error::UnknownBackend(_) => true,
+        Error::Hip(error) => matches!(**error, hip::Error::Uri(_)),
+        _ => false,
+    }
 }
 
 #[cfg(not(feature = "models"))]
