@@ -188,7 +188,11 @@ fn command(what: &Benchmark) -> Command {
 /// The command with the benchmark's own arguments, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
-        Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {}
+        Benchmark::Sys
+        | Benchmark::Blas(_)
+        | Benchmark::Models(_)
+        | Benchmark::Rccl(_)
+        | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }
