@@ -199,8 +199,8 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
         Benchmark::Sys
         | Benchmark::Blas(_)
-        | Benchmark::Rccl(_)
         | Benchmark::Models(_)
+        | Benchmark::Rccl(_)
         | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
         | Benchmark::Hal { options }

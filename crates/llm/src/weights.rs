@@ -88,6 +88,13 @@ pub struct Cut {
 }
 
 impl Cut {
+    /// The rows of a tensor that has so many.
+    fn ranges(&self, rows: usize) -> Vec<Range<usize>> {
+        self.rows.clone().unwrap_or_else(|| std::iter::once(0..rows).collect())
+    }
+}
+
+impl Cut {
     /// Some rows.
     #[must_use]
     pub fn of_rows(rows: Vec<Range<usize>>) -> Self {
@@ -174,7 +181,7 @@ impl<'w> Weights<'w> {
             }
             let taken = cut.columns.clone().unwrap_or(0..columns);
             let a: Vec<f32> = a.chunks_exact(columns).flat_map(|row| &row[taken.clone()]).copied().collect();
-            let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+            let ranges = cut.ranges(rows);
             let count = ranges.iter().map(ExactSizeIterator::len).sum();
             let b: Vec<f32> = ranges
                 .into_iter()
@@ -367,7 +374,7 @@ impl<'w> Weights<'w> {
         let rows: usize = info.shape.iter().rev().skip(1).product();
         let row_bytes = total / rows.max(1);
         let flat = to.reshape(&[to.rows(), to.columns()])?;
-        let ranges = cut.rows.clone().unwrap_or_else(|| vec![0..rows]);
+        let ranges = cut.ranges(rows);
         let wanted = cut.columns.clone().unwrap_or(0..columns);
         let taken: usize = ranges.iter().map(ExactSizeIterator::len).sum();
         let exist = ranges.iter().all(|range| range.end <= rows) && wanted.end <= columns;

@@ -51,6 +51,9 @@ pub(crate) struct Options {
     without: Vec<String>,
 }
 
+/// Fetches and compiles another program.
+type Prepare = fn(&Options) -> Result<Command>;
+
 /// A program on a device.
 struct Row {
     name: String,
@@ -71,8 +74,7 @@ pub(super) fn bench(options: &Options) -> Result<()> {
             PathBuf::from(path.trim())
         }
     };
-    let others: Vec<(&str, fn(&Options) -> Result<Command>)> =
-        vec![("llama.cpp", llama_cpp), ("candle", candle)];
+    let others: [(&str, Prepare); 2] = [("llama.cpp", llama_cpp), ("candle", candle)];
     let others = others.into_iter().filter(|(name, _)| !options.without.iter().any(|left| left == name));
     let is_virtual = |device: &&String| device.starts_with("vgpu") || *device == "virtual";
     let with_virtual = options.devices.iter().any(|device| is_virtual(&device));

@@ -186,7 +186,7 @@ impl Pages {
             let key = (parent, page_tokens);
             if let Some(id) = self.index.get(&key) {
                 // Another sequence computed the same at the same time: one page is enough.
-                let Some(kept) = self.kept.get_mut(id) else { return None };
+                let kept = self.kept.get_mut(id)?;
                 kept.last_used = self.clock;
                 if self.pool.share(kept.page) {
                     self.pool.release(std::mem::replace(&mut sequence.pages[at], kept.page));

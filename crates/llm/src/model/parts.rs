@@ -37,7 +37,8 @@ impl Linear {
         columns: usize,
     ) -> Result<Self> {
         let Shard { rank, size } = weights.shard();
-        Self::load_rows(weights, name, [rows * size, columns], vec![rank * rows..(rank + 1) * rows])
+        let own = std::iter::once(rank * rows..(rank + 1) * rows).collect();
+        Self::load_rows(weights, name, [rows * size, columns], own)
     }
 
     /// This rank's columns of a matrix: so many. The sum of the products of all ranks is the whole product,

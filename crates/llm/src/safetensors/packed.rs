@@ -104,15 +104,13 @@ pub(super) fn entries(
     Ok(entries)
 }
 
+/// Reads bytes of a piece, from a position on.
+pub(super) type Read<'r, E> = dyn FnMut(&Piece, usize, &mut [u8]) -> Result<(), E> + 'r;
+
 impl Packed {
     /// Fills `out` from this position in the tensor as models know it, which `read` helps to read from its
     /// pieces. Whether the tensor has so many bytes.
-    pub(super) fn read_at<E>(
-        &self,
-        at: usize,
-        out: &mut [u8],
-        read: &mut dyn FnMut(&Piece, usize, &mut [u8]) -> Result<(), E>,
-    ) -> Result<bool, E> {
+    pub(super) fn read_at<E>(&self, at: usize, out: &mut [u8], read: &mut Read<'_, E>) -> Result<bool, E> {
         let size = match *self {
             Self::Turned { rows, columns, .. } => rows.min(columns),
             Self::Mxfp4 { rows, in_row, .. } => rows.min(in_row),
@@ -134,12 +132,7 @@ impl Packed {
         Ok(true)
     }
 
-    fn read_units<E>(
-        &self,
-        first: usize,
-        out: &mut [u8],
-        read: &mut dyn FnMut(&Piece, usize, &mut [u8]) -> Result<(), E>,
-    ) -> Result<bool, E> {
+    fn read_units<E>(&self, first: usize, out: &mut [u8], read: &mut Read<'_, E>) -> Result<bool, E> {
         match *self {
             Self::Turned { piece, bytes, rows, columns, every } => {
                 let of_expert = rows * columns;

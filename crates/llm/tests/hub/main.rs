@@ -164,7 +164,7 @@ fn another_attempt_continues_and_a_server_without_ranges_begins_anew() {
     fs::write(&partial, &bytes(300_000)[..200_000]).expect("write");
     setting.server.change(|plan| plan.breaks.1 = 0);
     setting.resolve("hf:owner/name").expect("fetched");
-    assert_eq!(setting.blobs(), [hash.clone()]);
+    assert_eq!(setting.blobs(), std::slice::from_ref(&hash));
     assert_eq!(
         setting.server.seen().last().and_then(|seen| seen.range.clone()),
         Some("bytes=200000-".into())
@@ -302,7 +302,7 @@ fn a_full_disk_is_an_error_that_names_the_folder() {
                 skip(Lack::Machine, "no name spaces for mounts")
             }
             Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-            Err(error) => skip(Lack::Machine, &format!("unshare: {error}")),
+            Err(error) => skip(Lack::Machine, format_args!("unshare: {error}")),
         };
     }
     setting.hub.cache = PathBuf::from(std::env::var_os("FERROCM_TEST_HUB_FULL").expect("a folder"));

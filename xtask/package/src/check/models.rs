@@ -29,11 +29,23 @@ pub(super) fn answers(mut command: impl FnMut(&[&str]) -> Command, program: &str
     for (device, tokens) in [("cpu", "24"), (DEVICE, "12")] {
         let place = format!("/{PLACE}");
         let mut run = command(&[
-            program, "generate", "--model", &place, "--device", device, "--prompt", PROMPT, "--temperature", "0",
-            "--max-tokens", tokens, "--json",
+            program,
+            "generate",
+            "--model",
+            &place,
+            "--device",
+            device,
+            "--prompt",
+            PROMPT,
+            "--temperature",
+            "0",
+            "--max-tokens",
+            tokens,
+            "--json",
         ]);
         let text = succeeds(&mut run)?;
-        let answer: Value = serde_json::from_str(&text).with_context(|| format!("the program wrote {text}"))?;
+        let answer: Value =
+            serde_json::from_str(&text).with_context(|| format!("the program wrote {text}"))?;
         let content = answer["content"].as_str().unwrap_or_default();
         if !content.contains(WORD) {
             bail!("on {device}, {MODEL} answers {PROMPT:?} with {content:?}");
