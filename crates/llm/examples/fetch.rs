@@ -6,7 +6,7 @@ use llm::models;
 
 fn main() -> ExitCode {
     for name in std::env::args().skip(1) {
-        match models::fetch(&name) {
+        match models::fetch(&name, &mut |_| {}) {
             Ok(path) => println!("{name}: {}", path.display()),
             Err(error) => {
                 eprintln!("{name}: {error}");

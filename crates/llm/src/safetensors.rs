@@ -351,7 +351,9 @@ mod tests {
         let rows = [128_u8, 126];
         // Of one expert, a row of the gate and one of the other factor, each with one block.
         let blocks: Vec<u8> = (0..2)
-            .flat_map(|row| (0..16_u8).map(move |at| (2 * at % 16) | ((2 * at + 1) % 16) << 4 ^ row * 0x80))
+            .flat_map(|row| {
+                (0..16_u8).map(move |at| (2 * at % 16) | (((2 * at + 1) % 16) << 4) ^ (row * 0x80))
+            })
             .collect();
         let data = [&blocks[..], &rows].concat();
         let prefix = "model.layers.0.mlp.experts.gate_up_proj";

@@ -2,7 +2,7 @@
 
 use hal::{Arg, Error, Grid, MemoryKind, Options, Place, Recorder, Result, Semaphore, Usage};
 
-use crate::common::{LONG, Setup, setups, setups_with};
+use crate::common::{Command, LONG, Setup, setups, setups_with};
 
 fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
@@ -84,16 +84,17 @@ fn updates_carry_their_bytes() {
 fn commands_after_a_barrier_see_those_before_it() {
     for setup in setups() {
         let value = setup.buffer(&1u64.to_le_bytes());
-        let steps: Vec<Box<dyn Fn(&mut Recorder) -> Result<()>>> = (0..20u64)
+        let steps: Vec<Box<Command<'_>>> = (0..20u64)
             .map(|add| {
                 let (setup, value) = (&setup, &value);
-                Box::new(move |commands: &mut Recorder| {
+                let step: Box<Command<'_>> = Box::new(move |commands| {
                     setup.step(commands, value.into(), add);
                     Ok(())
-                }) as Box<dyn Fn(&mut Recorder) -> Result<()>>
+                });
+                step
             })
             .collect();
-        let steps: Vec<&dyn Fn(&mut Recorder) -> Result<()>> = steps.iter().map(|step| &**step).collect();
+        let steps: Vec<&Command<'_>> = steps.iter().map(|step| &**step).collect();
         let mut expected = 1u64;
         setup.both(&steps, |mode| {
             expected = (0..20).fold(expected, |value, add| value.wrapping_mul(3).wrapping_add(add));

@@ -44,6 +44,9 @@ pub(crate) fn code() -> CodeObjects {
     CODE.get_or_init(build).clone()
 }
 
+/// Records a command.
+pub(crate) type Command<'c> = dyn Fn(&mut Recorder) -> Result<()> + 'c;
+
 /// A device with its code and a queue.
 pub(crate) struct Setup {
     pub(crate) device: Device,
@@ -91,11 +94,7 @@ impl Setup {
     }
 
     /// Runs commands one by one, and in one command buffer, and calls `check` after each.
-    pub(crate) fn both(
-        &self,
-        commands: &[&dyn Fn(&mut Recorder) -> Result<()>],
-        mut check: impl FnMut(&str),
-    ) {
+    pub(crate) fn both(&self, commands: &[&Command<'_>], mut check: impl FnMut(&str)) {
         let done = Semaphore::new(0);
         for (index, command) in commands.iter().enumerate() {
             let mut recorder = self.device.record(0, Usage::OneShot).unwrap();

@@ -56,7 +56,7 @@ impl Recorder {
     /// the device was opened without its library.
     pub fn fill(&mut self, to: Place<'_>, pattern: &[u8], len: u64) -> Result<&mut Self> {
         let kernel = self.library("a fill", "hal_fill")?;
-        if !matches!(pattern.len(), 1 | 2 | 4 | 8 | 16) || len % pattern.len() as u64 != 0 {
+        if !matches!(pattern.len(), 1 | 2 | 4 | 8 | 16) || !len.is_multiple_of(pattern.len() as u64) {
             return Err(Error::Arguments {
                 kernel: kernel.name().to_owned(),
                 problem: format!(
