@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::executable::CodeObjects;
 
-/// How a device is opened. Every number has a range, which [`Device::open`](crate::Device::open) checks.
+/// How a device is opened. Every number has a range, which [`Driver::open`](crate::Driver::open) checks.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
