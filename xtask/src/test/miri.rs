@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_group_is_its_packages_and_targets() {
-        let text = run::describe(&command(GROUPS[2]));
+        let text = run::describe(&command(GROUPS[3]));
         assert_eq!(text, "rustup run nightly cargo miri test --package ferrocm-hip --lib");
     }
 
