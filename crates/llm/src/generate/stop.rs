@@ -1,7 +1,7 @@
 //! Stop sequences.
 
-/// Finds the first of some texts in a text that comes in pieces, and holds back what may be the beginning of
-/// one.
+/// Finds the one of some texts that ends first in a text that comes in pieces, and holds back what may be the
+/// beginning of one.
 #[derive(Debug, Default)]
 pub(crate) struct StopFinder {
     stops: Vec<String>,
@@ -30,9 +30,9 @@ impl StopFinder {
             return Found { text: piece.to_owned(), stop: None };
         }
         self.held.push_str(piece);
-        // Of those that begin first, the one that is listed first.
-        let first = self.stops.iter().filter_map(|stop| Some((self.held.find(stop.as_str())?, stop)));
-        if let Some((at, stop)) = first.min_by_key(|(at, _)| *at) {
+        // The one that ends first, because nothing is generated after it; of several, the one that begins first.
+        let found = self.stops.iter().filter_map(|stop| Some((self.held.find(stop.as_str())?, stop)));
+        if let Some((at, stop)) = found.min_by_key(|(at, stop)| (at + stop.len(), *at)) {
             let stop = stop.clone();
             let mut text = std::mem::take(&mut self.held);
             text.truncate(at);
@@ -79,9 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_decides_and_then_the_order() {
-        assert_eq!(pushed(&mut finder(&["b", "abc"]), "xabc"), ("x".into(), Some("abc".into())));
-        assert_eq!(pushed(&mut finder(&["ab", "abc"]), "xabc"), ("x".into(), Some("ab".into())));
+    fn the_first_end_decides_and_then_the_first_beginning() {
+        assert_eq!(pushed(&mut finder(&["b", "abc"]), "xabc"), ("xa".into(), Some("b".into())));
+        assert_eq!(pushed(&mut finder(&["abc", "ab"]), "xabc"), ("x".into(), Some("ab".into())));
+        assert_eq!(pushed(&mut finder(&["b", "ab"]), "xabc"), ("x".into(), Some("ab".into())));
     }
 
     proptest! {
@@ -89,7 +90,9 @@ mod tests {
         #[test]
         fn pieces_do_not_matter(text in "[abé]{0,30}", stops in proptest::collection::vec("[abé]{1,4}", 1..3), cuts in proptest::collection::vec(0..30_usize, 0..6)) {
             let stops: Vec<String> = stops;
-            let expected = stops.iter().filter_map(|stop| text.find(stop.as_str())).min().map_or(text.as_str(), |at| &text[..at]);
+            let places = stops.iter().filter_map(|stop| Some((text.find(stop.as_str())?, stop.len())));
+            let first = places.map(|(at, len)| (at + len, at)).min();
+            let expected = first.map_or(text.as_str(), |(_, at)| &text[..at]);
             let mut finder = StopFinder::new(&stops);
             let mut cuts: Vec<usize> = cuts.into_iter().filter(|&at| at <= text.len() && text.is_char_boundary(at)).collect();
             cuts.extend([0, text.len()]);
