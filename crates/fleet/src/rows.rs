@@ -53,11 +53,15 @@ pub const VARIABLES: [(&str, &str); 10] = [
 ];
 
 impl Row {
-    /// Its fields, as in JSON.
+    /// Its fields, as in JSON, in alphabetical order.
     #[must_use]
     pub fn fields(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
-            Ok(Value::Object(fields)) => fields,
+            Ok(mut fields @ Value::Object(_)) => {
+                // With serde_json's `preserve_order`, which another crate may turn on, they are in our order.
+                fields.sort_all_objects();
+                fields.as_object().cloned().unwrap_or_default()
+            }
             // Only strings and numbers: this cannot fail.
             _ => Map::new(),
         }
