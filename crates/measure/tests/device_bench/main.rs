@@ -181,5 +181,8 @@ fn a_device_that_is_not_there_and_options_that_cannot_be_are_errors() {
     assert!(matches!(wrong, Err(Error::Option { option: "--runs", .. })));
     let options = Options { device: "cuda:77".parse().unwrap(), ..Options::default() };
     let error = run(&options, &mut measure::silent).unwrap_err();
-    assert!(matches!(error, Error::Hip(_)) && error.to_string().contains("cuda:77"), "{error}");
+    let text = error.to_string();
+    // Without NVIDIA's driver, the error says where it was looked for.
+    let tells = text.contains("cuda:77") || text.contains("libcuda.so.1");
+    assert!(matches!(error, Error::Hip(_)) && tells, "{error}");
 }
