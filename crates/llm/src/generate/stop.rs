@@ -30,7 +30,8 @@ impl StopFinder {
             return Found { text: piece.to_owned(), stop: None };
         }
         self.held.push_str(piece);
-        // The one that ends first, because nothing is generated after it; of several, the one that begins first.
+        // The one that ends first, because nothing is generated after it; of several, the one that begins
+        // first.
         let found = self.stops.iter().filter_map(|stop| Some((self.held.find(stop.as_str())?, stop)));
         if let Some((at, stop)) = found.min_by_key(|(at, stop)| (at + stop.len(), *at)) {
             let stop = stop.clone();
