@@ -75,6 +75,15 @@ pub struct Recorder {
     context: Arc<Context>,
     member: usize,
     usage: Usage,
+    list: List,
+    library: Option<Executable>,
+    /// The next command waits for all before it.
+    is_ordered: bool,
+}
+
+/// Packets with all that they need.
+#[derive(Default, Debug)]
+struct List {
     packets: Vec<Packet>,
     arguments: Vec<u8>,
     /// The arguments of packets: which packet, and where they begin.
@@ -85,11 +94,9 @@ pub struct Recorder {
     /// What each slot has to have.
     bindings: Vec<Slot>,
     patches: Vec<Patch>,
+    /// Held as long as the list.
     buffers: Vec<Buffer>,
     executables: Vec<Executable>,
-    library: Option<Executable>,
-    /// The next command waits for all before it.
-    is_ordered: bool,
 }
 
 /// An address that a submission writes into the arguments.
@@ -127,19 +134,11 @@ pub struct CommandBuffer {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) member: usize,
-    pub(crate) packets: Vec<Packet>,
-    arguments: Vec<u8>,
-    places: Vec<(usize, usize)>,
-    fixes: Vec<Fix>,
-    own: Vec<(usize, usize)>,
-    bindings: Vec<Slot>,
-    patches: Vec<Patch>,
+    list: List,
     /// The arguments in place, if no submission changes them.
     _fixed: Option<Piece>,
     is_one_shot: bool,
     is_spent: AtomicBool,
-    _buffers: Vec<Buffer>,
-    _executables: Vec<Executable>,
     pub(crate) context: Arc<Context>,
 }
 
@@ -150,22 +149,7 @@ impl Recorder {
         usage: Usage,
         library: Option<Executable>,
     ) -> Self {
-        Self {
-            context: context.clone(),
-            member,
-            usage,
-            packets: Vec::new(),
-            arguments: Vec::new(),
-            places: Vec::new(),
-            fixes: Vec::new(),
-            own: Vec::new(),
-            bindings: Vec::new(),
-            patches: Vec::new(),
-            buffers: Vec::new(),
-            executables: Vec::new(),
-            library,
-            is_ordered: true,
-        }
+        Self { context: context.clone(), member, usage, list: List::default(), library, is_ordered: true }
     }
 
     /// Lets later commands wait for all before it, and see what they have written.
@@ -216,25 +200,25 @@ impl Recorder {
             group: description.group.saturating_add(grid.dynamic_lds),
             kernel: kernel.object(self.member),
         };
-        self.places.push((self.packets.len(), start));
-        self.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
+        self.list.places.push((self.list.packets.len(), start));
+        self.list.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
         self.is_ordered = false;
         let known = |known: &Executable| known.is_same(kernel.executable());
-        if !self.executables.iter().any(known) {
-            self.executables.push(kernel.executable().clone());
+        if !self.list.executables.iter().any(known) {
+            self.list.executables.push(kernel.executable().clone());
         }
-        self.packets.len() - 1
+        self.list.packets.len() - 1
     }
 
     /// Writes the arguments of a kernel, and returns where they begin.
     fn write_arguments(&mut self, kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<usize> {
         let description = kernel.description();
         arguments::check(description, args)?;
-        let start = self.arguments.len().next_multiple_of(LINE.max(description.align));
-        self.arguments.resize(start + description.size, 0);
+        let start = self.list.arguments.len().next_multiple_of(LINE.max(description.align));
+        self.list.arguments.resize(start + description.size, 0);
         for (arg, &(offset, size, _)) in args.iter().zip(&description.arguments) {
             match arg {
-                Arg::Bytes(bytes) => self.arguments[start + offset..][..size].copy_from_slice(bytes),
+                Arg::Bytes(bytes) => self.list.arguments[start + offset..][..size].copy_from_slice(bytes),
                 Arg::At(place) => self.address(*place, start + offset)?,
             }
         }
@@ -244,7 +228,7 @@ impl Recorder {
             dynamic_lds: grid.dynamic_lds,
             ..Geometry::default()
         };
-        description.hidden.write(&mut self.arguments[start..], &geometry);
+        description.hidden.write(&mut self.list.arguments[start..], &geometry);
         Ok(start)
     }
 
@@ -254,12 +238,12 @@ impl Recorder {
             Place::Buffer(buffer, offset) => {
                 self.context.is_same(buffer.context(), "the buffer")?;
                 check_range("a buffer", offset, 0, buffer.size())?;
-                self.arguments[at..at + 8].copy_from_slice(&(buffer.address() + offset).to_le_bytes());
-                self.buffers.push(buffer.clone());
+                self.list.arguments[at..at + 8].copy_from_slice(&(buffer.address() + offset).to_le_bytes());
+                self.list.buffers.push(buffer.clone());
             }
             Place::Binding(slot, offset) => {
                 self.needs(slot, offset, 0)?;
-                self.fixes.push(Fix { at, slot, offset });
+                self.list.fixes.push(Fix { at, slot, offset });
             }
         }
         Ok(())
@@ -273,10 +257,10 @@ impl Recorder {
         }
         let end = offset.checked_add(len);
         let end = end.ok_or_else(|| bad(format!("{len} bytes at offset {offset} are in no buffer")))?;
-        if self.bindings.len() <= slot {
-            self.bindings.resize(slot + 1, Slot::default());
+        if self.list.bindings.len() <= slot {
+            self.list.bindings.resize(slot + 1, Slot::default());
         }
-        let known = &mut self.bindings[slot];
+        let known = &mut self.list.bindings[slot];
         (known.is_used, known.least) = (true, known.least.max(end));
         Ok(())
     }
@@ -287,34 +271,26 @@ impl Recorder {
     /// There is no memory for the arguments.
     pub fn finish(mut self) -> Result<CommandBuffer> {
         let mut fixed = None;
-        if self.fixes.is_empty() && self.patches.is_empty() && !self.arguments.is_empty() {
+        if self.list.fixes.is_empty() && self.list.patches.is_empty() && !self.list.arguments.is_empty() {
             let pool = &self.context.members[self.member].arguments;
-            let piece = pool.take(self.arguments.len() as u64)?;
+            let piece = pool.take(self.list.arguments.len() as u64)?;
             // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
-            unsafe { write_to(&piece, &self.arguments) };
-            for &(packet, start) in &self.places {
-                set_arguments(&mut self.packets[packet], piece.address + start as u64);
+            unsafe { write_to(&piece, &self.list.arguments) };
+            for &(packet, start) in &self.list.places {
+                set_arguments(&mut self.list.packets[packet], piece.address + start as u64);
             }
-            for &(at, to) in &self.own {
+            for &(at, to) in &self.list.own {
                 put(&piece, at, piece.address + to as u64);
             }
             fixed = Some(piece);
-            self.arguments = Vec::new();
+            self.list.arguments = Vec::new();
         }
         let recorded = Recorded {
             member: self.member,
-            packets: self.packets,
-            arguments: self.arguments,
-            places: self.places,
-            fixes: self.fixes,
-            own: self.own,
-            bindings: self.bindings,
-            patches: self.patches,
+            list: self.list,
             _fixed: fixed,
             is_one_shot: self.usage == Usage::OneShot,
             is_spent: AtomicBool::new(false),
-            _buffers: self.buffers,
-            _executables: self.executables,
             context: self.context,
         };
         Ok(CommandBuffer { recorded: Arc::new(recorded) })
@@ -368,6 +344,12 @@ fn check_workgroup(kernel: &Kernel, sizes: [u32; 3]) -> Result<()> {
     Ok(())
 }
 
+impl Recorded {
+    pub(crate) fn packets(&self) -> &[Packet] {
+        &self.list.packets
+    }
+}
+
 /// A submission of recorded work, before its packets are written.
 pub(crate) struct Prepared {
     pub(crate) recorded: Arc<Recorded>,
@@ -384,14 +366,14 @@ impl CommandBuffer {
     /// The number of packets that a submission copies.
     #[must_use]
     pub fn packets(&self) -> usize {
-        self.recorded.packets.len()
+        self.recorded.list.packets.len()
     }
 
     /// Checks a binding table, and takes the arguments of a submission.
     pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)]) -> Result<Prepared> {
         let recorded = &self.recorded;
         let bad = |slot, problem: String| Err(Error::Binding { slot, problem });
-        for (slot, wanted) in recorded.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
+        for (slot, wanted) in recorded.list.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
             let Some((buffer, offset)) = bindings.get(slot) else {
                 return bad(slot, format!("the table has {} buffers", bindings.len()));
             };
@@ -405,16 +387,16 @@ impl CommandBuffer {
             return Err(Error::OneShot);
         }
         let mut arguments = None;
-        if !recorded.arguments.is_empty() {
+        if !recorded.list.arguments.is_empty() {
             let pool = &recorded.context.members[recorded.member].arguments;
-            let piece = pool.take(recorded.arguments.len() as u64)?;
+            let piece = pool.take(recorded.list.arguments.len() as u64)?;
             // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
-            unsafe { write_to(&piece, &recorded.arguments) };
-            for fix in &recorded.fixes {
+            unsafe { write_to(&piece, &recorded.list.arguments) };
+            for fix in &recorded.list.fixes {
                 let (buffer, offset) = &bindings[fix.slot];
                 put(&piece, fix.at, buffer.address() + offset + fix.offset);
             }
-            for &(at, to) in &recorded.own {
+            for &(at, to) in &recorded.list.own {
                 put(&piece, at, piece.address + to as u64);
             }
             arguments = Some(piece);
@@ -435,10 +417,10 @@ impl Prepared {
     /// Completes the packets, now that their slots are known.
     pub(crate) fn complete(&self, packets: &mut [Packet], slot: &dyn Fn(u64) -> u64) {
         let Some(arguments) = &self.arguments else { return };
-        for &(packet, start) in &self.recorded.places {
+        for &(packet, start) in &self.recorded.list.places {
             set_arguments(&mut packets[packet], arguments.address + start as u64);
         }
-        for patch in &self.recorded.patches {
+        for patch in &self.recorded.list.patches {
             put(arguments, patch.address_at, slot(patch.packet as u64));
             let header = take_header(&mut packets[patch.packet]);
             put(arguments, patch.header_at, header.into());

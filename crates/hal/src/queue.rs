@@ -184,7 +184,7 @@ impl Queue {
     fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
         let prepared = Arc::new(commands.prepare(bindings)?);
         let kept = prepared.clone();
-        let packets = &prepared.recorded.packets;
+        let packets = prepared.recorded.packets();
         // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
         // have been processed; who recorded a kernel has vouched for what it does.
         unsafe {

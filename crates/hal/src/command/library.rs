@@ -86,16 +86,16 @@ impl Recorder {
             let (what, size) = ("an update".to_owned(), UPDATE as u64);
             return Err(Error::OutOfRange { what, offset: 0, len, size });
         }
-        let data = self.arguments.len().next_multiple_of(super::LINE);
-        self.arguments.resize(data + bytes.len(), 0);
-        self.arguments[data..].copy_from_slice(bytes);
+        let data = self.list.arguments.len().next_multiple_of(super::LINE);
+        self.list.arguments.resize(data + bytes.len(), 0);
+        self.list.arguments[data..].copy_from_slice(bytes);
         let (none, size) = (0u64.to_le_bytes(), len.to_le_bytes());
         let args = [Arg::At(to), Arg::Bytes(&none), Arg::Bytes(&size)];
-        let begin = self.arguments.len();
+        let begin = self.list.arguments.len();
         self.moving(&kernel, len, &args, &[to])?;
         if len != 0 {
             let start = begin.next_multiple_of(super::LINE.max(kernel.description().align));
-            self.own.push((start + kernel.description().arguments[1].0, data));
+            self.list.own.push((start + kernel.description().arguments[1].0, data));
         }
         Ok(self)
     }
@@ -159,12 +159,12 @@ impl Recorder {
         own.extend(words.iter().map(|word| Arg::Bytes(word)));
         let at = self.launch(&patch, Grid::linear(1, 1), &own)?;
         let offset = |index: usize| at + patch.description().arguments[index].0;
-        self.own.push((offset(1), start));
+        self.list.own.push((offset(1), start));
         // The packet behind is complete when this one has ended.
-        self.packets.push(barrier_packet(&[], NO_SIGNAL, SCOPE_AGENT));
+        self.list.packets.push(barrier_packet(&[], NO_SIGNAL, SCOPE_AGENT));
         self.is_ordered = true;
         let packet = self.push(kernel, &grid, start);
-        self.patches.push(Patch { packet, address_at: offset(0), header_at: offset(3) });
+        self.list.patches.push(Patch { packet, address_at: offset(0), header_at: offset(3) });
         Ok(self)
     }
 
