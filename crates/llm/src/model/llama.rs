@@ -7,7 +7,7 @@ use backend::{Gate, KernelBackend, Tensor};
 
 use super::Model;
 use super::cache::Cache;
-use super::parts::{Embedding, FeedForward, Output, Rotation, SelfAttention};
+use super::parts::{Embedding, FeedForward, Output, Residual, Rotation, SelfAttention};
 use super::step::Step;
 use crate::config::Config;
 use crate::error::Result;
@@ -66,24 +66,20 @@ impl Model for Llama {
     }
 
     fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
-        let (config, eps) = (&self.config, self.config.norm_eps);
-        let residual = self.embedding.forward(backend, &step.ids)?;
+        let config = &self.config;
+        let embedded = self.embedding.forward(backend, &step.ids)?;
         let turns = self.rotation.turns(backend, &step.positions)?;
-        let x = backend.empty(residual.dtype(), residual.shape())?;
-        // Each norm also adds the branch before it to the residual stream.
+        let residual = Residual::new(backend, embedded, config.norm_eps)?;
+        let x = &residual.normed;
         let mut branch: Option<Tensor> = None;
-        let norm = |branch: Option<&Tensor>, weight: &Tensor| match branch {
-            None => backend.rmsnorm(&residual, Some(weight), eps, &x),
-            Some(branch) => backend.add_rmsnorm(branch, &residual, Some(weight), eps, &x),
-        };
         for (layer, cache) in self.layers.iter().zip(&cache.kv.layers) {
-            norm(branch.as_ref(), &layer.attention_norm)?;
-            let attention = layer.attention.forward(backend, config, &turns, step, cache, &x)?;
-            norm(Some(&attention), &layer.feed_forward_norm)?;
-            branch = Some(layer.feed_forward.forward(backend, self.gate, &x)?);
+            residual.norm(branch.as_ref(), &layer.attention_norm)?;
+            let attention = layer.attention.forward(backend, config, &turns, step, cache, x)?;
+            residual.norm(Some(&attention), &layer.feed_forward_norm)?;
+            branch = Some(layer.feed_forward.forward(backend, self.gate, x)?);
         }
-        norm(branch.as_ref(), &self.output.norm)?;
-        Ok(x)
+        residual.norm(branch.as_ref(), &self.output.norm)?;
+        Ok(residual.normed)
     }
 
     fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {

@@ -195,6 +195,32 @@ impl Output {
     }
 }
 
+/// The residual stream of layers that norm what they read.
+pub(super) struct Residual<'b> {
+    backend: &'b dyn KernelBackend,
+    eps: f32,
+    sum: Tensor,
+    /// The result of the last norm.
+    pub(super) normed: Tensor,
+}
+
+impl<'b> Residual<'b> {
+    pub(super) fn new(backend: &'b dyn KernelBackend, embedded: Tensor, eps: f32) -> Result<Self> {
+        let normed = backend.empty(embedded.dtype(), embedded.shape())?;
+        Ok(Self { backend, eps, sum: embedded, normed })
+    }
+
+    /// Adds the branch before the norm, if there is one, and norms the sum, in one operation.
+    pub(super) fn norm(&self, branch: Option<&Tensor>, weight: &Tensor) -> Result<()> {
+        let Self { backend, eps, sum, normed } = self;
+        match branch {
+            None => backend.rmsnorm(sum, Some(weight), *eps, normed)?,
+            Some(branch) => backend.add_rmsnorm(branch, sum, Some(weight), *eps, normed)?,
+        }
+        Ok(())
+    }
+}
+
 /// A rotation of queries and keys by their positions.
 #[derive(Debug)]
 pub(super) struct Rotation {

@@ -10,7 +10,7 @@ use backend::{Activation, DType, Gate, GatedDelta, KernelBackend, Tensor};
 
 use super::Model;
 use super::cache::{Cache, State};
-use super::parts::{Embedding, FeedForward, Linear, Output, Rotation, SelfAttention, linears};
+use super::parts::{Embedding, FeedForward, Linear, Output, Residual, Rotation, SelfAttention, linears};
 use super::step::Step;
 use crate::config::{Config, Delta, HeadOrder};
 use crate::error::{Error, Result};
@@ -79,32 +79,28 @@ impl Model for Qwen35 {
     }
 
     fn hidden(&self, backend: &dyn KernelBackend, step: &Step, cache: &Cache) -> Result<Tensor> {
-        let (config, eps) = (&self.config, self.config.norm_eps);
-        let residual = self.embedding.forward(backend, &step.ids)?;
+        let config = &self.config;
+        let embedded = self.embedding.forward(backend, &step.ids)?;
         let turns = self.rotation.turns(backend, &step.positions)?;
-        let x = backend.empty(residual.dtype(), residual.shape())?;
-        // Each norm also adds the branch before it to the residual stream.
+        let residual = Residual::new(backend, embedded, config.norm_eps)?;
+        let x = &residual.normed;
         let mut branch: Option<Tensor> = None;
-        let norm = |branch: Option<&Tensor>, weight: &Tensor| match branch {
-            None => backend.rmsnorm(&residual, Some(weight), eps, &x),
-            Some(branch) => backend.add_rmsnorm(branch, &residual, Some(weight), eps, &x),
-        };
         for layer in &self.layers {
-            norm(branch.as_ref(), &layer.norm)?;
+            residual.norm(branch.as_ref(), &layer.norm)?;
             let mixed = match &layer.mixer {
                 Mixer::Attention(at, attention) => {
-                    attention.forward(backend, config, &turns, step, &cache.kv.layers[*at], &x)?
+                    attention.forward(backend, config, &turns, step, &cache.kv.layers[*at], x)?
                 }
                 Mixer::Delta(at, net) => {
                     let state = cache.states.as_ref().and_then(|states| states.layers.get(*at));
-                    net.forward(backend, config, step, state.ok_or_else(no_states)?, &x)?
+                    net.forward(backend, config, step, state.ok_or_else(no_states)?, x)?
                 }
             };
-            norm(Some(&mixed), &layer.feed_forward_norm)?;
-            branch = Some(layer.feed_forward.forward(backend, Gate::Silu, &x)?);
+            residual.norm(Some(&mixed), &layer.feed_forward_norm)?;
+            branch = Some(layer.feed_forward.forward(backend, Gate::Silu, x)?);
         }
-        norm(branch.as_ref(), &self.output.norm)?;
-        Ok(x)
+        residual.norm(branch.as_ref(), &self.output.norm)?;
+        Ok(residual.normed)
     }
 
     fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
