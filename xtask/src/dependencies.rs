@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn this_program_has_the_features_of_the_workspace() {
         let own = resolved(&["--edges", "normal,build", "--package", "xtask"]);
-        let all = resolved(&["--edges", "normal,build,dev", "--workspace"]);
+        let all = resolved(&[&["--edges", "normal,build,dev"], &tools::WHOLE[..]].concat());
         let missing: Vec<_> = own.difference(&all).collect();
         assert!(
             own.len() > 50 && missing.is_empty(),
@@ -197,7 +197,7 @@ mod tests {
         let among = |all: BTreeSet<String>| -> BTreeSet<String> {
             all.into_iter().filter(|line| of_executor.contains(&name(line))).collect()
         };
-        let all = among(resolved(&["--edges", "normal,build,dev", "--workspace"]));
+        let all = among(resolved(&[&["--edges", "normal,build,dev"], &tools::WHOLE[..]].concat()));
         for package in ["ferrocm-vgpu-exec", "ferrocm-vgpu", "ferrocm-hip", "ferrocm-kernels", "ferrocm"] {
             // Build scripts may have others as well.
             let own = among(resolved(&["--edges", "normal,build", "--package", package]));

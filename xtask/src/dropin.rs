@@ -340,8 +340,7 @@ fn archives(messages: &str) -> HashMap<String, PathBuf> {
     files.collect()
 }
 
-/// With the tests' profile, this builds some tests of the whole workspace: for single packages, the virtual
-/// GPU would be compiled with other features than in the tests.
+/// With the tests' profile, this builds some tests.
 fn build(release: bool) -> Command {
     let mut command = tools::cargo();
     if release {
@@ -352,7 +351,7 @@ fn build(release: bool) -> Command {
             command.args(["--package", package]);
         }
     } else {
-        command.args(["test", "--no-run", "--workspace"]);
+        command.args(["test", "--no-run"]).args(tools::WHOLE);
         for test in TESTS {
             command.args(["--test", test]);
         }
@@ -365,9 +364,8 @@ fn build(release: bool) -> Command {
 /// Like [`build`], with the program `ferrocm` and all its features.
 fn build_with_program(release: bool) -> Command {
     let mut command = build(release);
-    command.args(["--features", tools::FEATURES]);
     match release {
-        true => command.args(["--package", PROGRAM]),
+        true => command.args(["--package", PROGRAM, "--features", tools::FEATURES]),
         // Cargo builds the program for this test.
         false => command.args(["--test", "cli"]),
     };
@@ -388,7 +386,7 @@ mod tests {
     #[test]
     fn every_package_is_built_in_both_profiles() {
         assert!(run::describe(&build(true)).contains("build --release"));
-        assert!(run::describe(&build(false)).contains("--workspace --test libraries --test symbols"));
+        assert!(run::describe(&build(false)).contains("ferrocm/models --test libraries --test symbols"));
         for library in ALL {
             let folder = Path::new(library.script).parent().unwrap().join("tests");
             let tests = TESTS.map(|test| tools::workspace().join(&folder).join(test).with_extension("rs"));
