@@ -4,6 +4,7 @@
 // If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums; of few rows, a workgroup takes
 // `TOGETHER` of them on NVIDIA. If it is stored by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
 #include "int4.cuh"
+#include "overlap.cuh"
 #include "reduce.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -297,6 +298,8 @@ template <typename T, typename Out> __device__ __forceinline__ void by_columns(c
 }
 
 template <typename T, typename Out> __device__ __forceinline__ void gemv(const Arguments<T, Out> &given) {
+    let_next_begin();
+    wait_for_previous();
     // A grid has at most 65,535 blocks in its second dimension.
     for (size_t batch = blockIdx.y; batch < read_again(given).shape.batches; batch += gridDim.y) {
         if (read_again(given).shape.by_columns)
@@ -320,7 +323,8 @@ template <typename T, typename Out> __device__ __forceinline__ void gemv(const A
     extern "C" __global__ BLOCKS_OF(THREADS, BUSY) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
                                                                       const sum_t<T> beta, OUT *y) {                   \
         gemv(Arguments<T, OUT>{shape, alpha, w, x, beta, y});                                                          \
-    }
+    }                                                                                                                  \
+    OVERLAPS(gemv_##NAME)
 GEMV(float, float, f32)
 GEMV(__half, __half, f16)
 GEMV(__nv_bfloat16, __nv_bfloat16, bf16)

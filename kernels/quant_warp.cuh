@@ -1,6 +1,7 @@
 // The product of a quantised matrix with one vector as NVIDIA's hardware wants it: a warp has whole rows, reads them 16 bytes at a time where
 // blocks lie so, has the next units on the way while it multiplies the last, and finds the vector in shared memory.
 #pragma once
+#include "overlap.cuh"
 #include "quant.cuh"
 
 // Neighbouring bytes that begin at a multiple of ALIGNMENT. Where that is 2 (or 1), they are read as the words of 16 bytes that they lie in, up to 15
