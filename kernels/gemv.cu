@@ -52,10 +52,11 @@ template <typename T> struct Elements {
     sum_t<T> x[COUNT];
 
     // Neighbours; `ALIGNED` if their address is divisible by 16, of which NVIDIA's hardware makes one load, and else one for each byte.
-    template <bool ALIGNED = false> __device__ __forceinline__ void read(const T *from) {
+    // Of `WEIGHTS`, as `load_weights`.
+    template <bool ALIGNED = false, bool WEIGHTS = false> __device__ __forceinline__ void read(const T *from) {
         T raw[COUNT];
         if constexpr (ALIGNED && NVIDIA) {
-            const uint4 words = *reinterpret_cast<const uint4 *>(from);
+            const uint4 *at = reinterpret_cast<const uint4 *>(from), words = WEIGHTS ? load_weights(at) : *at;
             memcpy(raw, &words, 16);
         } else
             memcpy(raw, from, 16);
@@ -125,7 +126,7 @@ template <bool ALIGNED, unsigned VECTORS, typename T, typename Out> __device__ _
             Elements<T> row[ROWS];
 #pragma unroll
             for (unsigned r = 0; r < ROWS; ++r)
-                row[r].template read<ALIGNED>(w[r] + d);
+                row[r].template read<ALIGNED, true>(w[r] + d);
 #pragma unroll
             for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
@@ -183,7 +184,7 @@ __device__ __forceinline__ void by_rows_together(const Arguments<T, Out> &given,
             Elements<T> row[TOGETHER];
 #pragma unroll
             for (unsigned r = 0; r < TOGETHER; ++r)
-                row[r].template read<true>(w[r] + d);
+                row[r].template read<true, true>(w[r] + d);
 #pragma unroll
             for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
