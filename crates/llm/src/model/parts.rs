@@ -137,7 +137,7 @@ pub(super) fn linears<const N: usize>(
 #[derive(Debug)]
 pub(super) enum Joined<const N: usize> {
     One { linear: Linear, rows: [usize; N] },
-    Apart([Linear; N]),
+    Apart(Box<[Linear; N]>),
 }
 
 impl<const N: usize> Joined<N> {
@@ -165,7 +165,7 @@ impl<const N: usize> Joined<N> {
             linears.push(Linear::load_rows(weights, part)?);
         }
         // As many as there are parts.
-        Ok(Self::Apart(linears.try_into().unwrap_or_else(|_| unreachable!())))
+        Ok(Self::Apart(Box::new(linears.try_into().unwrap_or_else(|_| unreachable!()))))
     }
 
     pub(super) fn is_quantised(&self) -> bool {
