@@ -2,7 +2,7 @@
 
 use hip::DeviceBuffer;
 use kernels::{
-    Activation, CacheLayout, Caches, Element, Error, Float, GateFunction, GateRows, Heads, Q8_1,
+    Activation, CacheLayout, Caches, Element, Error, F8E4M3, Float, GateFunction, GateRows, Heads, Q8_1,
     QuantVectors, RopeAppend, RopeAppendInputs, RopeStyle, modules,
 };
 
@@ -143,21 +143,21 @@ fn inputs<'a, T: Float<Compute = f32>>(
 
 fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
     let (kernels, stream) = (&bench.kernels, &bench.stream);
-    let numbers = random::<T>(TOKENS * STRIDE, 65, 2.0);
+    let given_numbers = random::<T>(TOKENS * STRIDE, 65, 2.0);
     let slots = bench.upload(&SLOTS);
     let cos = bench.upload(&random::<f32>(TOKENS * 16, 66, 1.0));
     let sin = bench.upload(&random::<f32>(TOKENS * 16, 67, 1.0));
     for style in [RopeStyle::HalfSplit, RopeStyle::Interleaved] {
         let by = shape(style);
-        let same = bench.upload(&numbers);
-        let (mut packed, mut expected) = (bench.upload(&numbers), bench.upload(&numbers));
+        let same = bench.upload(&given_numbers);
+        let (mut packed, mut expected) = (bench.upload(&given_numbers), bench.upload(&given_numbers));
         let caches = || [bench.zeroed::<T>(3 * 200), bench.zeroed::<T>(3 * 200)];
         let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (caches(), caches());
         let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
         let into = Caches::Same(keys.as_mut_slice(), values.as_mut_slice());
         kernels.rope_append(stream, &by, given, into).unwrap();
         kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), &mut expected, &by.q).unwrap();
-        let mut rotated = bench.upload(&numbers);
+        let mut rotated = bench.upload(&given_numbers);
         let part = rotated.slice_mut(3 * SIZE..).unwrap();
         kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), part, &by.k).unwrap();
         let (k, v) = (rotated.slice(3 * SIZE..).unwrap(), same.slice(4 * SIZE..).unwrap());
@@ -168,6 +168,42 @@ fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
         assert_exact!(numbers(&packed), numbers(&expected), "queries {style:?} {}", T::NAME);
         assert_exact!(numbers(&keys), numbers(&expected_keys), "keys {style:?} {}", T::NAME);
         assert_exact!(numbers(&values), numbers(&expected_values), "values {style:?} {}", T::NAME);
+
+        let eighths = || [bench.zeroed::<F8E4M3>(600), bench.zeroed::<F8E4M3>(600)];
+        let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (eighths(), eighths());
+        let mut packed = bench.upload(&given_numbers);
+        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let into = Caches::F8(0.25, keys.as_mut_slice(), values.as_mut_slice());
+        kernels.rope_append(stream, &by, given, into).unwrap();
+        kernels.kv_append_f8(stream, k, &by.k, &slots, 0.25, &mut expected_keys, &by.keys).unwrap();
+        kernels.kv_append_f8(stream, v, &by.v, &slots, 0.25, &mut expected_values, &by.values).unwrap();
+        let bits =
+            |x: &DeviceBuffer<F8E4M3>| bench.download(x).iter().map(|x| x.to_bits()).collect::<Vec<u8>>();
+        assert_exact!(bits(&keys), bits(&expected_keys), "keys of 8 bits {style:?} {}", T::NAME);
+        assert_exact!(bits(&values), bits(&expected_values), "values of 8 bits {style:?} {}", T::NAME);
+
+        let bytes = || [bench.zeroed::<i8>(600), bench.zeroed::<i8>(600)];
+        let scales = || [bench.zeroed::<f32>(12), bench.zeroed::<f32>(12)];
+        let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (bytes(), bytes());
+        let ([mut of_keys, mut of_values], [mut expected_of_keys, mut expected_of_values]) =
+            (scales(), scales());
+        let mut packed = bench.upload(&given_numbers);
+        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let into = Caches::I8(
+            [keys.as_mut_slice(), values.as_mut_slice()],
+            [of_keys.as_mut_slice(), of_values.as_mut_slice()],
+        );
+        kernels.rope_append(stream, &by, given, into).unwrap();
+        let (to, of) = (&mut expected_keys, &mut expected_of_keys);
+        kernels.kv_append_i8(stream, k, &by.k, &slots, to, of, &by.keys).unwrap();
+        let (to, of) = (&mut expected_values, &mut expected_of_values);
+        kernels.kv_append_i8(stream, v, &by.v, &slots, to, of, &by.values).unwrap();
+        let both =
+            |x: &DeviceBuffer<i8>, scales: &DeviceBuffer<f32>| (bench.download(x), bench.download(scales));
+        let expected = both(&expected_keys, &expected_of_keys);
+        assert_exact!(both(&keys, &of_keys), expected, "keys as integers {style:?} {}", T::NAME);
+        let expected = both(&expected_values, &expected_of_values);
+        assert_exact!(both(&values, &of_values), expected, "values as integers {style:?} {}", T::NAME);
     }
 }
 
