@@ -39,6 +39,8 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
     const unsigned thread = threadIdx.y * 32 + threadIdx.x, lane = threadIdx.x % lanes;
     const unsigned first = ((blockIdx.x * ONE_WARPS + threadIdx.y) * (32 / lanes) + threadIdx.x / lanes) * ONE_ROWS;
     const size_t blocks = columns / Q::VALUES;
+    let_next_begin();
+    wait_for_previous();
     const unsigned expert = experts.ids ? experts.ids[blockIdx.y] : 0;
     // products with an expert that does not exist are NaN
     const bool there = expert < experts.count;

@@ -125,6 +125,8 @@ __device__ __forceinline__ void vec_workgroup(const void *x, const void *y, void
 // Quantises rows of `columns` numbers to Q8_1 blocks, padded with zeros up to `padded`, a multiple of 32. If there is a NaN or an
 // infinity among 32 numbers, the scale is NaN or infinite, too.
 template <typename T> __device__ __forceinline__ void quantize_q8_1_row(const T *x, void *out, int columns, int padded) {
+    let_next_begin();
+    wait_for_previous();
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= padded)
         return;

@@ -1,6 +1,7 @@
 // The product of a quantised matrix with one vector as NVIDIA's hardware wants it: a warp has whole rows, reads them 16 bytes at a time where
 // blocks lie so, has the next units on the way while it multiplies the last, and finds the vector in shared memory.
 #pragma once
+#include "overlap.cuh"
 #include "quant.cuh"
 
 // Neighbouring bytes that begin at a multiple of ALIGNMENT. Where that is 2 (or 1), they are read as the words of 16 bytes that they lie in, up to 15
@@ -12,11 +13,11 @@ template <unsigned ALIGNMENT, unsigned WORDS> struct Run {
         if constexpr (ALIGNMENT == 16)
 #pragma unroll
             for (unsigned i = 0; i < WORDS / 4; ++i)
-                reinterpret_cast<uint4 *>(words)[i] = static_cast<const uint4 *>(p)[i];
+                reinterpret_cast<uint4 *>(words)[i] = load_weights(static_cast<const uint4 *>(p) + i);
         else
 #pragma unroll
             for (unsigned i = 0; i < WORDS; ++i)
-                words[i] = static_cast<const uint32_t *>(p)[i];
+                words[i] = load_weights(static_cast<const uint32_t *>(p) + i);
     }
     __device__ __forceinline__ void align() {}
     __device__ __forceinline__ uint32_t operator[](unsigned i) const { return words[i]; }
@@ -33,7 +34,7 @@ template <unsigned WORDS> struct Run<2, WORDS> {
         for (unsigned i = 0; i < WORDS / 4 + 1; ++i) {
             uint4 four = {};
             if (i < WORDS / 4 || offset > 0)
-                four = from[i];
+                four = load_weights(from + i);
             words[4 * i] = four.x, words[4 * i + 1] = four.y, words[4 * i + 2] = four.z, words[4 * i + 3] = four.w;
         }
     }
