@@ -136,7 +136,7 @@ pub(super) fn linears<const N: usize>(
 /// changes one of them: then there is one product, of which the results are parts.
 #[derive(Debug)]
 pub(super) enum Joined<const N: usize> {
-    One { linear: Linear, rows: [usize; N] },
+    One { linear: Box<Linear>, rows: [usize; N] },
     Apart(Box<[Linear; N]>),
 }
 
@@ -158,7 +158,8 @@ impl<const N: usize> Joined<N> {
                 false => None,
             };
             let rows = std::array::from_fn(|at| parts[at].count());
-            return Ok(Self::One { linear: Linear { weight, bias, loras: Vec::new() }, rows });
+            let linear = Box::new(Linear { weight, bias, loras: Vec::new() });
+            return Ok(Self::One { linear, rows });
         }
         let mut linears = Vec::with_capacity(N);
         for part in parts {
