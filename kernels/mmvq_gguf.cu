@@ -8,6 +8,7 @@
     }
 #define COUNTS(Q, NAME, T, TYPE)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 1)                                                                                       \
+    OVERLAPS(NAME##_plain_cuda1)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 2)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 3)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 4)                                                                                       \
@@ -24,6 +25,7 @@ QUANT_32(TYPES)
 QUANT_K(TYPES_K)
 
 #define QUANTIZE(T, NAME)                                                                                              \
+    OVERLAPS(mmvq_gguf_quantize_q8_1_##NAME)                                                                           \
     extern "C" __global__ void mmvq_gguf_quantize_q8_1_##NAME(const T *x, void *out, const int columns, const int padded) { \
         quantize_q8_1_row(x, out, columns, padded);                                                                    \
     }

@@ -95,6 +95,7 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32
         mul_one(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), Experts{ids, experts, pairs_of_vector}, out, type, columns, rows, \
                 lanes);                                                                                                \
     }                                                                                                                  \
+    OVERLAPS(quant_gemv_##NAME)                                                                                        \
     extern "C" __global__ __launch_bounds__(VEC_THREADS) void quant_vec_##NAME(                                        \
         const void *x, const void *y, void *out, const Out type, const unsigned columns, const unsigned rows, const unsigned vectors) { \
         mul_mat_vec<Q, 2>(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, type, 2 * blockIdx.x, columns, rows, \
