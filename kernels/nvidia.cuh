@@ -198,6 +198,10 @@ __device__ __forceinline__ void wgmma(float (&sums)[N / 2], const unsigned (&a)[
         WGMMA_HELD("f16", 128, 64, 64, 65, 66, 67, 68, 69, 70);
     else if constexpr (N == 128)
         WGMMA_HELD("bf16", 128, 64, 64, 65, 66, 67, 68, 69, 70);
+    else if constexpr (N == 256 && HALF)
+        WGMMA_HELD("f16", 256, 128, 128, 129, 130, 131, 132, 133, 134);
+    else if constexpr (N == 256)
+        WGMMA_HELD("bf16", 256, 128, 128, 129, 130, 131, 132, 133, 134);
     else
         static_assert(N == 0, "no such product here");
 }
