@@ -4,6 +4,7 @@
 // If W is stored by rows, a wave takes `ROWS` of them, its lanes run along the depth, and shuffles add their sums; of few rows, a workgroup takes
 // `TOGETHER` of them on NVIDIA. If it is stored by columns, a lane takes neighbouring rows, the waves share the depth, and their sums meet in LDS.
 #include "int4.cuh"
+#include "overlap.cuh"
 #include "reduce.cuh"
 
 constexpr unsigned THREADS = 256;
@@ -51,10 +52,11 @@ template <typename T> struct Elements {
     sum_t<T> x[COUNT];
 
     // Neighbours; `ALIGNED` if their address is divisible by 16, of which NVIDIA's hardware makes one load, and else one for each byte.
-    template <bool ALIGNED = false> __device__ __forceinline__ void read(const T *from) {
+    // Of `WEIGHTS`, as `load_weights`.
+    template <bool ALIGNED = false, bool WEIGHTS = false> __device__ __forceinline__ void read(const T *from) {
         T raw[COUNT];
         if constexpr (ALIGNED && NVIDIA) {
-            const uint4 words = *reinterpret_cast<const uint4 *>(from);
+            const uint4 *at = reinterpret_cast<const uint4 *>(from), words = WEIGHTS ? load_weights(at) : *at;
             memcpy(raw, &words, 16);
         } else
             memcpy(raw, from, 16);
@@ -124,7 +126,7 @@ template <bool ALIGNED, unsigned VECTORS, typename T, typename Out> __device__ _
             Elements<T> row[ROWS];
 #pragma unroll
             for (unsigned r = 0; r < ROWS; ++r)
-                row[r].template read<ALIGNED>(w[r] + d);
+                row[r].template read<ALIGNED, true>(w[r] + d);
 #pragma unroll
             for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
@@ -182,7 +184,7 @@ __device__ __forceinline__ void by_rows_together(const Arguments<T, Out> &given,
             Elements<T> row[TOGETHER];
 #pragma unroll
             for (unsigned r = 0; r < TOGETHER; ++r)
-                row[r].template read<true>(w[r] + d);
+                row[r].template read<true, true>(w[r] + d);
 #pragma unroll
             for (unsigned j = 0; j < VECTORS; ++j) {
                 if (j >= shape.vectors)
@@ -297,6 +299,8 @@ template <typename T, typename Out> __device__ __forceinline__ void by_columns(c
 }
 
 template <typename T, typename Out> __device__ __forceinline__ void gemv(const Arguments<T, Out> &given) {
+    let_next_begin();
+    wait_for_previous();
     // A grid has at most 65,535 blocks in its second dimension.
     for (size_t batch = blockIdx.y; batch < read_again(given).shape.batches; batch += gridDim.y) {
         if (read_again(given).shape.by_columns)
@@ -320,7 +324,8 @@ template <typename T, typename Out> __device__ __forceinline__ void gemv(const A
     extern "C" __global__ BLOCKS_OF(THREADS, BUSY) void gemv_##NAME(const Shape shape, const sum_t<T> alpha, const T *w, const T *x, \
                                                                       const sum_t<T> beta, OUT *y) {                   \
         gemv(Arguments<T, OUT>{shape, alpha, w, x, beta, y});                                                          \
-    }
+    }                                                                                                                  \
+    OVERLAPS(gemv_##NAME)
 GEMV(float, float, f32)
 GEMV(__half, __half, f16)
 GEMV(__nv_bfloat16, __nv_bfloat16, bf16)

@@ -25,10 +25,10 @@ QUANT_32(TYPES)
 QUANT_K(TYPES_K)
 
 #define QUANTIZE(T, NAME)                                                                                              \
-    OVERLAPS(mmvq_gguf_quantize_q8_1_##NAME)                                                                           \
     extern "C" __global__ void mmvq_gguf_quantize_q8_1_##NAME(const T *x, void *out, const int columns, const int padded) { \
         quantize_q8_1_row(x, out, columns, padded);                                                                    \
-    }
+    }                                                                                                                  \
+    OVERLAPS(mmvq_gguf_quantize_q8_1_##NAME)
 QUANTIZE(float, f32)
 QUANTIZE(__half, f16)
 QUANTIZE(__nv_bfloat16, bf16)

@@ -10,6 +10,11 @@
 // add_rmsnorm_T(src, residual, alpha, sum, dst, columns, eps)
 //   sum = src + residual, rounded to T; dst = sum / sqrt(mean(sum²) + eps) * alpha, computed from the rounded sums, as two kernels would.
 //   `sum` may be `src` or `residual`; alpha may be null.
+// add_rmsnorm_q8_1_T(src, residual, alpha, sum, dst, blocks, columns, eps)
+//   The same, and dst as blocks, too, as `quantize_q8_1` would make them. Without `src`, the sum is `residual`, and `sum` is not written.
+//   `columns` is a multiple of 32, and workgroups have whole warps.
+#include "overlap.cuh"
+#include "q8_1.cuh"
 #include "reduce.cuh"
 
 template <typename T>
@@ -43,6 +48,8 @@ template <typename T> __device__ __forceinline__ void l2norm(const T *src, T *ds
 
 template <typename T>
 __device__ __forceinline__ void add_rmsnorm(const T *src, const T *residual, const T *alpha, T *sum, T *dst, size_t columns, float eps) {
+    let_next_begin();
+    wait_for_previous();
     const size_t row = blockIdx.x * columns;
     src += row, residual += row, sum += row, dst += row;
     const bool wide = is_wide(src) && is_wide(residual) && is_wide(sum) && is_wide(dst);
@@ -81,6 +88,53 @@ __device__ __forceinline__ void add_rmsnorm(const T *src, const T *residual, con
         [&](size_t i) { dst[i] = norm(i, sum[i]); });
 }
 
+template <typename T>
+__device__ __forceinline__ void add_rmsnorm_q8_1(const T *src, const T *residual, const T *alpha, T *sum, T *dst, Q8_1 *blocks, size_t columns,
+                                                 float eps) {
+    let_next_begin();
+    wait_for_previous();
+    const size_t row = blockIdx.x * columns;
+    residual += row, dst += row, blocks += row / Q8_1::VALUES;
+    const bool adds = src != nullptr;
+    src = adds ? src + row : residual, sum = adds ? sum + row : nullptr;
+    const bool wide = is_wide(src) && is_wide(residual) && is_wide(sum) && is_wide(dst);
+    const size_t begin = static_cast<size_t>(block_thread()) * PACK<T>, step = static_cast<size_t>(block_threads()) * PACK<T>;
+    float squares = 0;
+    Pack<T> kept = {}; // the first of this thread's packs, most often the only one
+    for (size_t i = begin; i < columns; i += step) {
+        Pack<T> z = read_pack(residual + i, wide);
+        if (adds) {
+            const Pack<T> x = read_pack(src + i, wide);
+#pragma unroll
+            for (unsigned j = 0; j < PACK<T>; ++j)
+                z.at[j] = convert<T>(load(&x.at[j]) + load(&z.at[j]));
+            write_pack(sum + i, z, wide);
+        }
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j)
+            squares += load(&z.at[j]) * load(&z.at[j]);
+        if (i == begin)
+            kept = z;
+    }
+    const float scale = 1.0f / sqrtf(block_combine<Sum>(squares) / static_cast<float>(columns) + eps);
+    const Weights<T> weights = {alpha, 1.0f};
+    // All lanes of a warp go on as long.
+    for (size_t i = begin; i < columns + begin % (WARP * PACK<T>); i += step) {
+        const bool there = i < columns;
+        Pack<T> x = kept;
+        if (i != begin && there)
+            x = read_pack((adds ? sum : residual) + i, wide);
+        if (there) {
+            const auto weight = weights.several(i);
+#pragma unroll
+            for (unsigned j = 0; j < PACK<T>; ++j)
+                x.at[j] = convert<T>(load(&x.at[j]) * scale * weight.at[j]);
+            write_pack(dst + i, x, wide);
+        }
+        quantize_pack(x, there, blocks, i);
+    }
+}
+
 #define NORMS(T, NAME)                                                                                                 \
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void groupnorm_##NAME(const T *src, T *dst, const T *alpha, const T *beta, \
                                                                              const unsigned channels, const unsigned groups, \
@@ -93,7 +147,13 @@ __device__ __forceinline__ void add_rmsnorm(const T *src, const T *residual, con
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void add_rmsnorm_##NAME(                                        \
         const T *src, const T *residual, const T *alpha, T *sum, T *dst, const size_t columns, const float eps) {      \
         add_rmsnorm(src, residual, alpha, sum, dst, columns, eps);                                                     \
-    }
+    }                                                                                                                  \
+    OVERLAPS(add_rmsnorm_##NAME)                                                                                       \
+    extern "C" __global__ __launch_bounds__(MAX_BLOCK) void add_rmsnorm_q8_1_##NAME(                                   \
+        const T *src, const T *residual, const T *alpha, T *sum, T *dst, void *blocks, const size_t columns, const float eps) { \
+        add_rmsnorm_q8_1(src, residual, alpha, sum, dst, static_cast<Q8_1 *>(blocks), columns, eps);                   \
+    }                                                                                                                  \
+    OVERLAPS(add_rmsnorm_q8_1_##NAME)
 NORMS(float, f32)
 NORMS(__half, f16)
 NORMS(__nv_bfloat16, bf16)

@@ -7,6 +7,8 @@
 // Rows of a matrix: those that `ids` names, one for each workgroup, or all. A row that does not exist is NaN.
 extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, const uint32_t *ids, void *out, const Out type,
                                       const unsigned rows, const unsigned columns) {
+    let_next_begin();
+    wait_for_previous();
     const unsigned row = ids ? ids[blockIdx.x] : blockIdx.x;
     for (unsigned quad = blockIdx.y * blockDim.x + threadIdx.x; quad < columns / 4; quad += gridDim.y * blockDim.x) {
         float4 values = {NAN, NAN, NAN, NAN};
@@ -19,6 +21,8 @@ extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, 
         with_type(type, out, [&](auto *to) { store_four(to + static_cast<size_t>(blockIdx.x) * columns + 4 * quad, values); });
     }
 }
+
+OVERLAPS(quant_rows)
 
 // A tile of a product with experts' matrices: its expert, and its places in the order of pairs.
 struct alignas(16) ExpertTile {
@@ -98,9 +102,12 @@ extern "C" __global__ __launch_bounds__(MAX_BLOCK) void quant_tiles(const uint32
     OVERLAPS(quant_gemv_##NAME)                                                                                        \
     extern "C" __global__ __launch_bounds__(VEC_THREADS) void quant_vec_##NAME(                                        \
         const void *x, const void *y, void *out, const Out type, const unsigned columns, const unsigned rows, const unsigned vectors) { \
+        let_next_begin();                                                                                              \
+        wait_for_previous();                                                                                           \
         mul_mat_vec<Q, 2>(static_cast<const Q *>(x), static_cast<const Q8_1 *>(y), out, type, 2 * blockIdx.x, columns, rows, \
                           columns / Q8_1::VALUES, rows, vectors);                                                      \
     }                                                                                                                  \
+    OVERLAPS(quant_vec_##NAME)                                                                                         \
     extern "C" __global__ __launch_bounds__(MAT_THREADS) WAVES_PER_SIMD(3) void quant_gemm_##NAME(                     \
         const void *x, const void *y, const ExpertTile *tiles, const uint32_t *order, void *out, const Out type, const unsigned columns, \
         const unsigned rows, const unsigned vectors, const unsigned experts, const unsigned pairs_of_vector) {         \

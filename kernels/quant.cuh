@@ -6,7 +6,7 @@
 //
 // Two groups whose lower bits share bytes are a unit; they are STEP groups apart. A thread of a product takes a unit at a time.
 #pragma once
-#include "common.cuh"
+#include "q8_1.cuh"
 #include "target.cuh"
 
 constexpr unsigned GROUP = 16;
@@ -105,14 +105,6 @@ struct Q8_0 {
     __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const { return word_at(qs + GROUP * group + 4 * i); }
 };
 static_assert(sizeof(Q8_0) == 34);
-
-// The blocks that activations are quantised to. `s` is the sum of the 32 original numbers.
-struct Q8_1 {
-    static constexpr unsigned VALUES = 32;
-    uint16_t d, s;
-    int8_t qs[32];
-};
-static_assert(sizeof(Q8_1) == 36);
 
 // 2 bits; groups have scales and minima of 4 bits. Of 128 values, a byte has those at l, l + 32, l + 64 and l + 96.
 struct Q2_K {

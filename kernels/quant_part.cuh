@@ -2,19 +2,19 @@
 #pragma once
 #include "quant.cuh"
 
-// Neighbouring words that begin at a multiple of ALIGNMENT, 4 or 16.
+// Neighbouring words that begin at a multiple of ALIGNMENT, 4 or 16. `read` reads what a pointer leads to.
 template <unsigned ALIGNMENT, unsigned WORDS> struct Words {
     uint32_t words[WORDS];
 
-    __device__ __forceinline__ void load(const char *p) {
+    template <typename F> __device__ __forceinline__ void load(const char *p, F read) {
         if constexpr (ALIGNMENT == 16)
 #pragma unroll
             for (unsigned i = 0; i < WORDS / 4; ++i)
-                reinterpret_cast<uint4 *>(words)[i] = reinterpret_cast<const uint4 *>(p)[i];
+                reinterpret_cast<uint4 *>(words)[i] = read(reinterpret_cast<const uint4 *>(p) + i);
         else
 #pragma unroll
             for (unsigned i = 0; i < WORDS; ++i)
-                words[i] = reinterpret_cast<const uint32_t *>(p)[i];
+                words[i] = read(reinterpret_cast<const uint32_t *>(p) + i);
     }
     __device__ __forceinline__ uint32_t operator[](unsigned i) const { return words[i]; }
 };
@@ -33,7 +33,7 @@ template <unsigned WORDS> struct AnyWords {
         for (unsigned i = 0; i < (WORDS + 3) / 4 + 1; ++i) {
             uint4 four = {};
             if (i < WORDS / 4 || offset + 4 * WORDS > 16 * i)
-                four = from[i];
+                four = load_weights(from + i);
             const uint32_t of_four[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
             for (unsigned w = 0; w < 4; ++w)
@@ -82,7 +82,10 @@ struct InGlobal {
 
     __device__ __forceinline__ unsigned byte(unsigned offset) const { return *reinterpret_cast<const uint8_t *>(at + offset); }
     __device__ __forceinline__ unsigned half(unsigned offset) const { return *reinterpret_cast<const uint16_t *>(at + offset); }
-    template <typename To> __device__ __forceinline__ void load(To &to, unsigned offset) const { to.load(at + offset); }
+    template <unsigned ALIGNMENT, unsigned WORDS> __device__ __forceinline__ void load(Words<ALIGNMENT, WORDS> &to, unsigned offset) const {
+        to.load(at + offset, [](const auto *p) { return load_weights(p); });
+    }
+    template <unsigned WORDS> __device__ __forceinline__ void load(AnyWords<WORDS> &to, unsigned offset) const { to.load(at + offset); }
 };
 
 // A block in shared memory, `odd` bytes behind a word. It is 0 where sizes of blocks are whole words.
@@ -93,7 +96,9 @@ struct InShared {
 
     __device__ __forceinline__ unsigned byte(unsigned offset) const { return *reinterpret_cast<const uint8_t *>(word + odd + offset); }
     __device__ __forceinline__ unsigned half(unsigned offset) const { return *reinterpret_cast<const uint16_t *>(word + odd + offset); }
-    template <unsigned ALIGNMENT, unsigned WORDS> __device__ __forceinline__ void load(Words<ALIGNMENT, WORDS> &to, unsigned offset) const { to.load(word + offset); }
+    template <unsigned ALIGNMENT, unsigned WORDS> __device__ __forceinline__ void load(Words<ALIGNMENT, WORDS> &to, unsigned offset) const {
+        to.load(word + offset, [](const auto *p) { return *p; });
+    }
     template <unsigned WORDS> __device__ __forceinline__ void load(AnySharedWords<WORDS> &to, unsigned offset) const { to.load(word, odd + offset); }
 };
 

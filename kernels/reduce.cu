@@ -1,6 +1,7 @@
 // Reductions of groups of elements, softmax and norms of rows, rotary embeddings. Names and argument lists are those of candle 0.11.
 //
 // 16-bit floats are computed in f32, other types in the type itself. One workgroup of any shape computes a group or row.
+#include "overlap.cuh"
 #include "reduce.cuh"
 
 // A group of elements: `group` consecutive ones of a tensor in row-major order, or fewer at its end.
@@ -236,8 +237,11 @@ __device__ __forceinline__ size_t batch_angles(size_t pair, size_t stride_b, siz
     }                                                                                                                  \
     extern "C" __global__ BLOCKS_OF(MAX_BLOCK, sizeof(T) > 4 ? 1 : 2) void rmsnorm_##NAME(                                     \
         const T *src, T *dst, const T *alpha, const unsigned columns, const int block_size, const float eps) {         \
+        let_next_begin();                                                                                              \
+        wait_for_previous();                                                                                           \
         rmsnorm(src, dst, alpha, columns, eps);                                                                        \
     }                                                                                                                  \
+    OVERLAPS(rmsnorm_##NAME)                                                                                                                 \
     extern "C" __global__ __launch_bounds__(MAX_BLOCK) void layernorm_##NAME(                                          \
         const T *src, T *dst, const T *alpha, const T *beta, const unsigned columns, const int block_size, const float eps) { \
         layernorm(src, dst, alpha, beta, columns, eps);                                                                \

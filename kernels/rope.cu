@@ -8,11 +8,14 @@
 //   rotary        the number of rotated elements of each head, an even number; the others are copied
 //   interleaved   0: element i is rotated with i + rotary/2; 1: element 2i with 2i + 1
 #include "common.cuh"
+#include "overlap.cuh"
 
 template <typename I>
 __device__ __forceinline__ void rope_table(const I *positions, const double *frequencies, size_t tokens, size_t half, float scale, float *cos,
                                            float *sin) {
     constexpr double TURN = 6.283185307179586476925286766559;
+    let_next_begin();
+    wait_for_previous();
     FOR_EACH_ELEMENT(i, tokens * half) {
         const Division at = divide(i, half);
         const double angle = static_cast<double>(positions[at.quotient]) * frequencies[at.remainder];
@@ -26,6 +29,8 @@ template <typename T>
 __device__ __forceinline__ void rotate(const T *src, T *dst, const float *cos, const float *sin, size_t tokens, size_t heads, size_t size,
                                        size_t rotary, size_t token_stride, size_t head_stride, size_t out_token_stride, size_t out_head_stride,
                                        bool interleaved) {
+    let_next_begin();
+    wait_for_previous();
     src = src ? src : dst;
     const size_t half = rotary / 2, items = half + (size - rotary); // a pair each, then a single element each
     FOR_EACH_ELEMENT(i, tokens * heads * items) {
@@ -50,7 +55,8 @@ __device__ __forceinline__ void rotate(const T *src, T *dst, const float *cos, c
     extern "C" __global__ void rope_table_##NAME(const I *positions, const double *frequencies, const size_t tokens, const size_t half, \
                                                  const float scale, float *cos, float *sin) {                          \
         rope_table(positions, frequencies, tokens, half, scale, cos, sin);                                             \
-    }
+    }                                                                                                                  \
+    OVERLAPS(rope_table_##NAME)
 #define ROTATE(T, NAME)                                                                                                \
     extern "C" __global__ void rope_rotate_##NAME(                                                                     \
         const T *src, T *dst, const float *cos, const float *sin, const size_t tokens, const size_t heads, const size_t size, \
@@ -58,7 +64,8 @@ __device__ __forceinline__ void rotate(const T *src, T *dst, const float *cos, c
         const size_t out_head_stride, const unsigned interleaved) {                                                    \
         rotate(src, dst, cos, sin, tokens, heads, size, rotary, token_stride, head_stride, out_token_stride, out_head_stride, \
                interleaved != 0);                                                                                      \
-    }
+    }                                                                                                                  \
+    OVERLAPS(rope_rotate_##NAME)
 TABLE(uint32_t, u32)
 TABLE(int64_t, i64)
 ROTATE(float, f32)

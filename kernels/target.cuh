@@ -37,6 +37,15 @@ template <typename T> __device__ __forceinline__ T load_once(const T *p) {
 #endif
 }
 
+// A load of weights, of which there are more than the caches hold: they make way first, so that the kernels' code and what is read again stay.
+template <typename T> __device__ __forceinline__ T load_weights(const T *p) {
+#if defined(__CUDA_ARCH__) && !defined(__AMDGCN__)
+    return __ldcs(p);
+#else
+    return *p;
+#endif
+}
+
 // c plus the products of four signed bytes by four. One instruction (v_dot4_i32_i8, v_dot4_i32_iu8) where the target has it;
 // see kernel-build's __dp4a.
 __device__ __forceinline__ int dot4(uint32_t a, uint32_t b, int c) { return __dp4a(static_cast<int>(a), static_cast<int>(b), c); }

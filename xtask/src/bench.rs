@@ -152,11 +152,12 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
 }
 
 /// Builds the benchmark of kernels like the tests. Their profile also optimises the virtual GPU, which is all
-/// that matters, and tests and benchmark share one build. `--workspace` gives the same features as the tests;
-/// Cargo builds a program for the tests of its package.
+/// that matters, and tests and benchmark share one build. Cargo builds a program for the tests of its
+/// package.
 fn built_with_tests(options: &[OsString]) -> Command {
     let mut command = tools::cargo();
-    command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
+    command.args(["test", "--quiet", "--no-run"]).args(tools::WHOLE);
+    command.args(["--test", "runs", "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml"));
     if !options.iter().any(|option| option.to_string_lossy().starts_with("--target")) {
         test_devices::for_all_test_devices(&mut command);

@@ -165,6 +165,7 @@ pub(crate) fn tree(selection: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs;
 
     use super::*;
 
@@ -179,12 +180,41 @@ mod tests {
     #[test]
     fn this_program_has_the_features_of_the_workspace() {
         let own = resolved(&["--edges", "normal,build", "--package", "xtask"]);
-        let all = resolved(&["--edges", "normal,build,dev", "--workspace"]);
+        let all = resolved(&[&["--edges", "normal,build,dev"], &tools::WHOLE[..]].concat());
         let missing: Vec<_> = own.difference(&all).collect();
         assert!(
             own.len() > 50 && missing.is_empty(),
             "crates/workspace-hack/Cargo.toml lacks features: {missing:#?}"
         );
+    }
+
+    /// A step that selected the workspace without its features would compile all that is above a dependency
+    /// with other features, once more.
+    #[test]
+    fn commands_for_the_whole_workspace_have_its_features() {
+        const OTHERS: [(&str, &str); 4] = [
+            ("package.rs", "an option of another program"),
+            ("test/engines.rs", "the workspace of the engines"),
+            ("test/everything.rs", "the lock file of another workspace"),
+            ("test/template.rs", "the workspace of the template"),
+        ];
+        // Not in one piece, for this file.
+        let quoted = format!("\"--{}\"", "workspace");
+        let root = tools::workspace().join("xtask/src");
+        let mut folders = vec![root.clone()];
+        let mut found = BTreeSet::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if fs::read_to_string(&path).unwrap().contains(&quoted) {
+                    found.insert(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+                }
+            }
+        }
+        let expected = OTHERS.iter().map(|(file, _)| *file).chain(["tools.rs"]);
+        assert_eq!(found, expected.map(str::to_owned).collect(), "`tools::WHOLE` is for this workspace");
     }
 
     /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same
@@ -197,7 +227,7 @@ mod tests {
         let among = |all: BTreeSet<String>| -> BTreeSet<String> {
             all.into_iter().filter(|line| of_executor.contains(&name(line))).collect()
         };
-        let all = among(resolved(&["--edges", "normal,build,dev", "--workspace"]));
+        let all = among(resolved(&[&["--edges", "normal,build,dev"], &tools::WHOLE[..]].concat()));
         for package in ["ferrocm-vgpu-exec", "ferrocm-vgpu", "ferrocm-hip", "ferrocm-kernels", "ferrocm"] {
             // Build scripts may have others as well.
             let own = among(resolved(&["--edges", "normal,build", "--package", package]));

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use drop_in::link::DropIn;
+use kernel_build::CudaArch;
 use serde::Deserialize;
 use setup::{progress, run};
 use shared_commands::libraries::{self, First, Own};
@@ -185,9 +186,14 @@ const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 const PROGRAM: &str = "ferrocm";
 
 /// Builds the contents of packages into a folder, without debug information and symbols: `lib` with the
-/// libraries, and `bin` with the program.
-pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
-    let built = Built::with_program(release)?;
+/// libraries, and `bin` with the program, whose kernels are for these NVIDIA GPUs, too.
+pub(crate) fn packaged(release: bool, cuda_archs: &[CudaArch], folder: &Path) -> Result<()> {
+    let mut command = build_with_program(release);
+    if !cuda_archs.is_empty() {
+        let archs: Vec<_> = cuda_archs.iter().map(ToString::to_string).collect();
+        command.env(variables::CUDA_ARCHS.name, archs.join(","));
+    }
+    let built = Built::from(release, command)?;
     let program = built.program.as_deref().context("cargo made no program ferrocm")?;
     for library in ALL {
         let path = built.link(library, &folder.join("lib"))?;
@@ -221,11 +227,6 @@ impl Built {
         let mut command = build(false);
         for_test_devices(&mut command);
         Self::from(false, command)
-    }
-
-    /// All of them, and the program `ferrocm` with the feature `measure`.
-    fn with_program(release: bool) -> Result<Built> {
-        Self::from(release, build_with_program(release))
     }
 
     fn from(release: bool, command: Command) -> Result<Built> {
@@ -339,8 +340,7 @@ fn archives(messages: &str) -> HashMap<String, PathBuf> {
     files.collect()
 }
 
-/// With the tests' profile, this builds some tests of the whole workspace: for single packages, the virtual
-/// GPU would be compiled with other features than in the tests.
+/// With the tests' profile, this builds some tests.
 fn build(release: bool) -> Command {
     let mut command = tools::cargo();
     if release {
@@ -351,7 +351,7 @@ fn build(release: bool) -> Command {
             command.args(["--package", package]);
         }
     } else {
-        command.args(["test", "--no-run", "--workspace"]);
+        command.args(["test", "--no-run"]).args(tools::WHOLE);
         for test in TESTS {
             command.args(["--test", test]);
         }
@@ -364,9 +364,8 @@ fn build(release: bool) -> Command {
 /// Like [`build`], with the program `ferrocm` and all its features.
 fn build_with_program(release: bool) -> Command {
     let mut command = build(release);
-    command.args(["--features", tools::FEATURES]);
     match release {
-        true => command.args(["--package", PROGRAM]),
+        true => command.args(["--package", PROGRAM, "--features", tools::FEATURES]),
         // Cargo builds the program for this test.
         false => command.args(["--test", "cli"]),
     };
@@ -387,7 +386,7 @@ mod tests {
     #[test]
     fn every_package_is_built_in_both_profiles() {
         assert!(run::describe(&build(true)).contains("build --release"));
-        assert!(run::describe(&build(false)).contains("--workspace --test libraries --test symbols"));
+        assert!(run::describe(&build(false)).contains("ferrocm/models --test libraries --test symbols"));
         for library in ALL {
             let folder = Path::new(library.script).parent().unwrap().join("tests");
             let tests = TESTS.map(|test| tools::workspace().join(&folder).join(test).with_extension("rs"));

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use kernel_build::report::Report;
-use kernel_build::{Build, Builder};
+use kernel_build::{Build, Builder, CudaArch, Nvidia};
 use setup::run;
 
 use crate::{dropin, tools};
@@ -86,9 +86,9 @@ pub(crate) fn package(options: &Options) -> Result<()> {
     }
     let inputs =
         tools::target_folder().join("package-inputs").join(if options.debug { "debug" } else { "release" });
-    build_kernels(&inputs)?;
+    let cuda_archs = build_kernels(&inputs)?;
     if kinds.iter().any(|kind| !matches!(kind, Kind::Crates | Kind::Sbom)) || !inputs.join("bin").is_dir() {
-        dropin::packaged(!options.debug, &inputs)?;
+        dropin::packaged(!options.debug, &cuda_archs, &inputs)?;
     }
     run_program("make", &out, &kinds, |command| {
         command.arg("--inputs").arg(&inputs);
@@ -170,6 +170,8 @@ struct Shipped {
     name: &'static str,
     part: Part,
     types: &'static str,
+    /// Architectures of NVIDIA GPUs, if it has code for them.
+    nvidia: &'static [&'static str],
 }
 
 /// A part of the sources, by a pattern.
@@ -179,28 +181,52 @@ enum Part {
 }
 
 static SHIPPED: [Shipped; 2] = [
-    Shipped { name: "kernels", part: Part::Exclude("blas/**"), types: "::hip::code_object::embedded" },
-    Shipped { name: "blas-on-kernels", part: Part::Source("blas/**"), types: "::code_object::embedded" },
+    Shipped {
+        name: "kernels",
+        part: Part::Exclude("blas/**"),
+        types: "::hip::code_object::embedded",
+        nvidia: &["sm_80", "sm_90a", "sm_100"],
+    },
+    // NVIDIA GPUs have cuBLAS.
+    Shipped {
+        name: "blas-on-kernels",
+        part: Part::Source("blas/**"),
+        types: "::code_object::embedded",
+        nvidia: &[],
+    },
 ];
 
 /// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, because no
-/// package contains the sources.
-fn build_kernels(inputs: &Path) -> Result<()> {
+/// package contains the sources. Returns the architectures of NVIDIA GPUs among them: none without nvcc.
+fn build_kernels(inputs: &Path) -> Result<Vec<CudaArch>> {
+    let mut cuda_archs = Vec::new();
     for shipped in &SHIPPED {
         let builder = Builder::new(tools::workspace().join("kernels"));
         let builder = match shipped.part {
             Part::Source(pattern) => builder.source(pattern),
             Part::Exclude(pattern) => builder.exclude(pattern),
         };
+        let builder = match shipped.nvidia {
+            [] => builder,
+            archs => builder
+                .nvidia(Nvidia::ptx_and_cubin().default_archs(archs.iter().copied()).if_nvcc_is_found()),
+        };
         let build = builder.offload_compress(true).source_lines(false).build()?;
+        if let Some(error) = &build.without_nvcc {
+            eprintln!(
+                "{} has no code for NVIDIA GPUs, because no nvcc was found. To get one, {}.",
+                shipped.name, error.remedy
+            );
+        }
         for warning in build.warnings() {
             eprintln!("{warning}");
         }
         let prebuilt = fresh(&inputs.join("prebuilt").join(shipped.name))?;
         build.write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
         write_files(&build, &fresh(&inputs.join("kernels").join(shipped.name))?)?;
+        cuda_archs.extend(build.cuda_archs);
     }
-    Ok(())
+    Ok(cuda_archs)
 }
 
 /// The code of each module, and its metadata, for programs that load it themselves.
@@ -237,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_is_shipped_is_what_the_build_scripts_embed() {
-        for Shipped { name, part, types } in &SHIPPED {
+        for Shipped { name, part, types, nvidia } in &SHIPPED {
             let script = tools::workspace().join("crates").join(name).join("build.rs");
             let script = fs::read_to_string(script).expect("a build script");
             // The same folder for all, and for `build_kernels`, because the cache key contains the names of
@@ -248,6 +274,8 @@ mod tests {
             };
             assert!(script.contains(&format!("Builder::new(\"../../kernels\"){part}")), "{name}: {part}");
             assert!(script.contains("embed_prebuilt_or_exit(\"prebuilt\")"), "{name}");
+            let archs = format!("[&str; {}] = {nvidia:?};", nvidia.len());
+            assert_eq!(script.contains(&archs), script.contains("Nvidia"), "{name}: {archs}");
             let is_default = *types == "::hip::code_object::embedded";
             assert_eq!(!is_default, script.contains(&format!(".types(\"{types}\")")), "{name}");
         }

@@ -326,8 +326,7 @@ fn tests_arguments(parts: &[&Part], with_virtual: bool) -> Vec<String> {
     let list = ["nextest", "list", "--list-type", "binaries-only", "--message-format", "json"];
     let mut arguments: Vec<_> = list.map(str::to_owned).into();
     if with_virtual {
-        // The same selection as in `cargo xtask test`, so that nothing is compiled again.
-        arguments.extend(["--workspace", "--features", tools::FEATURES].map(str::to_owned));
+        arguments.extend(tools::WHOLE.map(str::to_owned));
         return arguments;
     }
     arguments.extend(["--cargo-profile", PROFILE, "--no-default-features"].map(str::to_owned));

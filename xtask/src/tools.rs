@@ -118,11 +118,15 @@ pub(crate) fn target_folder() -> PathBuf {
 /// them.
 pub(crate) const FEATURES: &str = "ferrocm/measure,ferrocm/models";
 
+/// The selection that Cargo builds in every step: all members with their features. With another one, some
+/// dependency has other features, and Cargo compiles all that is above it once more, the executor too.
+pub(crate) const WHOLE: [&str; 3] = ["--workspace", "--features", FEATURES];
+
 /// Builds a program of the workspace like the tests, with their profile and the features of all members, so
 /// that nothing is compiled twice. `kind` is Cargo's option, `--bin` or `--example`.
 pub(crate) fn build(kind: &str, name: &str) -> Command {
     let mut command = cargo();
-    command.args(["build", "--quiet", "--workspace", "--features", FEATURES, kind, name]);
+    command.args(["build", "--quiet"]).args(WHOLE).args([kind, name]);
     command.current_dir(workspace());
     command
 }

@@ -6,7 +6,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
-use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{
+    Activation, Attention, Factor, Gate, GatedDelta, MoeGate, RopeAppend, RopeFrequencies, RopeStyle,
+};
 use crate::{DType, KvLayer, Shard, Tensor};
 
 /// The kinds of backends.
@@ -78,6 +80,9 @@ pub trait StepGraph: Send + fmt::Debug {
     /// # Errors
     /// A failure of the launch.
     fn launch(&self) -> Result<()>;
+
+    /// How many kernels, copies and fills it consists of.
+    fn nodes(&self) -> usize;
 }
 
 /// The graphs of a step, one for each number of sequences in use (or whatever else a step's shapes depend
@@ -282,7 +287,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         self.activate(Activation::Silu, x, out)
     }
 
-    /// Combines a gate with the other factor, as a feed-forward layer does.
+    /// Combines a gate with the other factor, as a feed-forward layer does. Rows of `x` and `up` may have gaps
+    /// between them, as parts of one product have.
     ///
     /// # Errors
     /// If types or shapes differ.
@@ -372,6 +378,51 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// As [`matmul`](Self::matmul).
     fn matmul_many(&self, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()>;
 
+    /// A new factor of products, unspecified as [`empty`](Self::empty) is. `quantised` says whether some of the
+    /// matrices are. It gets its numbers by [`norm_factor`](Self::norm_factor) or
+    /// [`gate_factor`](Self::gate_factor).
+    ///
+    /// # Errors
+    /// If the memory does not suffice.
+    fn factor(&self, dtype: DType, shape: &[usize], quantised: bool) -> Result<Factor> {
+        let _ = quantised;
+        Ok(Factor::of(self.empty(dtype, shape)?))
+    }
+
+    /// [`add_rmsnorm`](Self::add_rmsnorm), or without `x` the [`rmsnorm`](Self::rmsnorm) of `residual` alone.
+    ///
+    /// # Errors
+    /// As these.
+    fn norm_factor(
+        &self,
+        x: Option<&Tensor>,
+        residual: &Tensor,
+        weight: Option<&Tensor>,
+        eps: f32,
+        out: &Factor,
+    ) -> Result<()> {
+        match x {
+            Some(x) => self.add_rmsnorm(x, residual, weight, eps, out.numbers()),
+            None => self.rmsnorm(residual, weight, eps, out.numbers()),
+        }
+    }
+
+    /// [`gated`](Self::gated).
+    ///
+    /// # Errors
+    /// As that.
+    fn gate_factor(&self, gate: Gate, x: &Tensor, up: &Tensor, out: &Factor) -> Result<()> {
+        self.gated(gate, x, up, out.numbers())
+    }
+
+    /// [`matmul_many`](Self::matmul_many).
+    ///
+    /// # Errors
+    /// As that.
+    fn matmul_factor(&self, x: &Factor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
+        self.matmul_many(x.numbers(), products)
+    }
+
     /// The product of a matrix `[n, k]` and a vector of `k` elements, in a new tensor of `x`'s type.
     ///
     /// # Errors
@@ -454,6 +505,22 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// # Errors
     /// If types or shapes differ.
     fn kv_append(&self, layer: &KvLayer, k: &Tensor, v: &Tensor, slots: &Tensor) -> Result<()>;
+
+    /// What comes between the products that make queries, keys and values, and attention:
+    /// [`rmsnorm`](Self::rmsnorm) of each head of queries and keys, if there are weights,
+    /// [`apply_rope`](Self::apply_rope) to both, and [`kv_append`](Self::kv_append).
+    ///
+    /// # Errors
+    /// As these.
+    fn rope_append(&self, by: &RopeAppend<'_>, layer: &KvLayer) -> Result<()> {
+        if let Some((q, k)) = by.norms {
+            self.rmsnorm(by.q, Some(q), by.eps, by.q)?;
+            self.rmsnorm(by.k, Some(k), by.eps, by.k)?;
+        }
+        self.apply_rope(by.style, by.tables, by.q, by.q)?;
+        self.apply_rope(by.style, by.tables, by.k, by.k)?;
+        self.kv_append(layer, by.k, by.v, by.slots)
+    }
 
     /// Attention. `out` has the shape of the queries.
     ///

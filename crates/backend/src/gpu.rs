@@ -23,7 +23,9 @@ use kernels::Kernels;
 
 use crate::backend::{BackendInfo, BackendKind, KernelBackend, Memory, Readback, StepGraph};
 use crate::error::Result;
-use crate::ops::{Activation, Attention, Gate, GatedDelta, MoeGate, RopeFrequencies, RopeStyle};
+use crate::ops::{
+    Activation, Attention, Factor, Gate, GatedDelta, MoeGate, RopeAppend, RopeFrequencies, RopeStyle,
+};
 use crate::tensor::bytes_of;
 use crate::{DType, KvLayer, Shard, Tensor};
 
@@ -291,7 +293,40 @@ impl KernelBackend for GpuBackend {
     }
 
     fn matmul_many(&self, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
-        product::matmul_many(self, x, products)
+        product::matmul_many(self, x, None, products)
+    }
+
+    fn factor(&self, dtype: DType, shape: &[usize], quantised: bool) -> Result<Factor> {
+        let numbers = self.empty(dtype, shape)?;
+        product::factor(self, numbers, quantised)
+    }
+
+    fn norm_factor(
+        &self,
+        x: Option<&Tensor>,
+        residual: &Tensor,
+        weight: Option<&Tensor>,
+        eps: f32,
+        out: &Factor,
+    ) -> Result<()> {
+        match (product::blocks(out), x) {
+            (Some(blocks), _) => {
+                rows::norm_factor(&self.work(), x, residual, weight, eps, out.numbers(), blocks)
+            }
+            (None, Some(x)) => self.add_rmsnorm(x, residual, weight, eps, out.numbers()),
+            (None, None) => self.rmsnorm(residual, weight, eps, out.numbers()),
+        }
+    }
+
+    fn gate_factor(&self, gate: Gate, x: &Tensor, up: &Tensor, out: &Factor) -> Result<()> {
+        match product::blocks(out) {
+            Some(blocks) => elementwise::gate_factor(&self.work(), gate, x, up, out.numbers(), blocks),
+            None => self.gated(gate, x, up, out.numbers()),
+        }
+    }
+
+    fn matmul_factor(&self, x: &Factor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
+        product::matmul_many(self, x.numbers(), product::blocks(x), products)
     }
 
     fn matmul_batched(
@@ -332,6 +367,10 @@ impl KernelBackend for GpuBackend {
 
     fn kv_append(&self, layer: &KvLayer, k: &Tensor, v: &Tensor, slots: &Tensor) -> Result<()> {
         attention::append(&self.work(), layer, k, v, slots)
+    }
+
+    fn rope_append(&self, by: &RopeAppend<'_>, layer: &KvLayer) -> Result<()> {
+        attention::rope_append(&self.work(), by, layer)
     }
 
     fn attention(&self, attention: &Attention<'_>, out: &Tensor) -> Result<()> {

@@ -64,8 +64,9 @@ pub use gpu::GpuBackend;
 pub use kernels::QuantType;
 pub use kv::{KvCache, KvLayer, KvLayout, KvShape, PAGE_STEP, PagePool};
 pub use ops::{
-    Activation, Attention, ExpertGroups, Gate, GateScores, GatedDelta, GroupScore, Keys, MoeGate, Penalties,
-    Rope, RopeFrequencies, RopeScaling, RopeStyle, Sampling, penalty_words, rope_frequencies, sampling_words,
+    Activation, Attention, ExpertGroups, Factor, Gate, GateScores, GatedDelta, GroupScore, Keys, MoeGate,
+    Penalties, Rope, RopeAppend, RopeFrequencies, RopeScaling, RopeStyle, Sampling, penalty_words,
+    rope_frequencies, sampling_words,
 };
 pub use parallel::Shard;
 #[cfg(feature = "rccl")]

@@ -107,6 +107,69 @@ pub fn rope_frequencies(rope: &Rope, factors: Option<&[f32]>) -> Result<Vec<f64>
     Ok(frequencies)
 }
 
+/// Activations that are multiplied with matrices: numbers, and the 8-bit blocks that a backend multiplies
+/// quantised matrices with, if what makes the numbers makes these, too; from
+/// [`KernelBackend::factor`](crate::KernelBackend::factor).
+#[derive(Clone)]
+pub struct Factor {
+    numbers: Tensor,
+    blocks: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Factor {
+    /// Numbers alone. Blocks, where needed, are made for each product.
+    #[must_use]
+    pub fn of(numbers: Tensor) -> Self {
+        Self { numbers, blocks: None }
+    }
+
+    /// Numbers with a backend's memory for their blocks.
+    #[must_use]
+    pub fn with_blocks(numbers: Tensor, blocks: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { numbers, blocks: Some(blocks) }
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn numbers(&self) -> &Tensor {
+        &self.numbers
+    }
+
+    /// The backend's own type.
+    #[must_use]
+    pub fn blocks(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.blocks.as_deref()
+    }
+}
+
+impl fmt::Debug for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let blocks = self.blocks.is_some();
+        f.debug_struct("Factor").field("numbers", &self.numbers).field("blocks", &blocks).finish()
+    }
+}
+
+/// Queries, keys and values between products and attention.
+#[derive(Clone, Copy, Debug)]
+pub struct RopeAppend<'a> {
+    /// `[tokens, heads, dimensions]`, whose dimensions are contiguous; changed in place.
+    pub q: &'a Tensor,
+    /// `[tokens, key heads, dimensions]`, likewise. Unspecified afterwards.
+    pub k: &'a Tensor,
+    /// As many values.
+    pub v: &'a Tensor,
+    /// Weights of norms of each head of queries and of keys.
+    pub norms: Option<(&'a Tensor, &'a Tensor)>,
+    /// Of the norms: added to the mean of squares.
+    pub eps: f32,
+    /// Which elements are rotated together.
+    pub style: RopeStyle,
+    /// Cosines and sines, f32 `[tokens, half]`.
+    pub tables: (&'a Tensor, &'a Tensor),
+    /// i64: each token's slot in the cache.
+    pub slots: &'a Tensor,
+}
+
 /// Keys and values of attention.
 #[derive(Clone, Copy, Debug)]
 pub enum Keys<'a> {

@@ -158,6 +158,14 @@ impl Build {
         self.modules.iter().flat_map(|module| module.images.iter().map(move |image| (module, image)))
     }
 
+    /// The same build as it would be without code for NVIDIA GPUs.
+    pub(crate) fn for_amd_only(&self) -> Self {
+        let mut build = self.clone();
+        build.cuda_archs.clear();
+        build.modules.iter_mut().for_each(|module| module.images.clear());
+        build
+    }
+
     /// The resources of each kernel on each AMD target: by module, by target, in the code object's order.
     pub fn kernel_uses(&self) -> impl Iterator<Item = KernelUse> {
         self.objects().flat_map(|(module, object)| {

@@ -20,6 +20,14 @@ impl fmt::Display for CudaArch {
     }
 }
 
+impl CudaArch {
+    /// Whether a GPU of another architecture runs PTX for this one: the same, or a later one if this is not
+    /// an architecture whose features are its own.
+    pub(crate) fn serves(&self, other: &Self) -> bool {
+        self == other || (self.suffix.is_none() && self.number <= other.number)
+    }
+}
+
 /// A malformed architecture name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad architecture `{text}`: write it as sm_80, sm_90a, 80 or 8.0")]

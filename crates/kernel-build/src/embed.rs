@@ -135,10 +135,21 @@ impl Build {
                     }
                 }
             }
-            for image in &module.images {
-                write_atomically(&folder.join(image_name(module, image)), &image.bytes)?;
-            }
         }
+        self.write_images(folder)?;
+        self.write_rust_file(folder, name, types)
+    }
+
+    /// Writes the code for NVIDIA GPUs.
+    pub(crate) fn write_images(&self, folder: &Path) -> Result<(), Error> {
+        for (module, image) in self.images() {
+            write_atomically(&folder.join(image_name(module, image)), &image.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the Rust file alone.
+    pub(crate) fn write_rust_file(&self, folder: &Path, name: &str, types: &str) -> Result<PathBuf, Error> {
         let path = folder.join(name);
         write_atomically(&path, self.rust(types).as_bytes())?;
         Ok(path)

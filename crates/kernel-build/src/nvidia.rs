@@ -14,6 +14,7 @@ use crate::cuda_arch::CudaArch;
 use crate::{Error, nvcc};
 
 pub use archs::DEFAULT_CUDA_ARCHS;
+pub(crate) use archs::parse;
 pub(crate) use compile::Compiler;
 
 /// Variables that affect builds for NVIDIA GPUs: those of the search, of the architectures, and nvcc's own.
@@ -27,6 +28,16 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
 /// Whether `FERROCM_CUDA_ARCHS` has a value, be it a bad one.
 pub(crate) fn is_named() -> bool {
     !matches!(variables::CUDA_ARCHS.text(), Ok(None))
+}
+
+/// The architectures that the variables name.
+pub(crate) fn named() -> Result<Vec<CudaArch>, Error> {
+    archs::from_env(&[])
+}
+
+/// The variables that name architectures, in words.
+pub(crate) fn naming_variables() -> String {
+    archs::VARIABLES.join(" or ")
 }
 
 /// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): the kind

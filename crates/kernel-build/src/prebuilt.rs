@@ -1,5 +1,6 @@
 //! Prebuilt code in a published package, for machines without a GPU compiler.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
@@ -8,22 +9,37 @@ use device_compiler::files::write_atomically;
 
 use crate::builder::switch;
 use crate::embed::exit_with;
-use crate::{Build, Builder, Error, targets};
+use crate::{Build, Builder, CudaArch, Error, nvidia, targets};
 
 /// Lists the targets of the code beside it, one per line.
 const LIST: &str = "targets.txt";
+/// The folder below it for builds with code for NVIDIA GPUs: what they have besides, and instead.
+const NVIDIA: &str = "nvidia";
 
 impl Build {
     /// Writes the input of [`embed_prebuilt`](Builder::embed_prebuilt) to an existing folder: the output of
-    /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets.
+    /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets. Code for NVIDIA GPUs,
+    /// if there is any, is in a folder of its own, for the builds that ask for it.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
     pub fn write_prebuilt(&self, folder: &Path, name: &str, types: &str) -> Result<(), Error> {
-        self.write_rust(folder, name, types)?;
-        let list: String = self.targets.iter().map(|target| format!("{target}\n")).collect();
-        Ok(write_atomically(&folder.join(LIST), list.as_bytes())?)
+        self.for_amd_only().write_rust(folder, name, types)?;
+        write_list(folder, &self.targets)?;
+        if self.cuda_archs.is_empty() {
+            return Ok(());
+        }
+        let nvidia = folder.join(NVIDIA);
+        fs::create_dir_all(&nvidia).map_err(|error| Error::io("make", &nvidia, error))?;
+        self.write_images(&nvidia)?;
+        self.write_rust_file(&nvidia, name, types)?;
+        write_list(&nvidia, &self.cuda_archs)
     }
+}
+
+fn write_list(folder: &Path, targets: &[impl Display]) -> Result<(), Error> {
+    let list: String = targets.iter().map(|target| format!("{target}\n")).collect();
+    Ok(write_atomically(&folder.join(LIST), list.as_bytes())?)
 }
 
 impl Builder {
@@ -31,11 +47,14 @@ impl Builder {
     /// exists, embeds what [`write_prebuilt`](Build::write_prebuilt) wrote there, without sources or a
     /// compiler. Otherwise it builds and [embeds](Self::embed).
     ///
-    /// Prebuilt code is embedded for all targets that it has; the result is then `None`.
+    /// Prebuilt code is embedded for all targets that it has; the result is then `None`. Code for NVIDIA GPUs
+    /// is among it if this builder [builds for them](Self::nvidia); if the package has none, the build says
+    /// so.
     ///
     /// # Errors
     /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that
-    /// `FERROCM_TARGETS` names, or if kernels should count what they do (`FERROCM_KERNEL_METRICS`).
+    /// `FERROCM_TARGETS` or `FERROCM_CUDA_ARCHS` names, or if kernels should count what they do
+    /// (`FERROCM_KERNEL_METRICS`).
     pub fn embed_prebuilt(self, folder: impl AsRef<Path>) -> Result<Option<Build>, Error> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -50,8 +69,15 @@ impl Builder {
         };
         let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         take(folder, Path::new(&out), &self.output, &asked, metrics)?;
-        if self.asks_for_nvidia() && !has_nvidia(folder) {
-            println!("cargo::warning=there is no code for NVIDIA GPUs in this build: the package has none");
+        if self.asks_for_nvidia() {
+            let nvidia = folder.join(NVIDIA);
+            if nvidia.is_dir() {
+                take_for_nvidia(&nvidia, Path::new(&out), &self.output, &nvidia::named()?)?;
+            } else {
+                println!(
+                    "cargo::warning=there is no code for NVIDIA GPUs in this build: the package has none"
+                );
+            }
         }
         Ok(None)
     }
@@ -63,43 +89,59 @@ impl Builder {
     }
 }
 
-/// Whether there is code for NVIDIA GPUs.
-fn has_nvidia(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .any(|path| path.extension().is_some_and(|extension| extension == "ptx" || extension == "cubin"))
-}
-
 /// Copies the files, if they satisfy the request.
 fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool) -> Result<(), Error> {
-    let refuse = |reason: String| Error::Prebuilt { folder: folder.to_owned(), reason };
     if metrics {
-        return Err(refuse("does not count what kernels do, as FERROCM_KERNEL_METRICS requires".to_owned()));
+        let reason = "does not count what kernels do, as FERROCM_KERNEL_METRICS requires".to_owned();
+        return Err(Error::Prebuilt { folder: folder.to_owned(), reason });
     }
-    for needed in [LIST, name] {
-        if !folder.join(needed).is_file() {
-            return Err(refuse(format!("is incomplete: {needed} is missing")));
-        }
+    let list = list(folder, name)?;
+    let there = targets::parse(LIST, list.iter().map(String::as_str))?;
+    let fits = |target: &TargetId| there.iter().any(|one| one.fit(target).is_some());
+    all_are_there(folder, &list, asked, fits, variables::TARGETS.name)?;
+    copy(folder, out)
+}
+
+/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request.
+fn take_for_nvidia(folder: &Path, out: &Path, name: &str, asked: &[CudaArch]) -> Result<(), Error> {
+    let list = list(folder, name)?;
+    let there = nvidia::parse(LIST, &list)?;
+    let fits = |arch: &CudaArch| there.iter().any(|one| one.serves(arch));
+    all_are_there(folder, &list, asked, fits, &nvidia::naming_variables())?;
+    copy(folder, out)
+}
+
+/// The lines of the list in a folder, which is complete.
+fn list(folder: &Path, name: &str) -> Result<Vec<String>, Error> {
+    if let Some(missing) = [LIST, name].into_iter().find(|needed| !folder.join(needed).is_file()) {
+        let reason = format!("is incomplete: {missing} is missing");
+        return Err(Error::Prebuilt { folder: folder.to_owned(), reason });
     }
-    let list = folder.join(LIST);
-    let text = fs::read_to_string(&list).map_err(|error| Error::io("read", &list, error))?;
-    let there = targets::parse(LIST, text.lines())?;
-    for target in asked {
-        if !there.iter().any(|one| one.fit(target).is_some()) {
-            let there = text.lines().collect::<Vec<_>>().join(", ");
-            return Err(refuse(format!(
-                "has nothing for {target}, which FERROCM_TARGETS names; it is for {there}"
-            )));
-        }
-    }
+    let path = folder.join(LIST);
+    let text = fs::read_to_string(&path).map_err(|error| Error::io("read", &path, error))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn all_are_there<T: Display>(
+    folder: &Path,
+    list: &[String],
+    asked: &[T],
+    fits: impl Fn(&T) -> bool,
+    variable: &str,
+) -> Result<(), Error> {
+    let Some(target) = asked.iter().find(|target| !fits(target)) else { return Ok(()) };
+    let reason = format!("has nothing for {target}, which {variable} names; it is for {}", list.join(", "));
+    Err(Error::Prebuilt { folder: folder.to_owned(), reason })
+}
+
+/// Copies all files of a folder.
+fn copy(folder: &Path, out: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
     for entry in entries {
         let path = entry.map_err(|error| Error::io("read", folder, error))?.path();
+        let Some(name) = path.file_name().filter(|_| path.is_file()) else { continue };
         let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-        if let Some(name) = path.file_name() {
-            write_atomically(&out.join(name), &bytes)?;
-        }
+        write_atomically(&out.join(name), &bytes)?;
     }
     Ok(())
 }
@@ -131,13 +173,47 @@ mod tests {
         take(&from, &out, "kernels.rs", &[], false).expect("taken");
         assert_eq!(fs::read(out.join("fill.hipfb")).expect("copied"), [1, 2, 3]);
         take(&from, &out, "kernels.rs", &[target("gfx1100"), target("gfx90a:xnack-")], false).expect("taken");
-        assert!(!has_nvidia(&from) && !has_nvidia(&from.join("none")));
-        fs::write(from.join("fill.sm_80.ptx"), ".version 9.0").expect("write");
-        assert!(has_nvidia(&from));
         let error = refused(&[target("gfx1100"), target("gfx1036")], false);
         assert!(error.contains("gfx1036") && error.contains("gfx90a, gfx1100"), "{error}");
         assert!(refused(&[], true).contains("FERROCM_KERNEL_METRICS"));
         fs::write(from.join(LIST), "gfx90a\nnonsense\n").expect("write");
         assert!(take(&from, &out, "kernels.rs", &[], false).is_err());
+    }
+
+    #[test]
+    fn code_for_nvidia_gpus_lies_over_that_for_amd_gpus() {
+        let folder = tempfile::tempdir().expect("folder");
+        let (from, out) = (folder.path().join("prebuilt"), folder.path().join("out"));
+        let nvidia = from.join(NVIDIA);
+        fs::create_dir_all(&nvidia).expect("folder");
+        fs::create_dir(&out).expect("folder");
+        let write =
+            |folder: &Path, name: &str, text: &str| fs::write(folder.join(name), text).expect("write");
+        write(&from, LIST, "gfx90a\n");
+        write(&from, "kernels.rs", "// AMD\n");
+        write(&from, "fill.hipfb", "code");
+        write(&nvidia, LIST, "sm_80\nsm_90a\n");
+        write(&nvidia, "kernels.rs", "// both\n");
+        write(&nvidia, "fill.sm_80.ptx", ".version 9.0");
+        take(&from, &out, "kernels.rs", &[], false).expect("taken");
+        assert!(!out.join("fill.sm_80.ptx").exists(), "only builds that ask for it have NVIDIA's code");
+        let arch = |name: &str| name.parse::<CudaArch>().expect("an architecture");
+        let served = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_120a"].map(arch);
+        take_for_nvidia(&nvidia, &out, "kernels.rs", &served).expect("taken");
+        let read = |name: &str| fs::read_to_string(out.join(name)).expect("copied");
+        assert_eq!(
+            ["kernels.rs", "fill.hipfb", "fill.sm_80.ptx"].map(read),
+            ["// both\n", "code", ".version 9.0"]
+        );
+        let refused = |asked: &str| {
+            take_for_nvidia(&nvidia, &out, "kernels.rs", &[arch(asked)]).expect_err("refused").to_string()
+        };
+        let error = refused("sm_75");
+        assert!(error.contains("nothing for sm_75, which FERROCM_CUDA_ARCHS or"), "{error}");
+        assert!(error.contains("it is for sm_80, sm_90a"), "{error}");
+        write(&nvidia, LIST, "sm_90a\n");
+        assert!(refused("sm_100").contains("sm_100"), "code of sm_90a runs nowhere else");
+        fs::remove_file(nvidia.join("kernels.rs")).expect("remove");
+        assert!(take_for_nvidia(&nvidia, &out, "kernels.rs", &[]).is_err(), "incomplete");
     }
 }

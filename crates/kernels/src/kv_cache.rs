@@ -55,7 +55,7 @@ impl CacheLayout {
         self.pages.saturating_mul(self.page)
     }
 
-    fn check(&self, operation: &'static str, len: usize) -> Result<()> {
+    pub(crate) fn check(&self, operation: &'static str, len: usize) -> Result<()> {
         let shape = [self.pages, self.page, self.heads, self.size];
         let layout =
             Layout::with_strides(&shape, &[self.page_stride, self.position_stride, self.head_stride, 1], 0)?;
@@ -67,6 +67,16 @@ impl CacheLayout {
         }
         Ok(())
     }
+}
+
+/// What numbers are multiplied with before they become 8-bit floats.
+pub(crate) fn inverse_of(operation: &'static str, scale: f32) -> Result<f32> {
+    let inverse = scale.recip();
+    if inverse > 0.0 && inverse.is_finite() {
+        return Ok(inverse);
+    }
+    let problem = "must be positive, with a finite reciprocal other than 0";
+    Err(Error::Value { operation, parameter: "scale", got: scale.into(), problem })
 }
 
 impl Kernels {
@@ -112,11 +122,8 @@ impl Kernels {
         cache: impl Into<DeviceSliceMut<'a, F8E4M3>>,
         layout: &CacheLayout,
     ) -> Result<()> {
-        let (operation, inverse) = ("kv_append_f8", scale.recip());
-        if !(inverse > 0.0 && inverse.is_finite()) {
-            let problem = "must be positive, with a finite reciprocal other than 0";
-            return Err(Error::Value { operation, parameter: "scale", got: scale.into(), problem });
-        }
+        let operation = "kv_append_f8";
+        let inverse = inverse_of(operation, scale)?;
         let names = ["kv_append_f32_f8", "kv_append_f16_f8", "kv_append_bf16_f8"];
         let launch =
             self.append(operation, &names, stream, x.into(), heads, slots.into(), cache.into(), layout)?;

@@ -35,12 +35,12 @@
 //! | [`Kernels::reduce`], [`Kernels::softmax`] | `reduce.cu` | f32, f16, bf16 |
 //! | [`Kernels::argmax`], [`Kernels::argmin`] | `reduce.cu` | every [`ReduceElement`] |
 //! | [`Kernels::rms_norm`], [`Kernels::layer_norm`] | `reduce.cu` | f32, f16, bf16 |
-//! | [`Kernels::add_rms_norm`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
-//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::swiglu_oai`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
+//! | [`Kernels::add_rms_norm`], [`Kernels::add_rms_norm_quantized`], [`Kernels::l2_norm`], [`Kernels::group_norm`] | `norm.cu` | f32, f16, bf16 |
+//! | [`Kernels::gated`], [`Kernels::gated_packed`], [`Kernels::gated_rows`], [`Kernels::gated_quantized`], [`Kernels::swiglu_oai`], [`Kernels::activate`] | `activation.cu` | f32, f16, bf16 |
 //! | [`Kernels::softcap`], [`Kernels::add_rows`], [`Kernels::mul_rows`] | `activation.cu` | f32, f16, bf16 |
 //! | [`Kernels::rope_table`], [`Kernels::rope`], [`Kernels::rope_in_place`] | `rope.cu` | f32, f16, bf16; positions u32, i64 |
 //! | [`Kernels::embedding`] | `embedding.cu` | f32, f16, bf16; ids u32, i64 |
-//! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`] | `kv_cache.cu` | f32, f16, bf16 |
+//! | [`Kernels::kv_append`], [`Kernels::kv_append_f8`], [`Kernels::kv_append_i8`], [`Kernels::rope_append`] | `kv_cache.cu` | f32, f16, bf16 |
 //! | [`Kernels::conv`] of a [`Conv1d`] or [`Conv2d`], transposed or not | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::im2col`], [`Kernels::col2im1d`] | `conv.cu` | every [`ConvElement`] |
 //! | [`Kernels::avg_pool2d`], [`Kernels::max_pool2d`] | `conv.cu` | every [`ConvElement`] |
@@ -97,6 +97,7 @@ mod quant;
 mod reduce;
 pub mod reference;
 mod rope;
+mod rope_append;
 mod sampling;
 mod sort;
 mod tilings;
@@ -105,7 +106,7 @@ mod training;
 pub mod tune;
 mod view;
 
-pub use activation::Activation;
+pub use activation::{Activation, GateFunction, GateRows};
 pub use attention::{Attention, AttentionInputs, HeadStrides};
 pub use conv::{Conv, Conv1d, Conv2d, ConvElement, PixelGrid, Pool2d, Resize2d};
 pub use delta::{CausalConv, GatedDelta, MOST_CONV_WIDTH};
@@ -126,6 +127,7 @@ pub use norm::GroupNorm;
 pub use quant::{ExpertRoutes, Q8_1, QuantMatrix, QuantType, QuantVectors};
 pub use reduce::{ReduceElement, ReduceOp};
 pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
+pub use rope_append::{Caches, RopeAppend, RopeAppendInputs};
 pub use sampling::{Penalties, Sampling};
 pub use sort::Order;
 pub use topk::MOST_TOP_K;

@@ -4,8 +4,8 @@ use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use crate::error::{Error, Result, check_counted, check_length, check_u32};
 use crate::library::{Kernels, names};
-use crate::reduce::{block, row_block, rows};
-use crate::{Float, modules};
+use crate::reduce::{block, row_block, row_block_of, rows};
+use crate::{Float, QuantVectors, modules};
 
 /// The shape of a [group norm](Kernels::group_norm).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,6 +136,53 @@ impl Kernels {
         // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all three, which have
         // rows*columns; each thread reads an element of `residual` before it writes it. The borrow of
         // `residual` is held by the launch.
+        unsafe { launch.enqueue()? };
+        Ok(())
+    }
+
+    /// [`add_rms_norm`](Self::add_rms_norm), or without `x` the norm of `residual` alone, whose results are
+    /// quantised as well, as [`quantize`](Self::quantize) does it. Rows are as long as the vectors.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `residual`, `x` and `y` have the elements of all vectors, and `alpha` those
+    /// of one; [`Error::Hip`].
+    #[expect(clippy::too_many_arguments, reason = "three operations have this many")]
+    pub fn add_rms_norm_quantized<'a, T: Float<Compute = f32>>(
+        &'a self,
+        stream: &'a Stream,
+        x: Option<DeviceSlice<'a, T>>,
+        residual: impl Into<DeviceSliceMut<'a, T>>,
+        alpha: Option<DeviceSlice<'a, T>>,
+        eps: f32,
+        y: impl Into<DeviceSliceMut<'a, T>>,
+        blocks: &'a mut QuantVectors,
+    ) -> Result<()> {
+        /// Bytes that a work-item has at a time.
+        const PACK: usize = 16;
+        let (residual, y) = (residual.into(), y.into());
+        let operation = "add_rms_norm_quantized";
+        let (vectors, columns) = (blocks.vectors(), blocks.columns());
+        let elements = vectors.saturating_mul(columns);
+        check_length(operation, "residual", residual.len(), elements)?;
+        check_length(operation, "y", y.len(), elements)?;
+        x.as_ref().map_or(Ok(()), |x| check_length(operation, "x", x.len(), elements))?;
+        check_weights(operation, "alpha", alpha.as_ref(), columns)?;
+        if elements == 0 {
+            return Ok(());
+        }
+        let grid = check_u32(operation, "vectors", vectors)?;
+        let launch = self
+            .of::<T>(&modules::NORM, &names!("add_rmsnorm_q8_1"))?
+            .launch(stream)
+            .grid(grid)
+            .block(row_block_of(columns, PACK / size_of::<T>()));
+        // the residual is both read and written
+        let read = residual.address();
+        let launch = launch.arg(x).arg(read).arg(alpha).arg(residual).arg(y).arg(blocks.blocks_mut());
+        let launch = launch.arg(columns).arg(eps);
+        // SAFETY: workgroup r accesses row r of all, of `columns` elements, a multiple of 32, and as many
+        // blocks; each thread reads an element of `residual` before it writes it. The borrow of `residual` is
+        // held by the launch.
         unsafe { launch.enqueue()? };
         Ok(())
     }

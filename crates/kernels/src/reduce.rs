@@ -49,7 +49,8 @@ pub(crate) fn row_block<T>(device: &Device, columns: usize) -> u32 {
     row_block_of(columns, each)
 }
 
-fn row_block_of(columns: usize, each: usize) -> u32 {
+/// Work-items for a row of which each has so many elements, if there are not too many.
+pub(crate) fn row_block_of(columns: usize, each: usize) -> u32 {
     const MOST: u32 = 1024;
     let wanted = u32::try_from(columns.div_ceil(each)).unwrap_or(MOST).clamp(1, MOST);
     wanted.next_multiple_of(WAVE)

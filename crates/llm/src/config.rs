@@ -129,6 +129,14 @@ impl Delta {
         matrix.saturating_add(conv).saturating_mul(4 * layers)
     }
 
+    /// Which layers have attention, from the interval of such layers, a `full_attention_interval`.
+    fn attention_every(interval: Option<usize>, layers: usize) -> Result<Vec<bool>, String> {
+        match interval.unwrap_or(USUAL_INTERVAL) {
+            0 => Err("has a `full_attention_interval` of 0".to_owned()),
+            interval => Ok((1..=layers).map(|number| number.is_multiple_of(interval)).collect()),
+        }
+    }
+
     /// Names what makes no sense, if anything does.
     fn check(&self) -> Result<(), String> {
         if self.key_heads == 0 || !self.heads.is_multiple_of(self.key_heads) {
@@ -143,6 +151,8 @@ impl Delta {
 
 /// Tokens that a convolution sees at most.
 const MOST_WIDTH: usize = 4;
+/// One layer in four has attention, unless the configuration says otherwise.
+const USUAL_INTERVAL: usize = 4;
 
 /// The order of heads of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

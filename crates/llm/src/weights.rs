@@ -115,6 +115,34 @@ pub fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
+/// Rows of a matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixRows {
+    /// Its name, without `.weight`.
+    pub(crate) name: String,
+    /// All of its rows, and its columns.
+    pub(crate) of: [usize; 2],
+    /// These, in this order.
+    pub(crate) rows: Vec<Range<usize>>,
+}
+
+impl MatrixRows {
+    /// The part of this rank, of so many rows, if all ranks have as many.
+    pub(crate) fn of_rank(shard: Shard, name: String, rows: usize, columns: usize) -> Self {
+        let own = std::iter::once(shard.rank * rows..(shard.rank + 1) * rows).collect();
+        Self { name, of: [rows * shard.size, columns], rows: own }
+    }
+
+    /// How many rows.
+    pub(crate) fn count(&self) -> usize {
+        self.rows.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    fn weight(&self) -> String {
+        format!("{}.weight", self.name)
+    }
+}
+
 /// Bytes that are read at once.
 const PIECE: usize = 32 << 20;
 
@@ -277,11 +305,45 @@ impl<'w> Weights<'w> {
         of_part: &[usize],
     ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        let dtype = match DType::from_gguf(info.kind.number()) {
+        self.filled(info, cut, self.type_of(info), of_part)
+    }
+
+    /// Parts of matrices of as many columns, one below the other, if they have one type and no adapter
+    /// changes one of them; else `None`.
+    ///
+    /// # Errors
+    /// As [`matrix_part`](Self::matrix_part).
+    pub(crate) fn joined_rows(&mut self, parts: &[MatrixRows]) -> Result<Option<Tensor>> {
+        let is_adapted =
+            |part: &MatrixRows| self.adapters.iter().any(|adapter| adapter.matrix(&part.name).is_some());
+        let infos =
+            parts.iter().map(|part| self.find(&part.weight(), &part.of)).collect::<Result<Vec<_>>>()?;
+        let dtypes: Vec<DType> = infos.iter().map(|info| self.type_of(info)).collect();
+        let (Some(&dtype), Some(columns)) = (dtypes.first(), parts.first().map(|part| part.of[1])) else {
+            return Ok(None);
+        };
+        let alike =
+            dtypes.iter().all(|other| *other == dtype) && parts.iter().all(|part| part.of[1] == columns);
+        if !alike || parts.iter().any(is_adapted) {
+            return Ok(None);
+        }
+        let rows = parts.iter().map(MatrixRows::count).sum();
+        let joined = self.backend.empty(dtype, &[rows, columns])?;
+        let mut first = 0;
+        for (part, info) in parts.iter().zip(infos) {
+            self.adaptable.insert(part.name.clone());
+            self.fill(info, &Cut::of_rows(part.rows.clone()), &joined.narrow(0, first, part.count())?)?;
+            first += part.count();
+        }
+        Ok(Some(joined))
+    }
+
+    /// The type that a matrix has on the device: its own, if it is quantised, or that of activations.
+    fn type_of(&self, info: &TensorInfo) -> DType {
+        match DType::from_gguf(info.kind.number()) {
             Some(dtype) if dtype.is_quantised() => dtype,
             _ => self.dtype,
-        };
-        self.filled(info, cut, dtype, of_part)
+        }
     }
 
     /// The matrix of this name if there is one.

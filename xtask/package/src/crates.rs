@@ -89,11 +89,7 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
     }
     for name in WITH_KERNELS {
         let (from, to) = (prebuilt.join(name), stage.join("crates").join(name).join(PREBUILT));
-        let entries = fs::read_dir(&from).with_context(|| format!("cannot read {}", from.display()))?;
-        for entry in entries {
-            let entry = entry.with_context(|| format!("cannot read {}", from.display()))?;
-            copy(&entry.path(), &to.join(entry.file_name()))?;
-        }
+        copy_folder(&from, &to)?;
     }
     Ok(stage)
 }
@@ -107,6 +103,16 @@ fn without_hack(stage: &Path) -> Result<()> {
         bail!("{} has no line `{}`", path.display(), LINE.trim_end());
     };
     fs::write(&path, format!("{before}{after}")).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    let entries = fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot read {}", from.display()))?;
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() { copy_folder(&path, &to)? } else { copy(&path, &to)? }
+    }
+    Ok(())
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

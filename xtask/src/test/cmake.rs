@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::engines;
 use super::shared::{Shared, execute};
 use super::steps::Outcome;
-use crate::tools::{self, FEATURES};
+use crate::tools::{self, WHOLE};
 
 /// Passes the folder of CMake and Ninja to the test.
 const VARIABLE: &str = "FERROCM_TEST_CMAKE";
@@ -23,7 +23,7 @@ const PROGRAMS: [(&str, &str, &str, &str); 2] = [
 pub(super) fn run(shared: &Shared) -> Result<Outcome> {
     let folder = fetch(&tools::target_folder().join("cmake"))?;
     let mut command = shared.nextest()?;
-    command.args(["run", "--workspace", "--features", FEATURES, "--test", "hipcc", "--run-ignored", "only"]);
+    command.arg("run").args(WHOLE).args(["--test", "hipcc", "--run-ignored", "only"]);
     command.env(VARIABLE, folder).env_remove("FERROCM_DEVICE");
     execute(command)
 }

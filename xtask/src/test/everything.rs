@@ -11,7 +11,7 @@ use super::steps::{Outcome, Step};
 use super::{candle, cmake, devices, real_gpus, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
-use crate::tools::{self, FEATURES, PROGRAM, TARGETS};
+use crate::tools::{self, PROGRAM, TARGETS, WHOLE};
 use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 
 /// Arguments for Clippy.
@@ -55,14 +55,17 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             let mut command = tools::cargo();
-            command.args(["clippy", "--workspace", "--all-targets", "--features", FEATURES, "--quiet", "--"]);
-            command.args(LINTS);
+            command.arg("clippy").args(WHOLE).args(["--all-targets", "--quiet", "--"]).args(LINTS);
             execute(command)
         }),
         Step::new("dependencies", check_dependencies),
         Step::new("documentation", documentation),
         Step::new("bindings", || bindings(shared)),
-        Step::new("doc tests", || cargo(["test", "--doc", "--workspace", "--quiet"])),
+        Step::new("doc tests", || {
+            let mut command = tools::cargo();
+            command.args(["test", "--doc", "--quiet"]).args(WHOLE);
+            execute(command)
+        }),
         Step::new("unit, integration and compile-fail tests", || {
             execute(shared.tests(&format!("not {DEVICE_TESTS}"), None)?)
         }),
@@ -138,7 +141,7 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
 /// reuses the results of the lint step.
 fn documentation() -> Result<Outcome> {
     let mut command = tools::cargo();
-    command.args(["doc", "--workspace", "--no-deps", "--features", FEATURES, "--quiet"]);
+    command.arg("doc").args(WHOLE).args(["--no-deps", "--quiet"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     if let Some(clippy) = clippy()? {
         command.env("RUSTC_WORKSPACE_WRAPPER", clippy);

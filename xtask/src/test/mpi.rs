@@ -3,6 +3,7 @@
 use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::rocm::{openmpi, sysroot};
+use crate::tools::WHOLE;
 
 /// The tests, and the variable that names `mpirun` for them.
 const TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
@@ -16,9 +17,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     };
     let test = || {
         let mut command = shared.nextest()?;
-        // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled
-        // again.
-        command.args(["run", "--workspace", "--test", "processes", "--filterset", TESTS]);
+        command.arg("run").args(WHOLE).args(["--test", "processes", "--filterset", TESTS]);
         command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
         command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");
         execute(command)

@@ -16,7 +16,12 @@ const TARGET: &str = "overflow-checks";
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let tests = || {
         let mut command = shared.nextest()?;
-        command.args(["run", "--workspace", "--config", OVERFLOW_CHECKS, "--filterset", DEVICE_TESTS]);
+        command.arg("run").args(tools::WHOLE).args([
+            "--config",
+            OVERFLOW_CHECKS,
+            "--filterset",
+            DEVICE_TESTS,
+        ]);
         command.arg("--target-dir").arg(tools::target_folder().join(TARGET));
         command.env("FERROCM_DEVICE", DEVICE).env_remove(headers::FOLDER_VARIABLE);
         execute(command)

@@ -38,9 +38,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>; 2] {
     };
     let test = move || {
         let mut command = shared.nextest()?;
-        // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled
-        // again.
-        command.args(["run", "--workspace", "--test", TEST, "--no-capture"]);
+        command.arg("run").args(tools::WHOLE).args(["--test", TEST, "--no-capture"]);
         command.env(kernels::FOLDER_VARIABLE, kernels::make(release, &folder)?);
         test_tools::offer(&mut command, &test_tools::folder()?);
         skips::require(&mut command, &[Lack::Tool]);

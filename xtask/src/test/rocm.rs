@@ -10,7 +10,7 @@ use super::vulkan;
 use crate::dropin;
 use crate::rocm::{Release, headers, lavapipe, sysroot};
 use crate::test_devices::{VIRTUAL_DEVICES, WAVE_SIZE_DEVICES};
-use crate::tools::FEATURES;
+use crate::tools::WHOLE;
 
 /// Integration tests in files with this name need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
@@ -66,7 +66,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
         let folder = folder.clone();
         move || {
             let mut command = shared.nextest()?;
-            command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
+            command.arg("run").args(WHOLE).args(["--test", LIBRARY_TESTS, "--no-fail-fast"]);
             sysroot::apply(&sysroot::make(release, &folder)?, &mut command, None)?;
             execute(command)
         }
@@ -81,9 +81,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
             let mut command = shared.nextest()?;
-            // For the whole workspace, as in the other steps: for one package, the virtual GPU would be
-            // compiled again.
-            command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
+            command.arg("run").args(WHOLE).args(["--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(variables::HSA_DEVICE.name, device);
             command.envs(variables.iter().copied());
             // AMD's run-time compilers lack some of HIP's types, which are in the headers of their release.
@@ -108,7 +106,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
             format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
         steps.push(Step::new(name, move || {
             let mut command = shared.nextest()?;
-            command.args(["run", "--workspace", "--features", FEATURES, "--test", vulkan::PROGRAM]);
+            command.arg("run").args(WHOLE).args(["--test", vulkan::PROGRAM]);
             command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
             command.env(variables::HSA_DEVICE.name, WAVE_SIZE_DEVICES[0]);
             let sysroot = sysroot::make(release, &folder)?;

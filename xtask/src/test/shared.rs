@@ -15,7 +15,7 @@ use super::steps::{Missing, Outcome};
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::test_tools;
 use crate::test_devices::for_test_devices;
-use crate::tools::{self, FEATURES, NEXTEST};
+use crate::tools::{self, NEXTEST, WHOLE};
 
 /// Integration tests in files with this name need a device; nextest runs them once per device.
 pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
@@ -91,7 +91,7 @@ impl Shared {
     /// The command that runs tests of the workspace, on a device if they need one.
     pub(super) fn tests(&self, filter: &str, device: Option<&str>) -> Result<Command> {
         let mut command = self.nextest()?;
-        command.args(["run", "--workspace", "--features", FEATURES, "--filterset", filter]);
+        command.arg("run").args(WHOLE).args(["--filterset", filter]);
         match device {
             Some(device) => command.env(variables::DEVICE.name, device),
             None => command.env_remove(variables::DEVICE.name),

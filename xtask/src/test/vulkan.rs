@@ -4,7 +4,7 @@ use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::rocm::{lavapipe, sysroot};
 use crate::test_devices::WAVE_SIZE_DEVICES;
-use crate::tools::FEATURES;
+use crate::tools::WHOLE;
 
 /// The test program, the only one with that name.
 pub(super) const PROGRAM: &str = "vulkan";
@@ -19,9 +19,8 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
         }));
         steps.extend(WAVE_SIZE_DEVICES.map(|device| {
             Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
-                // For the whole workspace, as in the other steps.
                 let mut command = shared.nextest()?;
-                command.args(["run", "--workspace", "--features", FEATURES, "--test", PROGRAM]);
+                command.arg("run").args(WHOLE).args(["--test", PROGRAM]);
                 command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);
                 version.apply(&mut command, &sysroot::folder())?;
                 execute(command)

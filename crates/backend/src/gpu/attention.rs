@@ -1,13 +1,13 @@
 //! Attention, and the cache that it reads.
 
 use hip::DeviceSlice;
-use kernels::{AttentionInputs, CacheLayout, F8E4M3, HeadStrides};
+use kernels::{AttentionInputs, CacheLayout, Caches, F8E4M3, HeadStrides, RopeAppendInputs};
 
 use super::rows::heads;
 use super::work::{Work, for_float, unsupported};
 use crate::error::Result;
 use crate::kv::check_append;
-use crate::ops::{Attention, Keys};
+use crate::ops::{Attention, Keys, RopeAppend};
 use crate::{DType, KvLayer, Tensor, check};
 
 /// Where the heads of a cache are.
@@ -50,6 +50,55 @@ pub(super) fn append(work: &Work<'_>, layer: &KvLayer, k: &Tensor, v: &Tensor, s
         })?;
     }
     Ok(())
+}
+
+pub(super) fn rope_append(work: &Work<'_>, by: &RopeAppend<'_>, layer: &KvLayer) -> Result<()> {
+    let operation = "rope_append";
+    let &RopeAppend { q, k, v, norms, eps, style, tables, slots } = by;
+    check_append(layer, k, v, slots)?;
+    check::rope(operation, tables, q, q)?;
+    check::rope(operation, tables, k, k)?;
+    let cached = layer.k.dtype();
+    if q.dtype() != k.dtype() || (cached.is_float() && cached != k.dtype()) {
+        return Err(unsupported(operation, &[q, k, &layer.k]));
+    }
+    let (keys, values) = (cache_layout(&layer.k), cache_layout(&layer.v));
+    let shape = kernels::RopeAppend { q: heads(q), k: heads(k), v: heads(v), keys, values, style, eps };
+    for_float!(operation, q, [q, k, v, &layer.k], T => {
+        let weight = |name, x, weight| work.weight::<T>(operation, name, x, Some(weight));
+        let weights = match norms {
+            Some((of_q, of_k)) => weight("norm of q", q, of_q)?.zip(weight("norm of k", k, of_k)?),
+            None => None,
+        };
+        let inputs = RopeAppendInputs {
+            q: work.write::<T>(operation, q)?,
+            k: work.read::<T>(operation, k)?,
+            v: work.read::<T>(operation, v)?,
+            weights,
+            tables: (
+                work.dense::<f32>(operation, "cos", tables.0)?,
+                work.dense::<f32>(operation, "sin", tables.1)?,
+            ),
+            slots: work.dense::<i64>(operation, "slots", slots)?,
+        };
+        let caches = match (cached, &layer.k_scales, &layer.v_scales, &layer.f8_scale) {
+            (dtype, ..) if dtype.is_float() => {
+                Caches::Same(work.write(operation, &layer.k)?, work.write(operation, &layer.v)?)
+            }
+            (DType::F8, .., Some((scale, _))) => {
+                Caches::F8(*scale, work.write(operation, &layer.k)?, work.write(operation, &layer.v)?)
+            }
+            (DType::I8, Some(k_scales), Some(v_scales), _) => Caches::I8(
+                [work.write(operation, &layer.k)?, work.write(operation, &layer.v)?],
+                [
+                    work.dense_mut(operation, "scales", k_scales)?,
+                    work.dense_mut(operation, "scales", v_scales)?,
+                ],
+            ),
+            _ => return Err(unsupported(operation, &[k, &layer.k])),
+        };
+        Ok(work.kernels.rope_append(&work.stream, &shape, inputs, caches)?)
+    })
 }
 
 /// The strides of `[sequences or pages, positions, heads, …]`.

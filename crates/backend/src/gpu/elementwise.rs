@@ -1,10 +1,13 @@
 //! Operations element by element.
 
-use half::{bf16, f16};
-use kernels::{BinaryOp, F8E4M3, Layout, UnaryOp, View, ViewMut};
+use std::sync::Mutex;
 
+use half::{bf16, f16};
+use kernels::{BinaryOp, F8E4M3, GateFunction, GateRows, Layout, QuantVectors, UnaryOp, View, ViewMut};
+
+use super::lock;
 use super::work::{Work, for_float, same, unsupported};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::{Activation, Gate};
 use crate::{DType, Tensor, check};
 
@@ -148,24 +151,67 @@ pub(super) fn activate(work: &Work<'_>, f: Activation, x: &Tensor, out: &Tensor)
     })
 }
 
+/// Where the rows of both factors of a gate are: without gaps, or those of two dimensions.
+fn gate_rows(operation: &'static str, x: &Tensor, up: &Tensor) -> Result<GateRows> {
+    let stride = |name, tensor: &Tensor| {
+        if tensor.is_contiguous() {
+            return Ok(tensor.columns());
+        }
+        check::rank(operation, name, tensor, "without gaps, or of two dimensions", 2)?;
+        check::dense_rows(operation, name, tensor)?;
+        Ok::<_, Error>(tensor.strides()[0])
+    };
+    let (gate_stride, up_stride) = (stride("x", x)?, stride("up", up)?);
+    Ok(GateRows { rows: x.rows(), columns: x.columns(), gate_stride, up_stride })
+}
+
+fn gate_function(gate: Gate) -> GateFunction {
+    match gate {
+        Gate::Silu => GateFunction::Product(kernels::Activation::Silu),
+        Gate::Gelu => GateFunction::Product(kernels::Activation::Gelu),
+        Gate::GeluErf => GateFunction::Product(kernels::Activation::GeluErf),
+        Gate::Relu2 => GateFunction::Product(kernels::Activation::Relu2),
+        Gate::SwigluOai { alpha, limit } => GateFunction::SwigluOai { alpha, limit },
+    }
+}
+
 pub(super) fn gated(work: &Work<'_>, gate: Gate, x: &Tensor, up: &Tensor, out: &Tensor) -> Result<()> {
     let operation = "gated";
     same(operation, x, up)?;
     same(operation, x, out)?;
+    let rows = gate_rows(operation, x, up)?;
     for_float!(operation, x, [x, up, out], T => {
-        let from = work.dense::<T>(operation, "x", x)?;
-        let up = work.dense::<T>(operation, "up", up)?;
+        let (from, up) = (work.read::<T>(operation, x)?, work.read::<T>(operation, up)?);
         let to = work.dense_mut::<T>(operation, "out", out)?;
-        let f = match gate {
-            Gate::Silu => kernels::Activation::Silu,
-            Gate::Gelu => kernels::Activation::Gelu,
-            Gate::GeluErf => kernels::Activation::GeluErf,
-            Gate::Relu2 => kernels::Activation::Relu2,
-            Gate::SwigluOai { alpha, limit } => {
-                return Ok(work.kernels.swiglu_oai(&work.stream, (alpha, limit), from, up, to)?);
-            }
-        };
-        Ok(work.kernels.gated(&work.stream, f, from, up, to)?)
+        Ok(work.kernels.gated_rows(&work.stream, gate_function(gate), &rows, from, up, to)?)
+    })
+}
+
+/// The same, with blocks of the results.
+pub(super) fn gate_factor(
+    work: &Work<'_>,
+    gate: Gate,
+    x: &Tensor,
+    up: &Tensor,
+    out: &Tensor,
+    blocks: &Mutex<QuantVectors>,
+) -> Result<()> {
+    let operation = "gate_factor";
+    let mut blocks = lock(blocks);
+    let GateFunction::Product(f) = gate_function(gate) else {
+        gated(work, gate, x, up, out)?;
+        return for_float!(operation, out, [out], T => {
+            let from = work.dense::<T>(operation, "out", out)?;
+            Ok(work.kernels.quantize(&work.stream, from, &mut blocks)?)
+        });
+    };
+    same(operation, x, up)?;
+    same(operation, x, out)?;
+    let rows = gate_rows(operation, x, up)?;
+    for_float!(operation, x, [x, up, out], T => {
+        let (from, up) = (work.read::<T>(operation, x)?, work.read::<T>(operation, up)?);
+        let to = work.dense_mut::<T>(operation, "out", out)?;
+        Ok(work.kernels.gated_quantized(&work.stream, f, &rows, from, up, to, &mut blocks)?)
     })
 }
 

@@ -44,6 +44,7 @@ impl Drop for Capturing<'_> {
 /// A captured step.
 struct Step {
     graph: GraphExec,
+    nodes: usize,
     stream: Stream,
 }
 
@@ -56,6 +57,10 @@ impl fmt::Debug for Step {
 impl StepGraph for Step {
     fn launch(&self) -> Result<()> {
         Ok(self.graph.launch(&self.stream)?)
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes
     }
 }
 
@@ -83,5 +88,7 @@ pub(super) fn capture(
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(Box::new(Step { graph: graph?.instantiate()?, stream: backend.stream.clone() }))
+    let graph = graph?;
+    let (nodes, stream) = (graph.len(), backend.stream.clone());
+    Ok(Box::new(Step { graph: graph.instantiate()?, nodes, stream }))
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
-use kernels::{Float, Gemm, QuantMatrix, QuantType, QuantVectors};
+use kernels::{Float, Gemm, Q8_1, QuantMatrix, QuantType, QuantVectors};
 use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use super::work::{Work, for_float, unsupported};
 use super::{GpuBackend, lock};
 use crate::error::Result;
+use crate::ops::Factor;
 use crate::{DType, Tensor, check};
 
 /// Who multiplies.
@@ -89,7 +90,7 @@ impl Products {
         if self.quantised.len() >= SHAPES {
             self.quantised.clear();
         }
-        let made = Arc::new(Mutex::new(QuantVectors::zeroed(&work.stream, vectors, columns)?));
+        let made = Arc::new(Mutex::new(QuantVectors::uninit(&work.stream, vectors, columns)?));
         self.quantised.insert((vectors, columns), made.clone());
         Ok(made)
     }
@@ -165,11 +166,37 @@ pub(super) fn quantise(
     Ok(vectors)
 }
 
-pub(super) fn matmul_many(backend: &GpuBackend, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()> {
+/// The blocks of a factor.
+pub(super) fn blocks(factor: &Factor) -> Option<&Mutex<QuantVectors>> {
+    factor.blocks().and_then(|blocks| blocks.downcast_ref())
+}
+
+/// Numbers that become a factor, with memory for their blocks if products read these.
+pub(super) fn factor(backend: &GpuBackend, numbers: Tensor, quantised: bool) -> Result<Factor> {
+    let (rows, columns) = (numbers.rows(), numbers.columns());
+    if !quantised || numbers.elements() == 0 || !columns.is_multiple_of(Q8_1::VALUES) {
+        return Ok(Factor::of(numbers));
+    }
+    let work = backend.work();
+    let is_narrow = numbers.dtype().block_bytes() == 2;
+    if rows >= NUMBERS_FROM && is_narrow && lock(&backend.products).vendor(&work)?.is_some() {
+        return Ok(Factor::of(numbers));
+    }
+    let blocks = Mutex::new(QuantVectors::uninit(&work.stream, rows, columns)?);
+    Ok(Factor::with_blocks(numbers, Arc::new(blocks)))
+}
+
+/// `given` are the blocks of `x`, if they are there.
+pub(super) fn matmul_many(
+    backend: &GpuBackend,
+    x: &Tensor,
+    given: Option<&Mutex<QuantVectors>>,
+    products: &[(&Tensor, &Tensor)],
+) -> Result<()> {
     let operation = "matmul";
     let work = backend.work();
     let mut own = lock(&backend.products);
-    let mut quantised = None;
+    let mut quantised: Option<Arc<Mutex<QuantVectors>>> = None;
     for &(w, out) in products {
         let (m, k, n) = check::product(operation, x, w, out)?;
         if out.dtype() != x.dtype() {
@@ -184,9 +211,10 @@ pub(super) fn matmul_many(backend: &GpuBackend, x: &Tensor, products: &[(&Tensor
                 continue;
             }
             let matrix = work.quantised(operation, quant, w)?;
-            let vectors = match &quantised {
-                Some(vectors) => vectors,
-                None => &*quantised.insert(quantise(&work, &mut own, operation, x)?),
+            let vectors = match (given, &quantised) {
+                (Some(vectors), _) => vectors,
+                (None, Some(vectors)) => &**vectors,
+                (None, None) => &**quantised.insert(quantise(&work, &mut own, operation, x)?),
             };
             for_float!(operation, x, [x, w, out], T => {
                 let to = work.dense_mut::<T>(operation, "out", out)?;

@@ -1,7 +1,10 @@
 //! Operations row by row.
 
-use kernels::{Heads, RopeStyle};
+use std::sync::Mutex;
 
+use kernels::{Heads, QuantVectors, RopeStyle};
+
+use super::lock;
 use super::work::{Work, for_float, same, unsupported};
 use crate::error::{Error, Result};
 use crate::ops::RopeFrequencies;
@@ -91,6 +94,29 @@ fn for_each_row(x: &Tensor, f: &mut dyn FnMut(&Tensor) -> Result<()>) -> Result<
 pub(super) fn softmax_view(work: &Work<'_>, x: &Tensor) -> Result<()> {
     check::dense_rows("softmax_view", "x", x)?;
     for_each_row(x, &mut |part| softmax(work, part, part))
+}
+
+/// The norm of a sum, or of `residual` alone, with blocks of the results.
+pub(super) fn norm_factor(
+    work: &Work<'_>,
+    x: Option<&Tensor>,
+    residual: &Tensor,
+    weight: Option<&Tensor>,
+    eps: f32,
+    out: &Tensor,
+    blocks: &Mutex<QuantVectors>,
+) -> Result<()> {
+    let operation = "norm_factor";
+    x.map_or(Ok(()), |x| same(operation, x, residual))?;
+    same(operation, residual, out)?;
+    let mut blocks = lock(blocks);
+    for_float!(operation, out, [residual, out], T => {
+        let from = x.map(|x| work.dense::<T>(operation, "x", x)).transpose()?;
+        let sum = work.dense_mut::<T>(operation, "residual", residual)?;
+        let weight = work.weight::<T>(operation, "weight", residual, weight)?;
+        let to = work.dense_mut::<T>(operation, "out", out)?;
+        Ok(work.kernels.add_rms_norm_quantized(&work.stream, from, sum, weight, eps, to, &mut blocks)?)
+    })
 }
 
 pub(super) fn embedding(work: &Work<'_>, table: &Tensor, ids: &Tensor, out: &Tensor) -> Result<()> {

@@ -12,6 +12,8 @@ mod delta;
 mod elementwise;
 #[path = "../cases/experts.rs"]
 mod experts;
+#[path = "../cases/fused.rs"]
+mod fused;
 #[path = "../cases/memory.rs"]
 mod memory;
 #[cfg(feature = "rccl")]

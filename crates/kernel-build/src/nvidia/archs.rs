@@ -11,7 +11,7 @@ pub const DEFAULT_CUDA_ARCHS: &[&str] = &["sm_80"];
 pub(super) const VARIABLES: [&str; 2] = [variables::CUDA_ARCHS.name, "CUDA_COMPUTE_CAP"];
 
 /// Reads a list of architectures, dropping repetitions. `origin` is who wrote it.
-pub(super) fn parse<S: AsRef<str>>(
+pub(crate) fn parse<S: AsRef<str>>(
     origin: &'static str,
     names: impl IntoIterator<Item = S>,
 ) -> Result<Vec<CudaArch>, Error> {

@@ -1,6 +1,6 @@
 //! Quantised matrices and vectors in device memory.
 
-use hip::{DeviceBuffer, DeviceSlice, Stream};
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
 use super::{Q8_1, QuantType};
 use crate::error::{Error, Result, check_counted};
@@ -97,6 +97,21 @@ impl QuantVectors {
     /// [`Error::Size`] if vectors do not consist of whole blocks of 32, are longer than 2³¹ − 32, or are too
     /// many to count, [`Error::Hip`].
     pub fn zeroed(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
+        let (vectors, columns, bytes) = Self::sizes_of(vectors, columns)?;
+        Ok(Self { vectors, columns, blocks: DeviceBuffer::zeroed(stream, bytes)? })
+    }
+
+    /// Unspecified numbers, such as for the result of a captured operation, where zeros would be one more.
+    ///
+    /// # Errors
+    /// As [`zeroed`](Self::zeroed).
+    pub fn uninit(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
+        let (vectors, columns, bytes) = Self::sizes_of(vectors, columns)?;
+        Ok(Self { vectors, columns, blocks: DeviceBuffer::uninit_on(stream, bytes)? })
+    }
+
+    /// Both sizes, checked, and the bytes of all blocks.
+    fn sizes_of(vectors: usize, columns: usize) -> Result<(u32, u32, usize)> {
         const OPERATION: &str = "quantised vectors";
         if !columns.is_multiple_of(Q8_1::VALUES) {
             let problem = "must be a multiple of 32";
@@ -108,8 +123,11 @@ impl QuantVectors {
             let (got, problem) = (columns as usize, "more than 2147483616");
             return Err(Error::Size { operation: OPERATION, parameter: "columns", got, problem });
         }
-        let bytes = (columns as usize / Q8_1::VALUES * Q8_1::BYTES).saturating_mul(vectors as usize);
-        Ok(Self { vectors, columns, blocks: DeviceBuffer::zeroed(stream, bytes)? })
+        Ok((
+            vectors,
+            columns,
+            (columns as usize / Q8_1::VALUES * Q8_1::BYTES).saturating_mul(vectors as usize),
+        ))
     }
 
     /// The number of vectors.
@@ -126,5 +144,10 @@ impl QuantVectors {
 
     pub(super) fn sizes(&self) -> (u32, u32) {
         (self.vectors, self.columns)
+    }
+
+    /// The blocks, for kernels that quantise what they compute.
+    pub(crate) fn blocks_mut(&mut self) -> DeviceSliceMut<'_, u8> {
+        self.blocks.as_mut_slice()
     }
 }

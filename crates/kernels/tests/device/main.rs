@@ -12,6 +12,7 @@ mod delta;
 mod elementwise;
 mod embedding;
 mod entry_points;
+mod fused;
 mod gemm;
 mod gemm_experts;
 mod gemm_int4;

@@ -218,13 +218,7 @@ fn delta(values: Values<'_>, layers: usize) -> Result<Delta, String> {
             kinds.iter().map(is_attention).collect::<Result<_, _>>()?
         }
         Some(kinds) => return Err(format!("has `layer_types` for {} of {layers} layers", kinds.len())),
-        None => {
-            let interval = match values.size("full_attention_interval")? {
-                None => 4,
-                Some(_) => values.needed("full_attention_interval")?,
-            };
-            (1..=layers).map(|number| number.is_multiple_of(interval)).collect()
-        }
+        None => Delta::attention_every(values.size("full_attention_interval")?, layers)?,
     };
     let delta = Delta {
         attention,

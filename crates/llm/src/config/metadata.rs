@@ -215,13 +215,7 @@ fn delta(values: &Values<'_>, layers: usize) -> Result<Delta, Problem> {
         Some(recurrent) => {
             return Err(format!("has `{key}` for {} of {layers} layers", recurrent.len()).into());
         }
-        None => {
-            let interval = match values.size("full_attention_interval")? {
-                None => 4,
-                Some(_) => values.needed("full_attention_interval")?,
-            };
-            (1..=layers).map(|number| number.is_multiple_of(interval)).collect()
-        }
+        None => Delta::attention_every(values.size("full_attention_interval")?, layers)?,
     };
     let delta = Delta {
         attention,

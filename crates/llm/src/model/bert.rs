@@ -3,12 +3,14 @@
 //! Every token sees every other. Norms are layer norms, behind each branch and its sum with the residual
 //! stream; positions have vectors of their own.
 
-use backend::{Activation, Attention, KernelBackend, Keys, Tensor};
+use std::ops::Range;
 
-use super::parts::{Embedding, Linear, linears};
+use backend::{Activation, Attention, Factor, KernelBackend, Keys, Tensor};
+
+use super::parts::{Embedding, Joined, Linear};
 use crate::config::Config;
 use crate::error::Result;
-use crate::weights::Weights;
+use crate::weights::{MatrixRows, Weights};
 
 /// An encoder.
 #[derive(Debug)]
@@ -24,9 +26,7 @@ pub struct Bert {
 
 #[derive(Debug)]
 struct Layer {
-    q: Linear,
-    k: Linear,
-    v: Linear,
+    qkv: Joined<3>,
     out: Linear,
     attention_norm: Norm,
     up: Linear,
@@ -73,10 +73,13 @@ impl Bert {
         let mut layers = Vec::with_capacity(config.layers);
         for layer in 0..config.layers {
             let name = |part: &str| format!("blk.{layer}.{part}");
+            let of_all = |part| MatrixRows {
+                name: name(part),
+                of: [width, width],
+                rows: vec![Range { start: 0, end: width }],
+            };
             layers.push(Layer {
-                q: Linear::load(weights, &name("attn_q"), width, width)?,
-                k: Linear::load(weights, &name("attn_k"), width, width)?,
-                v: Linear::load(weights, &name("attn_v"), width, width)?,
+                qkv: Joined::load(weights, ["attn_q", "attn_k", "attn_v"].map(of_all))?,
                 out: Linear::load(weights, &name("attn_output"), width, width)?,
                 attention_norm: Norm::load(weights, &name("attn_output_norm"), width)?,
                 up: Linear::load(weights, &name("ffn_up"), inner, width)?,
@@ -106,8 +109,9 @@ impl Bert {
         }
         self.norm.apply(backend, &x, config.norm_eps)?;
         for layer in &self.layers {
-            let [q, k, v] = linears(backend, &x, [&layer.q, &layer.k, &layer.v])?;
-            let heads = |x: &Tensor| x.reshape(&[1, tokens, config.heads, config.head_size]);
+            let [q, k, v] = layer.qkv.forward(backend, &Factor::of(x.clone()))?;
+            // One text, whose heads are parts of a row.
+            let heads = |x: &Tensor| x.split(1, config.head_size)?.split(0, tokens);
             let (q, k, v) = (heads(&q)?, heads(&k)?, heads(&v)?);
             let mixed = backend.empty(x.dtype(), q.shape())?;
             let keys = Keys::Dense { k: &k, v: &v };

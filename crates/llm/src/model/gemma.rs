@@ -70,19 +70,23 @@ impl Model for Gemma {
         let turns = self.rotation.turns(backend, &step.positions)?;
         let window = self.window_rotation.as_ref();
         let window_turns = window.map(|rotation| rotation.turns(backend, &step.positions)).transpose()?;
-        let x = backend.empty(residual.dtype(), residual.shape())?;
-        backend.rmsnorm(&residual, self.layers.first().map(|layer| &layer.attention_norm), eps, &x)?;
+        let is_quantised =
+            |layer: &Layer| layer.attention.is_quantised() || layer.feed_forward.is_quantised();
+        let quantised = self.layers.iter().any(is_quantised);
+        let x = backend.factor(residual.dtype(), residual.shape(), quantised)?;
+        let first = self.layers.first().map_or(&self.output.norm, |layer| &layer.attention_norm);
+        backend.norm_factor(None, &residual, Some(first), eps, &x)?;
         for (at, (layer, cache)) in self.layers.iter().zip(&cache.kv.layers).enumerate() {
             let turns = window_turns.as_ref().filter(|_| config.has_window(at)).unwrap_or(&turns);
             let branch = layer.attention.forward(backend, config, turns, step, cache, &x)?;
             backend.rmsnorm(&branch, Some(&layer.after_attention_norm), eps, &branch)?;
-            backend.add_rmsnorm(&branch, &residual, Some(&layer.feed_forward_norm), eps, &x)?;
+            backend.norm_factor(Some(&branch), &residual, Some(&layer.feed_forward_norm), eps, &x)?;
             let branch = layer.feed_forward.forward(backend, Gate::Gelu, &x)?;
             backend.rmsnorm(&branch, Some(&layer.after_feed_forward_norm), eps, &branch)?;
             let next = self.layers.get(at + 1).map_or(&self.output.norm, |layer| &layer.attention_norm);
-            backend.add_rmsnorm(&branch, &residual, Some(next), eps, &x)?;
+            backend.norm_factor(Some(&branch), &residual, Some(next), eps, &x)?;
         }
-        Ok(x)
+        Ok(x.numbers().clone())
     }
 
     fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {

@@ -69,7 +69,10 @@ impl Model for Llama {
         let config = &self.config;
         let embedded = self.embedding.forward(backend, &step.ids)?;
         let turns = self.rotation.turns(backend, &step.positions)?;
-        let residual = Residual::new(backend, embedded, config.norm_eps)?;
+        let is_quantised =
+            |layer: &Layer| layer.attention.is_quantised() || layer.feed_forward.is_quantised();
+        let quantised = self.layers.iter().any(is_quantised);
+        let residual = Residual::new(backend, embedded, config.norm_eps, quantised)?;
         let x = &residual.normed;
         let mut branch: Option<Tensor> = None;
         for (layer, cache) in self.layers.iter().zip(&cache.kv.layers) {
@@ -79,7 +82,7 @@ impl Model for Llama {
             branch = Some(layer.feed_forward.forward(backend, self.gate, x)?);
         }
         residual.norm(branch.as_ref(), &self.output.norm)?;
-        Ok(residual.normed)
+        Ok(residual.hidden())
     }
 
     fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {

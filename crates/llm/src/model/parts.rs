@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use backend::{
-    Activation, Attention, DType, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope,
-    RopeFrequencies, RopeStyle, Shard, Tensor, rope_frequencies,
+    Activation, Attention, DType, Factor, Gate, GateScores, KernelBackend, Keys, KvLayer, MoeGate, Rope,
+    RopeAppend, RopeFrequencies, RopeStyle, Shard, Tensor, rope_frequencies,
 };
 
 use super::step::Step;
 use crate::config::{Config, Experts, Family, FeedForward as Kind, NormOf};
 use crate::error::Result;
-use crate::weights::{Cut, Lora, Weights, joined};
+use crate::weights::{Cut, Lora, MatrixRows, Weights, joined};
 
 /// A product with a matrix, and a bias.
 #[derive(Debug)]
@@ -36,9 +36,8 @@ impl Linear {
         rows: usize,
         columns: usize,
     ) -> Result<Self> {
-        let Shard { rank, size } = weights.shard();
-        let own = std::iter::once(rank * rows..(rank + 1) * rows).collect();
-        Self::load_rows(weights, name, [rows * size, columns], own)
+        let part = MatrixRows::of_rank(weights.shard(), name.to_owned(), rows, columns);
+        Self::load_rows(weights, part)
     }
 
     /// This rank's columns of a matrix: so many. The sum of the products of all ranks is the whole product,
@@ -66,34 +65,24 @@ impl Linear {
         Self { weight, bias: None, loras: Vec::new() }
     }
 
-    /// Some rows of a matrix of the shape `of`, and of its bias.
-    pub(super) fn load_rows(
-        weights: &mut Weights<'_>,
-        name: &str,
-        of: [usize; 2],
-        rows: Vec<Range<usize>>,
-    ) -> Result<Self> {
-        let rows = joined(rows);
-        let count = rows.iter().map(ExactSizeIterator::len).sum();
-        let bias = format!("{name}.bias");
-        let bias = match weights.has(&bias) {
-            true => {
-                let all = weights.numbers(&bias, &of[..1])?;
-                let chosen: Vec<f32> = rows.iter().flat_map(|range| &all[range.clone()]).copied().collect();
-                Some(weights.backend().tensor(weights.dtype(), &[count], &chosen)?)
-            }
-            false => None,
-        };
-        let cut = Cut::of_rows(rows);
+    /// Some rows of a matrix, and of its bias.
+    pub(super) fn load_rows(weights: &mut Weights<'_>, part: MatrixRows) -> Result<Self> {
+        let bias = bias_of(weights, &part)?;
+        let bias =
+            bias.map(|bias| weights.backend().tensor(weights.dtype(), &[bias.len()], &bias)).transpose()?;
+        let (count, MatrixRows { name, of, rows }) = (part.count(), part);
+        let cut = Cut::of_rows(joined(rows));
         let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[count, of[1]])?;
-        let loras = weights.loras(name, of, &cut)?;
+        let loras = weights.loras(&name, of, &cut)?;
         Ok(Self { weight, bias, loras })
     }
 
+    pub(super) fn is_quantised(&self) -> bool {
+        self.weight.dtype().is_quantised()
+    }
+
     pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<Tensor> {
-        let out = backend.empty(x.dtype(), &[x.rows(), self.weight.size(0)])?;
-        backend.linear(x, &self.weight, self.bias.as_ref(), &out)?;
-        self.adapt(backend, x, &out)?;
+        let [out] = linears(backend, &Factor::of(x.clone()), [self])?;
         Ok(out)
     }
 
@@ -110,26 +99,98 @@ impl Linear {
     }
 }
 
-/// Products of the same vectors with several matrices.
+/// The numbers of some rows of a matrix's bias, if it has one.
+fn bias_of(weights: &mut Weights<'_>, part: &MatrixRows) -> Result<Option<Vec<f32>>> {
+    let name = format!("{}.bias", part.name);
+    if !weights.has(&name) {
+        return Ok(None);
+    }
+    let all = weights.numbers(&name, &part.of[..1])?;
+    Ok(Some(part.rows.iter().flat_map(|range| &all[range.clone()]).copied().collect()))
+}
+
+/// Products of the same vectors with several matrices, each a launch of its own.
 pub(super) fn linears<const N: usize>(
     backend: &dyn KernelBackend,
-    x: &Tensor,
+    x: &Factor,
     linears: [&Linear; N],
 ) -> Result<[Tensor; N]> {
+    let numbers = x.numbers();
     let mut outs = Vec::with_capacity(N);
     for linear in linears {
-        outs.push(backend.empty(x.dtype(), &[x.rows(), linear.weight.size(0)])?);
+        outs.push(backend.empty(numbers.dtype(), &[numbers.rows(), linear.weight.size(0)])?);
     }
     let products: Vec<_> = linears.iter().zip(&outs).map(|(linear, out)| (&linear.weight, out)).collect();
-    backend.matmul_many(x, &products)?;
+    backend.matmul_factor(x, &products)?;
     for (linear, out) in linears.iter().zip(&outs) {
         if let Some(bias) = &linear.bias {
             backend.add(out, bias, out)?;
         }
-        linear.adapt(backend, x, out)?;
+        linear.adapt(backend, numbers, out)?;
     }
     // As many as there are matrices.
     Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
+}
+
+/// Matrices that are multiplied with the same vectors. Those of one type are one matrix, unless an adapter
+/// changes one of them: then there is one product, of which the results are parts.
+#[derive(Debug)]
+pub(super) enum Joined<const N: usize> {
+    One { linear: Linear, rows: [usize; N] },
+    Apart(Box<[Linear; N]>),
+}
+
+impl<const N: usize> Joined<N> {
+    pub(super) fn load(weights: &mut Weights<'_>, parts: [MatrixRows; N]) -> Result<Self> {
+        if let Some(weight) = weights.joined_rows(&parts)? {
+            let mut biases = Vec::with_capacity(N);
+            for part in &parts {
+                biases.push(bias_of(weights, part)?);
+            }
+            let bias = match biases.iter().any(Option::is_some) {
+                true => {
+                    let of = |(bias, part): (Option<Vec<f32>>, &MatrixRows)| {
+                        bias.unwrap_or_else(|| vec![0.0; part.count()])
+                    };
+                    let all: Vec<f32> = biases.into_iter().zip(&parts).flat_map(of).collect();
+                    Some(weights.backend().tensor(weights.dtype(), &[all.len()], &all)?)
+                }
+                false => None,
+            };
+            let rows = std::array::from_fn(|at| parts[at].count());
+            return Ok(Self::One { linear: Linear { weight, bias, loras: Vec::new() }, rows });
+        }
+        let mut linears = Vec::with_capacity(N);
+        for part in parts {
+            linears.push(Linear::load_rows(weights, part)?);
+        }
+        // As many as there are parts.
+        Ok(Self::Apart(Box::new(linears.try_into().unwrap_or_else(|_| unreachable!()))))
+    }
+
+    pub(super) fn is_quantised(&self) -> bool {
+        match self {
+            Self::One { linear, .. } => linear.is_quantised(),
+            Self::Apart(linears) => linears.iter().any(Linear::is_quantised),
+        }
+    }
+
+    /// `[tokens, rows]` of each matrix. There may be gaps between their rows.
+    pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Factor) -> Result<[Tensor; N]> {
+        let (linear, rows) = match self {
+            Self::One { linear, rows } => (linear, rows),
+            Self::Apart(all) => return linears(backend, x, std::array::from_fn(|at| &all[at])),
+        };
+        let [out] = linears(backend, x, [linear])?;
+        let mut parts = Vec::with_capacity(N);
+        let mut first = 0;
+        for count in rows {
+            parts.push(out.narrow(1, first, *count)?);
+            first += count;
+        }
+        // As many as there are matrices.
+        Ok(parts.try_into().unwrap_or_else(|_| unreachable!()))
+    }
 }
 
 /// The token table: `[vocabulary, width]`.
@@ -201,23 +262,30 @@ pub(super) struct Residual<'b> {
     eps: f32,
     sum: Tensor,
     /// The result of the last norm.
-    pub(super) normed: Tensor,
+    pub(super) normed: Factor,
 }
 
 impl<'b> Residual<'b> {
-    pub(super) fn new(backend: &'b dyn KernelBackend, embedded: Tensor, eps: f32) -> Result<Self> {
-        let normed = backend.empty(embedded.dtype(), embedded.shape())?;
+    /// `quantised` says whether some of the matrices are that are multiplied with results of norms.
+    pub(super) fn new(
+        backend: &'b dyn KernelBackend,
+        embedded: Tensor,
+        eps: f32,
+        quantised: bool,
+    ) -> Result<Self> {
+        let normed = backend.factor(embedded.dtype(), embedded.shape(), quantised)?;
         Ok(Self { backend, eps, sum: embedded, normed })
     }
 
     /// Adds the branch before the norm, if there is one, and norms the sum, in one operation.
     pub(super) fn norm(&self, branch: Option<&Tensor>, weight: &Tensor) -> Result<()> {
         let Self { backend, eps, sum, normed } = self;
-        match branch {
-            None => backend.rmsnorm(sum, Some(weight), *eps, normed)?,
-            Some(branch) => backend.add_rmsnorm(branch, sum, Some(weight), *eps, normed)?,
-        }
-        Ok(())
+        Ok(backend.norm_factor(branch, sum, Some(weight), *eps, normed)?)
+    }
+
+    /// The result of the last norm.
+    pub(super) fn hidden(self) -> Tensor {
+        self.normed.numbers().clone()
     }
 }
 
@@ -257,19 +325,10 @@ impl Rotation {
     }
 }
 
-impl Turns {
-    /// Rotates `[tokens, heads, dimensions]` in place.
-    fn apply(&self, backend: &dyn KernelBackend, x: &Tensor) -> Result<()> {
-        Ok(backend.apply_rope(self.style, (&self.cos, &self.sin), x, x)?)
-    }
-}
-
 /// Attention of a layer to the cache.
 #[derive(Debug)]
 pub(super) struct SelfAttention {
-    q: Linear,
-    k: Linear,
-    v: Linear,
+    qkv: Joined<3>,
     /// A gate of the result before the last matrix.
     gate: Option<Linear>,
     out: Linear,
@@ -301,6 +360,7 @@ impl SelfAttention {
             }
             false => None,
         };
+        let shard = weights.shard();
         let (q, gate) = match config.architecture.family {
             Family::Qwen35 => {
                 // Each head has its queries and then its gate.
@@ -308,22 +368,29 @@ impl SelfAttention {
                     let head = |head: usize| (2 * head + second) * config.head_size;
                     (0..config.heads).map(head).map(|row| row..row + config.head_size).collect()
                 };
-                let mut part =
-                    |second| Linear::load_rows(weights, &name("attn_q"), [2 * queries, width], rows(second));
-                (part(0)?, Some(part(1)?))
+                let part = |second| MatrixRows {
+                    name: name("attn_q"),
+                    of: [2 * queries, width],
+                    rows: joined(rows(second)),
+                };
+                (part(0), Some(Linear::load_rows(weights, part(1))?))
             }
-            _ => (Linear::load_split(weights, &name("attn_q"), queries, width)?, None),
+            _ => (MatrixRows::of_rank(shard, name("attn_q"), queries, width), None),
         };
+        let of_rank = |part| MatrixRows::of_rank(shard, name(part), keys, width);
         Ok(Self {
-            q,
+            qkv: Joined::load(weights, [q, of_rank("attn_k"), of_rank("attn_v")])?,
             gate,
-            k: Linear::load_split(weights, &name("attn_k"), keys, width)?,
-            v: Linear::load_split(weights, &name("attn_v"), keys, width)?,
             out: Linear::load_joined(weights, &name("attn_output"), width, queries)?,
             norms,
             sinks,
             window: config.window_of(layer),
         })
+    }
+
+    /// Whether matrices that are multiplied with `x` are quantised.
+    pub(super) fn is_quantised(&self) -> bool {
+        self.qkv.is_quantised() || self.gate.as_ref().is_some_and(Linear::is_quantised)
     }
 
     /// `x` and the result are `[tokens, width]`.
@@ -334,27 +401,29 @@ impl SelfAttention {
         turns: &Turns,
         step: &Step,
         cache: &KvLayer,
-        x: &Tensor,
+        x: &Factor,
     ) -> Result<Tensor> {
-        let (q, k, v, gate) = match &self.gate {
-            None => {
-                let [q, k, v] = linears(backend, x, [&self.q, &self.k, &self.v])?;
-                (q, k, v, None)
-            }
+        let [q, k, v] = self.qkv.forward(backend, x)?;
+        let gate = match &self.gate {
+            None => None,
             Some(gate) => {
-                let [q, k, v, gate] = linears(backend, x, [&self.q, &self.k, &self.v, gate])?;
-                (q, k, v, Some(gate))
+                let [gate] = linears(backend, x, [gate])?;
+                Some(gate)
             }
         };
         let heads = |x: &Tensor| x.split(1, config.head_size);
         let (q, k, v) = (heads(&q)?, heads(&k)?, heads(&v)?);
-        if let Some((q_norm, k_norm)) = &self.norms {
-            backend.rmsnorm(&q, Some(q_norm), config.norm_eps, &q)?;
-            backend.rmsnorm(&k, Some(k_norm), config.norm_eps, &k)?;
-        }
-        turns.apply(backend, &q)?;
-        turns.apply(backend, &k)?;
-        backend.kv_append(cache, &k, &v, &step.slots)?;
+        let by = RopeAppend {
+            q: &q,
+            k: &k,
+            v: &v,
+            norms: self.norms.as_ref().map(|(q, k)| (q, k)),
+            eps: config.norm_eps,
+            style: turns.style,
+            tables: (&turns.cos, &turns.sin),
+            slots: &step.slots,
+        };
+        backend.rope_append(&by, cache)?;
         let mixed = backend.empty(q.dtype(), &[q.size(0), config.heads, config.head_size])?;
         step.for_groups(|group, first, count| {
             let part = |x: &Tensor| x.narrow(0, first, count)?.split(0, group.queries);
@@ -369,7 +438,7 @@ impl SelfAttention {
             };
             Ok(backend.attention(&attention, &mixed)?)
         })?;
-        let mixed = mixed.reshape(&[x.rows(), config.query_width()])?;
+        let mixed = mixed.reshape(&[q.size(0), config.query_width()])?;
         if let Some(gate) = gate {
             backend.activate(Activation::Sigmoid, &gate, &gate)?;
             backend.mul(&mixed, &gate, &mixed)?;
@@ -399,8 +468,18 @@ impl FeedForward {
         Ok(Self::Dense(Box::new(dense)))
     }
 
+    /// Whether matrices that are multiplied with `x` are quantised. Experts' products quantise it themselves.
+    pub(super) fn is_quantised(&self) -> bool {
+        match self {
+            Self::Experts(experts) => {
+                experts.shared.as_ref().is_some_and(|(shared, _)| shared.gate_up.is_quantised())
+            }
+            Self::Dense(dense) => dense.gate_up.is_quantised(),
+        }
+    }
+
     /// `x` and the result are `[tokens, width]`.
-    pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+    pub(super) fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Factor) -> Result<Tensor> {
         let out = match self {
             Self::Experts(experts) => experts.forward(backend, gate, x)?,
             Self::Dense(dense) => dense.forward(backend, gate, x)?,
@@ -413,8 +492,7 @@ impl FeedForward {
 /// The matrices of a layer without experts.
 #[derive(Debug)]
 pub(super) struct DenseLayer {
-    gate: Linear,
-    up: Linear,
+    gate_up: Joined<2>,
     down: Linear,
 }
 
@@ -425,17 +503,20 @@ impl DenseLayer {
         inner: usize,
         name: impl Fn(&str) -> String,
     ) -> Result<Self> {
+        let shard = weights.shard();
+        let of_rank = |part| MatrixRows::of_rank(shard, name(part), inner, width);
         Ok(Self {
-            gate: Linear::load_split(weights, &name("ffn_gate"), inner, width)?,
-            up: Linear::load_split(weights, &name("ffn_up"), inner, width)?,
+            gate_up: Joined::load(weights, [of_rank("ffn_gate"), of_rank("ffn_up")])?,
             down: Linear::load_joined(weights, &name("ffn_down"), width, inner)?,
         })
     }
 
-    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
-        let [inner, up] = linears(backend, x, [&self.gate, &self.up])?;
-        backend.gated(gate, &inner, &up, &inner)?;
-        self.down.forward(backend, &inner)
+    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Factor) -> Result<Tensor> {
+        let [of_gate, up] = self.gate_up.forward(backend, x)?;
+        let inner = backend.factor(up.dtype(), up.shape(), self.down.is_quantised())?;
+        backend.gate_factor(gate, &of_gate, &up, &inner)?;
+        let [out] = linears(backend, &inner, [&self.down])?;
+        Ok(out)
     }
 }
 
@@ -550,7 +631,8 @@ impl ExpertLayer {
         })
     }
 
-    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, x: &Tensor) -> Result<Tensor> {
+    fn forward(&self, backend: &dyn KernelBackend, gate: Gate, factor: &Factor) -> Result<Tensor> {
+        let x = factor.numbers();
         let logits = self.router.forward(backend, x)?;
         let shape = [x.rows(), self.used];
         let (weights, ids) = (backend.empty(DType::F32, &shape)?, backend.empty(DType::U32, &shape)?);
@@ -572,7 +654,7 @@ impl ExpertLayer {
             let weight = backend.empty(DType::F32, &[x.rows(), 1])?;
             backend.cast(&logit, &weight)?;
             backend.activate(Activation::Sigmoid, &weight, &weight)?;
-            let part = expert.forward(backend, gate, x)?;
+            let part = expert.forward(backend, gate, factor)?;
             let weighted = backend.empty(x.dtype(), x.shape())?;
             backend.moe_combine(&part, &weight, &weighted)?;
             backend.add(&out, &weighted, &out)?;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use backend::{Activation, DType, Gate, GatedDelta, KernelBackend, Tensor};
+use backend::{Activation, DType, Factor, Gate, GatedDelta, KernelBackend, Tensor};
 
 use super::Model;
 use super::cache::{Cache, State};
@@ -14,7 +14,7 @@ use super::parts::{Embedding, FeedForward, Linear, Output, Residual, Rotation, S
 use super::step::Step;
 use crate::config::{Config, Delta, HeadOrder};
 use crate::error::{Error, Result};
-use crate::weights::Weights;
+use crate::weights::{MatrixRows, Weights, joined};
 
 /// Added to the sum of squares of queries and keys.
 const EPS: f32 = 1e-6;
@@ -82,7 +82,15 @@ impl Model for Qwen35 {
         let config = &self.config;
         let embedded = self.embedding.forward(backend, &step.ids)?;
         let turns = self.rotation.turns(backend, &step.positions)?;
-        let residual = Residual::new(backend, embedded, config.norm_eps)?;
+        let is_quantised = |layer: &Layer| {
+            let mixer = match &layer.mixer {
+                Mixer::Attention(_, attention) => attention.is_quantised(),
+                Mixer::Delta(_, net) => net.is_quantised(),
+            };
+            mixer || layer.feed_forward.is_quantised()
+        };
+        let quantised = self.layers.iter().any(is_quantised);
+        let residual = Residual::new(backend, embedded, config.norm_eps, quantised)?;
         let x = &residual.normed;
         let mut branch: Option<Tensor> = None;
         for layer in &self.layers {
@@ -100,7 +108,7 @@ impl Model for Qwen35 {
             branch = Some(layer.feed_forward.forward(backend, Gate::Silu, x)?);
         }
         residual.norm(branch.as_ref(), &self.output.norm)?;
-        Ok(residual.normed)
+        Ok(residual.hidden())
     }
 
     fn logits(&self, backend: &dyn KernelBackend, hidden: &Tensor) -> Result<Tensor> {
@@ -140,7 +148,7 @@ impl DeltaNet {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let (width, values, channels) = (config.width, delta.value_width(), delta.channels());
         let part = |weights: &mut Weights<'_>, part: &str, of: usize, rows: Vec<Range<usize>>| {
-            Linear::load_rows(weights, &name(part), [of, width], rows)
+            Linear::load_rows(weights, MatrixRows { name: name(part), of: [of, width], rows: joined(rows) })
         };
         // Older files have some matrices in one, head of keys by head of keys.
         let (mixed, z) = if weights.has(&name("ssm_in.weight")) {
@@ -185,6 +193,11 @@ impl DeltaNet {
         })
     }
 
+    /// Whether matrices that are multiplied with `x` are quantised.
+    fn is_quantised(&self) -> bool {
+        [&self.mixed, &self.z, &self.alpha, &self.beta].into_iter().any(Linear::is_quantised)
+    }
+
     /// `x` and the result are `[tokens, width]`.
     fn forward(
         &self,
@@ -192,11 +205,12 @@ impl DeltaNet {
         config: &Config,
         step: &Step,
         state: &State,
-        x: &Tensor,
+        x: &Factor,
     ) -> Result<Tensor> {
         let Delta { key_heads, heads, key_size, value_size, .. } = self.delta;
-        let (tokens, keys) = (x.rows(), 2 * self.delta.key_width());
+        let (tokens, keys) = (x.numbers().rows(), 2 * self.delta.key_width());
         let [raw, z, alpha, beta] = linears(backend, x, [&self.mixed, &self.z, &self.alpha, &self.beta])?;
+        let x = x.numbers();
 
         let mixed = backend.empty(x.dtype(), raw.shape())?;
         step.for_groups(|group, first, count| {

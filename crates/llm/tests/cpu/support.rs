@@ -59,14 +59,50 @@ impl Running {
         Self { backend, model, cache, pages, position: 0 }
     }
 
-    /// Adds tokens to the sequence; the logits of each.
-    pub(crate) fn add(&mut self, tokens: &[u32]) -> Vec<Vec<f32>> {
+    /// The values of a file with tensors of another one.
+    #[allow(dead_code, reason = "some test programs have no other tensors")]
+    pub(crate) fn of(
+        backend: Arc<dyn KernelBackend>,
+        dtype: DType,
+        file: &GgufFile,
+        source: &dyn Source,
+        positions: usize,
+    ) -> Self {
+        let rows = file.tensor("token_embd.weight").expect("a token table").shape[0];
+        let config = Config::of_metadata(file.metadata(), rows, file.path()).expect("a configuration");
+        let mut progress = |_| {};
+        let mut weights = Weights::new(source, &*backend, dtype, &mut progress);
+        let model = load(&config, &mut weights).expect("weights");
+        let layout = KvLayout::paged(positions, 32);
+        let cache = Cache::new(&*backend, &config, dtype, layout, 2).expect("a cache");
+        let pages = (0..layout.pages as u32).collect();
+        Self { backend, model, cache, pages, position: 0 }
+    }
+
+    /// A step of these tokens.
+    fn step(&self, tokens: &[u32]) -> Step {
         let layout = self.cache.kv.layout;
         let mut inputs = Inputs::default();
         let state = self.cache.states.as_ref().map(|_| 1);
         let part = Part { tokens, position: self.position, pages: &self.pages, state };
         inputs.add(layout, &[part], self.pages.len(), layout.positions());
-        let step = Step::new(&*self.backend, &inputs).expect("a step");
+        Step::new(&*self.backend, &inputs).expect("a step")
+    }
+
+    /// The nodes of a graph that adds one token.
+    #[allow(dead_code, reason = "not every test program counts them")]
+    pub(crate) fn nodes(&self) -> usize {
+        let step = self.step(&[1]);
+        let graph = self.backend.capture(&mut || {
+            self.model.forward(&*self.backend, &step, &self.cache).expect("logits");
+            Ok(())
+        });
+        graph.expect("a capture").expect("a graph").nodes()
+    }
+
+    /// Adds tokens to the sequence; the logits of each.
+    pub(crate) fn add(&mut self, tokens: &[u32]) -> Vec<Vec<f32>> {
+        let step = self.step(tokens);
         let logits = self.model.forward(&*self.backend, &step, &self.cache).expect("logits");
         self.position += tokens.len();
         rows(&*self.backend, &logits)

@@ -27,6 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 "#;
 /// Its expected output.
 const RESULT: &str = "[12.0, 24.0, 36.0]";
+/// The package whose code for NVIDIA GPUs is checked, and an architecture that it has nothing for.
+const KERNELS: &str = "ferrocm-kernels";
+const TOO_OLD: &str = "sm_52";
 /// A missing compiler.
 const NO_COMPILER: &str = "/no/such/clang";
 
@@ -71,11 +74,17 @@ pub(super) fn crates(place: &Checks) -> Seen {
     write(&program.join("Cargo.toml"), &manifest)?;
     write(&program.join("src/main.rs"), PROGRAM)?;
     let target = folder.join("target");
-    let build = |arguments: &[&str], at: &Path| {
+    let build = |arguments: &[&str], at: &Path| -> Command {
         let mut command = cargo();
         command.args(arguments).arg("--quiet").current_dir(at).env("CARGO_TARGET_DIR", &target);
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("FERROCM_CLANG", NO_COMPILER);
-        for name in ["FERROCM_TARGETS", "FERROCM_KERNEL_METRICS", "RUSTFLAGS", "CARGO_INCREMENTAL"] {
+        for name in [
+            "FERROCM_TARGETS",
+            "FERROCM_CUDA_ARCHS",
+            "FERROCM_KERNEL_METRICS",
+            "RUSTFLAGS",
+            "CARGO_INCREMENTAL",
+        ] {
             command.env_remove(name);
         }
         command
@@ -85,21 +94,41 @@ pub(super) fn crates(place: &Checks) -> Seen {
     if !text.contains(RESULT) {
         bail!("the program printed {text}");
     }
+    let nvidia = for_nvidia(&folder.join(format!("{KERNELS}-{version}")), &program, &build)?;
     let own = folder.join(format!("{NAME}-{version}"));
     // Below this workspace's target folder, Cargo would treat it as a member of this workspace.
     let manifest = own.join("Cargo.toml");
     let packed_manifest =
         fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     write(&manifest, &format!("{packed_manifest}\n[workspace]\n"))?;
-    succeeds(&mut build(&["check", "--features", "measure"], &own))?;
+    succeeds(&mut build(&["check", "--all-features"], &own))?;
     Ok(vec![
         format!("{} packages unpacked, each with its licences", order.lines().count()),
         format!(
             "a program that depends on all libraries was built without a compiler for GPUs, and printed: {}",
             text.trim()
         ),
-        format!("the program {NAME}, with kernels, compiles from its package"),
+        nvidia,
+        format!("the program {NAME}, with all features, compiles from its package"),
     ])
+}
+
+/// Builds the program with code for NVIDIA GPUs, if the package has any, and asks for code that it lacks.
+fn for_nvidia(package: &Path, program: &Path, build: &dyn Fn(&[&str], &Path) -> Command) -> Result<String> {
+    let list = package.join("prebuilt/nvidia/targets.txt");
+    let Ok(list) = fs::read_to_string(&list) else {
+        return Ok(format!("{KERNELS} was packed without nvcc, and has no code for NVIDIA GPUs"));
+    };
+    let archs = list.lines().collect::<Vec<_>>().join(",");
+    let output = build(&["check"], program).env("FERROCM_CUDA_ARCHS", TOO_OLD).output()?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() || !told.contains(&format!("has nothing for {TOO_OLD}")) {
+        bail!("a build for {TOO_OLD} ended with {}, {told}", output.status);
+    }
+    succeeds(build(&["build"], program).env("FERROCM_CUDA_ARCHS", &archs))?;
+    Ok(format!(
+        "the same program was built with code for {archs}, and a build for {TOO_OLD} says what there is"
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -129,7 +129,13 @@ pub(super) const PLAIN: Suite = Suite {
 
 /// All of them.
 pub(super) static SUITES: &[Suite] = &[
-    Suite { name: "hipcub", seconds: 300, sample: Some(Sample { most: 1, groups: Groups::Test }), ..PLAIN },
+    Suite {
+        name: "hipcub",
+        seconds: 300,
+        sample: Some(Sample { most: 1, groups: Groups::Test }),
+        left_out: &[("*.LargeIndices*", BEYOND_32_BITS)],
+        ..PLAIN
+    },
     Suite {
         name: "hipfft",
         programs: "hipfft-test",

@@ -90,10 +90,9 @@ fn built(program: &str) -> Result<PathBuf> {
     found.with_context(|| format!("cargo has built no test `{program}` of {PACKAGE}"))
 }
 
-/// For the whole workspace: for one package, the virtual GPU would be compiled again.
 fn build(program: &str) -> Command {
     let mut command = tools::cargo();
-    command.args(["test", "--no-run", "--workspace", "--test", program, "--quiet"]);
+    command.args(["test", "--no-run"]).args(tools::WHOLE).args(["--test", program, "--quiet"]);
     command.args(["--message-format", "json-render-diagnostics"]).current_dir(tools::workspace());
     for_test_devices(&mut command);
     command

@@ -1,0 +1,254 @@
+//! Kernels that do what several others do one after the other.
+
+use hip::DeviceBuffer;
+use kernels::{
+    Activation, CacheLayout, Caches, Element, Error, F8E4M3, Float, GateFunction, GateRows, Heads, Q8_1,
+    QuantVectors, RopeAppend, RopeAppendInputs, RopeStyle, modules,
+};
+
+use crate::common::{Bench, for_every_type, random};
+use crate::record::{assert_exact, difference};
+
+/// Blocks as the numbers give them on the CPU, but for the sums, which may be in another order.
+fn are_blocks_of<T: Element>(blocks: &[u8], numbers: &[T], columns: usize, what: &str) {
+    let rows = numbers.chunks(columns).map(|row| row.iter().map(|x| x.to_f64() as f32).collect::<Vec<_>>());
+    let expected: Vec<u8> = rows.flat_map(|row| Q8_1::quantize(&row)).collect();
+    assert_eq!(blocks.len(), expected.len(), "{what}");
+    for (found, expected) in blocks.chunks(Q8_1::BYTES).zip(expected.chunks(Q8_1::BYTES)) {
+        let sum = |block: &[u8]| half::f16::from_le_bytes([block[2], block[3]]).to_f32();
+        difference(sum(found).into(), sum(expected).into());
+        assert!((sum(found) - sum(expected)).abs() <= 0.06, "{what}: {} {}", sum(found), sum(expected));
+        assert_exact!((&found[..2], &found[4..]), (&expected[..2], &expected[4..]), "{what}");
+    }
+}
+
+fn norms_with_blocks<T: Float<Compute = f32>>(bench: &Bench) {
+    // A part of a warp, several warps, more packs than work-items, and rows that begin at odd addresses.
+    for (rows, columns, start) in [(1, 32, 0), (3, 544, 0), (2, 8224, 0), (2, 96, 1)] {
+        let len = rows * columns;
+        let (x, residual) = (random::<T>(len + start, 61, 3.0), random::<T>(len + start, 62, 3.0));
+        let weight = random::<T>(columns, 63, 2.0);
+        let (device_x, device_weight) = (bench.upload(&x), bench.upload(&weight));
+        for adds in [true, false] {
+            let (mut sum, mut y) = (bench.upload(&residual), bench.zeroed::<T>(len));
+            let mut blocks = bench.zeroed::<u8>(len / Q8_1::VALUES * Q8_1::BYTES);
+            let kernel = format!("add_rmsnorm_q8_1_{}", T::NAME);
+            let kernel = bench.kernels.function(&modules::NORM, &kernel).unwrap();
+            let launch = kernel.launch(&bench.stream).grid(rows as u32).block(256);
+            let from = adds.then(|| device_x.slice(start..).unwrap());
+            let read = sum.as_slice().slice(start..).unwrap().address();
+            let launch = launch.arg(from).arg(read).arg(&device_weight);
+            let launch = launch.arg(sum.slice_mut(start..).unwrap()).arg(&mut y).arg(&mut blocks);
+            let launch = launch.arg(columns as u64).arg(1e-5_f32);
+            // SAFETY: there are that many rows and columns of all.
+            unsafe { launch.enqueue().unwrap() };
+
+            let mut expected_sum = bench.upload(&residual[start..]);
+            let mut expected = bench.zeroed::<T>(len);
+            let (kernels, stream) = (&bench.kernels, &bench.stream);
+            let weight = Some(device_weight.as_slice());
+            if adds {
+                let from = device_x.slice(start..).unwrap();
+                kernels
+                    .add_rms_norm(stream, from, &mut expected_sum, columns, weight, 1e-5, &mut expected)
+                    .unwrap();
+            } else {
+                kernels.rms_norm(stream, &expected_sum, columns, weight, 1e-5, &mut expected).unwrap();
+            }
+            let what = format!("{rows} × {columns} {}, adds {adds}", T::NAME);
+            let (expected_sum, expected) = (bench.download(&expected_sum), bench.download(&expected));
+            let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+            let found = bench.download(&y);
+            assert_exact!(numbers(&bench.download(&sum)[start..]), numbers(&expected_sum), "{what}");
+            for (found, expected) in numbers(&found).into_iter().zip(numbers(&expected)) {
+                difference(found, expected);
+                // The squares are added in another order.
+                let bound = 2.1 * T::UNIT_ROUNDOFF * expected.abs() + 1e-6;
+                assert!((found - expected).abs() <= bound, "{what}: {found} {expected}");
+            }
+            are_blocks_of(&bench.download(&blocks), &found, columns, &what);
+        }
+    }
+}
+
+#[test]
+fn norms_give_their_blocks_too() {
+    for_every_type!(norms_with_blocks);
+}
+
+fn gates_with_blocks<T: Float<Compute = f32>>(bench: &Bench) {
+    let functions = [Activation::Silu, Activation::Gelu, Activation::GeluErf, Activation::Relu2];
+    for (rows, columns, gap) in [(1, 32, 0), (3, 352, 8), (2, 96, 1)] {
+        let stride = 2 * columns + gap;
+        let both = random::<T>(rows * stride, 64, 3.0);
+        let device = bench.upload(&both);
+        let (gate, up) = (device.as_slice(), device.slice(columns..).unwrap());
+        let by = GateRows { rows, columns, gate_stride: stride, up_stride: stride };
+        for (number, f) in functions.into_iter().enumerate() {
+            let len = rows * columns;
+            let (mut y, mut expected) = (bench.zeroed::<T>(len), bench.zeroed::<T>(len));
+            let mut blocks = bench.zeroed::<u8>(len / Q8_1::VALUES * Q8_1::BYTES);
+            let kernel = format!("gated_q8_1_{}", T::NAME);
+            let kernel = bench.kernels.function(&modules::ACTIVATION, &kernel).unwrap();
+            let launch = kernel.launch(&bench.stream).grid(2).block(64).arg(number as u32);
+            let launch = launch.arg(rows as u64).arg(columns as u64).arg(gate).arg(stride as u64);
+            let launch = launch.arg(up).arg(stride as u64).arg(&mut y).arg(&mut blocks);
+            // SAFETY: there are that many rows and columns of all.
+            unsafe { launch.enqueue().unwrap() };
+            let function = GateFunction::Product(f);
+            bench.kernels.gated_rows(&bench.stream, function, &by, gate, up, &mut expected).unwrap();
+            let (found, expected) = (bench.download(&y), bench.download(&expected));
+            let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+            let what = format!("{f:?} of {rows} × {columns} {}", T::NAME);
+            assert_exact!(numbers(&found), numbers(&expected), "{what}");
+            are_blocks_of(&bench.download(&blocks), &found, columns, &what);
+        }
+    }
+}
+
+#[test]
+fn gates_give_their_blocks_too() {
+    for_every_type!(gates_with_blocks);
+}
+
+const TOKENS: usize = 4;
+const SLOTS: [i64; TOKENS] = [9, -1, 2, 12];
+const SIZE: usize = 40;
+/// Queries, then keys, then values of a token.
+const STRIDE: usize = 5 * SIZE;
+
+fn shape(style: RopeStyle) -> RopeAppend {
+    let heads = |heads| Heads { heads, size: SIZE, token_stride: STRIDE, head_stride: SIZE };
+    let cache = CacheLayout { position_stride: 50, ..CacheLayout::heads_first(3, 1, 4, 50) };
+    let cache = CacheLayout { size: SIZE, ..cache };
+    RopeAppend { q: heads(3), k: heads(1), v: heads(1), keys: cache, values: cache, style, eps: 1e-5 }
+}
+
+/// The parts of `packed`, whose queries are changed.
+fn inputs<'a, T: Float<Compute = f32>>(
+    packed: &'a mut DeviceBuffer<T>,
+    same: &'a DeviceBuffer<T>,
+    tables: (&'a DeviceBuffer<f32>, &'a DeviceBuffer<f32>),
+    slots: &'a DeviceBuffer<i64>,
+) -> RopeAppendInputs<'a, T> {
+    RopeAppendInputs {
+        q: packed.as_mut_slice(),
+        k: same.slice(3 * SIZE..).unwrap(),
+        v: same.slice(4 * SIZE..).unwrap(),
+        weights: None,
+        tables: (tables.0.as_slice(), tables.1.as_slice()),
+        slots: slots.as_slice(),
+    }
+}
+
+fn rotated_and_appended<T: Float<Compute = f32>>(bench: &Bench) {
+    let (kernels, stream) = (&bench.kernels, &bench.stream);
+    let given_numbers = random::<T>(TOKENS * STRIDE, 65, 2.0);
+    let slots = bench.upload(&SLOTS);
+    let cos = bench.upload(&random::<f32>(TOKENS * 16, 66, 1.0));
+    let sin = bench.upload(&random::<f32>(TOKENS * 16, 67, 1.0));
+    for style in [RopeStyle::HalfSplit, RopeStyle::Interleaved] {
+        let by = shape(style);
+        let same = bench.upload(&given_numbers);
+        let (mut packed, mut expected) = (bench.upload(&given_numbers), bench.upload(&given_numbers));
+        let caches = || [bench.zeroed::<T>(3 * 200), bench.zeroed::<T>(3 * 200)];
+        let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (caches(), caches());
+        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let into = Caches::Same(keys.as_mut_slice(), values.as_mut_slice());
+        kernels.rope_append(stream, &by, given, into).unwrap();
+        kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), &mut expected, &by.q).unwrap();
+        let mut rotated = bench.upload(&given_numbers);
+        let part = rotated.slice_mut(3 * SIZE..).unwrap();
+        kernels.rope_in_place(stream, style, TOKENS, (&cos, &sin), part, &by.k).unwrap();
+        let (k, v) = (rotated.slice(3 * SIZE..).unwrap(), same.slice(4 * SIZE..).unwrap());
+        kernels.kv_append(stream, k, &by.k, &slots, &mut expected_keys, &by.keys).unwrap();
+        kernels.kv_append(stream, v, &by.v, &slots, &mut expected_values, &by.values).unwrap();
+        let numbers =
+            |x: &DeviceBuffer<T>| bench.download(x).iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+        assert_exact!(numbers(&packed), numbers(&expected), "queries {style:?} {}", T::NAME);
+        assert_exact!(numbers(&keys), numbers(&expected_keys), "keys {style:?} {}", T::NAME);
+        assert_exact!(numbers(&values), numbers(&expected_values), "values {style:?} {}", T::NAME);
+
+        let eighths = || [bench.zeroed::<F8E4M3>(600), bench.zeroed::<F8E4M3>(600)];
+        let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (eighths(), eighths());
+        let mut packed = bench.upload(&given_numbers);
+        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let into = Caches::F8(0.25, keys.as_mut_slice(), values.as_mut_slice());
+        kernels.rope_append(stream, &by, given, into).unwrap();
+        kernels.kv_append_f8(stream, k, &by.k, &slots, 0.25, &mut expected_keys, &by.keys).unwrap();
+        kernels.kv_append_f8(stream, v, &by.v, &slots, 0.25, &mut expected_values, &by.values).unwrap();
+        let bits =
+            |x: &DeviceBuffer<F8E4M3>| bench.download(x).iter().map(|x| x.to_bits()).collect::<Vec<u8>>();
+        assert_exact!(bits(&keys), bits(&expected_keys), "keys of 8 bits {style:?} {}", T::NAME);
+        assert_exact!(bits(&values), bits(&expected_values), "values of 8 bits {style:?} {}", T::NAME);
+
+        let bytes = || [bench.zeroed::<i8>(600), bench.zeroed::<i8>(600)];
+        let scales = || [bench.zeroed::<f32>(12), bench.zeroed::<f32>(12)];
+        let ([mut keys, mut values], [mut expected_keys, mut expected_values]) = (bytes(), bytes());
+        let ([mut of_keys, mut of_values], [mut expected_of_keys, mut expected_of_values]) =
+            (scales(), scales());
+        let mut packed = bench.upload(&given_numbers);
+        let given = inputs(&mut packed, &same, (&cos, &sin), &slots);
+        let into = Caches::I8(
+            [keys.as_mut_slice(), values.as_mut_slice()],
+            [of_keys.as_mut_slice(), of_values.as_mut_slice()],
+        );
+        kernels.rope_append(stream, &by, given, into).unwrap();
+        let (to, of) = (&mut expected_keys, &mut expected_of_keys);
+        kernels.kv_append_i8(stream, k, &by.k, &slots, to, of, &by.keys).unwrap();
+        let (to, of) = (&mut expected_values, &mut expected_of_values);
+        kernels.kv_append_i8(stream, v, &by.v, &slots, to, of, &by.values).unwrap();
+        let both =
+            |x: &DeviceBuffer<i8>, scales: &DeviceBuffer<f32>| (bench.download(x), bench.download(scales));
+        let expected = both(&expected_keys, &expected_of_keys);
+        assert_exact!(both(&keys, &of_keys), expected, "keys as integers {style:?} {}", T::NAME);
+        let expected = both(&expected_values, &expected_of_values);
+        assert_exact!(both(&values, &of_values), expected, "values as integers {style:?} {}", T::NAME);
+    }
+}
+
+#[test]
+fn heads_are_rotated_and_appended_as_by_two_kernels() {
+    for_every_type!(rotated_and_appended);
+}
+
+#[test]
+fn bad_shapes_are_refused() {
+    let bench = Bench::open();
+    let (kernels, stream) = (&bench.kernels, &bench.stream);
+    let (same, slots) = (bench.zeroed::<f32>(TOKENS * STRIDE), bench.upload(&SLOTS));
+    let (cos, short) = (bench.zeroed::<f32>(TOKENS * 16), bench.zeroed::<f32>(7));
+    let large = bench.zeroed::<f32>(TOKENS * 21);
+    let refused = |by: RopeAppend, tables, cache: usize| {
+        let mut packed = bench.zeroed::<f32>(TOKENS * STRIDE);
+        let (mut keys, mut values) = (bench.zeroed::<f32>(600), bench.zeroed::<f32>(cache));
+        let given = inputs(&mut packed, &same, tables, &slots);
+        let into = Caches::Same(keys.as_mut_slice(), values.as_mut_slice());
+        kernels.rope_append(stream, &by, given, into).unwrap_err().to_string()
+    };
+    let by = shape(RopeStyle::HalfSplit);
+    assert!(refused(by, (&cos, &short), 600).contains("`sin` has 7 elements"));
+    assert!(refused(by, (&large, &large), 600).contains("fewer elements than are rotated"));
+    assert!(refused(by, (&cos, &cos), 100).contains("`cache`"));
+    let two = Heads { heads: 2, ..by.v };
+    assert!(refused(RopeAppend { v: two, ..by }, (&cos, &cos), 600).contains("`heads of v` is 2"));
+    let small = Heads { size: 8, ..by.k };
+    assert!(refused(RopeAppend { k: small, ..by }, (&cos, &cos), 600).contains("size of k's heads"));
+    let more = Heads { token_stride: 2 * STRIDE, ..by.q };
+    assert!(refused(RopeAppend { q: more, ..by }, (&cos, &cos), 600).contains("`q`"));
+
+    let mut blocks = QuantVectors::zeroed(stream, 2, 64).unwrap();
+    let (x, mut y) = (bench.zeroed::<f32>(128), bench.zeroed::<f32>(128));
+    let mut sum = bench.zeroed::<f32>(127);
+    let error = kernels.add_rms_norm_quantized(stream, None, &mut sum, None, 1e-5, &mut y, &mut blocks);
+    assert!(matches!(error, Err(Error::Length { buffer: "residual", expected: 128, got: 127, .. })));
+    let rows = GateRows { rows: 2, columns: 64, gate_stride: 64, up_stride: 65 };
+    let error =
+        kernels.gated_quantized(stream, Activation::Silu, &rows, &x, &x, &mut y, &mut blocks).unwrap_err();
+    assert!(matches!(error, Error::Length { buffer: "up", expected: 129, .. }), "{error}");
+    let rows = GateRows { rows: 1, up_stride: 64, ..rows };
+    let mut one = bench.zeroed::<f32>(64);
+    let error =
+        kernels.gated_quantized(stream, Activation::Silu, &rows, &x, &x, &mut one, &mut blocks).unwrap_err();
+    assert!(matches!(error, Error::Size { parameter: "rows", got: 1, .. }), "{error}");
+}
