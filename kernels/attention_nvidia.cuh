@@ -504,17 +504,19 @@ template <typename T> __device__ __forceinline__ void combine(const Shape &shape
 #if defined(NVIDIA_WGMMA)
 // Tiles of many rows in shared memory.
 template <typename T, unsigned DIMS> struct ManyRows {
-    static constexpr unsigned KEYS = DIMS > DIM ? 64 : 128, OUT = DIMS < DIM ? DIMS : DIM;
-    static constexpr unsigned QUERY_SIZE = ROWS * DIMS * sizeof(T), KEY_SIZE = KEYS * DIMS * sizeof(T), VALUE_SIZE = KEYS * OUT * sizeof(T);
-    static constexpr unsigned SIZE = QUERY_SIZE + 2 * KEY_SIZE + 2 * VALUE_SIZE + TILE_ALIGN;
+    static constexpr unsigned KEYS = DIMS > DIM ? 64 : 128;
+    static constexpr unsigned QUERY_SIZE = ROWS * DIMS * sizeof(T), TILE_SIZE = KEYS * DIMS * sizeof(T);
+    // There is room for two tiles of 256 dimensions' keys, but for one of values.
+    static constexpr bool VALUES_AHEAD = DIMS <= DIM;
+    static constexpr unsigned SIZE = QUERY_SIZE + (VALUES_AHEAD ? 4 : 3) * TILE_SIZE + TILE_ALIGN;
+    static __device__ __forceinline__ unsigned values_of(unsigned buffer) { return VALUES_AHEAD ? buffer * TILE_SIZE : 0; }
 
-    // Copies keys or values: for every 64 of `D` dimensions a tile of lines, one for each key. Keys beyond the last are the last.
-    template <unsigned D>
-    static __device__ __forceinline__ void copy(Stored stored, const Cache &cache, unsigned tile, unsigned key0, unsigned dim0, unsigned dims) {
-        constexpr unsigned CHUNKS = D / 8, STEP = THREADS / CHUNKS, COUNT = KEYS / STEP;
+    // Copies keys or values: for every 64 dimensions a tile of lines, one for each key. Keys beyond the last are the last.
+    static __device__ __forceinline__ void copy(Stored stored, const Cache &cache, unsigned tile, unsigned key0, unsigned dims) {
+        constexpr unsigned CHUNKS = DIMS / 8, STEP = THREADS / CHUNKS, COUNT = KEYS / STEP;
         const unsigned chunk = threadIdx.x % CHUNKS, first = threadIdx.x / CHUNKS;
         const bool here = chunk * 8 < dims;
-        const unsigned dim = here ? dim0 + chunk * 8 : 0, to = tile + chunk / 8 * (KEYS * LINE);
+        const unsigned dim = here ? chunk * 8 : 0, to = tile + chunk / 8 * (KEYS * LINE);
         const auto key = [&](unsigned i) { return min(key0 + first + i * STEP, cache.last); };
         const auto place = [&](unsigned i) { return to + chunk_place(first + i * STEP, chunk % 8); };
         if (stored != STORED_AS_QUERIES) {
@@ -548,14 +550,14 @@ template <typename T, unsigned DIMS> struct ManyRows {
 template <typename T, unsigned DIMS>
 __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned batch, unsigned kv_head, unsigned row0, unsigned shared) {
     using Tiles = ManyRows<T, DIMS>;
-    constexpr unsigned KEYS = Tiles::KEYS, OUT = Tiles::OUT;
+    constexpr unsigned KEYS = Tiles::KEYS;
     const Shape &shape = from.shape;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const unsigned warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / WARPGROUP, 0);
-    const unsigned rows = shape.group * shape.q_len, dim = shape.dim, dim0 = dim0_of(shape), out_dims = out_dims_of(shape);
+    const unsigned rows = shape.group * shape.q_len, dim = shape.dim;
     const Visible visible(from, batch);
     const Stored stored = shape.stored;
-    const unsigned queries = shared, keys = queries + Tiles::QUERY_SIZE, values = keys + 2 * Tiles::KEY_SIZE;
+    const unsigned queries = shared, keys = queries + Tiles::QUERY_SIZE, values = keys + 2 * Tiles::TILE_SIZE;
     const Cache key_cache = cache_of(from, false, batch, kv_head, visible.last_key()), value_cache = cache_of(from, true, batch, kv_head, visible.last_key());
 
     // What the workgroup's rows see, and what all of the warpgroup's do.
@@ -579,13 +581,13 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
             const T *at = from.q + batch * shape.q.batch + (kv_head * shape.group + row % shape.group) * shape.q.head + row / shape.group * shape.q.row;
             copy_chunk(queries + chunk / 8 * (ROWS * LINE) + chunk_place(line, chunk % 8), at + (here ? chunk * 8 : 0), here ? 16 : 0);
         }
-        Tiles::template copy<DIMS>(stored, key_cache, keys, begin, 0, dim);
+        Tiles::copy(stored, key_cache, keys, begin, dim);
         end_copies();
-        Tiles::template copy<OUT>(stored, value_cache, values, begin, dim0, out_dims);
+        Tiles::copy(stored, value_cache, values, begin, dim);
         end_copies();
     }
 
-    float out[OUT / 2] = {};
+    float out[DIMS / 2] = {};
     unsigned buffer = 0;
 #pragma unroll 1
     for (int key0 = begin; key0 < stop; key0 += KEYS, buffer ^= 1) {
@@ -599,10 +601,10 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
 #pragma unroll
         for (unsigned d = 0; d < DIMS / 16; ++d)
             wgmma<T, KEYS, true, true>(scores, described(queries + d / 4 * (ROWS * LINE) + warpgroup * (WARPGROUP_ROWS * LINE) + d % 4 * 32, 16),
-                                       described(keys + buffer * Tiles::KEY_SIZE + d / 4 * (KEYS * LINE) + d % 4 * 32, 16), d > 0);
+                                       described(keys + buffer * Tiles::TILE_SIZE + d / 4 * (KEYS * LINE) + d % 4 * 32, 16), d > 0);
         end_products();
         if (more)
-            Tiles::template copy<DIMS>(stored, key_cache, keys + (buffer ^ 1) * Tiles::KEY_SIZE, key0 + KEYS, 0, dim);
+            Tiles::copy(stored, key_cache, keys + (buffer ^ 1) * Tiles::TILE_SIZE, key0 + KEYS, dim);
         end_copies();
         wait_for_products<0>();
         const auto each = [&](auto apply) {
@@ -619,7 +621,7 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
         for (unsigned i = 0; i < KEYS / 4; ++i)
             weights[i / 4][i % 4] = packed<T>(scores[2 * i], scores[2 * i + 1]);
 #pragma unroll
-        for (unsigned s = 0; s < OUT / 2; ++s)
+        for (unsigned s = 0; s < DIMS / 2; ++s)
             out[s] *= pair.fade[s / 2 % 2];
         wait_for_copies<1>();
         show_to_wgmma();
@@ -627,10 +629,14 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
         begin_products();
 #pragma unroll
         for (unsigned k = 0; k < KEYS / 16; ++k)
-            wgmma<T, OUT, false>(out, weights[k], described(values + buffer * Tiles::VALUE_SIZE + k * 16 * LINE, KEYS * LINE), true);
+            wgmma<T, DIMS, false>(out, weights[k], described(values + Tiles::values_of(buffer) + k * 16 * LINE, KEYS * LINE), true);
         end_products();
+        if (!Tiles::VALUES_AHEAD) {
+            wait_for_products<0>();
+            __syncthreads();
+        }
         if (more)
-            Tiles::template copy<OUT>(stored, value_cache, values + (buffer ^ 1) * Tiles::VALUE_SIZE, key0 + KEYS, dim0, out_dims);
+            Tiles::copy(stored, value_cache, values + Tiles::values_of(buffer ^ 1), key0 + KEYS, dim);
         end_copies();
         wait_for_products<0>();
     }
@@ -646,20 +652,20 @@ __device__ __forceinline__ void many_rows_of(const Arguments<T> &from, unsigned 
             continue;
         const float total = pair.total[c], share = total == 0.0f ? 0.0f : 1.0f / total;
         const size_t partial_row = ((static_cast<size_t>(batch) * shape.kv_heads + kv_head) * rows + row) * shape.splits + split_of(shape);
-        T *out_row = from.o + batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row + dim0;
-        float *partial = from.partial + partial_row * dim + dim0;
+        T *out_row = from.o + batch * shape.o.batch + (kv_head * shape.group + row % shape.group) * shape.o.head + row / shape.group * shape.o.row;
+        float *partial = from.partial + partial_row * dim;
 #pragma unroll
-        for (unsigned i = 0; i < OUT / 8; ++i) {
+        for (unsigned i = 0; i < DIMS / 8; ++i) {
             const unsigned d = i * 8 + 2 * t;
             const float low = out[i * 4 + c * 2] * share, high = out[i * 4 + c * 2 + 1] * share;
-            if (d >= out_dims)
+            if (d >= dim)
                 break;
             if (shape.splits == 1)
                 *reinterpret_cast<unsigned *>(out_row + d) = packed<T>(low, high);
             else
                 *reinterpret_cast<float2 *>(partial + d) = {low, high};
         }
-        if (shape.splits > 1 && t == 0 && dim0 == 0)
+        if (shape.splits > 1 && t == 0)
             from.partial[all_rows * shape.splits * dim + partial_row] = total == 0.0f ? -INFINITY : pair.highest[c] - WEIGHT_BITS + log2f(total);
     }
 }
@@ -672,11 +678,17 @@ template <typename T> __device__ __forceinline__ bool in_chunks(const Arguments<
     return ((bits(shape.q) | bits(shape.k) | bits(shape.v) | bits(shape.o)) % 8 | cache % (shape.stored == STORED_AS_QUERIES ? 16 : 8) | own % 16) == 0;
 }
 
-// Computes everything, or says that it is for `rows_of`.
+// Computes everything, or says that it is for `rows_of`. A workgroup has all dimensions, so launchers need no second part of them.
 template <typename T> __device__ __forceinline__ bool attention(const Arguments<T> &from) {
     const Shape &shape = from.shape;
-    if (!in_chunks(from))
+    const bool halves = shape.dim > DIM && gridDim.z > shape.splits;
+    if (!in_chunks(from)) {
+        if (shape.dim > DIM && !halves)
+            __trap();
         return false;
+    }
+    if (halves && blockIdx.z >= shape.splits)
+        return true;
     extern __shared__ unsigned char launched[];
     const unsigned shared = (shared_address(launched) + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
     const unsigned needed = shape.dim <= 64 ? ManyRows<T, 64>::SIZE : shape.dim <= 128 ? ManyRows<T, 128>::SIZE : ManyRows<T, 256>::SIZE;

@@ -70,6 +70,7 @@ GEMM_SIDES(f8_factor, f8_e4m3, float, f8_e4m3)
 #if defined(NVIDIA_WGMMA)
 // Tiles by name, and how many workgroups share one's depth: `GEMM_TILINGS` of crates/kernels/src/nvidia.rs.
 #define GEMM_TILES(T, FROM, OUT, NAME, TILE, PARTS, CLUSTER)                                                            \
+    OVERLAPS(gemm_##NAME)                                                                                               \
     extern "C" __global__ CLUSTER __launch_bounds__(THREADS, 1) void gemm_##NAME(const Shape shape, const float alpha, const FROM *a, const FROM *b, \
                                                                          const float beta, OUT *c) {                   \
         nvidia::gemm<T, nvidia::TILE, PARTS>(shape, alpha, a, b, beta, c);                                             \

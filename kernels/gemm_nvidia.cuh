@@ -7,6 +7,7 @@
 #pragma once
 #include "gemm.cuh"
 #include "nvidia.cuh"
+#include "overlap.cuh"
 
 #if defined(NVIDIA_MMA)
 namespace nvidia {
@@ -471,8 +472,10 @@ template <typename FromType, typename OutType, typename Shape> struct Products {
 
 template <typename T, typename Tile, unsigned PARTS, typename From, typename Out, typename Shape>
 __device__ __forceinline__ void gemm(const Shape &shape, float alpha, const From *a, const From *b, float beta, Out *c) {
+    let_next_begin();
     const unsigned shared = tiles_shared<Tile>();
     const auto work = Products<From, Out, Shape>::template of<Tile>(shape, a, b, c);
+    wait_for_previous();
     if (shape.transposed_a == 0 && shape.transposed_b == 0)
         compute_tiles<T, Tile, true, false, PARTS>(work, alpha, beta, shared);
     else if (shape.transposed_a == 0)

@@ -8,6 +8,7 @@
     }
 #define COUNTS(Q, NAME, T, TYPE)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 1)                                                                                       \
+    OVERLAPS(NAME##_plain_cuda1)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 2)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 3)                                                                                       \
     PRODUCT(Q, NAME, T, TYPE, 4)                                                                                       \

@@ -1,8 +1,12 @@
 // What NVIDIA's hardware has of its own, each as a small function: copies into shared memory that do not wait, products by one warp
-// (`mma`, sm_80 and later), and products by four warps that read shared memory themselves (`wgmma`, sm_90a).
+// (`mma`, sm_80 and later), copies of any size by one thread (sm_90 and later), and products by four warps that read shared memory themselves
+// (`wgmma`, sm_90a).
 #pragma once
 #include "matrix.cuh"
 
+#if defined(NVIDIA_MMA) && __CUDA_ARCH__ >= 900
+#define NVIDIA_BULK
+#endif
 #if defined(NVIDIA_MMA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define NVIDIA_WGMMA
 #endif
@@ -29,6 +33,12 @@ __device__ __forceinline__ void store_chunk(unsigned to, const Chunk &chunk) {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(chunk.x[0]), "r"(chunk.x[1]), "r"(chunk.x[2]), "r"(chunk.x[3]) : "memory");
 }
 
+// c plus the products of four bytes by four signed ones.
+__device__ __forceinline__ int dot4_unsigned(uint32_t a, uint32_t b, int c) {
+    asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(c) : "r"(a), "r"(b));
+    return c;
+}
+
 __device__ __forceinline__ float exp2_of(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -49,6 +59,39 @@ __device__ __forceinline__ unsigned transposed(unsigned two) {
 // `read_matrices` of the transposed matrices.
 __device__ __forceinline__ void read_transposed_matrices(unsigned (&to)[4], unsigned row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
+}
+} // namespace nvidia
+#endif
+
+#if defined(NVIDIA_BULK)
+namespace nvidia {
+// A barrier in shared memory, whose phases end when `count` threads have arrived and all bytes that they expect. It alternates between the phases 0
+// and 1.
+__device__ __forceinline__ void begin_barrier(unsigned barrier, unsigned count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+// What this thread has begun is seen by copies, and after a barrier of all by the others.
+__device__ __forceinline__ void show_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void arrive(unsigned barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+__device__ __forceinline__ void arrive_and_expect(unsigned barrier, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+// Waits until the phase has ended.
+__device__ __forceinline__ void wait_for_phase(unsigned barrier, unsigned phase) {
+    asm volatile("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}" ::"r"(barrier), "r"(phase)
+                 : "memory");
+}
+// Copies from global to shared memory without waiting; the barrier is told of the bytes. All are multiples of 16. The L2 cache forgets them first.
+__device__ __forceinline__ void copy_bytes_once(unsigned to, const void *from, unsigned bytes, unsigned barrier) {
+    uint64_t first;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from),
+                 "r"(bytes), "r"(barrier), "l"(first)
+                 : "memory");
+}
+// Reads into the L2 cache. What is written later is seen, too.
+__device__ __forceinline__ void prefetch_bytes(const void *from, unsigned bytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 } // namespace nvidia
 #endif
@@ -155,6 +198,10 @@ __device__ __forceinline__ void wgmma(float (&sums)[N / 2], const unsigned (&a)[
         WGMMA_HELD("f16", 128, 64, 64, 65, 66, 67, 68, 69, 70);
     else if constexpr (N == 128)
         WGMMA_HELD("bf16", 128, 64, 64, 65, 66, 67, 68, 69, 70);
+    else if constexpr (N == 256 && HALF)
+        WGMMA_HELD("f16", 256, 128, 128, 129, 130, 131, 132, 133, 134);
+    else if constexpr (N == 256)
+        WGMMA_HELD("bf16", 256, 128, 128, 129, 130, 131, 132, 133, 134);
     else
         static_assert(N == 0, "no such product here");
 }

@@ -233,10 +233,14 @@ struct IQ4_NL {
     uint8_t qs[16];
 
     __device__ __forceinline__ Scale scale(unsigned) const { return {half_at(d), 0.0f}; }
-    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+    // The bytes for four indices.
+    static __device__ __forceinline__ uint32_t values(uint32_t indices) {
         // -127 -104 -83 -65, -49 -35 -22 -10, 1 13 25 38, 53 69 89 113
         constexpr uint32_t TABLE[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
-        return look_up(TABLE, word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
+        return look_up(TABLE, indices);
+    }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return values(word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
     }
 };
 static_assert(sizeof(IQ4_NL) == 18);
@@ -248,15 +252,19 @@ struct MXFP4 {
     uint8_t e;
     uint8_t qs[16];
 
-    __device__ __forceinline__ Scale scale(unsigned) const {
+    static __device__ __forceinline__ float power(unsigned e) {
         // half of 2^(e - 127), which is subnormal for the two smallest
-        const uint32_t bits = e < 2 ? 0x00200000u << e : e == 255 ? 0x7fc00000u : (e - 1u) << 23;
-        return {__uint_as_float(bits), 0.0f};
+        return __uint_as_float(e < 2 ? 0x00200000u << e : e == 255 ? 0x7fc00000u : (e - 1u) << 23);
     }
-    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+    // The bytes for four floats.
+    static __device__ __forceinline__ uint32_t values(uint32_t floats) {
         // 0 1 2 3, 4 6 8 12, and below zero
         constexpr uint32_t TABLE[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
-        return look_up(TABLE, word_anywhere(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
+        return look_up(TABLE, floats);
+    }
+    __device__ __forceinline__ Scale scale(unsigned) const { return {power(e), 0.0f}; }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return values(word_anywhere(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
     }
 };
 static_assert(sizeof(MXFP4) == 17);

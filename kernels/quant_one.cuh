@@ -1,6 +1,6 @@
 // The product of a quantised matrix with one vector of Q8_1 blocks, which reads the matrix once and little else.
 #pragma once
-#include "quant_warp.cuh"
+#include "quant_stream.cuh"
 
 // A workgroup of 32×8 threads computes rows for each of its warps, from a vector in LDS.
 constexpr unsigned ONE_WARPS = 8;
@@ -39,8 +39,9 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
     const unsigned thread = threadIdx.y * 32 + threadIdx.x, lane = threadIdx.x % lanes;
     const unsigned first = ((blockIdx.x * ONE_WARPS + threadIdx.y) * (32 / lanes) + threadIdx.x / lanes) * ONE_ROWS;
     const size_t blocks = columns / Q::VALUES;
-    let_next_begin();
-    wait_for_previous();
+    // Nothing else is read before the kernel in front has ended, but rows of the one matrix.
+    if (experts.ids)
+        wait_for_previous();
     const unsigned expert = experts.ids ? experts.ids[blockIdx.y] : 0;
     // products with an expert that does not exist are NaN
     const bool there = expert < experts.count;
@@ -50,10 +51,9 @@ __device__ __forceinline__ void mul_one(const Q *x, const Q8_1 *y, Experts exper
     if constexpr (NVIDIA) {
         // Rows are shared by as many workgroups as there is room for.
         const Share share = {blockIdx.x, min(gridDim.x, multiprocessors() * ONE_BUSY), thread, ONE_THREADS};
-        if (share.block < share.blocks)
-            warp_product(x, y, columns, rows, share, [=](unsigned row, float sum) {
-                store_as(type, out, static_cast<size_t>(blockIdx.y) * rows + row, there ? sum : NAN);
-            });
+        product_by_some<Q, ONE_THREADS>(x, y, columns, rows, share, experts.ids != nullptr, [=](unsigned row, float sum) {
+            store_as(type, out, static_cast<size_t>(blockIdx.y) * rows + row, there ? sum : NAN);
+        });
         return;
     }
     float sum[ONE_ROWS] = {};

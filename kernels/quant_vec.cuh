@@ -1,6 +1,7 @@
 // Products of a quantised matrix with one to eight vectors of Q8_1 blocks, exact except for the roundings of f32 products and sums. Shared
 // by `quantized` and `mmvq_gguf`.
 #pragma once
+#include "overlap.cuh"
 #include "quant_warp.cuh"
 #include "reduce.cuh"
 
@@ -10,6 +11,8 @@ constexpr unsigned VEC_THREADS = 128;
 constexpr unsigned SUMMANDS = 16;
 // Of a product with one vector on NVIDIA: workgroups of a multiprocessor that share all rows, of eight that there is room for.
 constexpr unsigned VEC_BUSY = 5;
+// Up to so many rows for each multiprocessor, the next kernel may begin with it.
+constexpr unsigned VEC_SMALL = 64;
 
 // The sums of all threads for each value, with a gap so that threads that read different values access different banks.
 __shared__ float sums[8 * (VEC_THREADS + VEC_THREADS / SUMMANDS)];
@@ -102,8 +105,14 @@ __device__ __forceinline__ void vec_by_warps(const Q *x, const Q8_1 *y, void *ou
             return;
         share.block /= WARPS, share.blocks = (gridDim.x - 1) / WARPS + 1;
     }
-    if (share.block < share.blocks)
-        warp_product(x, y, columns, rows, share, [=](unsigned row, float sum) { store_as(type, out, row, sum); });
+    if (share.block >= share.blocks)
+        return;
+    __shared__ alignas(16) Stage stage;
+    // The next kernel's workgroups would be in the way of a large product.
+    if (gridDim.x <= multiprocessors() * VEC_SMALL)
+        let_next_begin();
+    wait_for_previous();
+    warp_product(x, y, columns, rows, share, stage, [=](unsigned row, float sum) { store_as(type, out, row, sum); });
 }
 
 // A workgroup's share of a product with `vectors` vectors.

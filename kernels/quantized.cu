@@ -111,6 +111,7 @@ extern "C" __global__ void dequantize_mul_mat_vec_q5_k(const void *x, const floa
     float_product(static_cast<const Q5_K *>(x), y, out, columns, blockIdx.x * blockDim.y + threadIdx.y);
 }
 
+OVERLAPS(quantize_q8_1)
 extern "C" __global__ void quantize_q8_1(const float *x, void *out, const int columns, const int padded) {
     quantize_q8_1_row(x, out, columns, padded);
 }

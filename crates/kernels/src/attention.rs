@@ -550,6 +550,7 @@ impl Kernels {
             nvidia.map_or_else(|| work.splits(), |launch| (launch.splits, launch.split_keys));
         // What adds the splits also adds the sinks. A second split may have no keys.
         let splits = if inputs.sinks.is_some() { splits.max(2) } else { splits };
+        let parts = nvidia.map_or(parts, |launch| launch.parts);
         let (block_size, blocks, table_length) = inputs
             .pages
             .as_ref()

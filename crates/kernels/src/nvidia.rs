@@ -93,6 +93,8 @@ pub(crate) struct AttentionLaunch {
     pub(crate) splits: usize,
     /// Keys of a split.
     pub(crate) split_keys: usize,
+    /// Parts of the dimensions, which have workgroups of their own.
+    pub(crate) parts: usize,
 }
 
 /// The most rows that `attention_few_*` computes, its work-items, and the shared memory of a multiprocessor
@@ -119,13 +121,13 @@ impl AttentionWork {
             let (splits, split_keys) = self.splits(self.groups * parts, 128);
             let workgroups = self.groups.saturating_mul(parts).saturating_mul(splits);
             let shared = self.few_shared(workgroups);
-            return AttentionLaunch { few, block: FEW_THREADS, shared, splits, split_keys };
+            return AttentionLaunch { few, block: FEW_THREADS, shared, splits, split_keys, parts };
         }
+        let tiled = self.query_size == 2 && self.in_chunks && self.wgmma;
+        let (parts, shared) = if tiled { (1, self.many_shared()) } else { (parts, 0) };
         let tiles = self.rows.div_ceil(MANY_ROWS).saturating_mul(self.groups).saturating_mul(parts);
         let (splits, split_keys) = self.splits(tiles, 512);
-        let tiled = self.query_size == 2 && self.in_chunks && self.wgmma;
-        let shared = if tiled { self.many_shared() } else { 0 };
-        AttentionLaunch { few, block: MANY_THREADS, shared, splits, split_keys }
+        AttentionLaunch { few, block: MANY_THREADS, shared, splits, split_keys, parts }
     }
 
     /// `FewRowsRing::SIZE`: for each warp, steps of 16 keys. Besides, so much that a multiprocessor holds no
@@ -148,7 +150,7 @@ impl AttentionWork {
         needed.max(self.shared_memory / (resident + 1)) as u32
     }
 
-    /// `ManyRows::SIZE`: the queries, and two tiles of keys and values.
+    /// `ManyRows::SIZE`: the queries, and two tiles of keys and values, of 256 dimensions one of values.
     fn many_shared(&self) -> u32 {
         let dims = if self.dim > 128 {
             256

@@ -83,6 +83,13 @@ pub enum Error {
         function: &'static str,
     },
 
+    /// The library's simulation of a group may run the group, or keep it for the next launch.
+    #[error("{library} may run the operations of a group whose time it estimates")]
+    NoEstimate {
+        /// The library.
+        library: String,
+    },
+
     /// The number of elements does not fit the operation.
     #[error("{operation}: {what} has {found} elements, and {expected} are needed")]
     Length {

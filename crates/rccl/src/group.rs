@@ -202,16 +202,23 @@ impl<'a> Group<'a> {
         self.calls.iter().try_for_each(Call::keep)
     }
 
-    /// RCCL's estimate of how long the operations take. Runs none of them (`ncclGroupSimulateEnd`).
+    /// An estimate of how long the operations take, by our own implementation. Runs none of them
+    /// (`ncclGroupSimulateEnd`).
+    ///
+    /// NVIDIA's and AMD's libraries are not asked. With non-blocking communicators, which are those of this
+    /// crate, `ncclGroupSimulateEnd` is `ncclGroupEnd` in NCCL, and in RCCL if the group sends or receives.
+    /// Otherwise the operations stay in the communicators, and the next launch runs them, with memory that
+    /// may be gone by then (up to NCCL 2.30 and RCCL of March 2026).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.21, else as [`launch`](Self::launch).
+    /// [`Error::NoEstimate`] on NVIDIA's and AMD's libraries, else as [`launch`](Self::launch).
     #[doc(alias = "ncclGroupSimulateEnd")]
     pub fn estimate(self) -> Result<Duration> {
         const NAME: &str = "ncclGroupSimulateEnd";
         let Some(table) = self.check_communicators()? else { return Ok(Duration::ZERO) };
-        if !table.has(NAME) {
-            return Err(Error::Unsupported { function: NAME });
+        let Some(first) = self.calls.first() else { return Ok(Duration::ZERO) };
+        if table.implementation().is_none() {
+            return Err(Error::NoEstimate { library: first.communicator.implementation() });
         }
         let addresses: Vec<_> = self.calls.iter().map(Call::addresses).collect();
         // The value of `NCCL_SIM_INFO_INITIALIZER`.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use hip::DeviceBuffer;
 use rccl::{Communicator, Error, Group, Op};
+use test_skip::{Lack, skip};
 
 use crate::common::{LONG, devices, rank, ranks};
 
@@ -197,12 +198,19 @@ fn an_estimate_does_nothing() {
         for (rank, buffer) in ranks.iter().zip(&mut buffers) {
             group.all_reduce_in_place(&rank.comm, &rank.stream, buffer, Op::Sum).unwrap();
         }
-        estimates.push(group.estimate().unwrap());
+        match group.estimate() {
+            Err(Error::NoEstimate { library }) => assert!(!library.starts_with("rccl-on-hip"), "{library}"),
+            estimate => estimates.push(estimate.unwrap()),
+        }
         for (rank, buffer) in ranks.iter().zip(&buffers) {
             assert!(rank.read(buffer).iter().all(|value| *value == 1));
         }
     }
-    assert!(estimates[0] > Duration::ZERO && estimates[1] > estimates[0], "{estimates:?}");
+    if let [small, large] = estimates[..] {
+        assert!(small > Duration::ZERO && large > small, "{estimates:?}");
+    } else {
+        skip(Lack::Device, format_args!("{} has no estimates", ranks[0].comm.implementation()));
+    }
     assert_eq!(Group::new().estimate().unwrap(), Duration::ZERO);
     // The ranks are still in step.
     let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[3_u32])).collect();
