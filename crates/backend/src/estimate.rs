@@ -137,7 +137,7 @@ pub fn fit_context(
     let left = free.saturating_sub(model.total());
     let of_all = of_position(dtype, shapes).saturating_mul(sequences as u64).max(1);
     let fits = usize::try_from(left / of_all).unwrap_or(usize::MAX) / PAGE_STEP * PAGE_STEP;
-    let positions = asked.next_multiple_of(PAGE_STEP).min(fits);
+    let positions = asked.checked_next_multiple_of(PAGE_STEP).unwrap_or(usize::MAX).min(fits);
     if positions < least.min(asked) || positions == 0 {
         let needed = model.total().saturating_add(of_all.saturating_mul(least.max(PAGE_STEP) as u64));
         return Err(Error::DoesNotFit { what: "the model with its shortest context", needed, free });

@@ -75,6 +75,8 @@ fn command(group: Group) -> Command {
     // Tables and devices live as long as the process. Tests create files and use real time. Device addresses
     // are integers.
     command.env("MIRIFLAGS", "-Zmiri-ignore-leaks -Zmiri-disable-isolation -Zmiri-permissive-provenance");
+    // A case with some compressed kilobytes takes a minute.
+    command.env("PROPTEST_CASES", "4");
     command
 }
 

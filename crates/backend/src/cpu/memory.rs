@@ -15,6 +15,9 @@ use crate::tensor::Storage;
 
 /// The alignment of all memory: a cache line.
 const ALIGN: usize = 64;
+/// The alignment that is asked for. With a larger one, the allocator would write the zeros itself, and touch every
+/// page of a cache that may never be filled.
+const ALLOCATED: usize = 16;
 
 /// Types of which every pattern of bits is a value.
 ///
@@ -32,6 +35,9 @@ plain!(u8, i8, u16, u32, i64, f32, f16, bf16, F8E4M3);
 /// Bytes that operations read and write while they hold the backend's lock.
 pub(super) struct CpuMemory {
     owner: u64,
+    /// What was allocated.
+    base: NonNull<u8>,
+    /// The aligned bytes in it.
     pointer: NonNull<u8>,
     bytes: usize,
     in_use: Arc<AtomicU64>,
@@ -42,15 +48,22 @@ unsafe impl Send for CpuMemory {}
 // SAFETY: as above.
 unsafe impl Sync for CpuMemory {}
 
+/// Of so many bytes, wherever an aligned one comes first.
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.checked_add(ALIGN)?, ALLOCATED).ok()
+}
+
 impl CpuMemory {
     /// Zeros.
     pub(super) fn zeroed(owner: u64, bytes: usize, in_use: &Arc<AtomicU64>) -> Result<Self> {
         let out = Error::OutOfHostMemory { bytes };
-        let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGN) else { return Err(out) };
+        let Some(layout) = layout(bytes) else { return Err(out) };
         // SAFETY: the layout has at least one byte.
-        let pointer = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(out)?;
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(out)?;
+        // SAFETY: the layout has as many bytes more as a pointer can be off.
+        let pointer = unsafe { base.add(base.align_offset(ALIGN)) };
         in_use.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(Self { owner, pointer, bytes, in_use: in_use.clone() })
+        Ok(Self { owner, base, pointer, bytes, in_use: in_use.clone() })
     }
 
     /// The memory as elements of a type.
@@ -77,9 +90,9 @@ impl CpuMemory {
 impl Drop for CpuMemory {
     fn drop(&mut self) {
         self.in_use.fetch_sub(self.bytes as u64, Ordering::Relaxed);
-        if let Ok(layout) = Layout::from_size_align(self.bytes.max(1), ALIGN) {
+        if let Some(layout) = layout(self.bytes) {
             // SAFETY: the memory was allocated with this layout, and is freed once.
-            unsafe { dealloc(self.pointer.as_ptr(), layout) };
+            unsafe { dealloc(self.base.as_ptr(), layout) };
         }
     }
 }

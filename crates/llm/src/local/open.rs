@@ -308,7 +308,7 @@ fn open_generator(
     let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
     memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
-    let asked = options.cache.unwrap_or(2 * context).max(context);
+    let asked = options.cache.unwrap_or(context.saturating_mul(2)).max(context);
     let free = backend.memory()?.free;
     let fitted = fit_context(free, memory, cache_type, &shapes, 1, (asked, LEAST_CONTEXT))?;
     let layout = KvLayout { pages: (fitted.positions / PAGE).max(1), page: PAGE };
