@@ -83,7 +83,7 @@ pub enum Error {
         function: &'static str,
     },
 
-    /// The library's simulation of a group may run the group, or keep it for the next launch.
+    /// The library's simulation of a group may run the group.
     #[error("{library} may run the operations of a group whose time it estimates")]
     NoEstimate {
         /// The library.

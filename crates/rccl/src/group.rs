@@ -206,9 +206,8 @@ impl<'a> Group<'a> {
     /// (`ncclGroupSimulateEnd`).
     ///
     /// NVIDIA's and AMD's libraries are not asked. With non-blocking communicators, which are those of this
-    /// crate, `ncclGroupSimulateEnd` is `ncclGroupEnd` in NCCL, and in RCCL if the group sends or receives.
-    /// Otherwise the operations stay in the communicators, and the next launch runs them, with memory that
-    /// may be gone by then (up to NCCL 2.30 and RCCL of March 2026).
+    /// crate, `ncclGroupSimulateEnd` is `ncclGroupEnd` in NCCL, and in RCCL if the group sends or receives:
+    /// the operations run, and there is no estimate.
     ///
     /// # Errors
     /// [`Error::NoEstimate`] on NVIDIA's and AMD's libraries, else as [`launch`](Self::launch).
