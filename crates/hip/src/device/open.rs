@@ -207,6 +207,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri cannot open libraries")]
     fn a_machine_without_nvidias_driver_says_what_was_tried() {
         match Device::open("cuda") {
             Ok(device) => assert_eq!(device.backend(), Backend::Cuda),
