@@ -287,8 +287,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
         self.activate(Activation::Silu, x, out)
     }
 
-    /// Combines a gate with the other factor, as a feed-forward layer does. Rows of `x` and `up` may have gaps
-    /// between them, as parts of one product have.
+    /// Combines a gate with the other factor, as a feed-forward layer does. Rows of `x` and `up` may have
+    /// gaps between them, as parts of one product have.
     ///
     /// # Errors
     /// If types or shapes differ.
@@ -378,8 +378,8 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
     /// As [`matmul`](Self::matmul).
     fn matmul_many(&self, x: &Tensor, products: &[(&Tensor, &Tensor)]) -> Result<()>;
 
-    /// A new factor of products, unspecified as [`empty`](Self::empty) is. `quantised` says whether some of the
-    /// matrices are. It gets its numbers by [`norm_factor`](Self::norm_factor) or
+    /// A new factor of products, unspecified as [`empty`](Self::empty) is. `quantised` says whether some of
+    /// the matrices are. It gets its numbers by [`norm_factor`](Self::norm_factor) or
     /// [`gate_factor`](Self::gate_factor).
     ///
     /// # Errors

@@ -18,8 +18,8 @@ const NVIDIA: &str = "nvidia";
 
 impl Build {
     /// Writes the input of [`embed_prebuilt`](Builder::embed_prebuilt) to an existing folder: the output of
-    /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets. Code for NVIDIA GPUs,
-    /// if there is any, is in a folder of its own, for the builds that ask for it.
+    /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets. Code for NVIDIA
+    /// GPUs, if there is any, is in a folder of its own, for the builds that ask for it.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.

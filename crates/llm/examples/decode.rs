@@ -4,8 +4,8 @@
 //! Llama's, and tiny; weights are f16, q8_0 and q4_k, with the last matrix in Q6_K. No file is needed.
 //!
 //! As in generation, each step is a graph that is launched once its numbers are in device memory, and whose
-//! tokens the host reads before it makes the next ones. The rate is the bytes of all matrices that a step reads,
-//! beside the bytes that a copy reads and writes.
+//! tokens the host reads before it makes the next ones. The rate is the bytes of all matrices that a step
+//! reads, beside the bytes that a copy reads and writes.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -15,8 +15,8 @@ use crate::tensor::Storage;
 
 /// The alignment of all memory: a cache line.
 const ALIGN: usize = 64;
-/// The alignment that is asked for. With a larger one, the allocator would write the zeros itself, and touch every
-/// page of a cache that may never be filled.
+/// The alignment that is asked for. With a larger one, the allocator would write the zeros itself, and touch
+/// every page of a cache that may never be filled.
 const ALLOCATED: usize = 16;
 
 /// Types of which every pattern of bits is a value.

@@ -21,7 +21,8 @@ fn multiplies(bench: &Bench, x: &Factor, what: &str) {
     for x in numbers.chunks(k) {
         for w in matrix.chunks(k) {
             expected.push(x.iter().zip(w).map(|(x, w)| x * w).sum::<f64>());
-            // A number is at most half a step off, of which the largest of 32 has 127, and the scale is a half.
+            // A number is at most half a step off, of which the largest of 32 has 127, and the scale is a
+            // half.
             let off = x.chunks(32).zip(w.chunks(32)).map(|(x, w)| {
                 let most = x.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
                 w.iter().map(|w| w.abs() * most * (0.51 / 127.0 + 1e-3)).sum::<f64>()
