@@ -28,12 +28,13 @@ template <typename Q, unsigned THREADS_OF> struct Stream {
 // Shared memory of a product, whichever way it takes.
 template <typename Q, unsigned THREADS> constexpr unsigned SHARED = Stream<Q, THREADS>::RING > sizeof(Stage) ? Stream<Q, THREADS>::RING : sizeof(Stage);
 
-// Whether all copies are multiples of 16, and all rows begin at words.
+// Whether there is something to copy, all copies are multiples of 16, and all rows begin at words.
 template <typename Q, unsigned THREADS> __device__ __forceinline__ bool can_stream(const Q *x, unsigned columns, unsigned rows) {
     using S = Stream<Q, THREADS>;
     const unsigned row_bytes = columns / Q::VALUES * sizeof(Q);
     const bool in_parts = columns / Q::VALUES > S::BLOCKS_OF_PART;
-    return reinterpret_cast<size_t>(x) % 16 == 0 && row_bytes % (in_parts ? 16 : 4) == 0 && S::ROWS * row_bytes % 16 == 0 && rows * row_bytes % 16 == 0;
+    return row_bytes > 0 && reinterpret_cast<size_t>(x) % 16 == 0 && row_bytes % (in_parts ? 16 : 4) == 0 && S::ROWS * row_bytes % 16 == 0 &&
+           rows * row_bytes % 16 == 0;
 }
 
 // What a thread has of the vector: the numbers of its unit, their blocks' scales, and sums of the numbers.
