@@ -18,6 +18,7 @@
 //   rotation of `rope_rotate_T`, and the append of keys and values. Queries stay in place; keys and values where they came from stay as they are. Each
 //   step rounds as a kernel of its own would.
 #include "overlap.cuh"
+#include "rotation.cuh"
 #include "reduce.cuh"
 
 struct Heads {
@@ -110,9 +111,9 @@ template <typename T> struct Head {
                 continue;
             }
             const size_t first = interleaved ? 2 * item : item, second = interleaved ? first + 1 : first + half;
-            const float x = normed(first), y = normed(second), c = cos[item], s = sin[item];
-            f(first, convert<T>(x * c - y * s));
-            f(second, convert<T>(x * s + y * c));
+            const Rotated rotated(normed(first), normed(second), cos[item], sin[item]);
+            f(first, convert<T>(rotated.first));
+            f(second, convert<T>(rotated.second));
         }
     }
 };

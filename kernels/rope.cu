@@ -9,6 +9,7 @@
 //   interleaved   0: element i is rotated with i + rotary/2; 1: element 2i with 2i + 1
 #include "common.cuh"
 #include "overlap.cuh"
+#include "rotation.cuh"
 
 template <typename I>
 __device__ __forceinline__ void rope_table(const I *positions, const double *frequencies, size_t tokens, size_t half, float scale, float *cos,
@@ -46,8 +47,9 @@ __device__ __forceinline__ void rotate(const T *src, T *dst, const float *cos, c
         const size_t first = interleaved ? 2 * item : item, second = interleaved ? first + 1 : first + half;
         const float x = load(from + first), y = load(from + second);
         const float c = cos[of_token.quotient * half + item], s = sin[of_token.quotient * half + item];
-        to[first] = convert<T>(x * c - y * s);
-        to[second] = convert<T>(x * s + y * c);
+        const Rotated rotated(x, y, c, s);
+        to[first] = convert<T>(rotated.first);
+        to[second] = convert<T>(rotated.second);
     }
 }
 
