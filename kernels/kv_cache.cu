@@ -18,8 +18,8 @@
 //   rotation of `rope_rotate_T`, and the append of keys and values. Queries stay in place; keys and values where they came from stay as they are. Each
 //   step rounds as a kernel of its own would.
 #include "overlap.cuh"
-#include "rotation.cuh"
 #include "reduce.cuh"
+#include "rotation.cuh"
 
 struct Heads {
     size_t tokens, heads, size, token_stride, head_stride;
