@@ -40,7 +40,8 @@ pub(super) struct Folder {
 
 /// A run of the preprocessor.
 pub(crate) struct Watch {
-    run: JoinHandle<std::io::Result<Result<std::process::Output, Exceeded>>>,
+    /// Until it has been waited for.
+    run: Option<JoinHandle<std::io::Result<Result<std::process::Output, Exceeded>>>>,
     output: PathBuf,
     program: PathBuf,
     /// The caller's.
@@ -86,18 +87,19 @@ impl Watch {
         watch.args(["-fno-caret-diagnostics", "-fno-crash-diagnostics", "-o"]).arg(&output);
         let run = std::thread::spawn(move || limits::output(watch, limits));
         let options = options.iter().map(|option| option.to_string_lossy().into_owned()).collect();
-        Ok(Self { run, output, program, options })
+        Ok(Self { run: Some(run), output, program, options })
     }
 
     /// The findings; `None` if they may be incomplete. `files` are those that the compilation read.
     pub(super) fn end(
-        self,
+        mut self,
         folder: &Path,
         source: &[u8],
         files: &[PathBuf],
     ) -> Result<Option<Search>, Error> {
         let error = |reason: String| Error::Program { program: self.program.clone(), reason };
-        let ran = self.run.join().map_err(|_| error("the thread that reads its output panicked".into()))?;
+        let Some(run) = self.run.take() else { return Ok(None) };
+        let ran = run.join().map_err(|_| error("the thread that reads its output panicked".into()))?;
         let Ok(ran) = ran.map_err(|e| error(e.to_string()))? else { return Ok(None) };
         if !ran.status.success() {
             return Ok(None);
@@ -135,6 +137,15 @@ impl Watch {
         }
         let assembles_files = scanned.has_assembly && scanned.has_directive;
         Ok(Some(Search { folders, asked, assembles_files }))
+    }
+}
+
+/// A compilation that fails waits for the preprocessor, too, which writes to the folder that is removed then.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(run) = self.run.take() {
+            let _ = run.join();
+        }
     }
 }
 
