@@ -289,7 +289,7 @@ mod tests {
     fn the_kernels_are_those_of_the_tests_unless_targets_are_named() {
         let built =
             |options: &[&str]| built_with_tests(&options.iter().map(OsString::from).collect::<Vec<_>>());
-        assert!(run::describe(&built(&[])).contains("--workspace --test runs"));
+        assert!(run::describe(&built(&[])).contains("ferrocm/models --test runs"));
         let tests = tools::workspace().join("benches/kernels/tests/runs.rs");
         assert!(tests.is_file(), "{}", tests.display());
         let names = |command: &Command| command.get_envs().any(|(name, _)| name == tools::TARGETS);
