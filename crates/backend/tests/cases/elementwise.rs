@@ -20,6 +20,25 @@ fn relu2(x: f64) -> f64 {
     if x < 0.0 { 0.0 } else { x * x }
 }
 
+fn oai(x: f64, up: f64) -> f64 {
+    let (x, up) = (x.min(1.5), up.clamp(-1.5, 1.5));
+    x / (1.0 + (-1.702 * x).exp()) * (up + 1.0)
+}
+
+/// A gate of a number, and the factor that it opens for.
+type ExactGate = fn(f64, f64) -> f64;
+
+/// Every gate, in f64.
+pub(crate) fn gates() -> [(Gate, ExactGate); 5] {
+    [
+        (Gate::Silu, |x, up| silu(x) * up),
+        (Gate::Gelu, |x, up| gelu(x) * up),
+        (Gate::GeluErf, |x, up| gelu_erf(x) * up),
+        (Gate::Relu2, |x, up| relu2(x) * up),
+        (Gate::SwigluOai { alpha: 1.702, limit: 1.5 }, oai),
+    ]
+}
+
 #[test]
 fn numbers_are_scaled_and_added() {
     let bench = Bench::open();
@@ -82,23 +101,11 @@ fn functions_are_those_of_their_names() {
 #[test]
 fn gates_multiply() {
     let bench = Bench::open();
-    let oai = |x: f64, up: f64| {
-        let (x, up) = (x.min(1.5), up.clamp(-1.5, 1.5));
-        x / (1.0 + (-1.702 * x).exp()) * (up + 1.0)
-    };
-    type Exact<'a> = &'a dyn Fn(f64, f64) -> f64;
-    let gates: [(Gate, Exact<'_>); 5] = [
-        (Gate::Silu, &|x, up| silu(x) * up),
-        (Gate::Gelu, &|x, up| gelu(x) * up),
-        (Gate::GeluErf, &|x, up| gelu_erf(x) * up),
-        (Gate::Relu2, &|x, up| relu2(x) * up),
-        (Gate::SwigluOai { alpha: 1.702, limit: 1.5 }, &oai),
-    ];
     for (dtype, _) in FLOATS {
         let (x, numbers) = bench.random(dtype, &[2, 77], 5, 3.0);
         let (up, factors) = bench.random(dtype, &[2, 77], 6, 3.0);
         let out = bench.empty(dtype, &[2, 77]);
-        for (gate, exact) in gates {
+        for (gate, exact) in gates() {
             bench.backend.gated(gate, &x, &up, &out).unwrap();
             let expected: Vec<f64> = numbers.iter().zip(&factors).map(|(x, up)| exact(*x, *up)).collect();
             bench.is_near(&out, &expected, |i| 8e-6 * (1.0 + expected[i].abs()), &format!("{gate:?}"));

@@ -1,11 +1,12 @@
 //! Operations that are several in one: between products, and between products and attention.
 
 use backend::{
-    BackendKind, DType, Factor, Gate, KernelBackend, KvCache, KvLayout, KvShape, QuantType, Rope, RopeAppend,
+    BackendKind, DType, Factor, KernelBackend, KvCache, KvLayout, KvShape, QuantType, Rope, RopeAppend,
     RopeStyle, Tensor, rope_frequencies,
 };
 
 use crate::common::{Bench, FLOATS, random};
+use crate::elementwise::gates;
 
 /// The product of a factor with a matrix of 8-bit blocks, against that of its numbers in f64.
 fn multiplies(bench: &Bench, x: &Factor, what: &str) {
@@ -75,26 +76,11 @@ fn norms_make_factors() {
 fn gates_make_factors_of_parts_of_a_product() {
     let bench = Bench::open();
     let b = &*bench.backend;
-    let silu = |x: f64| x / (1.0 + (-x).exp());
-    let gelu =
-        |x: f64| 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3))).tanh());
-    let oai = |x: f64, up: f64| {
-        let (x, up) = (x.min(1.5), up.clamp(-1.5, 1.5));
-        x / (1.0 + (-1.702 * x).exp()) * (up + 1.0)
-    };
-    type Exact<'a> = &'a dyn Fn(f64, f64) -> f64;
-    let gates: [(Gate, Exact<'_>); 5] = [
-        (Gate::Silu, &|x, up| silu(x) * up),
-        (Gate::Gelu, &|x, up| gelu(x) * up),
-        (Gate::GeluErf, &|x, up| 0.5 * x * libm::erfc(-x / std::f64::consts::SQRT_2) * up),
-        (Gate::Relu2, &|x, up| x.max(0.0).powi(2) * up),
-        (Gate::SwigluOai { alpha: 1.702, limit: 1.5 }, &oai),
-    ];
     for (dtype, _) in FLOATS {
         for (rows, columns) in [(1, 96), (3, 352), (18, 64)] {
             let (both, numbers) = bench.random(dtype, &[rows, 2 * columns], 94, 3.0);
             let (x, up) = (both.narrow(1, 0, columns).unwrap(), both.narrow(1, columns, columns).unwrap());
-            for (gate, exact) in gates {
+            for (gate, exact) in gates() {
                 let expected: Vec<f64> = numbers
                     .chunks(2 * columns)
                     .flat_map(|row| (0..columns).map(|i| exact(row[i], row[columns + i])).collect::<Vec<_>>())

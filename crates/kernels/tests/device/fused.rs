@@ -22,6 +22,20 @@ fn are_blocks_of<T: Element>(blocks: &[u8], numbers: &[T], columns: usize, what:
     }
 }
 
+fn numbers<T: Element>(x: &[T]) -> Vec<f64> {
+    x.iter().map(|x| x.to_f64()).collect()
+}
+
+/// Numbers are those of another kernel, but for a rounding to the type, and `least`.
+fn are_near<T: Element>(found: &[T], expected: &[T], least: f64, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (found, expected) in numbers(found).into_iter().zip(numbers(expected)) {
+        difference(found, expected);
+        let bound = 2.1 * T::UNIT_ROUNDOFF * expected.abs() + least;
+        assert!((found - expected).abs() <= bound, "{what}: {found} {expected}");
+    }
+}
+
 fn norms_with_blocks<T: Float<Compute = f32>>(bench: &Bench) {
     // A part of a warp, several warps, more packs than work-items, and rows that begin at odd addresses.
     for (rows, columns, start) in [(1, 32, 0), (3, 544, 0), (2, 8224, 0), (2, 96, 1)] {
@@ -57,15 +71,10 @@ fn norms_with_blocks<T: Float<Compute = f32>>(bench: &Bench) {
             }
             let what = format!("{rows} × {columns} {}, adds {adds}", T::NAME);
             let (expected_sum, expected) = (bench.download(&expected_sum), bench.download(&expected));
-            let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
             let found = bench.download(&y);
             assert_exact!(numbers(&bench.download(&sum)[start..]), numbers(&expected_sum), "{what}");
-            for (found, expected) in numbers(&found).into_iter().zip(numbers(&expected)) {
-                difference(found, expected);
-                // The squares are added in another order.
-                let bound = 2.1 * T::UNIT_ROUNDOFF * expected.abs() + 1e-6;
-                assert!((found - expected).abs() <= bound, "{what}: {found} {expected}");
-            }
+            // The squares are added in another order.
+            are_near(&found, &expected, 1e-6, &what);
             are_blocks_of(&bench.download(&blocks), &found, columns, &what);
         }
     }
@@ -98,14 +107,9 @@ fn gates_with_blocks<T: Float<Compute = f32>>(bench: &Bench) {
             let function = GateFunction::Product(f);
             bench.kernels.gated_rows(&bench.stream, function, &by, gate, up, &mut expected).unwrap();
             let (found, expected) = (bench.download(&y), bench.download(&expected));
-            let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
             let what = format!("{f:?} of {rows} × {columns} {}", T::NAME);
-            for (found, expected) in numbers(&found).into_iter().zip(numbers(&expected)) {
-                difference(found, expected);
-                // Compilers may round the product to f32 before, or not.
-                let bound = 2.1 * T::UNIT_ROUNDOFF * expected.abs() + 1e-7;
-                assert!((found - expected).abs() <= bound, "{what}: {found} {expected}");
-            }
+            // Compilers may round the product to f32 before, or not.
+            are_near(&found, &expected, 1e-7, &what);
             are_blocks_of(&bench.download(&blocks), &found, columns, &what);
         }
     }
