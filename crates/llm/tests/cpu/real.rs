@@ -95,7 +95,8 @@ fn perplexity_is_that_of_llama_cpp() {
         };
         let reference = &reference["models"][name];
         let prompt = tokens(&reference["tokens"]);
-        let perplexity = perplexity(&mut on_cpu(&path, prompt.len()), &prompt);
+        let mut running = on_cpu(&path, prompt.len());
+        let perplexity = perplexity(prompt.chunks(100).flat_map(|part| running.add(part)), &prompt);
         let of = |which: &str| perplexity / reference[which].as_f64().expect("a number") - 1.0;
         let (as_is, in_f32) = (of("as_is"), of("in_f32"));
         println!(

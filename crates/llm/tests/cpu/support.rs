@@ -168,17 +168,16 @@ pub(crate) fn distance(expected: &[f32], row: &[f32]) -> f64 {
     differences.fold(0.0, f64::max) / variance.sqrt()
 }
 
-/// The perplexity of a text.
-pub(crate) fn perplexity(running: &mut Running, text: &[u32]) -> f64 {
-    let (mut sum, mut at) = (0.0, 0);
-    for part in text.chunks(100) {
-        for row in running.add(part) {
-            at += 1;
-            let Some(&next) = text.get(at) else { break };
-            let highest = f64::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-            let all: f64 = row.iter().map(|&x| (f64::from(x) - highest).exp()).sum();
-            sum += highest + all.ln() - f64::from(row[next as usize]);
-        }
-    }
-    (sum / (text.len() - 1) as f64).exp()
+/// The perplexity of a text whose logits these are.
+pub(crate) fn perplexity(rows: impl IntoIterator<Item = impl AsRef<[f32]>>, text: &[u32]) -> f64 {
+    let following = &text[1..];
+    let pairs = rows.into_iter().zip(following);
+    let sum: f64 = pairs.map(|(row, &next)| log_softmax(row.as_ref())[next as usize]).sum();
+    (-sum / following.len() as f64).exp()
+}
+
+pub(crate) fn log_softmax(row: &[f32]) -> Vec<f64> {
+    let highest = f64::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    let all: f64 = row.iter().map(|&x| (f64::from(x) - highest).exp()).sum();
+    row.iter().map(|&x| f64::from(x) - highest - all.ln()).collect()
 }
