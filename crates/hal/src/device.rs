@@ -1,6 +1,5 @@
 //! Devices.
 
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::command::{Recorder, Usage};
@@ -11,6 +10,7 @@ use crate::executable::{CodeObjects, Executable};
 use crate::memory::pool::Pool;
 use crate::memory::{Buffer, MemoryKind, Statistics};
 use crate::queue::Queue;
+use crate::worker::{Job, Worker};
 
 /// Which queues of a device may run something: a bit for each, the queues of the first GPU first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,12 +36,12 @@ struct Inner {
     /// Loaded code.
     executables: Mutex<Vec<(CodeObjects, Executable)>>,
     library: Option<Executable>,
-    host: Mutex<Option<Sender<Job>>>,
+    /// Runs host calls.
+    host: Worker,
+    /// Reads and writes files, which host calls may wait for.
+    files: Worker,
     next: std::sync::atomic::AtomicUsize,
 }
-
-/// A call on the host thread.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -63,7 +63,8 @@ impl Device {
                 making: Mutex::default(),
                 executables: Mutex::default(),
                 library,
-                host: Mutex::default(),
+                host: Worker::new("hal host calls"),
+                files: Worker::new("hal files"),
                 next: std::sync::atomic::AtomicUsize::new(0),
             }),
         })
@@ -200,21 +201,13 @@ impl Device {
         }
     }
 
-    /// Runs a job on the host thread of the device, which is started for the first.
+    /// Runs a job on the thread of host calls.
     pub(crate) fn on_host(&self, job: Job) {
-        let mut host = self.inner.host.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = host.get_or_insert_with(|| {
-            let (sender, receiver) = channel::<Job>();
-            let run = move || receiver.iter().for_each(|job: Job| job());
-            if let Err(error) = std::thread::Builder::new().name("hal host calls".to_owned()).spawn(run) {
-                tracing::error!(%error, "there is no thread for host calls");
-            }
-            sender
-        });
-        if let Err(unsent) = sender.send(job) {
-            // There is no thread, which was reported: the caller's own does it.
-            drop(host);
-            unsent.0();
-        }
+        self.inner.host.run(job);
+    }
+
+    /// Runs a job on the thread of files.
+    pub(crate) fn on_files(&self, job: Job) {
+        self.inner.files.run(job);
     }
 }

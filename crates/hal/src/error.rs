@@ -1,5 +1,6 @@
 //! Errors.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -144,6 +145,32 @@ pub enum Error {
         queue: u64,
         /// The fault report, if the implementation has one.
         report: Arc<str>,
+    },
+    /// A file could not be opened.
+    #[error("opening {}: {reason}", path.display())]
+    Open {
+        /// Its path.
+        path: PathBuf,
+        /// The kind of error.
+        kind: std::io::ErrorKind,
+        /// The system's reason.
+        reason: Arc<str>,
+    },
+    /// Bytes of a file could not be read or written. Those before them have been.
+    #[error("{operation} {len} bytes at offset {offset} of {}: {reason}", path.display())]
+    File {
+        /// `reading` or `writing`.
+        operation: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// The first byte that could not.
+        offset: u64,
+        /// Bytes that were left to move.
+        len: u64,
+        /// The kind of error.
+        kind: std::io::ErrorKind,
+        /// The system's reason, or that the file ends there.
+        reason: Arc<str>,
     },
     /// A host call failed, or a program failed the semaphore itself.
     #[error("{0}")]

@@ -6,7 +6,7 @@
 //! * [`Queue`] operations wait for values of timeline [`Semaphore`]s and signal others. A value that
 //!   submitted work will signal is waited for on the device, by one packet or none; all others on the host.
 //! * A [`CommandBuffer`] is recorded by [`Device::record`] and replayed any number of times.
-//! * [`Buffer`]s come from pools that divide blocks.
+//! * [`Buffer`]s come from pools that divide blocks. Queues read and write them from and to [`File`]s.
 //!
 //! # Contract
 //! A fault stops its queue, and every queue that has a packet waiting for it; other queues go on. The
@@ -40,17 +40,20 @@ mod driver;
 mod error;
 mod events;
 mod executable;
+mod file;
 pub mod memory;
 mod options;
 mod queue;
 mod semaphore;
 pub mod topology;
+mod worker;
 
 pub use command::{Arg, CommandBuffer, Grid, Place, Recorder, Usage};
 pub use device::{Affinity, Device};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use executable::{CodeObjects, Executable, Kernel};
+pub use file::{File, FileRange};
 pub use memory::{Buffer, MemoryKind};
 pub use options::Options;
 pub use queue::{Pending, Queue};

@@ -2,11 +2,7 @@
 
 use hal::{Arg, Error, Grid, MemoryKind, Options, Place, Recorder, Result, Semaphore, Usage};
 
-use crate::common::{Command, LONG, Setup, setups, setups_with};
-
-fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
-}
+use crate::common::{Command, LONG, Setup, pattern, setups, setups_with};
 
 #[test]
 fn copies_move_exactly_their_range_at_every_alignment() {

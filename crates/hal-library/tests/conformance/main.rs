@@ -8,5 +8,6 @@ mod commands;
 mod common;
 mod devices;
 mod failures;
+mod files;
 mod semaphores;
 mod stress;

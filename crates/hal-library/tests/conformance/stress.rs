@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hal::{Affinity, Arg, Grid, MemoryKind, Place, Semaphore};
+use hal::{Affinity, Arg, File, Grid, MemoryKind, Place, Semaphore};
 
 use crate::common::{LONG, setups};
 
@@ -33,6 +33,7 @@ fn random_work_of_many_threads_loses_nothing() {
                 let setup = setup.clone();
                 std::thread::spawn(move || {
                     let mut random = Random(seed + 1);
+                    let file = File::new(tempfile::tempfile().unwrap(), "a file of the test");
                     let value = setup.buffer(&[1u64, 0].map(u64::to_le_bytes).concat());
                     let mut recorder = setup.record();
                     let add = (seed + 1).to_le_bytes();
@@ -54,7 +55,7 @@ fn random_work_of_many_threads_loses_nothing() {
                         let waits = [(&lines[last.0], last.1)];
                         let signals = [(&lines[line], values[line])];
                         let queue = setup.device.queue(Affinity::ANY).unwrap();
-                        match random.below(4) {
+                        match random.below(5) {
                             0 => {
                                 let buffer = value.clone();
                                 let call = move || {
@@ -74,6 +75,13 @@ fn random_work_of_many_threads_loses_nothing() {
                                 middle.wait(1, LONG).unwrap();
                                 let buffer = buffer.get().unwrap();
                                 queue.deallocate(buffer, &[(&middle, 1)], &signals).unwrap();
+                            }
+                            2 => {
+                                // To a file and back, which changes nothing.
+                                let (middle, offset) = (Semaphore::new(0), random.below(100));
+                                let (range, place) = (file.range(offset, 8), (&value).into());
+                                queue.write(place, range, &waits, &[(&middle, 1)]).unwrap();
+                                queue.read(range, place, &[(&middle, 1)], &signals).unwrap();
                             }
                             _ => {
                                 queue.execute(&commands, &[(value.clone(), 0)], &waits, &signals).unwrap();

@@ -58,6 +58,11 @@ impl Buffer {
         self.inner.piece.address
     }
 
+    /// The address for the host, if the host accesses the memory directly.
+    pub(crate) fn host(&self) -> Option<*mut u8> {
+        (self.kind() == MemoryKind::Host).then_some(self.address() as *mut u8)
+    }
+
     /// Writes bytes from the host, and returns when that is done. Work that uses the buffer at the time may
     /// see any mixture.
     ///
