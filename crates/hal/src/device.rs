@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::executable::{CodeObjects, Executable};
+use crate::memory::import::{Foreign, Locked, Memory};
 use crate::memory::pool::Pool;
 use crate::memory::{Buffer, MemoryKind, Statistics};
 use crate::queue::Queue;
@@ -172,7 +173,64 @@ impl Device {
         if member as u64 > most {
             return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
         }
-        Ok(Buffer::new(self.context(), kind, self.pool(kind, member).take(size)?))
+        let piece = self.pool(kind, member).take(size)?;
+        Ok(Buffer::new(self.context(), kind, Memory::Piece(piece)))
+    }
+
+    /// Gives memory of the program to all GPUs of the device, without a copy (`hsa_amd_memory_lock`). The
+    /// memory is freed when no clone of the buffer is left.
+    ///
+    /// # Errors
+    /// The memory is empty, or [`Error::Import`]: HSA does not lock it. Then it is freed.
+    pub fn import(&self, memory: Vec<u8>) -> Result<Buffer> {
+        let mut memory = memory;
+        let (host, size) = (memory.as_mut_ptr(), memory.len() as u64);
+        // SAFETY: the vector owns the memory, and nothing uses it again but its drop.
+        unsafe { self.import_host(host, size, memory) }
+    }
+
+    /// Gives memory of the host to all GPUs of the device, without a copy (`hsa_amd_memory_lock`): a mapped
+    /// file, for example. The owner is dropped when no clone of the buffer is left and the memory is
+    /// unlocked, or at once if this fails. Submitted work has a clone until it has ended and
+    /// [`trim`](Self::trim) or a later submission has seen that.
+    ///
+    /// # Errors
+    /// The size is 0, or [`Error::Import`]: HSA does not lock the memory.
+    ///
+    /// # Safety
+    /// As long as the owner exists, the memory is mapped, and the program accesses it only where neither work
+    /// of the device nor the buffer's methods do at the same time. If it is read-only, they only read it.
+    pub unsafe fn import_host(
+        &self,
+        memory: *mut u8,
+        size: u64,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Buffer> {
+        self.check_size(size)?;
+        // SAFETY: the caller vouches for the memory.
+        let locked = unsafe { Locked::new(self.context(), memory, size, Box::new(owner)) }?;
+        Ok(Buffer::new(self.context(), MemoryKind::Host, Memory::Locked(locked)))
+    }
+
+    /// Makes a buffer of memory that others have allocated in this process by HSA, or by something above it
+    /// such as HIP. The owner is dropped when no clone of the buffer is left, as for
+    /// [`import_host`](Self::import_host).
+    ///
+    /// # Errors
+    /// The size is 0, or [`Error::Import`]: HSA knows no allocation that has the range.
+    ///
+    /// # Safety
+    /// As long as the owner exists, the memory is allocated, all GPUs of the device may access it, and others
+    /// access it only where neither work of the device nor the buffer's methods do at the same time.
+    pub unsafe fn import_address(
+        &self,
+        address: u64,
+        size: u64,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Buffer> {
+        self.check_size(size)?;
+        let foreign = Foreign::new(self.context(), address, size, Box::new(owner))?;
+        Ok(Buffer::new(self.context(), MemoryKind::Device, Memory::Foreign(foreign)))
     }
 
     pub(crate) fn check_size(&self, size: u64) -> Result<()> {

@@ -127,6 +127,16 @@ pub enum Error {
         /// Its limit.
         limit: u64,
     },
+    /// Memory of others cannot be a buffer.
+    #[error("importing {size} bytes at {address:#x}: {problem}")]
+    Import {
+        /// The first byte.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// Why.
+        problem: String,
+    },
     /// A semaphore only goes forward.
     #[error("a semaphore cannot be signalled with {asked}: it is at {value}, or will be")]
     Backwards {

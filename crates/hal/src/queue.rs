@@ -8,6 +8,7 @@ use crate::core::{Core, Point};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::file::{FileRange, Transfer, Way};
+use crate::memory::import::Memory;
 use crate::memory::{Buffer, MemoryKind};
 use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
 
@@ -191,7 +192,7 @@ impl Queue {
             let context = queue.context().clone();
             pool.take_later(size, move |piece| match piece {
                 Ok(piece) => {
-                    place.set(Buffer::new(&context, kind, piece));
+                    place.set(Buffer::new(&context, kind, Memory::Piece(piece)));
                     let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
                     submission.start();
                 }

@@ -9,6 +9,7 @@ mod arguments;
 mod calls;
 mod hidden;
 mod packet;
+mod pointer;
 mod progress;
 mod ring;
 mod sharing;

@@ -9,5 +9,6 @@ mod common;
 mod devices;
 mod failures;
 mod files;
+mod imports;
 mod semaphores;
 mod stress;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::pool::Piece;
+use super::import::Memory;
 use crate::context::Context;
 use crate::error::{Result, check_range};
 
@@ -27,13 +27,13 @@ pub struct Buffer {
 struct Inner {
     kind: MemoryKind,
     /// Before the context, whose pools it goes back to.
-    piece: Piece,
+    memory: Memory,
     context: Arc<Context>,
 }
 
 impl Buffer {
-    pub(crate) fn new(context: &Arc<Context>, kind: MemoryKind, piece: Piece) -> Self {
-        Self { inner: Arc::new(Inner { kind, piece, context: context.clone() }) }
+    pub(crate) fn new(context: &Arc<Context>, kind: MemoryKind, memory: Memory) -> Self {
+        Self { inner: Arc::new(Inner { kind, memory, context: context.clone() }) }
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -49,18 +49,35 @@ impl Buffer {
     /// Bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.inner.piece.size
+        match &self.inner.memory {
+            Memory::Piece(piece) => piece.size,
+            Memory::Locked(locked) => locked.size,
+            Memory::Foreign(foreign) => foreign.size,
+        }
     }
 
     /// The address, valid for kernels while a clone of the buffer exists.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.inner.piece.address
+        match &self.inner.memory {
+            Memory::Piece(piece) => piece.address,
+            Memory::Locked(locked) => locked.address,
+            Memory::Foreign(foreign) => foreign.address,
+        }
     }
 
     /// The address for the host, if the host accesses the memory directly.
     pub(crate) fn host(&self) -> Option<*mut u8> {
-        (self.kind() == MemoryKind::Host).then_some(self.address() as *mut u8)
+        match &self.inner.memory {
+            Memory::Piece(piece) => (self.kind() == MemoryKind::Host).then_some(piece.address as *mut u8),
+            Memory::Locked(locked) => Some(locked.host),
+            Memory::Foreign(_) => None,
+        }
+    }
+
+    /// A byte, as HSA's copies take it.
+    fn byte(&self, offset: u64) -> *mut c_void {
+        self.host().map_or(self.address() as *mut u8, |host| host).wrapping_add(offset as usize).cast()
     }
 
     /// Writes bytes from the host, and returns when that is done. Work that uses the buffer at the time may
@@ -73,7 +90,7 @@ impl Buffer {
         if bytes.is_empty() {
             return Ok(());
         }
-        let to = (self.address() + offset) as *mut c_void;
+        let to = self.byte(offset);
         // SAFETY: the range is in this buffer, whose memory every agent of the device and the host reach; the
         // bytes are borrowed for the call. HSA copies, so other accesses at the time are not the language's.
         unsafe { self.inner.context.calls().copy(to, bytes.as_ptr().cast(), bytes.len()) }
@@ -88,7 +105,7 @@ impl Buffer {
         if bytes.is_empty() {
             return Ok(());
         }
-        let from = (self.address() + offset) as *const c_void;
+        let from = self.byte(offset).cast_const();
         // SAFETY: as above, with the bytes borrowed exclusively.
         unsafe { self.inner.context.calls().copy(bytes.as_mut_ptr().cast(), from, bytes.len()) }
     }
