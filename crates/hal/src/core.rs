@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hsa::raw::{
     Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet, barrier_packet,
-    complete_with, is_dispatch, is_ordered,
+    complete_with, is_dispatch, is_incomplete, is_ordered,
 };
 use hsa::{Agent, Runtime};
 use hsa_sys::*;
@@ -233,9 +233,16 @@ impl Core {
             late(&mut all[begin..begin + packets.len()], &place);
         }
         // A recorded list may have more packets than the ring.
-        let part = writer.ring.capacity() as usize;
-        for (index, packets) in all.chunks(part).enumerate() {
-            let start = first + (index * part) as u64;
+        let most = writer.ring.capacity() as usize;
+        let mut begin = 0;
+        while begin != all.len() {
+            let mut end = all.len().min(begin + most);
+            // An incomplete packet is there before the kernel runs that completes it, two packets ahead.
+            while all[end..].iter().take(2).any(is_incomplete) {
+                end -= 1;
+            }
+            let (start, packets) = (first + begin as u64, &all[begin..end]);
+            begin = end;
             while !writer.ring.has_room(start, packets.len() as u64) {
                 // A stopped queue takes no more packets: the slots stay empty for ever.
                 if let Some(error) = self.failure() {
