@@ -19,6 +19,7 @@ use crate::error::{Error, Result, check_range};
 use crate::executable::{Executable, Kernel};
 use crate::memory::Buffer;
 use crate::memory::pool::Piece;
+use crate::profile::Described;
 
 /// Arguments take whole cache lines, so that no two kernels share one.
 const LINE: usize = 64;
@@ -94,6 +95,8 @@ struct List {
     /// What each slot has to have.
     bindings: Vec<Slot>,
     patches: Vec<Patch>,
+    /// The kernels, if there is a profile.
+    described: Vec<Described>,
     /// Held as long as the list.
     buffers: Vec<Buffer>,
     executables: Vec<Executable>,
@@ -135,6 +138,7 @@ pub struct CommandBuffer {
 pub(crate) struct Recorded {
     pub(crate) member: usize,
     list: List,
+    described: Option<Arc<[Described]>>,
     /// The arguments in place, if no submission changes them.
     _fixed: Option<Piece>,
     is_one_shot: bool,
@@ -200,6 +204,14 @@ impl Recorder {
             group: description.group.saturating_add(grid.dynamic_lds),
             kernel: kernel.object(self.member),
         };
+        if self.context.profiler.is_some() {
+            self.list.described.push(Described {
+                packet: self.list.packets.len(),
+                kernel: kernel.name().into(),
+                grid: Some(dispatch.grid),
+                workgroup: dispatch.block,
+            });
+        }
         self.list.places.push((self.list.packets.len(), start));
         self.list.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
         self.is_ordered = false;
@@ -285,8 +297,10 @@ impl Recorder {
             fixed = Some(piece);
             self.list.arguments = Vec::new();
         }
+        let described = std::mem::take(&mut self.list.described);
         let recorded = Recorded {
             member: self.member,
+            described: self.context.profiler.is_some().then(|| described.into()),
             list: self.list,
             _fixed: fixed,
             is_one_shot: self.usage == Usage::OneShot,
@@ -345,6 +359,11 @@ fn check_workgroup(kernel: &Kernel, sizes: [u32; 3]) -> Result<()> {
 }
 
 impl Recorded {
+    /// The kernels, if there is a profile.
+    pub(crate) fn described(&self) -> Option<&Arc<[Described]>> {
+        self.described.as_ref()
+    }
+
     pub(crate) fn packets(&self) -> &[Packet] {
         &self.list.packets
     }

@@ -10,6 +10,7 @@ use crate::executable::{CodeObjects, Executable};
 use crate::memory::import::{Foreign, Locked, Memory};
 use crate::memory::pool::Pool;
 use crate::memory::{Buffer, MemoryKind, Statistics};
+use crate::profile::Profile;
 use crate::queue::Queue;
 use crate::worker::{Job, Worker};
 
@@ -125,7 +126,8 @@ impl Device {
         let own = &self.inner.context.members[member];
         let most = own.most_packets.max(1);
         let packets = self.inner.context.options.packets.min(1 << most.ilog2());
-        let core = Core::new(&own.agent, packets)?;
+        let context = self.context();
+        let core = Core::new(&own.agent, packets, |number| context.watch(member, number))?;
         Ok(place.get_or_init(|| core).clone())
     }
 
@@ -257,6 +259,16 @@ impl Device {
         for core in self.inner.queues.iter().filter_map(OnceLock::get) {
             core.release_finished();
         }
+    }
+
+    /// Takes what has ended since the last call, with the times that HSA has for it; `None` if the device was
+    /// opened without [`Options::profile`](crate::Options::profile). A submission has ended when the
+    /// semaphores that it signals have their values.
+    #[must_use]
+    pub fn profile(&self) -> Option<Profile> {
+        let profiler = self.inner.context.profiler.as_ref()?;
+        self.inner.queues.iter().filter_map(OnceLock::get).for_each(|core| core.collect());
+        Some(profiler.take())
     }
 
     /// Runs a job on the thread of host calls.

@@ -182,6 +182,9 @@ pub enum Error {
         /// The system's reason, or that the file ends there.
         reason: Arc<str>,
     },
+    /// The file of `FERROCM_TRACE` cannot be written.
+    #[error("{0}")]
+    Timeline(Arc<str>),
     /// A host call failed, or a program failed the semaphore itself.
     #[error("{0}")]
     Failed(Arc<str>),

@@ -86,6 +86,15 @@ pub(crate) enum Way {
     Write,
 }
 
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "reading",
+            Self::Write => "writing",
+        }
+    }
+}
+
 /// Bytes that go from a file to a buffer, or back.
 #[derive(Debug)]
 pub(crate) struct Transfer {
@@ -122,6 +131,9 @@ impl Transfer {
 
     /// Moves the bytes, and returns when that is done.
     pub(crate) fn run(&self) -> Result<()> {
+        let mut span = timeline::Span::enter("hal", self.way.name());
+        span.number("bytes", self.len);
+        span.text("file", self.file.path().display());
         if self.len == 0 {
             return Ok(());
         }
@@ -189,10 +201,7 @@ impl Transfer {
                 Err(error) => (error.kind(), error.to_string()),
             };
             return Err(Error::File {
-                operation: match self.way {
-                    Way::Read => "reading",
-                    Way::Write => "writing",
-                },
+                operation: self.way.name(),
                 path: self.file.path().to_owned(),
                 offset,
                 len: left,

@@ -19,6 +19,9 @@ pub struct Options {
     pub arguments: u64,
     /// Bytes of host memory through which a file goes to and from a GPU's memory: 4 KiB to 1 GiB.
     pub staging: u64,
+    /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0 for
+    /// no profile. Profiled work costs the host more: a signal for each kernel.
+    pub profile: usize,
     /// The device library: kernels for copies, fills and indirect dispatches. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
@@ -33,6 +36,7 @@ impl Default for Options {
             limit: 0,
             arguments: 1 << 20,
             staging: 4 << 20,
+            profile: 0,
             library: None,
         }
     }
@@ -64,6 +68,7 @@ impl Options {
         }
         within("block", self.block, 64 << 10, 16 << 30)?;
         within("arguments", self.arguments, 64 << 10, 1 << 30)?;
-        within("staging", self.staging, 4 << 10, 1 << 30)
+        within("staging", self.staging, 4 << 10, 1 << 30)?;
+        within("profile", self.profile as u64, 0, 1 << 20)
     }
 }

@@ -234,6 +234,7 @@ impl Queue {
             self.core.submit(
                 points,
                 packets,
+                prepared.recorded.described(),
                 |packets, slot| prepared.complete(packets, slot),
                 Box::new(kept),
             )
@@ -286,7 +287,7 @@ impl Submission {
         let end = match &self.work {
             Work::Nothing => {
                 // SAFETY: the packet names nothing.
-                unsafe { self.queue.core.submit(points, &[], |_, _| {}, Box::new(())) }?
+                unsafe { self.queue.core.submit(points, &[], None, |_, _| {}, Box::new(())) }?
             }
             Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
         };
@@ -305,6 +306,7 @@ fn end(signals: &[(Semaphore, u64)], done: Result<()>) {
 
 /// Runs foreign code; a panic is an error.
 fn guarded(function: impl FnOnce() -> Result<()>) -> Result<()> {
+    let _span = timeline::Span::enter("hal", "host call");
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(function))
         .unwrap_or_else(|_| Err(Error::Failed("a host call panicked".into())))
 }

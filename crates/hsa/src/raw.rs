@@ -7,6 +7,7 @@
 
 mod arguments;
 mod calls;
+mod clock;
 mod hidden;
 mod packet;
 mod pointer;
@@ -17,6 +18,7 @@ mod signals;
 
 pub use arguments::{ArgumentRing, Room};
 pub use calls::{Answer, Calls, Errors, Failure, Kind, PhysicalMemory, is_success};
+pub use clock::ClockDifference;
 pub use hidden::{Geometry, HiddenArguments, Services};
 pub use packet::*;
 pub use progress::ProgressSignal;

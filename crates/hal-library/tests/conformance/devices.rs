@@ -58,6 +58,7 @@ fn options_have_ranges() {
         refused(|options| options.staging = 0),
         "the option `staging` is 0; 4096 to 1073741824 is possible"
     );
+    assert!(refused(|options| options.profile = (1 << 20) + 1).starts_with("the option `profile`"));
 }
 
 #[test]

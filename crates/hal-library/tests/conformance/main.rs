@@ -10,5 +10,6 @@ mod devices;
 mod failures;
 mod files;
 mod imports;
+mod profiles;
 mod semaphores;
 mod stress;

@@ -164,6 +164,9 @@ impl Recorder {
         self.list.packets.push(barrier_packet(&[], NO_SIGNAL, SCOPE_AGENT));
         self.is_ordered = true;
         let packet = self.push(kernel, &grid, start);
+        if let Some(described) = self.list.described.last_mut() {
+            described.grid = None;
+        }
         self.list.patches.push(Patch { packet, address_at: offset(0), header_at: offset(3) });
         Ok(self)
     }
