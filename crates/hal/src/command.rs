@@ -20,6 +20,8 @@ use crate::executable::{Executable, Kernel};
 use crate::memory::Buffer;
 use crate::memory::pool::Piece;
 use crate::profile::Described;
+use crate::replay::contents::{ArgOf, Command, KernelOf};
+use crate::replay::log;
 
 /// Arguments take whole cache lines, so that no two kernels share one.
 const LINE: usize = 64;
@@ -97,6 +99,8 @@ struct List {
     patches: Vec<Patch>,
     /// The kernels, if there is a profile.
     described: Vec<Described>,
+    /// The commands, if the device has a log.
+    commands: Vec<Command>,
     /// Held as long as the list.
     buffers: Vec<Buffer>,
     executables: Vec<Executable>,
@@ -137,6 +141,8 @@ pub struct CommandBuffer {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) member: usize,
+    /// In the log of the device, if it has one.
+    pub(crate) number: u32,
     list: List,
     described: Option<Arc<[Described]>>,
     /// The arguments in place, if no submission changes them.
@@ -159,6 +165,7 @@ impl Recorder {
     /// Lets later commands wait for all before it, and see what they have written.
     pub fn barrier(&mut self) -> &mut Self {
         self.is_ordered = true;
+        self.take_down(|| Command::Barrier {});
         self
     }
 
@@ -174,9 +181,28 @@ impl Recorder {
     pub unsafe fn dispatch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<&mut Self> {
         self.check_kernel(kernel)?;
         check_grid(kernel, &grid)?;
+        let captured = self.captured(kernel, args)?;
         let start = self.write_arguments(kernel, &grid, args)?;
         self.push(kernel, &grid, start);
+        if let Some((kernel, args)) = captured {
+            let Grid { workgroups, workgroup, dynamic_lds: lds } = grid;
+            self.list.commands.push(Command::Dispatch { kernel, workgroups, workgroup, lds, args });
+        }
         Ok(self)
+    }
+
+    /// Adds a command to the device's log, if it has one.
+    fn take_down(&mut self, command: impl FnOnce() -> Command) {
+        if self.context.log.is_some() {
+            self.list.commands.push(command());
+        }
+    }
+
+    /// A launch for the device's log, if it has one.
+    fn captured(&self, kernel: &Kernel, args: &[Arg<'_>]) -> Result<Option<(KernelOf, Vec<ArgOf>)>> {
+        let Some(code) = kernel.executable().number() else { return Ok(None) };
+        let args = log::arguments(kernel.description(), args)?;
+        Ok(Some((KernelOf { code, name: kernel.name().to_owned() }, args)))
     }
 
     fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
@@ -298,8 +324,11 @@ impl Recorder {
             self.list.arguments = Vec::new();
         }
         let described = std::mem::take(&mut self.list.described);
+        let commands = std::mem::take(&mut self.list.commands);
+        let number = self.context.log.as_ref().map_or(0, |log| log.commands(self.member, commands));
         let recorded = Recorded {
             member: self.member,
+            number,
             described: self.context.profiler.is_some().then(|| described.into()),
             list: self.list,
             _fixed: fixed,

@@ -10,6 +10,7 @@ use crate::error::{Calls, Error, Result};
 use crate::memory::pool::Pool;
 use crate::options::Options;
 use crate::profile::{Profiler, Shown, Watch};
+use crate::replay::log::Log;
 use crate::topology::{LogicalDevice, Topology};
 
 /// The parts of a logical device.
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     /// Host memory that all members reach.
     pub(crate) host: Arc<Pool>,
     pub(crate) profiler: Option<Arc<Profiler>>,
+    /// What the device does, for a replay.
+    pub(crate) log: Option<Log>,
     /// Ends the runtime after everything else.
     _runtime: Runtime,
 }
@@ -86,6 +89,7 @@ impl Context {
         // SAFETY: the runtime is initialised as long as this object exists, and signals and queues are this
         // crate's own.
         let calls = unsafe { Calls::new(runtime.table()) };
+        let log = options.capture.then(|| Log::new(members[0].target.to_string(), members.len()));
         let profiler = (options.profile != 0).then(|| Profiler::new(calls, options.profile));
         Ok(Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -94,6 +98,7 @@ impl Context {
             members,
             host,
             profiler,
+            log,
             _runtime: runtime.clone(),
         }))
     }

@@ -12,6 +12,7 @@ use crate::memory::pool::Pool;
 use crate::memory::{Buffer, MemoryKind, Statistics};
 use crate::profile::Profile;
 use crate::queue::Queue;
+use crate::replay::Replay;
 use crate::worker::{Job, Worker};
 
 /// Which queues of a device may run something: a bit for each, the queues of the first GPU first.
@@ -54,7 +55,13 @@ impl std::fmt::Debug for Inner {
 impl Device {
     pub(crate) fn new(context: Arc<Context>) -> Result<Self> {
         let library = match &context.options.library {
-            Some(code) => Some(Executable::load(&context, "the device library", code)?),
+            Some(code) => {
+                let what = "the device library";
+                if let Some(log) = &context.log {
+                    log.library(&code.for_target(what, &context.members[0].target)?);
+                }
+                Some(Executable::load(&context, what, code)?)
+            }
             None => None,
         };
         let queues = (0..context.members.len() * context.options.queues).map(|_| OnceLock::new()).collect();
@@ -140,7 +147,11 @@ impl Device {
         if let Some((_, executable)) = known.iter().find(|(other, _)| other.is_same(code)) {
             return Ok(executable.clone());
         }
-        let executable = Executable::load(self.context(), "the executable", code)?;
+        let what = "the executable";
+        let executable = Executable::load(self.context(), what, code)?;
+        if let Some(log) = &self.context().log {
+            executable.is_number(log.code(&code.for_target(what, self.target())?));
+        }
         known.push((code.clone(), executable.clone()));
         Ok(executable)
     }
@@ -176,7 +187,7 @@ impl Device {
             return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
         }
         let piece = self.pool(kind, member).take(size)?;
-        Ok(Buffer::new(self.context(), kind, Memory::Piece(piece)))
+        Buffer::new(self.context(), kind, member, Memory::Piece(piece))
     }
 
     /// Gives memory of the program to all GPUs of the device, without a copy (`hsa_amd_memory_lock`). The
@@ -211,7 +222,7 @@ impl Device {
         self.check_size(size)?;
         // SAFETY: the caller vouches for the memory.
         let locked = unsafe { Locked::new(self.context(), memory, size, Box::new(owner)) }?;
-        Ok(Buffer::new(self.context(), MemoryKind::Host, Memory::Locked(locked)))
+        Buffer::new(self.context(), MemoryKind::Host, 0, Memory::Locked(locked))
     }
 
     /// Makes a buffer of memory that others have allocated in this process by HSA, or by something above it
@@ -232,7 +243,7 @@ impl Device {
     ) -> Result<Buffer> {
         self.check_size(size)?;
         let foreign = Foreign::new(self.context(), address, size, Box::new(owner))?;
-        Ok(Buffer::new(self.context(), MemoryKind::Device, Memory::Foreign(foreign)))
+        Buffer::new(self.context(), MemoryKind::Device, 0, Memory::Foreign(foreign))
     }
 
     pub(crate) fn check_size(&self, size: u64) -> Result<()> {
@@ -269,6 +280,18 @@ impl Device {
         let profiler = self.inner.context.profiler.as_ref()?;
         self.inner.queues.iter().filter_map(OnceLock::get).for_each(|core| core.collect());
         Some(profiler.take())
+    }
+
+    /// Everything that the device has done since it was opened, with what its buffers have now. Call it when
+    /// all work has ended.
+    ///
+    /// # Errors
+    /// The device was opened without [`Options::capture`](crate::Options::capture), or HSA's error.
+    pub fn capture(&self) -> Result<Replay> {
+        match &self.context().log {
+            Some(log) => log.contents().map(Replay::new),
+            None => Err(Error::Replay("the device was opened without `Options::capture`".into())),
+        }
     }
 
     /// Runs a job on the thread of host calls.

@@ -156,7 +156,7 @@ pub enum Error {
         /// The fault report, if the implementation has one.
         report: Arc<str>,
     },
-    /// A file could not be opened.
+    /// A file could not be opened, or not read or written as a whole.
     #[error("opening {}: {reason}", path.display())]
     Open {
         /// Its path.
@@ -182,6 +182,9 @@ pub enum Error {
         /// The system's reason, or that the file ends there.
         reason: Arc<str>,
     },
+    /// A run cannot be captured or replayed.
+    #[error("{0}")]
+    Replay(Arc<str>),
     /// The file of `FERROCM_TRACE` cannot be written.
     #[error("{0}")]
     Timeline(Arc<str>),
@@ -199,6 +202,13 @@ impl hsa::raw::Errors for Codes {
 
     fn error(failure: hsa::raw::Failure) -> Error {
         Error::Status { operation: failure.operation, status: failure.status }
+    }
+}
+
+impl Error {
+    /// A file could not be opened.
+    pub(crate) fn open(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::Open { path: path.to_owned(), kind: error.kind(), reason: error.to_string().into() }
     }
 }
 

@@ -50,11 +50,7 @@ impl File {
     fn with(options: &std::fs::OpenOptions, path: &Path) -> Result<Self> {
         match options.open(path) {
             Ok(file) => Ok(Self::new(file, path)),
-            Err(error) => Err(Error::Open {
-                path: path.to_owned(),
-                kind: error.kind(),
-                reason: error.to_string().into(),
-            }),
+            Err(error) => Err(Error::open(path, &error)),
         }
     }
 
@@ -131,6 +127,15 @@ impl Transfer {
 
     /// Moves the bytes, and returns when that is done.
     pub(crate) fn run(&self) -> Result<()> {
+        let done = self.transfer();
+        if self.way == Way::Read {
+            // Also if only a part was read.
+            self.buffer.take_down(self.at, self.len)?;
+        }
+        done
+    }
+
+    fn transfer(&self) -> Result<()> {
         let mut span = timeline::Span::enter("hal", self.way.name());
         span.number("bytes", self.len);
         span.text("file", self.file.path().display());

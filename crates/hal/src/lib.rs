@@ -6,7 +6,9 @@
 //! * [`Queue`] operations wait for values of timeline [`Semaphore`]s and signal others. A value that
 //!   submitted work will signal is waited for on the device, by one packet or none; all others on the host.
 //! * A [`CommandBuffer`] is recorded by [`Device::record`] and replayed any number of times.
-//! * [`Buffer`]s come from pools that divide blocks. Queues read and write them from and to [`File`]s.
+//! * [`Buffer`]s come from pools that divide blocks, or are memory of others. Queues read and write them from
+//!   and to [`File`]s.
+//! * A [`Profile`] says when work ran, and a [`Replay`] is all that a device did, to run again.
 //!
 //! # Contract
 //! A fault stops its queue, and every queue that has a packet waiting for it; other queues go on. The
@@ -45,6 +47,7 @@ pub mod memory;
 mod options;
 mod profile;
 mod queue;
+mod replay;
 mod semaphore;
 pub mod topology;
 mod worker;
@@ -59,4 +62,5 @@ pub use memory::{Buffer, MemoryKind};
 pub use options::Options;
 pub use profile::{DispatchProfile, Profile, SubmissionProfile, Times};
 pub use queue::{Pending, Queue};
+pub use replay::{Difference, Replay};
 pub use semaphore::{Semaphore, Value};

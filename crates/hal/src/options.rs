@@ -22,6 +22,9 @@ pub struct Options {
     /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0 for
     /// no profile. Profiled work costs the host more: a signal for each kernel.
     pub profile: usize,
+    /// Keep what is needed to run everything again, for [`Device::capture`](crate::Device::capture). New
+    /// buffers then begin with zeros.
+    pub capture: bool,
     /// The device library: kernels for copies, fills and indirect dispatches. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
@@ -37,6 +40,7 @@ impl Default for Options {
             arguments: 1 << 20,
             staging: 4 << 20,
             profile: 0,
+            capture: false,
             library: None,
         }
     }

@@ -192,7 +192,10 @@ impl Queue {
             let context = queue.context().clone();
             pool.take_later(size, move |piece| match piece {
                 Ok(piece) => {
-                    place.set(Buffer::new(&context, kind, Memory::Piece(piece)));
+                    match Buffer::new(&context, kind, queue.member, Memory::Piece(piece)) {
+                        Ok(buffer) => place.set(buffer),
+                        Err(error) => return fail_all(&signals, &error),
+                    }
                     let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
                     submission.start();
                 }
@@ -230,7 +233,7 @@ impl Queue {
         let packets = prepared.recorded.packets();
         // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
         // have been processed; who recorded a kernel has vouched for what it does.
-        unsafe {
+        let end = unsafe {
             self.core.submit(
                 points,
                 packets,
@@ -238,7 +241,11 @@ impl Queue {
                 |packets, slot| prepared.complete(packets, slot),
                 Box::new(kept),
             )
+        }?;
+        if let Some(log) = &self.context().log {
+            log.executed(prepared.recorded.number, bindings);
         }
+        Ok(end)
     }
 }
 

@@ -11,5 +11,6 @@ mod failures;
 mod files;
 mod imports;
 mod profiles;
+mod replays;
 mod semaphores;
 mod stress;

@@ -22,6 +22,17 @@ pub(crate) enum Memory {
     Foreign(Foreign),
 }
 
+impl Memory {
+    /// Bytes.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::Piece(piece) => piece.size,
+            Self::Locked(locked) => locked.size,
+            Self::Foreign(foreign) => foreign.size,
+        }
+    }
+}
+
 /// Memory of the host that devices reach; unlocked on drop.
 pub(crate) struct Locked {
     calls: Calls,
