@@ -1,5 +1,5 @@
-//! Any bytes as a replay file, and as the contents of one whose header is correct: they are refused, or written
-//! again as they were.
+//! Any bytes as a replay file, and as the contents of one whose header is correct: they are refused, or
+//! written again as they were.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -19,8 +19,8 @@ pub struct Options {
     pub arguments: u64,
     /// Bytes of host memory through which a file goes to and from a GPU's memory: 4 KiB to 1 GiB.
     pub staging: u64,
-    /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0 for
-    /// no profile. Profiled work costs the host more: a signal for each kernel.
+    /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0
+    /// for no profile. Profiled work costs the host more: a signal for each kernel.
     pub profile: usize,
     /// Keep what is needed to run everything again, for [`Device::capture`](crate::Device::capture). New
     /// buffers then begin with zeros.
