@@ -100,8 +100,8 @@ fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool
     copy(folder, out)
 }
 
-/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request. False if
-/// there is none and none was asked for by name.
+/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request. False
+/// if there is none and none was asked for by name.
 fn take_for_nvidia(folder: &Path, out: &Path, name: &str, asked: &[CudaArch]) -> Result<bool, Error> {
     let nvidia = folder.join(NVIDIA);
     if !nvidia.is_dir() {

@@ -9,8 +9,8 @@ use kernels::{
 use crate::common::{Bench, for_every_type, random};
 use crate::record::{assert_exact, difference};
 
-/// Blocks as the numbers give them on the CPU, but for the sums, which may be in another order. A sum of 32 is
-/// rounded to f16, which says nothing about the numbers, so that it is not recorded.
+/// Blocks as the numbers give them on the CPU, but for the sums, which may be in another order. A sum of 32
+/// is rounded to f16, which says nothing about the numbers, so that it is not recorded.
 fn are_blocks_of<T: Element>(blocks: &[u8], numbers: &[T], columns: usize, what: &str) {
     let rows = numbers.chunks(columns).map(|row| row.iter().map(|x| x.to_f64() as f32).collect::<Vec<_>>());
     let expected: Vec<u8> = rows.flat_map(|row| Q8_1::quantize(&row)).collect();
