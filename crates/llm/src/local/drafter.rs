@@ -10,6 +10,7 @@ use super::device::{Device, Job, Wanted};
 use super::scheduler::Turn;
 use super::sequence::Sequence;
 use crate::error::Result;
+use crate::generate::sampler::{has_token, known_token};
 use crate::model::Part;
 
 /// The model that guesses.
@@ -64,6 +65,8 @@ impl Drafter {
             let jobs: Vec<Job<'_>> = order.iter().map(job).collect();
             let Some(logits) = self.device.logits(&jobs)? else { break };
             let guesses = self.draw(&logits, &order, most, running, &texts, later)?;
+            let guesses = guesses.into_iter().map(|guess| guess.ok_or_else(|| self.device.not_finite()));
+            let guesses: Vec<u32> = guesses.collect::<Result<_>>()?;
             for (index, guess) in order.into_iter().zip(guesses) {
                 running[most[index].0].drafted = texts[index].len();
                 texts[index].push(guess);
@@ -72,31 +75,36 @@ impl Drafter {
         Ok(most.iter().zip(texts).map(|(&(at, _), text)| text[running[at].tokens.len()..].to_vec()).collect())
     }
 
+    /// A token for each row; none for one that is not finite.
     fn draw(
-        &self,
+        &mut self,
         logits: &backend::Tensor,
         order: &[usize],
         most: &[(usize, usize)],
         running: &[Sequence],
         texts: &[Vec<u32>],
         later: usize,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Vec<Option<u32>>> {
+        let known = |tokens: Vec<u32>| tokens.into_iter().map(known_token).collect();
         let sequences = || order.iter().map(|&index| &running[most[index].0]);
         if sequences().all(Sequence::is_argmax) {
-            return self.device.argmax(logits);
+            return self.device.argmax(logits).map(known);
         }
         if self.device.backend.info().kind != BackendKind::Cpu {
             let settings: Option<Vec<_>> = sequences().map(Sequence::device_settings).collect();
             if let Some(settings) = settings {
                 let numbers: Vec<f32> = sequences().map(|sequence| sequence.sampler.uniform(later)).collect();
-                return self.device.sample(logits, &settings, &numbers);
+                return self.device.sample(logits, &settings, &numbers).map(known);
             }
         }
         let columns = logits.columns();
         let mut numbers = self.device.backend.to_f32(logits)?;
         let rows = numbers.chunks_exact_mut(columns).zip(order);
         Ok(rows
-            .map(|(row, &index)| running[most[index].0].sampler.guess(row, &texts[index], later))
+            .map(|(row, &index)| {
+                let sampler = &running[most[index].0].sampler;
+                has_token(row).then(|| sampler.guess(row, &texts[index], later))
+            })
             .collect())
     }
 }

@@ -89,6 +89,7 @@ pub struct EngineOptions<'o> {
     /// Tokens of a prompt that are processed at once; `None` for 512, or 128 on the CPU and virtual GPUs.
     pub chunk: Option<usize>,
     /// The type of activations; `None` for f32 on the CPU, else f16, or bf16 for models that need its range.
+    /// These refuse f16.
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
@@ -255,9 +256,16 @@ fn open_encoder(
             progress(LoadProgress { read, of });
         }
     };
-    let dtype = options.activations.unwrap_or(encoder::DTYPE);
-    let model = Bert::load(&config, &mut Weights::new(&*files, &*backend, dtype, &mut progress))?;
-    Ok(Arc::new(encoder::Encoder { description, tokenizer, backend, model, turn: Mutex::new(()) }))
+    let activations = options.activations.unwrap_or(encoder::DTYPE);
+    let model = Bert::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
+    Ok(Arc::new(encoder::Encoder {
+        description,
+        tokenizer,
+        backend,
+        model,
+        activations,
+        turn: Mutex::new(()),
+    }))
 }
 
 fn open_generator(
@@ -268,12 +276,22 @@ fn open_generator(
     let Source { files, config, tokenizer, template, mut description } = source;
     let backend = &backends[0];
     let kind = backend.info().kind;
+    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
+    // Both have activations of the same type.
+    let needs_range = [Some(&config), drafter.as_ref().map(|(_, config)| config)]
+        .into_iter()
+        .flatten()
+        .find(|config| config.architecture.needs_range);
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
-        _ if config.architecture.needs_range => DType::BF16,
+        _ if needs_range.is_some() => DType::BF16,
         _ => DType::F16,
     };
     let activations = options.activations.unwrap_or(usual);
+    if let (DType::F16, Some(config)) = (activations, needs_range) {
+        let problem = "computes numbers beyond 65504, the largest of f16: its activations can be bf16 or f32";
+        return Err(unable(config, problem.into()));
+    }
     let cache_type = options.cache_type.unwrap_or(activations);
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
     let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
@@ -285,7 +303,6 @@ fn open_generator(
         return Err(unable(&config, problem));
     }
     config.share(backend.shard()).map_err(|problem| unable(&config, problem))?;
-    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
     let tokens = chunk.max(options.places);
@@ -344,7 +361,7 @@ fn open_generator(
         let model = model::load(config, &mut weights)?;
         weights.check_adapters()?;
         let cache = Cache::new(&**backend, model.config(), cache_type, layout, places)?;
-        Ok(Device::new(Arc::clone(backend), model, cache, description.context))
+        Ok(Device::new(Arc::clone(backend), model, cache, activations, description.context))
     };
     let device = load(backend, &*files, &config, &adapters)?;
     let mut followers = Vec::new();
@@ -360,10 +377,7 @@ fn open_generator(
 }
 
 fn unable(config: &Config, problem: String) -> Error {
-    Error::Unable {
-        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-        problem,
-    }
+    Error::Unable { model: config.known_as(), problem }
 }
 
 /// The bytes of a model's weights and activations.

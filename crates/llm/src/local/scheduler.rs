@@ -14,7 +14,7 @@ use super::sequence::Sequence;
 use crate::engine::{EngineLoad, FinishReason, Pooling};
 use crate::error::{Error, Result};
 use crate::generate::ngram;
-use crate::generate::sampler::Choice;
+use crate::generate::sampler::{Choice, has_token, known_token};
 use crate::model::Part;
 use crate::tokenizer::Tokenizer;
 
@@ -194,9 +194,12 @@ impl Scheduler {
                 let guesses = if turn.generates { &turn.tokens[1..] } else { &[] };
                 let (mut right, mut end) = (0, None);
                 for row in 0..rows {
-                    let choice = drawn.choice(first + row, sequence);
+                    let Some(choice) = drawn.choice(first + row, sequence) else {
+                        end = Some(Err(self.device.not_finite()));
+                        break;
+                    };
                     let token = choice.token;
-                    end = sequence.push(choice, &self.tokenizer, self.context);
+                    end = sequence.push(choice, &self.tokenizer, self.context).transpose();
                     let is_right = guesses.get(row) == Some(&token);
                     right += usize::from(is_right);
                     if end.is_some() || !is_right {
@@ -209,10 +212,15 @@ impl Scheduler {
                     sequence.drafted = sequence.drafted.min(turn.position + 1 + right);
                     sequence.count_guesses(guesses.len(), right);
                 }
-                if let Some(reason) = end {
-                    finished.push((turn.at, reason));
-                }
                 first += rows;
+                let has_failed = matches!(end, Some(Err(_)));
+                if let Some(end) = end {
+                    finished.push((turn.at, end));
+                }
+                if has_failed {
+                    // Nobody should go on from what it computed.
+                    continue;
+                }
             }
             let computed = match self.drafter {
                 None => sequence.computed,
@@ -223,10 +231,13 @@ impl Scheduler {
             }
         }
         finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        for (at, reason) in finished {
+        for (at, end) in finished {
             let mut sequence = self.running.remove(at);
             self.pages.release(std::mem::take(&mut sequence.pages));
-            sequence.finish(reason);
+            match end {
+                Ok(reason) => sequence.finish(reason),
+                Err(error) => sequence.fail(error),
+            }
         }
         Ok(())
     }
@@ -295,7 +306,7 @@ impl Scheduler {
     }
 
     /// What is needed to choose tokens by these logits.
-    fn draw(&self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
+    fn draw(&mut self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
         let asking = || chosen.iter().filter(|turn| turn.wanted != Wanted::Nothing);
         if asking().all(|turn| self.running[turn.at].is_argmax()) {
             return Ok(Drawn::Tokens(self.device.argmax(logits)?));
@@ -365,7 +376,8 @@ impl Scheduler {
             }
         }
         self.pages.release(sequence);
-        result.map(|()| normalised(pooled.finish()))
+        result?;
+        normalised(pooled.finish()).ok_or_else(|| self.device.not_finite())
     }
 }
 
@@ -409,14 +421,17 @@ enum Drawn {
 }
 
 impl Drawn {
-    /// The next token of a sequence, by this row.
-    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Choice {
+    /// The next token of a sequence, by this row; none if the row is not finite.
+    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Option<Choice> {
         match self {
             Self::Tokens(tokens) => {
                 sequence.sampler.skip(1);
-                Choice { token: tokens[row], logprob: None }
+                known_token(tokens[row]).map(|token| Choice { token, logprob: None })
             }
-            Self::Logits { numbers, columns } => sequence.choose(&mut numbers[row * *columns..][..*columns]),
+            Self::Logits { numbers, columns } => {
+                let logits = &mut numbers[row * *columns..][..*columns];
+                has_token(logits).then(|| sequence.choose(logits))
+            }
         }
     }
 }

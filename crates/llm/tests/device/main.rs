@@ -295,6 +295,51 @@ fn tokens_are_drawn_on_the_device() {
     assert_ne!(first, other);
 }
 
+/// A device says so in the number of the token that it draws.
+#[test]
+fn logits_that_are_not_finite_are_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = |path: &Path, activations| {
+        let (device, context) = (device(), Some(128));
+        llm::open(path, EngineOptions { device, context, activations, ..EngineOptions::default() })
+            .expect("an engine")
+    };
+    let failure = |engine: &dyn Engine, request| {
+        let mut events = engine.submit(request).expect("a place");
+        while let Some(event) = events.blocking_next() {
+            match event {
+                Event::Failed(error) => return error.to_string(),
+                Event::Token { .. } | Event::Finished { .. } => panic!("{event:?}"),
+                _ => {}
+            }
+        }
+        panic!("no end");
+    };
+    let drawn = |mut request: Request| {
+        request.sampling = Sampling::default();
+        request
+    };
+    let good: Vec<u32> = tokens(&reference("tiny.json")["tokens"])[..12].to_vec();
+    let bad = [&good[..], &[9]].concat();
+    let engine = open(&tiny::write_with_a_bad_token(&folder, "llama", 9), Some(DType::F32));
+    for _ in 0..2 {
+        for request in [greedy(&bad, 5), drawn(greedy(&bad, 5))] {
+            let error = failure(&*engine, request);
+            assert!(error.starts_with("the model tiny llama computed f32 numbers"), "{error}");
+        }
+        assert_eq!(tokens_of(&*engine, greedy(&good, 5)).0.len(), 5, "the engine goes on");
+    }
+    // Without a wish, Llama has activations of f16.
+    let engine = open(&tiny::write_large(&folder), None);
+    for request in [greedy(&good, 5), drawn(greedy(&good, 5))] {
+        let error = failure(&*engine, request);
+        assert!(error.contains("so activations of bf16 or f32 may help"), "{error}");
+    }
+    // Gemma has others.
+    let engine = open(&tiny::write(&folder, "gemma3"), None);
+    assert_eq!(tokens_of(&*engine, greedy(&good, 5)).0.len(), 5);
+}
+
 #[test]
 fn a_real_model_computes_what_llama_cpp_does() {
     for (name, reference_name) in [("smollm2", "smollm2.json"), ("gemma3-270m", "gemma3.json")] {
