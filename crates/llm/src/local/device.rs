@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 
@@ -31,9 +32,12 @@ pub(super) struct Device {
     greedy: HashMap<usize, (Tensor, Tensor)>,
     /// The other ranks, if several devices share the model.
     followers: Vec<Follower>,
-    /// A rank failed, so that the others may be at different steps.
-    is_broken: bool,
+    health: Health,
 }
+
+/// Whether a rank failed, so that the others may be at different steps. All models of the ranks share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Health(Arc<AtomicBool>);
 
 /// One sequence's part of a step, and what is needed of it.
 #[derive(Clone, Copy, Debug)]
@@ -76,12 +80,22 @@ impl Device {
         context: usize,
     ) -> Self {
         let (decodes, greedy, followers) = (HashMap::new(), HashMap::new(), Vec::new());
-        Self { backend, model, cache, activations, context, decodes, greedy, followers, is_broken: false }
+        Self {
+            backend,
+            model,
+            cache,
+            activations,
+            context,
+            decodes,
+            greedy,
+            followers,
+            health: Health::default(),
+        }
     }
 
     /// These ranks share the model with this one.
-    pub(super) fn lead(mut self, followers: Vec<Follower>) -> Self {
-        self.followers = followers;
+    pub(super) fn lead(mut self, followers: Vec<Follower>, health: &Health) -> Self {
+        (self.followers, self.health) = (followers, health.clone());
         self
     }
 
@@ -94,7 +108,7 @@ impl Device {
         if self.followers.is_empty() {
             return own(self);
         }
-        if self.is_broken {
+        if self.health.0.load(Ordering::Relaxed) {
             return Err(Error::Device {
                 reason: "one of the devices that share the model failed before".into(),
             });
@@ -106,7 +120,7 @@ impl Device {
             Ok(done)
         });
         if done.is_err() {
-            self.is_broken = true;
+            self.health.0.store(true, Ordering::Relaxed);
             self.followers.iter_mut().for_each(Follower::abandon);
         }
         done

@@ -1,7 +1,7 @@
 //! A small model that guesses the next tokens of a large one.
 //!
-//! Its keys and values lie in the same pages of a cache of its own, so that it goes on wherever the large
-//! model does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both
+//! Its keys and values lie in the same pages of a cache of its own, and its states in the same places, so that
+//! it goes on wherever the large model does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both
 //! models agree about the probabilities, they draw the same tokens.
 
 use backend::BackendKind;
@@ -110,5 +110,6 @@ impl Drafter {
 }
 
 fn part<'s>(sequence: &'s Sequence, tokens: &'s [u32]) -> Part<'s> {
-    Part { tokens, position: sequence.drafted, pages: &sequence.pages.pages, state: None }
+    let pages = &sequence.pages;
+    Part { tokens, position: sequence.drafted, pages: &pages.pages, state: pages.state }
 }

@@ -10,7 +10,7 @@ use backend::{
     fit_context, select_backend, select_ranks,
 };
 
-use super::device::Device;
+use super::device::{Device, Health};
 use super::drafter::Drafter;
 use super::ranks::Follower;
 use super::{Generator, encoder};
@@ -298,31 +298,34 @@ fn open_generator(
 
     let adapters: Vec<Adapter> =
         options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
-    if backends.len() > 1 && options.speculation.tokens() > 0 {
-        let problem = "cannot be shared by devices and have guesses at the same time".into();
-        return Err(unable(&config, problem));
+    for config in [Some(&config), drafter.as_ref().map(|(_, config)| config)].into_iter().flatten() {
+        config.share(backend.shard()).map_err(|problem| unable(config, problem))?;
     }
-    config.share(backend.shard()).map_err(|problem| unable(&config, problem))?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
     let tokens = chunk.max(options.places);
     let mut memory = memory_of(&*files, &config, activations, tokens, options.places.max(1));
     let mut shapes = config.kv_shapes();
-    if !is_slow && backends.len() > 1 {
-        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
-        let table = (config.vocabulary * config.width * activations.block_bytes()) as u64;
-        memory.weights = (memory.weights / backends.len() as u64).saturating_add(table);
-        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
-    }
+    let of_table = |config: &Config| (config.vocabulary * config.width * activations.block_bytes()) as u64;
+    let mut tables = of_table(&config);
+    let mut of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
     if let Some((files, config)) = &drafter {
         let more = memory_of(&**files, config, activations, tokens, options.places.max(1));
         memory.weights = memory.weights.saturating_add(more.weights);
         memory.activations = memory.activations.saturating_add(more.activations);
         shapes.extend(config.kv_shapes());
+        tables += of_table(config);
+        of_states = of_states.saturating_add(config.delta.as_ref().map_or(0, Delta::state_bytes));
     }
-    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, zeros.
-    let places = 2 * options.places.max(1) + 1;
-    let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
+    if !is_slow && backends.len() > 1 {
+        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
+        memory.weights = (memory.weights / backends.len() as u64).saturating_add(tables);
+        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
+    }
+    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, for
+    // those before guesses, zeros.
+    let kinds = if options.speculation.tokens() > 0 { 3 } else { 2 };
+    let places = kinds * options.places.max(1) + 1;
     memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
     let asked = options.cache.unwrap_or(context.saturating_mul(2)).max(context);
@@ -346,10 +349,10 @@ fn open_generator(
         }
     };
     let mut read = 0;
-    let mut load = |backend: &Arc<dyn KernelBackend>,
-                    files: &dyn weights::Source,
-                    config: &Config,
-                    adapters: &[Adapter]|
+    let mut load_one = |backend: &Arc<dyn KernelBackend>,
+                        files: &dyn weights::Source,
+                        config: &Config,
+                        adapters: &[Adapter]|
      -> Result<Device> {
         let before = read;
         let mut progress = |now| {
@@ -363,15 +366,20 @@ fn open_generator(
         let cache = Cache::new(&**backend, model.config(), cache_type, layout, places)?;
         Ok(Device::new(Arc::clone(backend), model, cache, activations, description.context))
     };
-    let device = load(backend, &*files, &config, &adapters)?;
-    let mut followers = Vec::new();
-    for (rank, backend) in backends.iter().enumerate().skip(1) {
-        followers.push(Follower::start(load(backend, &*files, &config, &adapters)?, rank)?);
-    }
-    let device = device.lead(followers);
+    // Each rank has a part of both models. Steps of one never overlap those of the other.
+    let health = Health::default();
+    let mut load = |files: &dyn weights::Source, config: &Config, adapters: &[Adapter]| -> Result<Device> {
+        let device = load_one(backend, files, config, adapters)?;
+        let mut followers = Vec::new();
+        for (rank, backend) in backends.iter().enumerate().skip(1) {
+            followers.push(Follower::start(load_one(backend, files, config, adapters)?, rank)?);
+        }
+        Ok(device.lead(followers, &health))
+    };
+    let device = load(&*files, &config, &adapters)?;
     let drafter = match &drafter {
         None => None,
-        Some((files, config)) => Some(Drafter { device: load(backend, &**files, config, &[])? }),
+        Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
     };
     Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
 }
@@ -413,16 +421,8 @@ fn guessing(
     tokenizer: &Tokenizer,
 ) -> Result<Option<(Box<dyn weights::Source>, Config)>> {
     let unable = |config: &Config, problem: &str| unable(config, problem.to_owned());
-    const KEEPS_STATES: &str =
-        "keeps states, which cannot go back to the token before a wrong guess, so there can be no guesses";
-    if *speculation != Speculation::Off && config.delta.is_some() {
-        return Err(unable(config, KEEPS_STATES));
-    }
     let Speculation::Draft { path, .. } = speculation else { return Ok(None) };
     let (files, draft, its_tokenizer, _) = of_path(path)?;
-    if draft.delta.is_some() {
-        return Err(unable(&draft, KEEPS_STATES));
-    }
     if draft.architecture.family == Family::Bert {
         return Err(unable(&draft, "is an encoder, which guesses nothing"));
     }

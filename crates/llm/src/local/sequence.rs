@@ -174,6 +174,11 @@ impl Sequence {
         self.right += right;
     }
 
+    /// Whether there are tokens of the result.
+    pub(super) fn has_begun(&self) -> bool {
+        self.generated() > 0
+    }
+
     fn generated(&self) -> usize {
         self.tokens.len() - self.prompt
     }

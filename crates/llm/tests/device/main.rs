@@ -181,23 +181,44 @@ fn greedy(prompt: &[u32], count: usize) -> Request {
 #[test]
 fn guesses_change_no_token() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (path, prompt) = (tiny::write(&folder, "llama"), tokens(&reference("tiny.json")["tokens"]));
-    let draft = Speculation::Draft { path: path.clone(), tokens: 3 };
+    // The second one has states.
+    for name in ["llama", "qwen35"] {
+        guesses_of_one_change_no_token(&tiny::write(&folder, name), 1);
+    }
+}
+
+#[test]
+fn guesses_change_no_token_where_devices_share_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    guesses_of_one_change_no_token(&tiny::write(&folder, "llama"), 2);
+}
+
+fn guesses_of_one_change_no_token(path: &Path, ranks: usize) {
+    let prompt = tokens(&reference("tiny.json")["tokens"]);
+    let draft = Speculation::Draft { path: path.to_owned(), tokens: 3 };
     let open = |speculation| {
         let (device, activations) = (device(), Some(DType::F32));
         let context = Some(256);
-        let options = EngineOptions { device, context, activations, speculation, ..EngineOptions::default() };
-        llm::open(&path, options).expect("an engine")
+        let options =
+            EngineOptions { device, ranks, context, activations, speculation, ..EngineOptions::default() };
+        match llm::open(path, options) {
+            Ok(engine) => Some(engine),
+            Err(error) if ranks > 1 && !self::device().starts_with("vgpu") => {
+                skip(Lack::Device, format_args!("{error}"));
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
     };
     let drawn = |seed| {
         let mut request = greedy(&prompt, 30);
         request.sampling = Sampling { seed, temperature: 0.8, ..Sampling::default() };
         request
     };
-    let plain = open(Speculation::Off);
+    let Some(plain) = open(Speculation::Off) else { return };
     let expected = [greedy(&prompt, 60), drawn(1), drawn(2)].map(|request| tokens_of(&*plain, request).0);
     for speculation in [Speculation::Lookup { tokens: 4 }, draft] {
-        let engine = open(speculation.clone());
+        let Some(engine) = open(speculation.clone()) else { return };
         for (request, expected) in [greedy(&prompt, 60), drawn(1), drawn(2)].into_iter().zip(&expected) {
             let (got, usage) = tokens_of(&*engine, request);
             assert_eq!(got, *expected, "{speculation:?}");
