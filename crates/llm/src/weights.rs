@@ -12,8 +12,6 @@ use crate::adapter::{Adapter, LowRank};
 use crate::error::{Error, Result};
 use crate::gguf::{GgufFile, TensorInfo, TensorType};
 
-mod iq4_xs;
-
 /// Files that tensors are read from.
 pub trait Source: Send + Sync {
     /// A tensor's shape and type.
@@ -542,7 +540,6 @@ pub(crate) fn all_numbers(source: &dyn Source, info: &TensorInfo) -> Result<Vec<
 fn any_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
     match (plain(kind), DType::from_gguf(kind.number())) {
         (Some(plain), _) => Some(plain.numbers(bytes)),
-        (None, _) if kind.number() == iq4_xs::NUMBER => Some(iq4_xs::numbers(bytes)),
         (None, Some(DType::Quant(quant))) => Some(quant.dequantize(bytes)),
         _ => None,
     }
