@@ -254,15 +254,11 @@ struct IQ4_XS {
     uint8_t scales_l[4];
     uint8_t qs[128];
 
-    // By what has its lower and its upper bits.
-    static __device__ __forceinline__ float scale_of_32(float d, unsigned low, unsigned high, unsigned of) {
-        const unsigned bits = (low >> 4 * (of % 2) & 15) | (high >> 2 * of & 3) << 4;
-        return d * static_cast<float>(static_cast<int>(bits) - 32);
+    static __device__ __forceinline__ Scale scale_of_32(float d, uint32_t high, uint32_t low, unsigned of) {
+        const uint32_t bits = (low >> 4 * of & 15) | (high >> 2 * of & 3) << 4;
+        return {d * static_cast<float>(static_cast<int>(bits) - 32), 0.0f};
     }
-    __device__ __forceinline__ Scale scale(unsigned group) const {
-        const unsigned of = group / 2;
-        return {scale_of_32(half_at(d), scales_l[of / 2], scales_h, of), 0.0f};
-    }
+    __device__ __forceinline__ Scale scale(unsigned group) const { return scale_of_32(half_at(d), scales_h, word_at(scales_l), group / 2); }
     __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
         return IQ4_NL::values(word_at(qs + 16 * (group / 2) + 4 * i) >> 4 * (group % 2) & 0x0f0f0f0fu);
     }

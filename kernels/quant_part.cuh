@@ -176,17 +176,16 @@ template <typename From> struct Part<IQ4_NL, From> : PartTraits<0, false, 2> {
     __device__ __forceinline__ uint32_t quad(const Unit<IQ4_NL> &, unsigned k, unsigned i) const { return IQ4_NL::values(nibbles(low[i], k)); }
 };
 template <typename From> struct Part<IQ4_XS, From> : PartTraits<0, false, 4> {
-    unsigned d, lower, upper;
+    Words<4, 2> head;
     Words<4, 4> low;
 
     __device__ __forceinline__ void load(const From &block, const Unit<IQ4_XS> &at) {
-        d = block.half(0), upper = block.half(__builtin_offsetof(IQ4_XS, scales_h));
-        lower = block.byte(__builtin_offsetof(IQ4_XS, scales_l) + at.first / 4);
+        block.load(head, 0);
         block.load(low, __builtin_offsetof(IQ4_XS, qs) + 16 * (at.first / 2));
     }
     __device__ __forceinline__ void align(const Unit<IQ4_XS> &) {}
     __device__ __forceinline__ Scale scale(const Unit<IQ4_XS> &at, unsigned) const {
-        return {IQ4_XS::scale_of_32(half_at(d), lower, upper, at.first / 2), 0.0f};
+        return IQ4_XS::scale_of_32(half_at(head[0] & 0xffff), head[0] >> 16, head[1], at.first / 2);
     }
     __device__ __forceinline__ uint32_t quad(const Unit<IQ4_XS> &, unsigned k, unsigned i) const { return IQ4_NL::values(nibbles(low[i], k)); }
 };

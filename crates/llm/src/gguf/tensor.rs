@@ -141,5 +141,6 @@ mod tests {
         assert_eq!(named, PLAIN.len() + OTHERS.len() + QuantType::ALL.len());
         let names = [0, 1, 2, 12, 23, 30, 39].map(|number| TensorType::from_number(number).to_string());
         assert_eq!(names, ["F32", "F16", "Q4_0", "Q4_K", "IQ4_XS", "BF16", "MXFP4"]);
+        assert_eq!(TensorType::from_number(23), TensorType::Quant(QuantType::Iq4Xs));
     }
 }
