@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 use setup::run;
 
+use super::models::REAL_MODELS;
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::{Outcome, Step};
 use super::{candle, cmake, devices, real_gpus, template};
@@ -67,7 +68,7 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
             execute(command)
         }),
         Step::new("unit, integration and compile-fail tests", || {
-            execute(shared.tests(&format!("not {DEVICE_TESTS}"), None)?)
+            execute(shared.tests(&format!("not {DEVICE_TESTS} & not {REAL_MODELS}"), None)?)
         }),
         Step::new("small CMake projects", || cmake::run(shared)),
         Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),

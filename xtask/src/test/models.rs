@@ -10,6 +10,9 @@ const DEVICES: [&str; 3] = ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942"];
 const MODELS: [&str; 3] = ["smollm2", "gemma3-270m", "all-minilm-l6-v2"];
 const PACKAGE: &str = "ferrocm-llm";
 
+/// The tests that run a whole real model on the CPU, which plain runs leave out.
+pub(super) const REAL_MODELS: &str = "(package(ferrocm-llm) & test(/^real::/))";
+
 /// Fetches the models, and runs the tests of `llm`.
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let mut steps = vec![

@@ -105,6 +105,12 @@ impl Shared {
             Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
             None => command.env_remove(headers::FOLDER_VARIABLE),
         };
+        if device.is_none() {
+            // Tests that wait for a time limit or another process leave a processor to one more. Device tests
+            // compute all the time.
+            let threads = thread::available_parallelism().map_or(1, usize::from) + 1;
+            command.args(["--test-threads", &threads.to_string()]);
+        }
         // Device tests do not need the tools.
         if device.is_none()
             && let Ok(tools) = self.tools()?

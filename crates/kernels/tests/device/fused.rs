@@ -9,14 +9,14 @@ use kernels::{
 use crate::common::{Bench, for_every_type, random};
 use crate::record::{assert_exact, difference};
 
-/// Blocks as the numbers give them on the CPU, but for the sums, which may be in another order.
+/// Blocks as the numbers give them on the CPU, but for the sums, which may be in another order. A sum of 32 is
+/// rounded to f16, which says nothing about the numbers, so that it is not recorded.
 fn are_blocks_of<T: Element>(blocks: &[u8], numbers: &[T], columns: usize, what: &str) {
     let rows = numbers.chunks(columns).map(|row| row.iter().map(|x| x.to_f64() as f32).collect::<Vec<_>>());
     let expected: Vec<u8> = rows.flat_map(|row| Q8_1::quantize(&row)).collect();
     assert_eq!(blocks.len(), expected.len(), "{what}");
     for (found, expected) in blocks.chunks(Q8_1::BYTES).zip(expected.chunks(Q8_1::BYTES)) {
         let sum = |block: &[u8]| half::f16::from_le_bytes([block[2], block[3]]).to_f32();
-        difference(sum(found).into(), sum(expected).into());
         assert!((sum(found) - sum(expected)).abs() <= 0.06, "{what}: {} {}", sum(found), sum(expected));
         assert_exact!((&found[..2], &found[4..]), (&expected[..2], &expected[4..]), "{what}");
     }
