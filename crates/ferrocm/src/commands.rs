@@ -9,6 +9,7 @@ pub(crate) mod hipify;
 #[cfg(feature = "models")]
 pub(crate) mod language_models;
 pub(crate) mod patch;
+pub(crate) mod replay;
 pub(crate) mod rocm;
 pub(crate) mod run;
 pub(crate) mod setup;

@@ -3,7 +3,7 @@
 //! Its only function is [`main`], which other programs of this project also call. The API follows the program
 //! and may change with every version.
 #![warn(missing_docs)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod commands;
 mod output;
@@ -19,7 +19,9 @@ use llm_server::command;
 
 #[cfg(feature = "models")]
 use crate::commands::language_models::Models;
-use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, patch, rocm, run, setup as set_up};
+use crate::commands::{
+    bench, devices, doctor, documents, hipcc, hipify, patch, replay, rocm, run, setup as set_up,
+};
 
 /// This program's name in messages.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
@@ -47,6 +49,7 @@ Examples:
   ferrocm hipify --check src  report what in CUDA sources does not translate to HIP
   ferrocm patch --checkout DIR engine
                               make a Rust program that uses CUDA run on AMD GPUs
+  ferrocm replay run.replay   run what a program did on a GPU again, and compare
   ferrocm bench extract LOG   show speed, memory and loss from a training log
   ferrocm bench compare a.json b.json
                               show which of two training runs is faster, by how much, and its cost
@@ -67,6 +70,7 @@ enum Command {
     Hipconfig(hipcc::ConfigArguments),
     Hipify(Box<hipify::Arguments>),
     Patch(patch::Arguments),
+    Replay(replay::Arguments),
     Bench(bench::Arguments),
     #[cfg(feature = "models")]
     Generate(Box<command::generate::Arguments>),
@@ -115,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Hipconfig(arguments) => hipcc::config(&arguments),
         Command::Rocm(arguments) => rocm::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Completions(arguments) => documents::completions(arguments),
         Command::Man(arguments) => documents::man(&arguments),
         #[cfg(feature = "models")]

@@ -13,6 +13,9 @@ mod bench_compare;
 #[cfg(feature = "models")]
 #[path = "cli/language_models.rs"]
 mod language_models;
+#[cfg(feature = "virtual")]
+#[path = "cli/replay.rs"]
+mod replay;
 
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]
@@ -91,6 +94,7 @@ fn help_shows_examples_of_every_command() {
         "hipconfig",
         "hipify",
         "patch",
+        "replay",
         "bench",
         "completions",
         "man",
@@ -132,6 +136,8 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["run"], "<PROGRAM>"),
         (&["run", "--device", "gpu", "--", "true"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
         (&["patch", "."], "--checkout <DIR>"),
+        (&["replay"], "<FILE>"),
+        (&["replay", "--device", "gpu", "a.replay"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
         (&["rocm", "./saxpy"], "unexpected argument './saxpy' found"),
         (&["completions", "tcsh"], "[possible values: bash,"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),

@@ -19,6 +19,9 @@ use crate::error::{Error, Result, check_range};
 use crate::executable::{Executable, Kernel};
 use crate::memory::Buffer;
 use crate::memory::pool::Piece;
+use crate::profile::Described;
+use crate::replay::contents::{ArgOf, Command, KernelOf};
+use crate::replay::log;
 
 /// Arguments take whole cache lines, so that no two kernels share one.
 const LINE: usize = 64;
@@ -94,6 +97,10 @@ struct List {
     /// What each slot has to have.
     bindings: Vec<Slot>,
     patches: Vec<Patch>,
+    /// The kernels, if there is a profile.
+    described: Vec<Described>,
+    /// The commands, if the device has a log.
+    commands: Vec<Command>,
     /// Held as long as the list.
     buffers: Vec<Buffer>,
     executables: Vec<Executable>,
@@ -134,7 +141,10 @@ pub struct CommandBuffer {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) member: usize,
+    /// In the log of the device, if it has one.
+    pub(crate) number: u32,
     list: List,
+    described: Option<Arc<[Described]>>,
     /// The arguments in place, if no submission changes them.
     _fixed: Option<Piece>,
     is_one_shot: bool,
@@ -155,6 +165,7 @@ impl Recorder {
     /// Lets later commands wait for all before it, and see what they have written.
     pub fn barrier(&mut self) -> &mut Self {
         self.is_ordered = true;
+        self.take_down(|| Command::Barrier {});
         self
     }
 
@@ -170,9 +181,28 @@ impl Recorder {
     pub unsafe fn dispatch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<&mut Self> {
         self.check_kernel(kernel)?;
         check_grid(kernel, &grid)?;
+        let captured = self.captured(kernel, args)?;
         let start = self.write_arguments(kernel, &grid, args)?;
         self.push(kernel, &grid, start);
+        if let Some((kernel, args)) = captured {
+            let Grid { workgroups, workgroup, dynamic_lds: lds } = grid;
+            self.list.commands.push(Command::Dispatch { kernel, workgroups, workgroup, lds, args });
+        }
         Ok(self)
+    }
+
+    /// Adds a command to the device's log, if it has one.
+    fn take_down(&mut self, command: impl FnOnce() -> Command) {
+        if self.context.log.is_some() {
+            self.list.commands.push(command());
+        }
+    }
+
+    /// A launch for the device's log, if it has one.
+    fn captured(&self, kernel: &Kernel, args: &[Arg<'_>]) -> Result<Option<(KernelOf, Vec<ArgOf>)>> {
+        let Some(code) = kernel.executable().number() else { return Ok(None) };
+        let args = log::arguments(kernel.description(), args)?;
+        Ok(Some((KernelOf { code, name: kernel.name().to_owned() }, args)))
     }
 
     fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
@@ -200,6 +230,14 @@ impl Recorder {
             group: description.group.saturating_add(grid.dynamic_lds),
             kernel: kernel.object(self.member),
         };
+        if self.context.profiler.is_some() {
+            self.list.described.push(Described {
+                packet: self.list.packets.len(),
+                kernel: kernel.name().into(),
+                grid: Some(dispatch.grid),
+                workgroup: dispatch.block,
+            });
+        }
         self.list.places.push((self.list.packets.len(), start));
         self.list.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
         self.is_ordered = false;
@@ -285,8 +323,13 @@ impl Recorder {
             fixed = Some(piece);
             self.list.arguments = Vec::new();
         }
+        let described = std::mem::take(&mut self.list.described);
+        let commands = std::mem::take(&mut self.list.commands);
+        let number = self.context.log.as_ref().map_or(0, |log| log.commands(self.member, commands));
         let recorded = Recorded {
             member: self.member,
+            number,
+            described: self.context.profiler.is_some().then(|| described.into()),
             list: self.list,
             _fixed: fixed,
             is_one_shot: self.usage == Usage::OneShot,
@@ -345,6 +388,11 @@ fn check_workgroup(kernel: &Kernel, sizes: [u32; 3]) -> Result<()> {
 }
 
 impl Recorded {
+    /// The kernels, if there is a profile.
+    pub(crate) fn described(&self) -> Option<&Arc<[Described]>> {
+        self.described.as_ref()
+    }
+
     pub(crate) fn packets(&self) -> &[Packet] {
         &self.list.packets
     }

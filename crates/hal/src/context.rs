@@ -9,6 +9,8 @@ use hsa::{Agent, Runtime};
 use crate::error::{Calls, Error, Result};
 use crate::memory::pool::Pool;
 use crate::options::Options;
+use crate::profile::{Profiler, Shown, Watch};
+use crate::replay::log::Log;
 use crate::topology::{LogicalDevice, Topology};
 
 /// The parts of a logical device.
@@ -20,6 +22,9 @@ pub(crate) struct Context {
     pub(crate) members: Vec<Member>,
     /// Host memory that all members reach.
     pub(crate) host: Arc<Pool>,
+    pub(crate) profiler: Option<Arc<Profiler>>,
+    /// What the device does, for a replay.
+    pub(crate) log: Option<Log>,
     /// Ends the runtime after everything else.
     _runtime: Runtime,
 }
@@ -28,6 +33,7 @@ pub(crate) struct Context {
 pub(crate) struct Member {
     pub(crate) agent: Agent,
     pub(crate) target: TargetId,
+    shown: Shown,
     /// The most packets of a queue.
     pub(crate) most_packets: u32,
     pub(crate) most_work_items: u32,
@@ -51,6 +57,7 @@ impl Context {
     ) -> Result<Arc<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         options.check()?;
+        timeline::start().map_err(|error| Error::Timeline(error.to_string().into()))?;
         let all = runtime.agents()?;
         let find = |handle: u64| {
             let found = all.iter().find(|agent| agent.raw().handle == handle);
@@ -66,6 +73,11 @@ impl Context {
             members.push(Member {
                 agent: agent.clone(),
                 target: agent.target()?,
+                shown: Shown {
+                    number: device.members[place] as u32,
+                    name: format!("{}, submissions of hal", topology.gpus[device.members[place]]),
+                    agent: agent.raw(),
+                },
                 most_packets: agent.queue_max_size()?,
                 most_work_items: agent.workgroup_max_size()?,
                 memory: Pool::new("device", agent.coarse_pool()?, others, options.block, options.limit),
@@ -77,14 +89,24 @@ impl Context {
         // SAFETY: the runtime is initialised as long as this object exists, and signals and queues are this
         // crate's own.
         let calls = unsafe { Calls::new(runtime.table()) };
+        let log = options.capture.then(|| Log::new(members[0].target.to_string(), members.len()));
+        let profiler = (options.profile != 0).then(|| Profiler::new(calls, options.profile));
         Ok(Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             calls,
             options,
             members,
             host,
+            profiler,
+            log,
             _runtime: runtime.clone(),
         }))
+    }
+
+    /// The part of a new queue in the profile, if there is one.
+    pub(crate) fn watch(&self, member: usize, queue: u64) -> Option<Watch> {
+        let profiler = self.profiler.clone()?;
+        Some(Watch::new(profiler, self.members[member].shown.clone(), queue))
     }
 
     pub(crate) fn calls(&self) -> Calls {

@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use hsa::raw::{
     Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet, barrier_packet,
-    complete_with, is_dispatch, is_ordered,
+    complete_with, is_dispatch, is_incomplete, is_ordered,
 };
 use hsa::{Agent, Runtime};
 use hsa_sys::*;
 
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
+use crate::profile::{Described, Watch};
 use crate::semaphore::Shared;
 
 /// Above this number of submissions in flight, resources of finished ones are released.
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     awaited_by: Mutex<Vec<Awaiting>>,
     /// Semaphores that this queue will signal.
     promised: Mutex<Vec<Weak<Shared>>>,
+    /// Its part in the profile, if there is one.
+    watch: Option<Watch>,
     /// Ends the runtime after everything else.
     runtime: Runtime,
 }
@@ -107,9 +110,15 @@ unsafe extern "C" fn on_error(status: hsa_status_t, queue: *mut hsa_queue_t, lin
 }
 
 impl Core {
-    /// Makes a queue of `packets` slots, a power of two.
-    pub(crate) fn new(agent: &Agent, packets: u32) -> Result<Arc<Self>> {
+    /// Makes a queue of `packets` slots, a power of two. `watch` gives the part of a queue with a number in a
+    /// profile.
+    pub(crate) fn new(
+        agent: &Agent,
+        packets: u32,
+        watch: impl FnOnce(u64) -> Option<Watch>,
+    ) -> Result<Arc<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let runtime = agent.runtime().clone();
         // SAFETY: the runtime is initialised as long as this object exists, and signals and queues are its
         // own.
@@ -137,7 +146,7 @@ impl Core {
             return Err(Error::Status { operation: "hsa_queue_create", status });
         };
         let core = Arc::new(Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            number,
             calls,
             queue,
             link,
@@ -147,12 +156,15 @@ impl Core {
             failure: OnceLock::new(),
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
+            watch: watch(number),
             runtime,
         });
         // SAFETY: the link was just made.
         let _ = unsafe { &*link }.0.set(Arc::downgrade(&core));
-        // SAFETY: the queue is live. Times of packets are only for profiles, so a refusal is no error.
-        let _ = unsafe { (calls.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+        if core.watch.is_some() {
+            // SAFETY: the queue is live. If it is refused, the profile has no times, which it says.
+            let _ = unsafe { (calls.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+        }
         Ok(core)
     }
 
@@ -186,14 +198,20 @@ impl Core {
         self: &Arc<Self>,
         after: &[Point],
         packets: &[Packet],
+        described: Option<&Arc<[Described]>>,
         late: impl FnOnce(&mut [Packet], &dyn Fn(u64) -> u64),
         kept: Kept,
     ) -> Result<Point> {
+        let _shown = timeline::Span::enter("hal", "submit");
         let mut writer = self.writer();
         if let Some(error) = self.failure() {
             return Err(error);
         }
         let fence = writer.fences + 1;
+        let running = match &self.watch {
+            Some(watch) => Some((watch, watch.prepare(fence, described)?)),
+            None => None,
+        };
         let mut foreign: Vec<&Point> = Vec::new();
         for point in after.iter().filter(|point| !Arc::ptr_eq(&point.core, self)) {
             match point.state() {
@@ -223,6 +241,10 @@ impl Core {
             acquire_all(first);
         }
         let epoch = self.epoch().raw();
+        if let Some((_, running)) = &running {
+            let end = running.mark(&mut all[begin..]);
+            all.push(end);
+        }
         match all[begin..].last_mut() {
             Some(last) if is_dispatch(last) && is_ordered(last) => complete_with(last, epoch),
             _ => all.push(barrier_packet(&[], epoch, SCOPE_SYSTEM)),
@@ -232,10 +254,20 @@ impl Core {
             let place = |index: u64| writer.ring.slot(first + begin as u64 + index);
             late(&mut all[begin..begin + packets.len()], &place);
         }
+        if let Some((watch, running)) = running {
+            watch.submitted(running);
+        }
         // A recorded list may have more packets than the ring.
-        let part = writer.ring.capacity() as usize;
-        for (index, packets) in all.chunks(part).enumerate() {
-            let start = first + (index * part) as u64;
+        let most = writer.ring.capacity() as usize;
+        let mut begin = 0;
+        while begin != all.len() {
+            let mut end = all.len().min(begin + most);
+            // An incomplete packet is there before the kernel runs that completes it, two packets ahead.
+            while all[end..].iter().take(2).any(is_incomplete) {
+                end -= 1;
+            }
+            let (start, packets) = (first + begin as u64, &all[begin..end]);
+            begin = end;
             while !writer.ring.has_room(start, packets.len() as u64) {
                 // A stopped queue takes no more packets: the slots stay empty for ever.
                 if let Some(error) = self.failure() {
@@ -252,6 +284,9 @@ impl Core {
         let done = if writer.kept.len() > MANY { self.finished(&mut writer) } else { Vec::new() };
         drop(writer);
         // Without the lock, as releasing memory may take long.
+        if !done.is_empty() {
+            self.collect();
+        }
         drop(done);
         for point in &foreign {
             // It may have failed before it knew that this queue waits.
@@ -260,6 +295,18 @@ impl Core {
             }
         }
         Ok(Point { core: self.clone(), fence })
+    }
+
+    /// Takes what has ended over into the profile.
+    pub(crate) fn collect(&self) {
+        if let Some(watch) = &self.watch {
+            // In this order: a queue that fails first records what it had completed.
+            let completed = self.epoch().completed();
+            match self.failure.get() {
+                Some((_, before)) => watch.collect(*before, true),
+                None => watch.collect(completed, false),
+            }
+        }
     }
 
     /// The resources of submissions that have ended.
@@ -282,6 +329,7 @@ impl Core {
         let done = self.finished(&mut writer);
         drop(writer);
         drop(done);
+        self.collect();
     }
 
     fn awaited_by(&self) -> MutexGuard<'_, Vec<Awaiting>> {
@@ -357,6 +405,7 @@ impl Drop for Core {
         if fences != 0 && self.failure.get().is_none() {
             self.calls.signal_wait_less(self.epoch().raw(), value, u64::MAX, false);
         }
+        self.collect();
         // SAFETY: the queue was made here and is destroyed once; all of its work has ended, or it was
         // stopped.
         let status = unsafe { (self.calls.table.hsa_queue_destroy)(self.queue) };
@@ -367,6 +416,9 @@ impl Drop for Core {
             // The queue may still run: its epoch and what its packets name stay for ever.
             tracing::error!(?status, "a queue could not be destroyed");
             std::mem::forget(self.epoch.take());
+            if let Some(watch) = &self.watch {
+                watch.forget();
+            }
             std::mem::forget(std::mem::take(&mut self.writer().kept));
             std::mem::forget(self.runtime.clone());
         }

@@ -1,6 +1,5 @@
 //! Devices.
 
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::command::{Recorder, Usage};
@@ -8,9 +7,13 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::executable::{CodeObjects, Executable};
+use crate::memory::import::{Foreign, Locked, Memory};
 use crate::memory::pool::Pool;
 use crate::memory::{Buffer, MemoryKind, Statistics};
+use crate::profile::Profile;
 use crate::queue::Queue;
+use crate::replay::Replay;
+use crate::worker::{Job, Worker};
 
 /// Which queues of a device may run something: a bit for each, the queues of the first GPU first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,12 +39,12 @@ struct Inner {
     /// Loaded code.
     executables: Mutex<Vec<(CodeObjects, Executable)>>,
     library: Option<Executable>,
-    host: Mutex<Option<Sender<Job>>>,
+    /// Runs host calls.
+    host: Worker,
+    /// Reads and writes files, which host calls may wait for.
+    files: Worker,
     next: std::sync::atomic::AtomicUsize,
 }
-
-/// A call on the host thread.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -52,7 +55,13 @@ impl std::fmt::Debug for Inner {
 impl Device {
     pub(crate) fn new(context: Arc<Context>) -> Result<Self> {
         let library = match &context.options.library {
-            Some(code) => Some(Executable::load(&context, "the device library", code)?),
+            Some(code) => {
+                let what = "the device library";
+                if let Some(log) = &context.log {
+                    log.library(&code.for_target(what, &context.members[0].target)?);
+                }
+                Some(Executable::load(&context, what, code)?)
+            }
             None => None,
         };
         let queues = (0..context.members.len() * context.options.queues).map(|_| OnceLock::new()).collect();
@@ -63,7 +72,8 @@ impl Device {
                 making: Mutex::default(),
                 executables: Mutex::default(),
                 library,
-                host: Mutex::default(),
+                host: Worker::new("hal host calls"),
+                files: Worker::new("hal files"),
                 next: std::sync::atomic::AtomicUsize::new(0),
             }),
         })
@@ -123,7 +133,8 @@ impl Device {
         let own = &self.inner.context.members[member];
         let most = own.most_packets.max(1);
         let packets = self.inner.context.options.packets.min(1 << most.ilog2());
-        let core = Core::new(&own.agent, packets)?;
+        let context = self.context();
+        let core = Core::new(&own.agent, packets, |number| context.watch(member, number))?;
         Ok(place.get_or_init(|| core).clone())
     }
 
@@ -136,7 +147,11 @@ impl Device {
         if let Some((_, executable)) = known.iter().find(|(other, _)| other.is_same(code)) {
             return Ok(executable.clone());
         }
-        let executable = Executable::load(self.context(), "the executable", code)?;
+        let what = "the executable";
+        let executable = Executable::load(self.context(), what, code)?;
+        if let Some(log) = &self.context().log {
+            executable.is_number(log.code(&code.for_target(what, self.target())?));
+        }
         known.push((code.clone(), executable.clone()));
         Ok(executable)
     }
@@ -171,7 +186,64 @@ impl Device {
         if member as u64 > most {
             return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
         }
-        Ok(Buffer::new(self.context(), kind, self.pool(kind, member).take(size)?))
+        let piece = self.pool(kind, member).take(size)?;
+        Buffer::new(self.context(), kind, member, Memory::Piece(piece))
+    }
+
+    /// Gives memory of the program to all GPUs of the device, without a copy (`hsa_amd_memory_lock`). The
+    /// memory is freed when no clone of the buffer is left.
+    ///
+    /// # Errors
+    /// The memory is empty, or [`Error::Import`]: HSA does not lock it. Then it is freed.
+    pub fn import(&self, memory: Vec<u8>) -> Result<Buffer> {
+        let mut memory = memory;
+        let (host, size) = (memory.as_mut_ptr(), memory.len() as u64);
+        // SAFETY: the vector owns the memory, and nothing uses it again but its drop.
+        unsafe { self.import_host(host, size, memory) }
+    }
+
+    /// Gives memory of the host to all GPUs of the device, without a copy (`hsa_amd_memory_lock`): a mapped
+    /// file, for example. The owner is dropped when no clone of the buffer is left and the memory is
+    /// unlocked, or at once if this fails. Submitted work has a clone until it has ended and
+    /// [`trim`](Self::trim) or a later submission has seen that.
+    ///
+    /// # Errors
+    /// The size is 0, or [`Error::Import`]: HSA does not lock the memory.
+    ///
+    /// # Safety
+    /// As long as the owner exists, the memory is mapped, and the program accesses it only where neither work
+    /// of the device nor the buffer's methods do at the same time. If it is read-only, they only read it.
+    pub unsafe fn import_host(
+        &self,
+        memory: *mut u8,
+        size: u64,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Buffer> {
+        self.check_size(size)?;
+        // SAFETY: the caller vouches for the memory.
+        let locked = unsafe { Locked::new(self.context(), memory, size, Box::new(owner)) }?;
+        Buffer::new(self.context(), MemoryKind::Host, 0, Memory::Locked(locked))
+    }
+
+    /// Makes a buffer of memory that others have allocated in this process by HSA, or by something above it
+    /// such as HIP. The owner is dropped when no clone of the buffer is left, as for
+    /// [`import_host`](Self::import_host).
+    ///
+    /// # Errors
+    /// The size is 0, or [`Error::Import`]: HSA knows no allocation that has the range.
+    ///
+    /// # Safety
+    /// As long as the owner exists, the memory is allocated, all GPUs of the device may access it, and others
+    /// access it only where neither work of the device nor the buffer's methods do at the same time.
+    pub unsafe fn import_address(
+        &self,
+        address: u64,
+        size: u64,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Buffer> {
+        self.check_size(size)?;
+        let foreign = Foreign::new(self.context(), address, size, Box::new(owner))?;
+        Buffer::new(self.context(), MemoryKind::Device, 0, Memory::Foreign(foreign))
     }
 
     pub(crate) fn check_size(&self, size: u64) -> Result<()> {
@@ -200,21 +272,35 @@ impl Device {
         }
     }
 
-    /// Runs a job on the host thread of the device, which is started for the first.
-    pub(crate) fn on_host(&self, job: Job) {
-        let mut host = self.inner.host.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = host.get_or_insert_with(|| {
-            let (sender, receiver) = channel::<Job>();
-            let run = move || receiver.iter().for_each(|job: Job| job());
-            if let Err(error) = std::thread::Builder::new().name("hal host calls".to_owned()).spawn(run) {
-                tracing::error!(%error, "there is no thread for host calls");
-            }
-            sender
-        });
-        if let Err(unsent) = sender.send(job) {
-            // There is no thread, which was reported: the caller's own does it.
-            drop(host);
-            unsent.0();
+    /// Takes what has ended since the last call, with the times that HSA has for it; `None` if the device was
+    /// opened without [`Options::profile`](crate::Options::profile). A submission has ended when the
+    /// semaphores that it signals have their values.
+    #[must_use]
+    pub fn profile(&self) -> Option<Profile> {
+        let profiler = self.inner.context.profiler.as_ref()?;
+        self.inner.queues.iter().filter_map(OnceLock::get).for_each(|core| core.collect());
+        Some(profiler.take())
+    }
+
+    /// Everything that the device has done since it was opened, with what its buffers have now. Call it when
+    /// all work has ended.
+    ///
+    /// # Errors
+    /// The device was opened without [`Options::capture`](crate::Options::capture), or HSA's error.
+    pub fn capture(&self) -> Result<Replay> {
+        match &self.context().log {
+            Some(log) => log.contents().map(Replay::new),
+            None => Err(Error::Replay("the device was opened without `Options::capture`".into())),
         }
+    }
+
+    /// Runs a job on the thread of host calls.
+    pub(crate) fn on_host(&self, job: Job) {
+        self.inner.host.run(job);
+    }
+
+    /// Runs a job on the thread of files.
+    pub(crate) fn on_files(&self, job: Job) {
+        self.inner.files.run(job);
     }
 }

@@ -1,5 +1,6 @@
 //! Errors.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,6 +127,16 @@ pub enum Error {
         /// Its limit.
         limit: u64,
     },
+    /// Memory of others cannot be a buffer.
+    #[error("importing {size} bytes at {address:#x}: {problem}")]
+    Import {
+        /// The first byte.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// Why.
+        problem: String,
+    },
     /// A semaphore only goes forward.
     #[error("a semaphore cannot be signalled with {asked}: it is at {value}, or will be")]
     Backwards {
@@ -145,6 +156,38 @@ pub enum Error {
         /// The fault report, if the implementation has one.
         report: Arc<str>,
     },
+    /// A file could not be opened, or not read or written as a whole.
+    #[error("opening {}: {reason}", path.display())]
+    Open {
+        /// Its path.
+        path: PathBuf,
+        /// The kind of error.
+        kind: std::io::ErrorKind,
+        /// The system's reason.
+        reason: Arc<str>,
+    },
+    /// Bytes of a file could not be read or written. Those before them have been.
+    #[error("{operation} {len} bytes at offset {offset} of {}: {reason}", path.display())]
+    File {
+        /// `reading` or `writing`.
+        operation: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// The first byte that could not.
+        offset: u64,
+        /// Bytes that were left to move.
+        len: u64,
+        /// The kind of error.
+        kind: std::io::ErrorKind,
+        /// The system's reason, or that the file ends there.
+        reason: Arc<str>,
+    },
+    /// A run cannot be captured or replayed.
+    #[error("{0}")]
+    Replay(Arc<str>),
+    /// The file of `FERROCM_TRACE` cannot be written.
+    #[error("{0}")]
+    Timeline(Arc<str>),
     /// A host call failed, or a program failed the semaphore itself.
     #[error("{0}")]
     Failed(Arc<str>),
@@ -159,6 +202,13 @@ impl hsa::raw::Errors for Codes {
 
     fn error(failure: hsa::raw::Failure) -> Error {
         Error::Status { operation: failure.operation, status: failure.status }
+    }
+}
+
+impl Error {
+    /// A file could not be opened.
+    pub(crate) fn open(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::Open { path: path.to_owned(), kind: error.kind(), reason: error.to_string().into() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Code: what a program has for several targets, and what a device has loaded.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use code_object::bundle;
 use code_object::embedded::Module;
@@ -109,6 +109,8 @@ struct Inner {
     kernels: Vec<Description>,
     /// One for each GPU of the device.
     loaded: Vec<hsa::Executable>,
+    /// In the log of the device, if it has one.
+    number: OnceLock<u32>,
     context: Arc<Context>,
 }
 
@@ -169,7 +171,9 @@ impl Executable {
             }
             loaded.push(executable);
         }
-        Ok(Self { inner: Arc::new(Inner { kernels, loaded, context: context.clone() }) })
+        Ok(Self {
+            inner: Arc::new(Inner { kernels, loaded, number: OnceLock::new(), context: context.clone() }),
+        })
     }
 
     /// A kernel by the name that its code object has.
@@ -184,6 +188,16 @@ impl Executable {
                 have: self.inner.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
             }),
         }
+    }
+
+    /// The device's log has it under a number.
+    pub(crate) fn is_number(&self, number: u32) {
+        let _ = self.inner.number.set(number);
+    }
+
+    /// Its number in the device's log.
+    pub(crate) fn number(&self) -> Option<u32> {
+        self.inner.number.get().copied()
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {

@@ -6,7 +6,9 @@
 //! * [`Queue`] operations wait for values of timeline [`Semaphore`]s and signal others. A value that
 //!   submitted work will signal is waited for on the device, by one packet or none; all others on the host.
 //! * A [`CommandBuffer`] is recorded by [`Device::record`] and replayed any number of times.
-//! * [`Buffer`]s come from pools that divide blocks.
+//! * [`Buffer`]s come from pools that divide blocks, or are memory of others. Queues read and write them from
+//!   and to [`File`]s.
+//! * A [`Profile`] says when work ran, and a [`Replay`] is all that a device did, to run again.
 //!
 //! # Contract
 //! A fault stops its queue, and every queue that has a packet waiting for it; other queues go on. The
@@ -40,18 +42,25 @@ mod driver;
 mod error;
 mod events;
 mod executable;
+mod file;
 pub mod memory;
 mod options;
+mod profile;
 mod queue;
+mod replay;
 mod semaphore;
 pub mod topology;
+mod worker;
 
 pub use command::{Arg, CommandBuffer, Grid, Place, Recorder, Usage};
 pub use device::{Affinity, Device};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use executable::{CodeObjects, Executable, Kernel};
+pub use file::{File, FileRange};
 pub use memory::{Buffer, MemoryKind};
 pub use options::Options;
+pub use profile::{DispatchProfile, Profile, SubmissionProfile, Times};
 pub use queue::{Pending, Queue};
+pub use replay::{Difference, Replay};
 pub use semaphore::{Semaphore, Value};

@@ -1,6 +1,7 @@
 //! Memory: pools, what is free in their blocks, and buffers.
 
-mod buffer;
+pub(crate) mod buffer;
+pub(crate) mod import;
 pub(crate) mod pool;
 pub mod tlsf;
 

@@ -17,6 +17,14 @@ pub struct Options {
     pub limit: u64,
     /// Bytes of arguments that are taken from HSA at once: 64 KiB to 1 GiB.
     pub arguments: u64,
+    /// Bytes of host memory through which a file goes to and from a GPU's memory: 4 KiB to 1 GiB.
+    pub staging: u64,
+    /// Submissions whose times [`Device::profile`](crate::Device::profile) has at most, up to 1,048,576; 0
+    /// for no profile. Profiled work costs the host more: a signal for each kernel.
+    pub profile: usize,
+    /// Keep what is needed to run everything again, for [`Device::capture`](crate::Device::capture). New
+    /// buffers then begin with zeros.
+    pub capture: bool,
     /// The device library: kernels for copies, fills and indirect dispatches. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
@@ -24,7 +32,17 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queues: 4, packets: 4096, block: 64 << 20, limit: 0, arguments: 1 << 20, library: None }
+        Self {
+            queues: 4,
+            packets: 4096,
+            block: 64 << 20,
+            limit: 0,
+            arguments: 1 << 20,
+            staging: 4 << 20,
+            profile: 0,
+            capture: false,
+            library: None,
+        }
     }
 }
 
@@ -53,6 +71,8 @@ impl Options {
             });
         }
         within("block", self.block, 64 << 10, 16 << 30)?;
-        within("arguments", self.arguments, 64 << 10, 1 << 30)
+        within("arguments", self.arguments, 64 << 10, 1 << 30)?;
+        within("staging", self.staging, 4 << 10, 1 << 30)?;
+        within("profile", self.profile as u64, 0, 1 << 20)
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::command::CommandBuffer;
+use crate::command::{CommandBuffer, Place};
 use crate::context::Context;
 use crate::core::{Core, Point};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::file::{FileRange, Transfer, Way};
+use crate::memory::import::Memory;
 use crate::memory::{Buffer, MemoryKind};
 use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
 
@@ -112,13 +114,54 @@ impl Queue {
         let (waits, signals) = (owned(waits), owned(signals));
         let device = self.device.clone();
         when_all(waits, When::Reached, move |ready| {
-            device.on_host(Box::new(move || {
-                let done = ready.and_then(|()| guarded(function));
-                let signal = |(semaphore, value): &(Semaphore, u64)| semaphore.signal(*value);
-                if let Err(error) = done.and_then(|()| signals.iter().try_for_each(signal)) {
-                    fail_all(&signals, &error);
-                }
-            }));
+            device.on_host(Box::new(move || end(&signals, ready.and_then(|()| guarded(function)))));
+        });
+        Ok(())
+    }
+
+    /// Reads a part of a file to a place of a buffer, on the device's thread for files.
+    ///
+    /// If the file ends before the part does, or the system has an error, the semaphores fail with
+    /// [`Error::File`]; what was read until then is in the buffer.
+    ///
+    /// # Errors
+    /// A range is outside its buffer or of no possible file, the place is a binding, the buffer belongs to
+    /// another device, or the queue has stopped.
+    pub fn read(
+        &self,
+        from: FileRange<'_>,
+        to: Place<'_>,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+    ) -> Result<()> {
+        self.transfer(Transfer::new(self.context(), Way::Read, from, to)?, waits, signals)
+    }
+
+    /// Writes a part of a file from a place of a buffer, on the device's thread for files. The file grows if
+    /// it has to. When the semaphores have their values, the system has the bytes, but perhaps not the disk.
+    ///
+    /// If the system has an error, the semaphores fail with [`Error::File`].
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn write(
+        &self,
+        from: Place<'_>,
+        to: FileRange<'_>,
+        waits: &[Value<'_>],
+        signals: &[Value<'_>],
+    ) -> Result<()> {
+        self.transfer(Transfer::new(self.context(), Way::Write, to, from)?, waits, signals)
+    }
+
+    fn transfer(&self, transfer: Transfer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let (signals, device) = (owned(signals), self.device.clone());
+        when_all(owned(waits), When::Reached, move |ready| match ready {
+            Ok(()) => device.on_files(Box::new(move || end(&signals, transfer.run()))),
+            Err(error) => fail_all(&signals, &error),
         });
         Ok(())
     }
@@ -149,7 +192,10 @@ impl Queue {
             let context = queue.context().clone();
             pool.take_later(size, move |piece| match piece {
                 Ok(piece) => {
-                    place.set(Buffer::new(&context, kind, piece));
+                    match Buffer::new(&context, kind, queue.member, Memory::Piece(piece)) {
+                        Ok(buffer) => place.set(buffer),
+                        Err(error) => return fail_all(&signals, &error),
+                    }
                     let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
                     submission.start();
                 }
@@ -187,14 +233,19 @@ impl Queue {
         let packets = prepared.recorded.packets();
         // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
         // have been processed; who recorded a kernel has vouched for what it does.
-        unsafe {
+        let end = unsafe {
             self.core.submit(
                 points,
                 packets,
+                prepared.recorded.described(),
                 |packets, slot| prepared.complete(packets, slot),
                 Box::new(kept),
             )
+        }?;
+        if let Some(log) = &self.context().log {
+            log.executed(prepared.recorded.number, bindings);
         }
+        Ok(end)
     }
 }
 
@@ -243,7 +294,7 @@ impl Submission {
         let end = match &self.work {
             Work::Nothing => {
                 // SAFETY: the packet names nothing.
-                unsafe { self.queue.core.submit(points, &[], |_, _| {}, Box::new(())) }?
+                unsafe { self.queue.core.submit(points, &[], None, |_, _| {}, Box::new(())) }?
             }
             Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
         };
@@ -252,8 +303,17 @@ impl Submission {
     }
 }
 
+/// Signals the end of work of the host, or its failure.
+fn end(signals: &[(Semaphore, u64)], done: Result<()>) {
+    let signal = |(semaphore, value): &(Semaphore, u64)| semaphore.signal(*value);
+    if let Err(error) = done.and_then(|()| signals.iter().try_for_each(signal)) {
+        fail_all(signals, &error);
+    }
+}
+
 /// Runs foreign code; a panic is an error.
 fn guarded(function: impl FnOnce() -> Result<()>) -> Result<()> {
+    let _span = timeline::Span::enter("hal", "host call");
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(function))
         .unwrap_or_else(|_| Err(Error::Failed("a host call panicked".into())))
 }

@@ -7,8 +7,10 @@
 
 mod arguments;
 mod calls;
+mod clock;
 mod hidden;
 mod packet;
+mod pointer;
 mod progress;
 mod ring;
 mod sharing;
@@ -16,6 +18,7 @@ mod signals;
 
 pub use arguments::{ArgumentRing, Room};
 pub use calls::{Answer, Calls, Errors, Failure, Kind, PhysicalMemory, is_success};
+pub use clock::ClockDifference;
 pub use hidden::{Geometry, HiddenArguments, Services};
 pub use packet::*;
 pub use progress::ProgressSignal;

@@ -49,7 +49,7 @@ impl Builder {
     ///
     /// Prebuilt code is embedded for all targets that it has; the result is then `None`. Code for NVIDIA GPUs
     /// is among it if this builder [builds for them](Self::nvidia); if the package has none, the build says
-    /// so.
+    /// so, and fails if a variable names architectures.
     ///
     /// # Errors
     /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that
@@ -70,10 +70,8 @@ impl Builder {
         let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         take(folder, Path::new(&out), &self.output, &asked, metrics)?;
         if self.asks_for_nvidia() {
-            let nvidia = folder.join(NVIDIA);
-            if nvidia.is_dir() {
-                take_for_nvidia(&nvidia, Path::new(&out), &self.output, &nvidia::named()?)?;
-            } else {
+            let has_any = take_for_nvidia(folder, Path::new(&out), &self.output, &nvidia::named()?)?;
+            if !has_any {
                 println!(
                     "cargo::warning=there is no code for NVIDIA GPUs in this build: the package has none"
                 );
@@ -102,13 +100,22 @@ fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool
     copy(folder, out)
 }
 
-/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request.
-fn take_for_nvidia(folder: &Path, out: &Path, name: &str, asked: &[CudaArch]) -> Result<(), Error> {
-    let list = list(folder, name)?;
+/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request. False if
+/// there is none and none was asked for by name.
+fn take_for_nvidia(folder: &Path, out: &Path, name: &str, asked: &[CudaArch]) -> Result<bool, Error> {
+    let nvidia = folder.join(NVIDIA);
+    if !nvidia.is_dir() {
+        let Some(arch) = asked.first() else { return Ok(false) };
+        let variables = nvidia::naming_variables();
+        let reason = format!("has no code for NVIDIA GPUs, and {variables} names {arch}");
+        return Err(Error::Prebuilt { folder: folder.to_owned(), reason });
+    }
+    let list = list(&nvidia, name)?;
     let there = nvidia::parse(LIST, &list)?;
     let fits = |arch: &CudaArch| there.iter().any(|one| one.serves(arch));
-    all_are_there(folder, &list, asked, fits, &nvidia::naming_variables())?;
-    copy(folder, out)
+    all_are_there(&nvidia, &list, asked, fits, &nvidia::naming_variables())?;
+    copy(&nvidia, out)?;
+    Ok(true)
 }
 
 /// The lines of the list in a folder, which is complete.
@@ -199,14 +206,14 @@ mod tests {
         assert!(!out.join("fill.sm_80.ptx").exists(), "only builds that ask for it have NVIDIA's code");
         let arch = |name: &str| name.parse::<CudaArch>().expect("an architecture");
         let served = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_120a"].map(arch);
-        take_for_nvidia(&nvidia, &out, "kernels.rs", &served).expect("taken");
+        assert!(take_for_nvidia(&from, &out, "kernels.rs", &served).expect("taken"));
         let read = |name: &str| fs::read_to_string(out.join(name)).expect("copied");
         assert_eq!(
             ["kernels.rs", "fill.hipfb", "fill.sm_80.ptx"].map(read),
             ["// both\n", "code", ".version 9.0"]
         );
         let refused = |asked: &str| {
-            take_for_nvidia(&nvidia, &out, "kernels.rs", &[arch(asked)]).expect_err("refused").to_string()
+            take_for_nvidia(&from, &out, "kernels.rs", &[arch(asked)]).expect_err("refused").to_string()
         };
         let error = refused("sm_75");
         assert!(error.contains("nothing for sm_75, which FERROCM_CUDA_ARCHS or"), "{error}");
@@ -214,6 +221,10 @@ mod tests {
         write(&nvidia, LIST, "sm_90a\n");
         assert!(refused("sm_100").contains("sm_100"), "code of sm_90a runs nowhere else");
         fs::remove_file(nvidia.join("kernels.rs")).expect("remove");
-        assert!(take_for_nvidia(&nvidia, &out, "kernels.rs", &[]).is_err(), "incomplete");
+        assert!(take_for_nvidia(&from, &out, "kernels.rs", &[]).is_err(), "incomplete");
+        fs::remove_dir_all(&nvidia).expect("remove");
+        assert!(!take_for_nvidia(&from, &out, "kernels.rs", &[]).expect("nothing was named"));
+        let error = refused("sm_80");
+        assert!(error.contains("no code for NVIDIA GPUs") && error.contains("names sm_80"), "{error}");
     }
 }

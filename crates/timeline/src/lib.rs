@@ -24,6 +24,7 @@
 
 mod event;
 mod file;
+mod lanes;
 mod span;
 mod spans;
 mod track;
@@ -32,6 +33,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 pub use event::{Slice, Value, flow, slice};
+pub use lanes::Lanes;
 pub use span::{Span, function_around};
 pub use spans::Spans;
 pub use track::{Layer, Track};

@@ -25,6 +25,8 @@ pub enum Layer {
     HipOnHsa,
     /// `hip` over AMD's HIP.
     Hip,
+    /// `hal`, if a program asks for profiles.
+    Hal,
 }
 
 /// Linux's process ids are below this.
@@ -32,7 +34,7 @@ const PROCESSES: u32 = 1 << 22;
 /// The first number for devices and their queues.
 const DEVICE: u32 = 2 * PROCESSES;
 /// The number of devices that are distinguished per layer.
-const DEVICES: u32 = 80;
+const DEVICES: u32 = 60;
 
 impl Track {
     /// The calling thread.
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn devices_and_queues_have_numbers_of_their_own() {
         let mut seen = HashSet::new();
-        for layer in [Layer::VirtualGpu, Layer::HipOnHsa, Layer::Hip] {
+        for layer in [Layer::VirtualGpu, Layer::HipOnHsa, Layer::Hip, Layer::Hal] {
             for device in [0, 1, DEVICES - 1] {
                 for queue in [0, 1, PROCESSES - 2] {
                     let track = Track::of_device(layer, device, String::new, queue, String::new);

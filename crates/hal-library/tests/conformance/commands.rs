@@ -2,11 +2,7 @@
 
 use hal::{Arg, Error, Grid, MemoryKind, Options, Place, Recorder, Result, Semaphore, Usage};
 
-use crate::common::{Command, LONG, Setup, setups, setups_with};
-
-fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
-}
+use crate::common::{Command, LONG, Setup, pattern, setups, setups_with};
 
 #[test]
 fn copies_move_exactly_their_range_at_every_alignment() {
@@ -122,6 +118,37 @@ fn a_list_may_have_more_packets_than_the_ring() {
         done.wait(3, LONG).unwrap();
         let expected = (0..900u64).fold(1u64, |value, index| value.wrapping_mul(3).wrapping_add(index % 300));
         assert_eq!(setup.read(&value), expected.to_le_bytes());
+    }
+}
+
+#[test]
+fn indirect_dispatches_may_be_anywhere_in_a_list_longer_than_the_ring() {
+    let mut options = Options::default();
+    options.packets = 64;
+    for setup in setups_with(&options) {
+        let counts = setup.buffer(&[1u32; 3].map(u32::to_le_bytes).concat());
+        let value = setup.buffer(&1u64.to_le_bytes());
+        let step = setup.code.kernel("step").unwrap();
+        let mut expected = 1u64;
+        // Each shift puts other packets at the ends of the ring.
+        for shift in 0..3u64 {
+            let mut recorder = setup.record();
+            for add in 0..shift {
+                setup.step(recorder.barrier(), (&value).into(), add);
+            }
+            for add in shift..100 {
+                let args = [Arg::from(&value), Arg::Bytes(&add.to_le_bytes())];
+                // SAFETY: the kernel changes one number.
+                unsafe { recorder.barrier().dispatch_indirect(&step, [1; 3], 0, (&counts).into(), &args) }
+                    .unwrap();
+            }
+            let commands = recorder.finish().unwrap();
+            let done = Semaphore::new(0);
+            setup.queue.execute(&commands, &[], &[], &[(&done, 1)]).unwrap();
+            done.wait(1, LONG).unwrap();
+            expected = (0..100).fold(expected, |value, add| value.wrapping_mul(3).wrapping_add(add));
+            assert_eq!(setup.read(&value), expected.to_le_bytes(), "{shift}");
+        }
     }
 }
 

@@ -44,6 +44,12 @@ pub(crate) fn code() -> CodeObjects {
     CODE.get_or_init(build).clone()
 }
 
+/// Bytes that differ from their neighbours.
+pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    let byte = |index: usize| (index as u8).wrapping_mul(31).wrapping_add((index >> 8) as u8);
+    (0..len).map(|index| byte(index).wrapping_add(seed)).collect()
+}
+
 /// Records a command.
 pub(crate) type Command<'c> = dyn Fn(&mut Recorder) -> Result<()> + 'c;
 

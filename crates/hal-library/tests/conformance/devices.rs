@@ -54,6 +54,11 @@ fn options_have_ranges() {
         "the option `block` is 1; 65536 to 17179869184 is possible"
     );
     assert!(refused(|options| options.arguments = u64::MAX).starts_with("the option `arguments`"));
+    assert_eq!(
+        refused(|options| options.staging = 0),
+        "the option `staging` is 0; 4096 to 1073741824 is possible"
+    );
+    assert!(refused(|options| options.profile = (1 << 20) + 1).starts_with("the option `profile`"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use hsa::raw::{NO_SIGNAL, SCOPE_AGENT, barrier_packet};
 use super::{Arg, Grid, Patch, Place, Recorder, check_workgroup};
 use crate::error::{Error, Result};
 use crate::executable::Kernel;
+use crate::replay::contents::Command;
 
 /// Work-items of a workgroup of the library's copies and fills.
 const WORK_ITEMS: u32 = 256;
@@ -34,6 +35,8 @@ impl Recorder {
     /// A range is outside its buffer, the ranges overlap, or the device was opened without its library.
     pub fn copy(&mut self, to: Place<'_>, from: Place<'_>, len: u64) -> Result<&mut Self> {
         let kernel = self.library("a copy", "hal_copy")?;
+        self.check_place(to, len)?;
+        self.check_place(from, len)?;
         if let (Place::Buffer(one, first), Place::Buffer(two, second)) = (to, from)
             && one.address() + first < two.address() + second + len
             && two.address() + second < one.address() + first + len
@@ -46,7 +49,9 @@ impl Recorder {
         }
         let size = len.to_le_bytes();
         let args = [Arg::At(to), Arg::At(from), Arg::Bytes(&size)];
-        self.moving(&kernel, len, &args, &[to, from])
+        self.moving(&kernel, len, &args, &[to, from])?;
+        self.take_down(|| Command::Copy { to: to.into(), from: from.into(), len });
+        Ok(self)
     }
 
     /// Fills `len` bytes with a pattern of 1, 2, 4, 8 or 16 bytes, from the first byte on.
@@ -72,7 +77,9 @@ impl Recorder {
         let size = len.to_le_bytes();
         let (low, high) = words.split_at(8);
         let args = [Arg::At(to), Arg::Bytes(&size), Arg::Bytes(low), Arg::Bytes(high)];
-        self.moving(&kernel, len, &args, &[to])
+        self.moving(&kernel, len, &args, &[to])?;
+        self.take_down(|| Command::Fill { to: to.into(), pattern: pattern.into(), len });
+        Ok(self)
     }
 
     /// Writes bytes that are recorded with the command, at most 64 KiB.
@@ -97,17 +104,12 @@ impl Recorder {
             let start = begin.next_multiple_of(super::LINE.max(kernel.description().align));
             self.list.own.push((start + kernel.description().arguments[1].0, data));
         }
+        self.take_down(|| Command::Update { to: to.into(), bytes: bytes.into() });
         Ok(self)
     }
 
     /// Launches a kernel of the library that touches `len` bytes at places, which are checked.
-    fn moving(
-        &mut self,
-        kernel: &Kernel,
-        len: u64,
-        args: &[Arg<'_>],
-        places: &[Place<'_>],
-    ) -> Result<&mut Self> {
+    fn moving(&mut self, kernel: &Kernel, len: u64, args: &[Arg<'_>], places: &[Place<'_>]) -> Result<()> {
         let grid = Grid::linear(len.div_ceil(BYTES).clamp(1, WORKGROUPS) as u32, WORK_ITEMS);
         for &place in places {
             self.check_place(place, len)?;
@@ -116,7 +118,7 @@ impl Recorder {
         if len != 0 {
             self.launch(kernel, grid, args)?;
         }
-        Ok(self)
+        Ok(())
     }
 
     /// An error unless `len` bytes are inside; a slot has to have them.
@@ -150,6 +152,7 @@ impl Recorder {
         check_workgroup(kernel, workgroup)?;
         self.check_place(counts, 12)?;
         let grid = Grid { workgroups: [1; 3], workgroup, dynamic_lds };
+        let captured = self.captured(kernel, args)?;
         let start = self.write_arguments(kernel, &grid, args)?;
         let hidden = kernel.description().hidden.block_counts();
         let places = hidden.map(|place| place.map_or(u32::MAX, |(offset, _)| offset as u32));
@@ -164,7 +167,14 @@ impl Recorder {
         self.list.packets.push(barrier_packet(&[], NO_SIGNAL, SCOPE_AGENT));
         self.is_ordered = true;
         let packet = self.push(kernel, &grid, start);
+        if let Some(described) = self.list.described.last_mut() {
+            described.grid = None;
+        }
         self.list.patches.push(Patch { packet, address_at: offset(0), header_at: offset(3) });
+        if let Some((kernel, args)) = captured {
+            let (counts, lds) = (counts.into(), dynamic_lds);
+            self.list.commands.push(Command::Indirect { kernel, workgroup, lds, counts, args });
+        }
         Ok(self)
     }
 
@@ -176,6 +186,7 @@ impl Recorder {
         let kernel = self.library("a time stamp", "hal_time")?;
         self.check_place(to, 8)?;
         self.launch(&kernel, Grid::linear(1, 1), &[Arg::At(to)])?;
+        self.take_down(|| Command::TimeStamp { to: to.into() });
         Ok(self)
     }
 }

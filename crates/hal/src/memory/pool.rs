@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hsa::{Agent, Allocation, MemoryPool};
+use hsa_sys::hsa_amd_memory_pool_t;
 
 use super::tlsf::{Taken, Tlsf};
 use crate::error::{Error, Result};
@@ -81,6 +82,11 @@ impl Pool {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The HSA pool.
+    pub(crate) fn raw(&self) -> hsa_amd_memory_pool_t {
+        self.memory.raw()
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

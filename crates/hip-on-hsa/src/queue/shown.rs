@@ -9,9 +9,9 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hsa::raw::Packet;
+use hsa::raw::{ClockDifference, Packet};
 use hsa_sys::*;
-use timeline::{Layer, Slice, Track, Value};
+use timeline::{Lanes, Layer, Slice, Track, Value};
 
 use crate::error;
 use crate::gpu::Gpu;
@@ -71,8 +71,9 @@ struct Queue {
     device: u32,
     device_name: String,
     pending: VecDeque<Pending>,
-    /// When the last kernel of each track has ended, and the last copy.
-    ends: [u64; LANES + 1],
+    kernels: Lanes<LANES>,
+    /// When the last copy has ended.
+    copied: u64,
 }
 
 static QUEUES: Mutex<BTreeMap<u64, Queue>> = Mutex::new(BTreeMap::new());
@@ -138,7 +139,8 @@ fn remember(gpu: &Gpu, queue: u64, pending: Pending) {
         device: gpu.ordinal as u32,
         device_name: format!("GPU {} ({})", gpu.ordinal, gpu.info.name),
         pending: VecDeque::new(),
-        ends: [0; LANES + 1],
+        kernels: Lanes::default(),
+        copied: 0,
     };
     queues().entry(queue).or_insert_with(new).pending.push_back(pending);
 }
@@ -165,18 +167,19 @@ fn write_finished() {
 impl Queue {
     fn write(&mut self, runtime: &Runtime, number: u64, pending: &Pending) {
         let Some((start, end)) = pending.times(runtime) else { return };
-        let (category, lane) = match pending.what {
-            What::Copy { .. } => ("copy", LANES),
+        let (category, lane, start) = match pending.what {
+            What::Copy { .. } => ("copy", LANES, start.max(self.copied)),
             // Kernels of one track must not overlap. If more run concurrently than there are tracks, the rest
             // are left out.
-            What::Kernel { .. } => match self.ends[..LANES].iter().position(|last| *last <= start) {
-                Some(lane) => ("kernel", lane),
+            What::Kernel { .. } => match self.kernels.take(start, end) {
+                Some(lane) => ("kernel", lane, start),
                 None => return,
             },
         };
-        let start = start.max(self.ends[lane]);
         let end = end.max(start);
-        self.ends[lane] = end;
+        if lane == LANES {
+            self.copied = end;
+        }
         let track = Track::of_device(
             Layer::HipOnHsa,
             self.device,
@@ -239,22 +242,8 @@ impl Pending {
     }
 }
 
-/// Converts a time of HSA's clock to the timeline's. The clocks are compared once, because both run at a
-/// constant rate.
+/// Converts a time of HSA's clock to the timeline's.
 fn nanoseconds(runtime: &Runtime, ticks: u64) -> u64 {
-    static AHEAD: OnceLock<i128> = OnceLock::new();
-    let plain = |ticks: u64| i128::from(ticks) * 1_000_000_000 / i128::from(runtime.frequency);
-    let ahead = AHEAD.get_or_init(|| {
-        let mut ticks = 0u64;
-        // SAFETY: the attribute's type is u64.
-        let status = unsafe {
-            let attribute = hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP;
-            (runtime.hsa.table.hsa_system_get_info)(attribute, (&raw mut ticks).cast())
-        };
-        match status {
-            hsa_status_t::HSA_STATUS_SUCCESS => i128::from(timeline::now()) - plain(ticks),
-            _ => 0,
-        }
-    });
-    u64::try_from(plain(ticks) + ahead).unwrap_or(0)
+    static CLOCK: OnceLock<ClockDifference> = OnceLock::new();
+    CLOCK.get_or_init(|| ClockDifference::new(runtime.hsa, timeline::now)).nanoseconds(ticks)
 }

@@ -144,6 +144,12 @@ pub fn acquire_all(packet: &mut Packet) {
 pub fn complete_with(packet: &mut Packet, done: hsa_signal_t) {
     let place = hsa_packet_header_t::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE.0;
     packet[0] = packet[0] & !(3 << place) | SCOPE_SYSTEM << place;
+    signal_end(packet, done);
+}
+
+/// Lets a packet decrement a signal when it ends.
+#[inline]
+pub fn signal_end(packet: &mut Packet, done: hsa_signal_t) {
     put(packet, 14, done.handle);
 }
 
@@ -153,6 +159,13 @@ pub fn complete_with(packet: &mut Packet, done: hsa_signal_t) {
 #[must_use]
 pub fn take_header(packet: &mut Packet) -> u32 {
     std::mem::replace(&mut packet[0], hsa_packet_type_t::HSA_PACKET_TYPE_INVALID.0)
+}
+
+/// Whether a packet is not yet written: somebody has to complete it.
+#[inline]
+#[must_use]
+pub fn is_incomplete(packet: &Packet) -> bool {
+    packet[0] & 0xff == hsa_packet_type_t::HSA_PACKET_TYPE_INVALID.0
 }
 
 /// Lets the packet of a kernel take its arguments from another address.
@@ -222,6 +235,14 @@ mod tests {
         assert_eq!(at(&packet, offset_of!(P, mask)), u64::MAX);
         assert_eq!(packet[offset_of!(P, cond) / 4], hsa_signal_condition_t::HSA_SIGNAL_CONDITION_LT.0);
         assert_eq!(offset_of!(P, completion_signal), 56);
+    }
+
+    #[test]
+    fn a_packet_without_its_first_word_is_incomplete() {
+        let mut packet = barrier_packet(&[], NO_SIGNAL, SCOPE_SYSTEM);
+        assert!(!is_incomplete(&packet) && !is_incomplete(&barrier_less_packet(NO_SIGNAL, 0)));
+        assert_eq!(take_header(&mut packet), 0x1503);
+        assert!(is_incomplete(&packet));
     }
 
     #[test]

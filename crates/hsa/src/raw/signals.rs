@@ -38,6 +38,18 @@ impl SignalPool {
         }
     }
 
+    /// Destroys the signals that are in the pool.
+    ///
+    /// # Safety
+    /// They came from the same implementation.
+    pub unsafe fn clear<E: Errors>(&self, hsa: Calls<E>) {
+        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        for signal in free {
+            // SAFETY: nothing uses signals that were given back.
+            unsafe { hsa.signal_destroy(signal) };
+        }
+    }
+
     /// Returns a signal to the pool, or destroys it if the pool is full.
     ///
     /// # Safety
