@@ -245,6 +245,26 @@ struct IQ4_NL {
 };
 static_assert(sizeof(IQ4_NL) == 18);
 
+// Indices into the same table; 32 values have a scale of 6 bits, centred: the lower 4 bits of two share a byte, the upper 2 of all are in
+// `scales_h`.
+struct IQ4_XS {
+    static constexpr unsigned GGUF = 23, VALUES = 256, STEP = 1;
+    static constexpr bool OFFSET = false, FINE = false;
+    uint16_t d, scales_h;
+    uint8_t scales_l[4];
+    uint8_t qs[128];
+
+    static __device__ __forceinline__ Scale scale_of_32(float d, uint32_t high, uint32_t low, unsigned of) {
+        const uint32_t bits = (low >> 4 * of & 15) | (high >> 2 * of & 3) << 4;
+        return {d * static_cast<float>(static_cast<int>(bits) - 32), 0.0f};
+    }
+    __device__ __forceinline__ Scale scale(unsigned group) const { return scale_of_32(half_at(d), scales_h, word_at(scales_l), group / 2); }
+    __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
+        return IQ4_NL::values(word_at(qs + 16 * (group / 2) + 4 * i) >> 4 * (group % 2) & 0x0f0f0f0fu);
+    }
+};
+static_assert(sizeof(IQ4_XS) == 136);
+
 // Floats of 4 bits (E2M1) with a power of two (E8M0) for 32 of them. Bytes are twice the floats.
 struct MXFP4 {
     static constexpr unsigned GGUF = 39, VALUES = 32, STEP = 1;
@@ -323,7 +343,7 @@ template <typename Q> struct Unit {
 #define QUANT_K(ROW) ROW(Q2_K, q2_K, q2_k) ROW(Q3_K, q3_K, q3_k) ROW(Q4_K, q4_K, q4_k) ROW(Q5_K, q5_K, q5_k) ROW(Q6_K, q6_K, q6_k)
 #define QUANT_ALL(ROW)                                                                                                 \
     ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0) ROW(IQ4_NL, iq4_nl) ROW(MXFP4, mxfp4) \
-    ROW(Q2_K, q2_k) ROW(Q3_K, q3_k) ROW(Q4_K, q4_k) ROW(Q5_K, q5_k) ROW(Q6_K, q6_k)
+    ROW(Q2_K, q2_k) ROW(Q3_K, q3_k) ROW(Q4_K, q4_k) ROW(Q5_K, q5_k) ROW(Q6_K, q6_k) ROW(IQ4_XS, iq4_xs)
 
 // Calls with a matrix as its own type, by the type's number in GGUF files.
 template <typename F> __device__ __forceinline__ void with_quant(unsigned type, const void *x, F f) {

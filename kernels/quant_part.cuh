@@ -175,6 +175,20 @@ template <typename From> struct Part<IQ4_NL, From> : PartTraits<0, false, 2> {
     __device__ __forceinline__ Scale scale(const Unit<IQ4_NL> &, unsigned) const { return {half_at(d), 0.0f}; }
     __device__ __forceinline__ uint32_t quad(const Unit<IQ4_NL> &, unsigned k, unsigned i) const { return IQ4_NL::values(nibbles(low[i], k)); }
 };
+template <typename From> struct Part<IQ4_XS, From> : PartTraits<0, false, 4> {
+    Words<4, 2> head;
+    Words<4, 4> low;
+
+    __device__ __forceinline__ void load(const From &block, const Unit<IQ4_XS> &at) {
+        block.load(head, 0);
+        block.load(low, __builtin_offsetof(IQ4_XS, qs) + 16 * (at.first / 2));
+    }
+    __device__ __forceinline__ void align(const Unit<IQ4_XS> &) {}
+    __device__ __forceinline__ Scale scale(const Unit<IQ4_XS> &at, unsigned) const {
+        return IQ4_XS::scale_of_32(half_at(head[0] & 0xffff), head[0] >> 16, head[1], at.first / 2);
+    }
+    __device__ __forceinline__ uint32_t quad(const Unit<IQ4_XS> &, unsigned k, unsigned i) const { return IQ4_NL::values(nibbles(low[i], k)); }
+};
 template <typename From> struct Part<MXFP4, From> : PartTraits<0, false, 2> {
     unsigned e;
     typename From::template Any<4> low;

@@ -13,7 +13,7 @@
 //                               at least min_p times the largest probability.
 //                               It is the first whose probability, added to those of all tokens before it, exceeds uniforms[row] in [0, 1);
 //                               for 1 and more it is the last of them, for less than 0 and for NaN the first.
-//   Of equal logits, the first are taken first. A NaN is never drawn. A row without a number above -∞ gives 2³² - 1.
+//   Of equal logits, the first are taken first. A row with a NaN or +∞, or without a number above -∞, gives 2³² - 1.
 //   Probabilities are counted in 2⁻⁴⁰ of the largest, so sums are exact, and the token depends only on the arguments, not on the order of
 //   additions or the size of a workgroup. Tokens less probable than that are not drawn.
 #include "select.cuh"
@@ -55,24 +55,24 @@ __device__ __forceinline__ void sample(const T *logits, size_t columns, const Se
     logits += blockIdx.x * columns;
     Candidate<float> best = {Largest::neutral<float>(), NONE};
     for_each_in_row(logits, columns, [&](size_t i, float x) {
+        x = x != x ? Limits<float>::highest() : x;
         if (x > best.value)
             best = {x, static_cast<uint32_t>(i)};
     });
     best = block_combine<First<Largest>>(best);
+    if (best.value == Limits<float>::highest())
+        best.index = NONE;
     if (best.index == NONE || !(by.temperature > 0.0f)) {
         if (block_thread() == 0)
             tokens[blockIdx.x] = best.index;
         return;
     }
 
-    const auto logit = [=](size_t i) {
-        const float x = load(logits + i);
-        return x != x ? Largest::neutral<float>() : x;
-    };
+    const auto logit = [=](size_t i) { return load(logits + i); };
     const auto mass = [=](float x) {
         if (x == best.value)
             return static_cast<uint64_t>(ONE);
-        const float below = x - best.value; // -∞ where one of them is infinite, also at an infinite temperature
+        const float below = x - best.value; // -∞ where x is, also at an infinite temperature
         return below > Largest::neutral<float>() ? static_cast<uint64_t>(expf(below / by.temperature) * ONE) : 0;
     };
     enum { TOP_K, TOP_P, DRAW };

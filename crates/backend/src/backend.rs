@@ -613,7 +613,7 @@ pub trait KernelBackend: Send + Sync + fmt::Debug {
 
     /// Draws a u32 token for each row of logits. `settings` is a table of
     /// [`sampling_words`](crate::sampling_words), `uniforms` has an f32 in [0, 1) for each row.
-    /// [`kernels::Kernels::sample`] has the rules.
+    /// [`kernels::Kernels::sample`] has the rules: a row with a NaN or +∞ gives [`u32::MAX`].
     ///
     /// # Errors
     /// If types or shapes differ.

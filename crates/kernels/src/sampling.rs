@@ -121,8 +121,8 @@ impl Kernels {
     /// before it, exceeds the row's number in `uniforms`, which lies in [0, 1). Equal arguments give equal
     /// tokens, on any device whose `expf` is the same.
     ///
-    /// Of equal logits, the first are the more probable ones. A NaN is never drawn. A row without a number
-    /// above -∞ gives [`u32::MAX`]. Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
+    /// Of equal logits, the first are the more probable ones. A row with a NaN or +∞, or without a number
+    /// above -∞, gives [`u32::MAX`]. Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
     ///
     /// # Errors
     /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `settings`,

@@ -215,7 +215,9 @@ fn main() -> Result<(), Failure> {
     // What only the first run does.
     let logits = model.forward(backend, &step, &cache)?;
     backend.argmax(&logits, &out)?;
-    backend.synchronize()?;
+    if !backend.to_f32(&logits)?.iter().all(|logit| logit.is_finite()) {
+        return Err("the logits are not finite".into());
+    }
     let mut failed = None;
     let graph = backend.capture(&mut || {
         let work = || -> llm::Result<()> {

@@ -164,6 +164,12 @@ pub enum HeadOrder {
 }
 
 impl Config {
+    /// The model's name, or that of its architecture.
+    #[must_use]
+    pub fn known_as(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.architecture.name.to_owned())
+    }
+
     /// Whether a layer sees only a window of positions.
     #[must_use]
     pub fn has_window(&self, layer: usize) -> bool {

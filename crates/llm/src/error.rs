@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use backend::DType;
+
 use crate::gguf::{GgufError, MetadataError};
 
 /// What can fail.
@@ -126,6 +128,14 @@ pub enum Error {
     /// The device refused something, or failed.
     #[error(transparent)]
     Backend(#[from] backend::Error),
+    /// A model's numbers are no longer finite, so there is no token or vector.
+    #[error("the model {model} computed {activations} numbers that are infinite or NaN: {}", hint(*.activations))]
+    NotFinite {
+        /// The model.
+        model: String,
+        /// The type of its activations.
+        activations: DType,
+    },
     /// The device failed while the request ran.
     #[error("the device failed: {reason}")]
     Device {
@@ -138,6 +148,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+}
+
+/// Why numbers of this type may not be finite.
+fn hint(activations: DType) -> &'static str {
+    match activations {
+        DType::F16 => "they may be beyond 65504, the largest of f16, so activations of bf16 or f32 may help",
+        _ => "its weights may be damaged, or beyond what this type can represent",
+    }
 }
 
 /// A result of this crate.

@@ -62,7 +62,9 @@ impl Generator {
         chunk: usize,
     ) -> Result<Self> {
         let (tokenizer, queue) = (Arc::new(tokenizer), Arc::new(Queue::new(options.queue)));
-        let pages = Pages::new(device.layout(), device.cache.states.as_ref().map(States::places));
+        let caches = [Some(&device.cache), drafter.as_ref().map(|drafter| &drafter.device.cache)];
+        let states = caches.into_iter().flatten().find_map(|cache| cache.states.as_ref());
+        let pages = Pages::new(device.layout(), states.map(States::places));
         queue.report(EngineLoad {
             places: options.places,
             cache_tokens: device.layout().positions(),

@@ -64,10 +64,7 @@ pub trait Model: Send + Sync + fmt::Debug {
 /// [`Error::Unable`] for encoders; for tensors that are missing or have other shapes; of reading and of the
 /// backend.
 pub fn load(config: &Config, weights: &mut Weights<'_>) -> Result<Box<dyn Model>> {
-    let unable = |problem: String| Error::Unable {
-        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-        problem,
-    };
+    let unable = |problem: String| Error::Unable { model: config.known_as(), problem };
     let config = &config.share(weights.backend().shard()).map_err(unable)?;
     Ok(match config.architecture.family {
         Family::Llama => Box::new(llama::Llama::load(config, weights)?),

@@ -12,8 +12,6 @@ use crate::adapter::{Adapter, LowRank};
 use crate::error::{Error, Result};
 use crate::gguf::{GgufFile, TensorInfo, TensorType};
 
-mod iq4_xs;
-
 /// Files that tensors are read from.
 pub trait Source: Send + Sync {
     /// A tensor's shape and type.
@@ -308,34 +306,36 @@ impl<'w> Weights<'w> {
         self.filled(info, cut, self.type_of(info), of_part)
     }
 
-    /// Parts of matrices of as many columns, one below the other, if they have one type and no adapter
-    /// changes one of them; else `None`.
+    /// What a matrix needs to have in common with another one to be joined with it: the type on the device,
+    /// and the number of columns. `None` if an adapter changes it.
     ///
     /// # Errors
     /// As [`matrix_part`](Self::matrix_part).
-    pub(crate) fn joined_rows(&mut self, parts: &[MatrixRows]) -> Result<Option<Tensor>> {
-        let is_adapted =
-            |part: &MatrixRows| self.adapters.iter().any(|adapter| adapter.matrix(&part.name).is_some());
-        let infos =
-            parts.iter().map(|part| self.find(&part.weight(), &part.of)).collect::<Result<Vec<_>>>()?;
-        let dtypes: Vec<DType> = infos.iter().map(|info| self.type_of(info)).collect();
-        let (Some(&dtype), Some(columns)) = (dtypes.first(), parts.first().map(|part| part.of[1])) else {
-            return Ok(None);
-        };
-        let alike =
-            dtypes.iter().all(|other| *other == dtype) && parts.iter().all(|part| part.of[1] == columns);
-        if !alike || parts.iter().any(is_adapted) {
-            return Ok(None);
-        }
+    pub(crate) fn joins_by(&self, part: &MatrixRows) -> Result<Option<(DType, usize)>> {
+        let info = self.find(&part.weight(), &part.of)?;
+        let is_adapted = self.adapters.iter().any(|adapter| adapter.matrix(&part.name).is_some());
+        Ok((!is_adapted).then(|| (self.type_of(info), part.of[1])))
+    }
+
+    /// Parts of matrices that [can be joined](Self::joins_by), one below the other.
+    ///
+    /// # Errors
+    /// As [`matrix_part`](Self::matrix_part).
+    pub(crate) fn joined_rows(
+        &mut self,
+        parts: &[MatrixRows],
+        (dtype, columns): (DType, usize),
+    ) -> Result<Tensor> {
         let rows = parts.iter().map(MatrixRows::count).sum();
         let joined = self.backend.empty(dtype, &[rows, columns])?;
         let mut first = 0;
-        for (part, info) in parts.iter().zip(infos) {
+        for part in parts {
+            let info = self.find(&part.weight(), &part.of)?;
             self.adaptable.insert(part.name.clone());
             self.fill(info, &Cut::of_rows(part.rows.clone()), &joined.narrow(0, first, part.count())?)?;
             first += part.count();
         }
-        Ok(Some(joined))
+        Ok(joined)
     }
 
     /// The type that a matrix has on the device: its own, if it is quantised, or that of activations.
@@ -542,7 +542,6 @@ pub(crate) fn all_numbers(source: &dyn Source, info: &TensorInfo) -> Result<Vec<
 fn any_numbers(kind: TensorType, bytes: &[u8]) -> Option<Vec<f32>> {
     match (plain(kind), DType::from_gguf(kind.number())) {
         (Some(plain), _) => Some(plain.numbers(bytes)),
-        (None, _) if kind.number() == iq4_xs::NUMBER => Some(iq4_xs::numbers(bytes)),
         (None, Some(DType::Quant(quant))) => Some(quant.dequantize(bytes)),
         _ => None,
     }

@@ -192,6 +192,12 @@ mod x86 {
     });
     const IQ4_NL: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
     blocks!(Iq4Nl, 18, 1, true, Some(IQ4_NL), |block, _at| both(nibbles(&block[2..]), half(block, 0), 0.0));
+    blocks!(Iq4Xs, 136, 8, true, Some(IQ4_NL), |block, at| {
+        let low = block[4 + at / 2] >> (4 * (at % 2)) & 15;
+        let upper = block[2 + at / 4] >> (2 * (at % 4)) & 3;
+        let scale = half(block, 0) * (i32::from(low | upper << 4) - 32) as f32;
+        both(nibbles(&block[8 + 16 * at..]), scale, 0.0)
+    });
     /// Twice the numbers, with half the scale.
     const MXFP4: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
     blocks!(Mxfp4, 17, 1, true, Some(MXFP4), |block, _at| {
@@ -298,6 +304,7 @@ mod x86 {
             QuantType::Q5K => row::<Q5K>,
             QuantType::Q6K => row::<Q6K>,
             QuantType::Iq4Nl => row::<Iq4Nl>,
+            QuantType::Iq4Xs => row::<Iq4Xs>,
             QuantType::Mxfp4 => row::<Mxfp4>,
             _ => return None,
         })

@@ -25,6 +25,7 @@ pub(crate) fn dequantise(quant: QuantType, blocks: &[u8], out: &mut [f32]) {
         QuantType::Q5K => q5_k(blocks, out),
         QuantType::Q6K => q6_k(blocks, out),
         QuantType::Iq4Nl => iq4_nl(blocks, out),
+        QuantType::Iq4Xs => iq4_xs(blocks, out),
         QuantType::Mxfp4 => mxfp4(blocks, out),
         // A type that is new in `kernels` is correct at once, and slow until it has a row above.
         other => {
@@ -213,15 +214,36 @@ wide! {
     }
 }
 
+/// What 4 bits of IQ4_NL and IQ4_XS stand for.
+const DENSE_NEAR_ZERO: [f32; 16] = [
+    -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0,
+];
+
 wide! {
     fn iq4_nl(blocks: &[u8], out: &mut [f32]) {
-        const VALUES: [f32; 16] =
-            [-127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0];
         for (block, out) in blocks.chunks_exact(18).zip(out.chunks_exact_mut(32)) {
             let d = half(block, 0);
             for i in 0..16 {
-                out[i] = d * VALUES[usize::from(block[2 + i] & 15)];
-                out[i + 16] = d * VALUES[usize::from(block[2 + i] >> 4)];
+                out[i] = d * DENSE_NEAR_ZERO[usize::from(block[2 + i] & 15)];
+                out[i + 16] = d * DENSE_NEAR_ZERO[usize::from(block[2 + i] >> 4)];
+            }
+        }
+    }
+}
+
+wide! {
+    fn iq4_xs(blocks: &[u8], out: &mut [f32]) {
+        for (block, out) in blocks.chunks_exact(136).zip(out.chunks_exact_mut(256)) {
+            let d = half(block, 0);
+            for (eighth, out) in out.chunks_exact_mut(32).enumerate() {
+                let low = block[4 + eighth / 2] >> (4 * (eighth % 2)) & 15;
+                let upper = block[2 + eighth / 4] >> (2 * (eighth % 4)) & 3;
+                let scale = d * (i32::from(low | upper << 4) - 32) as f32;
+                let bytes = &block[8 + 16 * eighth..][..16];
+                for i in 0..16 {
+                    out[i] = scale * DENSE_NEAR_ZERO[usize::from(bytes[i] & 15)];
+                    out[i + 16] = scale * DENSE_NEAR_ZERO[usize::from(bytes[i] >> 4)];
+                }
             }
         }
     }

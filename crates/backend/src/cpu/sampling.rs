@@ -76,29 +76,26 @@ pub(super) fn sample(
 
 /// A token by the rules of [`kernels::Kernels::sample`].
 fn draw(logits: &[f32], by: &kernels::Sampling, uniform: f32) -> u32 {
-    let mut best: Option<usize> = None;
+    let (mut best, mut most) = (None, f32::NEG_INFINITY);
     for (i, &x) in logits.iter().enumerate() {
-        if x > best.map_or(f32::NEG_INFINITY, |best| logits[best]) {
-            best = Some(i);
+        if x > most || x.is_nan() {
+            (best, most) = (Some(i), if x.is_nan() { f32::INFINITY } else { x });
         }
     }
-    let Some(best) = best else { return u32::MAX };
+    let Some(best) = best.filter(|_| most < f32::INFINITY) else { return u32::MAX };
     if by.temperature <= 0.0 || by.temperature.is_nan() {
         return best as u32;
     }
-    let most = logits[best];
     let mass = |i: usize| match logits[i] {
         x if x == most => ONE as u64,
-        x if x > f32::NEG_INFINITY && most < f32::INFINITY => {
-            (((x - most) / by.temperature).exp() * ONE) as u64
-        }
+        x if x > f32::NEG_INFINITY => (((x - most) / by.temperature).exp() * ONE) as u64,
         _ => 0,
     };
     let mut left: Vec<(usize, u64)> = (0..logits.len()).map(|i| (i, mass(i))).collect();
     let cuts = (by.top_k > 0 && (by.top_k as usize) < logits.len()) || by.top_p < 1.0;
     if cuts {
         // The sum makes zeros of both signs equal.
-        let number = |i: usize| if logits[i].is_nan() { f32::NEG_INFINITY } else { logits[i] + 0.0 };
+        let number = |i: usize| logits[i] + 0.0;
         let order =
             |a: &(usize, u64), b: &(usize, u64)| number(b.0).total_cmp(&number(a.0)).then(a.0.cmp(&b.0));
         if by.top_k > 0 && (by.top_k as usize) < left.len() {

@@ -99,6 +99,38 @@ fn tokens_are_drawn_by_their_probabilities() {
     }
 }
 
+/// Greedily and by probabilities, whichever kernel or filter.
+#[test]
+fn a_row_that_is_not_finite_has_no_token() {
+    let bench = Bench::open();
+    let (infinity, columns) = (f32::INFINITY, 300);
+    let numbers = crate::common::random(columns, 63, 4.0);
+    let rows =
+        [None, Some((0, f32::NAN)), Some((299, f32::NAN)), Some((150, infinity)), Some((7, -infinity))];
+    let changed = |change: &Option<(usize, f32)>| {
+        let mut row = numbers.clone();
+        change.iter().for_each(|&(at, number)| row[at] = number);
+        row
+    };
+    let rows: Vec<Vec<f32>> = rows.iter().map(changed).chain([vec![-infinity; columns]]).collect();
+    let plain = Sampling::default();
+    let settings =
+        [Sampling::GREEDY, plain, Sampling { top_k: 20, ..plain }, Sampling { top_p: 0.7, ..plain }];
+    for (dtype, _) in FLOATS {
+        let logits = bench.tensor(dtype, &[rows.len(), columns], &rows.concat());
+        let uniforms = bench.tensor(DType::F32, &[rows.len()], &vec![0.4; rows.len()]);
+        for by in settings {
+            let table = bench.u32(&[rows.len(), 4], &sampling_words(&vec![by; rows.len()]));
+            let tokens = bench.empty(DType::U32, &[rows.len()]);
+            bench.backend.sample(&logits, &table, &uniforms, &tokens).unwrap();
+            let tokens = bench.backend.to_u32(&tokens).unwrap();
+            let has_token: Vec<bool> = tokens.iter().map(|token| *token < columns as u32).collect();
+            assert_eq!(has_token, [true, false, false, false, true, false], "{by:?} {dtype}: {tokens:?}");
+            assert!(tokens.iter().all(|token| *token < columns as u32 || *token == u32::MAX), "{tokens:?}");
+        }
+    }
+}
+
 #[test]
 fn the_first_of_the_largest_is_found() {
     let bench = Bench::open();

@@ -19,6 +19,7 @@ pub enum QuantType {
     Q5K,
     Q6K,
     Iq4Nl,
+    Iq4Xs,
     Mxfp4,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Format {
 }
 
 /// In the order of [`QuantType`].
-const FORMATS: [Format; 12] = {
+const FORMATS: [Format; 13] = {
     macro_rules! row {
         ($quant:ident, $name:literal, $kernel:literal, $gguf:literal, ($values:literal, $bytes:literal), $value:expr) => {
             Format {
@@ -99,9 +100,14 @@ const FORMATS: [Format; 12] = {
             half(block, 208) * f64::from(block[192 + i / 16] as i8) * (f64::from(low | high << 4) - 32.0)
         }),
         row!(Iq4Nl, "IQ4_NL", "iq4_nl", 20, (32, 18), |block, i| {
-            const VALUES: [i8; 16] =
-                [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
-            half(block, 0) * f64::from(VALUES[usize::from(nibble(&block[2..], i))])
+            half(block, 0) * f64::from(DENSE_NEAR_ZERO[usize::from(nibble(&block[2..], i))])
+        }),
+        row!(Iq4Xs, "IQ4_XS", "iq4_xs", 23, (256, 136), |block, i| {
+            let (of, at) = (i / 32, i % 32);
+            let low = block[4 + of / 2] >> (4 * (of % 2)) & 15;
+            let upper = block[2 + of / 4] >> (2 * (of % 4)) & 3;
+            let scale = half(block, 0) * (f64::from(low | upper << 4) - 32.0);
+            scale * f64::from(DENSE_NEAR_ZERO[usize::from(nibble(&block[8 + 16 * of..], at))])
         }),
         row!(Mxfp4, "MXFP4", "mxfp4", 39, (32, 17), |block, i| {
             // E2M1, and a power of two; 255 means NaN.
@@ -112,6 +118,9 @@ const FORMATS: [Format; 12] = {
         }),
     ]
 };
+
+/// What 4 bits of IQ4_NL and IQ4_XS stand for.
+const DENSE_NEAR_ZERO: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 const _: () = {
     let mut at = 0;
@@ -279,16 +288,36 @@ mod tests {
 
     #[test]
     fn values_of_tables() {
-        use QuantType::{Iq4Nl, Mxfp4};
+        use QuantType::{Iq4Nl, Iq4Xs, Mxfp4};
         has(
             Iq4Nl,
             &block(Iq4Nl, &[(2, 0xf8), (17, 0x07)], &[(0, 0.5)]),
             &[(0, 0.5), (16, 56.5), (15, -5.0), (31, -63.5)],
         );
+        // Eighth 5: the lower bits of its scale are the upper ones of byte 6, the upper ones bits 2 and 3 of byte
+        // 3: 9 | 2 << 4, so 9. Its values are in bytes 88 to 103.
+        let xs = [(4 + 2, 0x90), (3, 2 << 2), (8 + 80, 0xf8), (8 + 95, 0x07)];
+        has(
+            Iq4Xs,
+            &block(Iq4Xs, &xs, &[(0, 0.5)]),
+            &[(160, 4.5), (176, 4.5 * 113.0), (175, -45.0), (191, 4.5 * -127.0), (0, -16.0 * -127.0)],
+        );
         let exponent = |e| block(Mxfp4, &[(0, e), (1, 0x1f), (16, 0x70)], &[]);
         has(Mxfp4, &exponent(128), &[(0, -12.0), (16, 1.0), (15, 0.0), (31, 12.0)]);
         has(Mxfp4, &exponent(0), &[(0, -6.0 * f32::from_bits(1 << 22)), (16, f32::from_bits(1 << 21))]);
         assert!(Mxfp4.dequantize(&exponent(255)).iter().all(|x| x.is_nan()));
+    }
+
+    /// Expected: `gguf.quants.dequantize` of ggml-org's Python package `gguf`.
+    #[test]
+    fn a_block_of_iq4_xs_means_what_ggml_says() {
+        let mut block: Vec<u8> = (0..136_u32).map(|at| (at * 37 + 11) as u8).collect();
+        block[..2].copy_from_slice(&f16::from_f32(0.125).to_le_bytes());
+        let numbers = QuantType::Iq4Xs.dequantize(&block);
+        assert_eq!(numbers.len(), 256);
+        assert_eq!(numbers[..4], [8.125, -0.125, -8.625, 10.375]);
+        assert_eq!(numbers[252..], [208.0, 98.0, 44.0, -2.0]);
+        assert_eq!(numbers.iter().sum::<f32>(), -1375.625);
     }
 
     #[test]

@@ -99,12 +99,13 @@ impl QuantType {
     /// Quantises numbers on the CPU, each block from its own values.
     ///
     /// # Errors
-    /// [`Error::Size`] unless the numbers fill blocks, and for types with blocks of 256 values, which this
-    /// does not support.
+    /// [`Error::Size`] unless the numbers fill blocks, and for types other than Q4_0, Q4_1, Q5_0, Q5_1 and
+    /// Q8_0.
     pub fn quantize(self, values: &[f32]) -> Result<Vec<u8>> {
         let wrong =
             |parameter, got, problem| Err(Error::Size { operation: "quantize", parameter, got, problem });
-        if self.block_values() != 32 {
+        let is_possible = matches!(self, Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0);
+        if !is_possible {
             return wrong(
                 "block_values",
                 self.block_values(),
@@ -198,6 +199,8 @@ mod tests {
     fn parts_of_blocks_are_refused() {
         let error = QuantType::Q4_0.quantize(&[1.0; 33]).unwrap_err();
         assert!(matches!(error, Error::Size { parameter: "values", got: 33, .. }), "{error}");
-        assert!(QuantType::Q4K.quantize(&[1.0; 256]).is_err());
+        for quant in [QuantType::Q4K, QuantType::Iq4Nl, QuantType::Iq4Xs, QuantType::Mxfp4] {
+            assert!(quant.quantize(&[1.0; 256]).is_err(), "{}", quant.name());
+        }
     }
 }

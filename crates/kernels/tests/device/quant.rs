@@ -7,7 +7,7 @@ use kernels::{Element, Q8_1, QuantType};
 /// Where blocks have halves.
 fn halves(quant: QuantType) -> &'static [usize] {
     match quant {
-        QuantType::Q4_0 | QuantType::Q5_0 | QuantType::Q8_0 | QuantType::Iq4Nl => &[0],
+        QuantType::Q4_0 | QuantType::Q5_0 | QuantType::Q8_0 | QuantType::Iq4Nl | QuantType::Iq4Xs => &[0],
         QuantType::Q4_1 | QuantType::Q5_1 | QuantType::Q4K | QuantType::Q5K => &[0, 2],
         QuantType::Q2K => &[80, 82],
         QuantType::Q3K => &[108],

@@ -101,7 +101,7 @@ products! {
     products_with_4_bits: Q4_0, Q4_1, Iq4Nl, Mxfp4;
     products_with_5_and_8_bits: Q5_0, Q5_1, Q8_0;
     products_with_2_and_3_bits_in_blocks_of_256: Q2K, Q3K;
-    products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K;
+    products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K, Iq4Xs;
 }
 
 /// A NaN in one vector spoils only that vector's products.
@@ -262,9 +262,13 @@ fn experts_that_do_not_fit_are_refused() {
 #[test]
 fn one_product_reads_the_matrix_once() {
     let bench = Bench::open();
-    for (quant, most) in
-        [(QuantType::Q4K, 1.3), (QuantType::Q4_0, 1.15), (QuantType::Q8_0, 1.1), (QuantType::Q6K, 1.3)]
-    {
+    for (quant, most) in [
+        (QuantType::Q4K, 1.3),
+        (QuantType::Q4_0, 1.15),
+        (QuantType::Q8_0, 1.1),
+        (QuantType::Q6K, 1.3),
+        (QuantType::Iq4Xs, 1.3),
+    ] {
         let (rows, columns) = (64, 4096);
         let blocks = random_blocks(quant, rows * columns / quant.block_values(), 44);
         let device = bench.upload(&blocks);

@@ -115,12 +115,15 @@ fn special_logits() {
     let bench = Bench::open();
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let rows = [
-        ([nan, 1.0, nan, -1.0], 1),
         ([-inf, -inf, 0.0, -inf], 2),
+        ([-0.0, -inf, 0.0, -inf], 0),
+        ([-inf, -f32::MAX, -inf, -inf], 1),
+        ([f32::MAX, f32::MAX, -f32::MAX, -inf], 0),
+        ([-inf; 4], u32::MAX),
         ([nan, nan, -inf, -inf], u32::MAX),
-        ([0.0, inf, 5.0, -inf], 1),
-        ([-0.0, nan, 0.0, -inf], 0),
-        ([-inf, -f32::MAX, -inf, nan], 1),
+        ([nan, 1.0, 2.0, -1.0], u32::MAX),
+        ([0.0, inf, 5.0, -inf], u32::MAX),
+        ([1.0, 5.0, 0.0, nan], u32::MAX),
     ];
     let logits: Vec<f32> = rows.iter().flat_map(|row| row.0).collect();
     let expected: Vec<u32> = rows.iter().map(|row| row.1).collect();
@@ -130,8 +133,8 @@ fn special_logits() {
         (Sampling { top_k: 1, ..Sampling::default() }, 0.9),
         (Sampling { temperature: f32::NAN, ..Sampling::default() }, 0.0),
     ] {
-        let (settings, uniforms) = (bench.upload(&[by; 6]), bench.upload(&[u; 6]));
-        let mut tokens = bench.zeroed::<u32>(6);
+        let (settings, uniforms) = (bench.upload(&[by; 9]), bench.upload(&[u; 9]));
+        let mut tokens = bench.zeroed::<u32>(9);
         bench.kernels.sample(&bench.stream, &device_logits, 4, &settings, &uniforms, &mut tokens).unwrap();
         assert_exact!(bench.download(&tokens), expected, "{by:?}");
     }
@@ -144,10 +147,10 @@ fn special_logits() {
     assert_exact!(bench.download(&tokens), [0, 1, 1, 0]);
 }
 
-/// Most columns are NaN or -∞, around bytes of the index: for all settings and uniforms, a token is a column
-/// with a number.
+/// Most columns are -∞, around bytes of the index: for all settings and uniforms, a token is a column with a
+/// number. If one more column is NaN or +∞, there is no token.
 #[test]
-fn only_columns_with_numbers_are_drawn() {
+fn only_columns_with_numbers_are_drawn_and_none_beside_one_that_is_not_finite() {
     let bench = Bench::open();
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let usual = Sampling::default();
@@ -160,13 +163,15 @@ fn only_columns_with_numbers_are_drawn() {
     ];
     let uniforms = [0.0, 0.5, 1.0 - f32::EPSILON / 2.0, 1.0, 2.0, -1.0, nan, inf];
     for columns in [2, 63, 65, 256, 257, 1025] {
-        for (largest, other) in
-            [(0.0, 0.0), (f32::MAX, f32::MIN), (inf, 1.0), (-0.0, f32::MIN_POSITIVE / 4.0)]
-        {
-            for nothing in [nan, -inf] {
+        for (largest, other) in [(0.0, 0.0), (f32::MAX, f32::MIN), (-0.0, f32::MIN_POSITIVE / 4.0)] {
+            for one_more in [-inf, nan, inf] {
                 // two columns with numbers, and none in the last places
                 let numbers = [columns / 2 - usize::from(columns > 2), columns / 2];
-                let mut row = vec![nothing; columns];
+                let mut row = vec![-inf; columns];
+                // the first or the last, where these are others
+                let at = if largest == other { 0 } else { columns - 1 };
+                row[at] = one_more;
+                let is_finite = one_more < 0.0 || numbers.contains(&at);
                 row[numbers[0]] = other;
                 row[numbers[1]] = largest;
                 let rows = settings.len() * uniforms.len();
@@ -176,13 +181,17 @@ fn only_columns_with_numbers_are_drawn() {
                 let mut tokens = bench.zeroed::<u32>(rows);
                 bench.kernels.sample(&bench.stream, &logits, columns, &by, &uniforms, &mut tokens).unwrap();
                 let tokens = bench.download(&tokens);
-                let wrong = tokens.iter().position(|token| !numbers.contains(&(*token as usize)));
+                let is_right = |token: &u32| match is_finite {
+                    true => numbers.contains(&(*token as usize)),
+                    false => *token == u32::MAX,
+                };
+                let wrong = tokens.iter().position(|token| !is_right(token));
                 let what = || {
-                    format!("{columns} columns of {nothing}, {largest} and {other}: {wrong:?} of {tokens:?}")
+                    format!("{columns} columns, {one_more}, {largest} and {other}: {wrong:?} of {tokens:?}")
                 };
                 assert!(exact(wrong.is_none()), "{}", what());
                 // of equal ones at an infinite temperature, a uniform of 1 draws the last
-                if largest == other && largest == 0.0 {
+                if is_finite && largest == other {
                     assert_eq!(tokens[3] as usize, numbers[1], "{}", what());
                 }
             }

@@ -175,6 +175,16 @@ fn order(a: &(u32, f32), b: &(u32, f32)) -> std::cmp::Ordering {
     b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
+/// Whether there is a token for these logits: one is above -∞, and none is +∞ or NaN.
+pub(crate) fn has_token(logits: &[f32]) -> bool {
+    logits.iter().all(|logit| *logit < f32::INFINITY) && logits.iter().any(|logit| logit.is_finite())
+}
+
+/// A token that a device drew, if there was one.
+pub(crate) fn known_token(token: u32) -> Option<u32> {
+    (token != u32::MAX).then_some(token)
+}
+
 /// The first of the largest logits.
 pub(crate) fn argmax(logits: &[f32]) -> u32 {
     let mut best = 0;
@@ -333,6 +343,15 @@ mod tests {
         assert!(
             (logprob.logprob - 0.5_f32.ln()).abs() < 1e-6 && (logprob.top[1].1 - 0.25_f32.ln()).abs() < 1e-6
         );
+    }
+
+    #[test]
+    fn there_is_a_token_only_for_logits_that_are_finite() {
+        const MINUS: f32 = f32::NEG_INFINITY;
+        assert!(has_token(&[MINUS, 0.0, f32::MAX]) && has_token(&[f32::MIN]));
+        for logits in [[1.0, f32::NAN, 2.0], [f32::INFINITY, 0.0, 1.0], [MINUS, f32::NAN, 0.0], [MINUS; 3]] {
+            assert!(!has_token(&logits), "{logits:?}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ const PLAIN: [(TensorType, u32, &str, usize); 8] = [
 ];
 
 /// Types without kernels: number, name, values and bytes of a block. Their tensors are listed and skipped.
-const OTHERS: [(u32, &str, usize, usize); 12] = [
+const OTHERS: [(u32, &str, usize, usize); 11] = [
     (9, "Q8_1", 32, 36),
     (15, "Q8_K", 256, 292),
     (16, "IQ2_XXS", 256, 66),
@@ -45,7 +45,6 @@ const OTHERS: [(u32, &str, usize, usize); 12] = [
     (19, "IQ1_S", 256, 50),
     (21, "IQ3_S", 256, 110),
     (22, "IQ2_S", 256, 82),
-    (23, "IQ4_XS", 256, 136),
     (29, "IQ1_M", 256, 56),
     (34, "TQ1_0", 256, 54),
     (35, "TQ2_0", 256, 66),
@@ -142,5 +141,6 @@ mod tests {
         assert_eq!(named, PLAIN.len() + OTHERS.len() + QuantType::ALL.len());
         let names = [0, 1, 2, 12, 23, 30, 39].map(|number| TensorType::from_number(number).to_string());
         assert_eq!(names, ["F32", "F16", "Q4_0", "Q4_K", "IQ4_XS", "BF16", "MXFP4"]);
+        assert_eq!(TensorType::from_number(23), TensorType::Quant(QuantType::Iq4Xs));
     }
 }

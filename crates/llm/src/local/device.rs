@@ -1,7 +1,9 @@
 //! Steps on a device: as they come, or as graphs that are recorded once and run again.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use backend::{BackendKind, DType, KernelBackend, KvLayout, StepGraph, Tensor};
 
@@ -19,15 +21,23 @@ pub(super) struct Device {
     pub(super) backend: Arc<dyn KernelBackend>,
     pub(super) model: Box<dyn Model>,
     pub(super) cache: Cache,
+    /// The type of activations.
+    activations: DType,
     /// Positions of a sequence.
     context: usize,
     /// By the number of sequences, that of their tokens, and the maximum of their lengths.
     decodes: HashMap<(usize, usize, usize), Decode>,
+    /// By the number of rows: the settings and numbers with which [`backend::KernelBackend::sample`] chooses
+    /// the most likely tokens.
+    greedy: HashMap<usize, (Tensor, Tensor)>,
     /// The other ranks, if several devices share the model.
     followers: Vec<Follower>,
-    /// A rank failed, so that the others may be at different steps.
-    is_broken: bool,
+    health: Health,
 }
+
+/// Whether a rank failed, so that the others may be at different steps. All models of the ranks share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Health(Arc<AtomicBool>);
 
 /// One sequence's part of a step, and what is needed of it.
 #[derive(Clone, Copy, Debug)]
@@ -66,15 +76,26 @@ impl Device {
         backend: Arc<dyn KernelBackend>,
         model: Box<dyn Model>,
         cache: Cache,
+        activations: DType,
         context: usize,
     ) -> Self {
-        let (decodes, followers) = (HashMap::new(), Vec::new());
-        Self { backend, model, cache, context, decodes, followers, is_broken: false }
+        let (decodes, greedy, followers) = (HashMap::new(), HashMap::new(), Vec::new());
+        Self {
+            backend,
+            model,
+            cache,
+            activations,
+            context,
+            decodes,
+            greedy,
+            followers,
+            health: Health::default(),
+        }
     }
 
     /// These ranks share the model with this one.
-    pub(super) fn lead(mut self, followers: Vec<Follower>) -> Self {
-        self.followers = followers;
+    pub(super) fn lead(mut self, followers: Vec<Follower>, health: &Health) -> Self {
+        (self.followers, self.health) = (followers, health.clone());
         self
     }
 
@@ -87,7 +108,7 @@ impl Device {
         if self.followers.is_empty() {
             return own(self);
         }
-        if self.is_broken {
+        if self.health.0.load(Ordering::Relaxed) {
             return Err(Error::Device {
                 reason: "one of the devices that share the model failed before".into(),
             });
@@ -99,7 +120,7 @@ impl Device {
             Ok(done)
         });
         if done.is_err() {
-            self.is_broken = true;
+            self.health.0.store(true, Ordering::Relaxed);
             self.followers.iter_mut().for_each(Follower::abandon);
         }
         done
@@ -233,14 +254,29 @@ impl Device {
         Ok(self.backend.to_f32(&hidden)?)
     }
 
-    /// The first of the largest logits of each row.
-    pub(super) fn argmax(&self, logits: &Tensor) -> Result<Vec<u32>> {
-        let out = self.backend.empty(DType::U32, &[logits.rows()])?;
-        self.backend.argmax(logits, &out)?;
+    /// The error of a row of logits, or of a vector, that is not finite.
+    pub(super) fn not_finite(&self) -> Error {
+        let config = self.model.config();
+        Error::NotFinite { model: config.known_as(), activations: self.activations }
+    }
+
+    /// The first of the largest logits of each row; [`u32::MAX`] for a row that is not finite.
+    pub(super) fn argmax(&mut self, logits: &Tensor) -> Result<Vec<u32>> {
+        let rows = logits.rows();
+        let (settings, numbers) = match self.greedy.entry(rows) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let words = backend::sampling_words(&vec![backend::Sampling::GREEDY; rows]);
+                let settings = self.backend.tensor_u32(&[rows, 4], &words)?;
+                place.insert((settings, self.backend.zeros(DType::F32, &[rows])?))
+            }
+        };
+        let out = self.backend.empty(DType::U32, &[rows])?;
+        self.backend.sample(logits, settings, numbers, &out)?;
         Ok(self.backend.to_u32(&out)?)
     }
 
-    /// Draws a token for each row.
+    /// Draws a token for each row; [`u32::MAX`] for a row that is not finite.
     pub(super) fn sample(
         &self,
         logits: &Tensor,

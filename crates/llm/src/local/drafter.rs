@@ -1,7 +1,7 @@
 //! A small model that guesses the next tokens of a large one.
 //!
-//! Its keys and values lie in the same pages of a cache of its own, so that it goes on wherever the large
-//! model does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both
+//! Its keys and values lie in the same pages of a cache of its own, and its states in the same places, so that
+//! it goes on wherever the large model does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both
 //! models agree about the probabilities, they draw the same tokens.
 
 use backend::BackendKind;
@@ -10,6 +10,7 @@ use super::device::{Device, Job, Wanted};
 use super::scheduler::Turn;
 use super::sequence::Sequence;
 use crate::error::Result;
+use crate::generate::sampler::{has_token, known_token};
 use crate::model::Part;
 
 /// The model that guesses.
@@ -64,6 +65,8 @@ impl Drafter {
             let jobs: Vec<Job<'_>> = order.iter().map(job).collect();
             let Some(logits) = self.device.logits(&jobs)? else { break };
             let guesses = self.draw(&logits, &order, most, running, &texts, later)?;
+            let guesses = guesses.into_iter().map(|guess| guess.ok_or_else(|| self.device.not_finite()));
+            let guesses: Vec<u32> = guesses.collect::<Result<_>>()?;
             for (index, guess) in order.into_iter().zip(guesses) {
                 running[most[index].0].drafted = texts[index].len();
                 texts[index].push(guess);
@@ -72,35 +75,41 @@ impl Drafter {
         Ok(most.iter().zip(texts).map(|(&(at, _), text)| text[running[at].tokens.len()..].to_vec()).collect())
     }
 
+    /// A token for each row; none for one that is not finite.
     fn draw(
-        &self,
+        &mut self,
         logits: &backend::Tensor,
         order: &[usize],
         most: &[(usize, usize)],
         running: &[Sequence],
         texts: &[Vec<u32>],
         later: usize,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Vec<Option<u32>>> {
+        let known = |tokens: Vec<u32>| tokens.into_iter().map(known_token).collect();
         let sequences = || order.iter().map(|&index| &running[most[index].0]);
         if sequences().all(Sequence::is_argmax) {
-            return self.device.argmax(logits);
+            return self.device.argmax(logits).map(known);
         }
         if self.device.backend.info().kind != BackendKind::Cpu {
             let settings: Option<Vec<_>> = sequences().map(Sequence::device_settings).collect();
             if let Some(settings) = settings {
                 let numbers: Vec<f32> = sequences().map(|sequence| sequence.sampler.uniform(later)).collect();
-                return self.device.sample(logits, &settings, &numbers);
+                return self.device.sample(logits, &settings, &numbers).map(known);
             }
         }
         let columns = logits.columns();
         let mut numbers = self.device.backend.to_f32(logits)?;
         let rows = numbers.chunks_exact_mut(columns).zip(order);
         Ok(rows
-            .map(|(row, &index)| running[most[index].0].sampler.guess(row, &texts[index], later))
+            .map(|(row, &index)| {
+                let sampler = &running[most[index].0].sampler;
+                has_token(row).then(|| sampler.guess(row, &texts[index], later))
+            })
             .collect())
     }
 }
 
 fn part<'s>(sequence: &'s Sequence, tokens: &'s [u32]) -> Part<'s> {
-    Part { tokens, position: sequence.drafted, pages: &sequence.pages.pages, state: None }
+    let pages = &sequence.pages;
+    Part { tokens, position: sequence.drafted, pages: &pages.pages, state: pages.state }
 }

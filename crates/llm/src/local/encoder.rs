@@ -16,6 +16,7 @@ pub(super) struct Encoder {
     pub(super) tokenizer: Tokenizer,
     pub(super) backend: Arc<dyn KernelBackend>,
     pub(super) model: Bert,
+    pub(super) activations: DType,
     /// One call at a time, so that memory is bounded.
     pub(super) turn: Mutex<()>,
 }
@@ -26,7 +27,10 @@ impl Encoder {
         let hidden = self.model.hidden(&*self.backend, &ids)?;
         let mut pooled = Pooled::new(pooling, self.description.width);
         pooled.add(&self.backend.to_f32(&hidden)?);
-        Ok(normalised(pooled.finish()))
+        normalised(pooled.finish()).ok_or_else(|| Error::NotFinite {
+            model: self.description.name.clone(),
+            activations: self.activations,
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use backend::{
     fit_context, select_backend, select_ranks,
 };
 
-use super::device::Device;
+use super::device::{Device, Health};
 use super::drafter::Drafter;
 use super::ranks::Follower;
 use super::{Generator, encoder};
@@ -89,6 +89,7 @@ pub struct EngineOptions<'o> {
     /// Tokens of a prompt that are processed at once; `None` for 512, or 128 on the CPU and virtual GPUs.
     pub chunk: Option<usize>,
     /// The type of activations; `None` for f32 on the CPU, else f16, or bf16 for models that need its range.
+    /// These refuse f16.
     pub activations: Option<DType>,
     /// The type of keys and values; `None` for that of activations.
     pub cache_type: Option<DType>,
@@ -255,9 +256,16 @@ fn open_encoder(
             progress(LoadProgress { read, of });
         }
     };
-    let dtype = options.activations.unwrap_or(encoder::DTYPE);
-    let model = Bert::load(&config, &mut Weights::new(&*files, &*backend, dtype, &mut progress))?;
-    Ok(Arc::new(encoder::Encoder { description, tokenizer, backend, model, turn: Mutex::new(()) }))
+    let activations = options.activations.unwrap_or(encoder::DTYPE);
+    let model = Bert::load(&config, &mut Weights::new(&*files, &*backend, activations, &mut progress))?;
+    Ok(Arc::new(encoder::Encoder {
+        description,
+        tokenizer,
+        backend,
+        model,
+        activations,
+        turn: Mutex::new(()),
+    }))
 }
 
 fn open_generator(
@@ -268,44 +276,56 @@ fn open_generator(
     let Source { files, config, tokenizer, template, mut description } = source;
     let backend = &backends[0];
     let kind = backend.info().kind;
+    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
+    // Both have activations of the same type.
+    let needs_range = [Some(&config), drafter.as_ref().map(|(_, config)| config)]
+        .into_iter()
+        .flatten()
+        .find(|config| config.architecture.needs_range);
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
-        _ if config.architecture.needs_range => DType::BF16,
+        _ if needs_range.is_some() => DType::BF16,
         _ => DType::F16,
     };
     let activations = options.activations.unwrap_or(usual);
+    if let (DType::F16, Some(config)) = (activations, needs_range) {
+        let problem = "computes numbers beyond 65504, the largest of f16: its activations can be bf16 or f32";
+        return Err(unable(config, problem.into()));
+    }
     let cache_type = options.cache_type.unwrap_or(activations);
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
     let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
 
     let adapters: Vec<Adapter> =
         options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
-    if backends.len() > 1 && options.speculation.tokens() > 0 {
-        let problem = "cannot be shared by devices and have guesses at the same time".into();
-        return Err(unable(&config, problem));
+    for config in [Some(&config), drafter.as_ref().map(|(_, config)| config)].into_iter().flatten() {
+        config.share(backend.shard()).map_err(|problem| unable(config, problem))?;
     }
-    config.share(backend.shard()).map_err(|problem| unable(&config, problem))?;
-    let drafter = guessing(&options.speculation, &config, &tokenizer)?;
     let of = description.bytes;
     // Memory is judged before anything is loaded.
     let tokens = chunk.max(options.places);
     let mut memory = memory_of(&*files, &config, activations, tokens, options.places.max(1));
     let mut shapes = config.kv_shapes();
-    if !is_slow && backends.len() > 1 {
-        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
-        let table = (config.vocabulary * config.width * activations.block_bytes()) as u64;
-        memory.weights = (memory.weights / backends.len() as u64).saturating_add(table);
-        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
-    }
+    let of_table = |config: &Config| (config.vocabulary * config.width * activations.block_bytes()) as u64;
+    let mut tables = of_table(&config);
+    let mut of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
     if let Some((files, config)) = &drafter {
         let more = memory_of(&**files, config, activations, tokens, options.places.max(1));
         memory.weights = memory.weights.saturating_add(more.weights);
         memory.activations = memory.activations.saturating_add(more.activations);
         shapes.extend(config.kv_shapes());
+        tables += of_table(config);
+        of_states = of_states.saturating_add(config.delta.as_ref().map_or(0, Delta::state_bytes));
     }
-    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, zeros.
-    let places = 2 * options.places.max(1) + 1;
-    let of_states = config.delta.as_ref().map_or(0, Delta::state_bytes);
+    if !is_slow && backends.len() > 1 {
+        // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
+        memory.weights = (memory.weights / backends.len() as u64).saturating_add(tables);
+        shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
+    }
+    // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, for
+    // those before guesses, zeros.
+    let kinds = if options.speculation.tokens() > 0 { 3 } else { 2 };
+    let places = kinds * options.places.max(1) + 1;
     memory.activations = memory.activations.saturating_add(of_states.saturating_mul(places as u64 + 1));
     let context = options.context.unwrap_or(config.context.min(USUAL_CONTEXT)).max(2);
     let asked = options.cache.unwrap_or(context.saturating_mul(2)).max(context);
@@ -329,10 +349,10 @@ fn open_generator(
         }
     };
     let mut read = 0;
-    let mut load = |backend: &Arc<dyn KernelBackend>,
-                    files: &dyn weights::Source,
-                    config: &Config,
-                    adapters: &[Adapter]|
+    let mut load_one = |backend: &Arc<dyn KernelBackend>,
+                        files: &dyn weights::Source,
+                        config: &Config,
+                        adapters: &[Adapter]|
      -> Result<Device> {
         let before = read;
         let mut progress = |now| {
@@ -344,26 +364,28 @@ fn open_generator(
         let model = model::load(config, &mut weights)?;
         weights.check_adapters()?;
         let cache = Cache::new(&**backend, model.config(), cache_type, layout, places)?;
-        Ok(Device::new(Arc::clone(backend), model, cache, description.context))
+        Ok(Device::new(Arc::clone(backend), model, cache, activations, description.context))
     };
-    let device = load(backend, &*files, &config, &adapters)?;
-    let mut followers = Vec::new();
-    for (rank, backend) in backends.iter().enumerate().skip(1) {
-        followers.push(Follower::start(load(backend, &*files, &config, &adapters)?, rank)?);
-    }
-    let device = device.lead(followers);
+    // Each rank has a part of both models. Steps of one never overlap those of the other.
+    let health = Health::default();
+    let mut load = |files: &dyn weights::Source, config: &Config, adapters: &[Adapter]| -> Result<Device> {
+        let device = load_one(backend, files, config, adapters)?;
+        let mut followers = Vec::new();
+        for (rank, backend) in backends.iter().enumerate().skip(1) {
+            followers.push(Follower::start(load_one(backend, files, config, adapters)?, rank)?);
+        }
+        Ok(device.lead(followers, &health))
+    };
+    let device = load(&*files, &config, &adapters)?;
     let drafter = match &drafter {
         None => None,
-        Some((files, config)) => Some(Drafter { device: load(backend, &**files, config, &[])? }),
+        Some((files, config)) => Some(Drafter { device: load(&**files, config, &[])? }),
     };
     Ok(Arc::new(Generator::start(device, drafter, description, tokenizer, template, &options, chunk)?))
 }
 
 fn unable(config: &Config, problem: String) -> Error {
-    Error::Unable {
-        model: config.name.clone().unwrap_or_else(|| config.architecture.name.to_owned()),
-        problem,
-    }
+    Error::Unable { model: config.known_as(), problem }
 }
 
 /// The bytes of a model's weights and activations.
@@ -399,16 +421,8 @@ fn guessing(
     tokenizer: &Tokenizer,
 ) -> Result<Option<(Box<dyn weights::Source>, Config)>> {
     let unable = |config: &Config, problem: &str| unable(config, problem.to_owned());
-    const KEEPS_STATES: &str =
-        "keeps states, which cannot go back to the token before a wrong guess, so there can be no guesses";
-    if *speculation != Speculation::Off && config.delta.is_some() {
-        return Err(unable(config, KEEPS_STATES));
-    }
     let Speculation::Draft { path, .. } = speculation else { return Ok(None) };
     let (files, draft, its_tokenizer, _) = of_path(path)?;
-    if draft.delta.is_some() {
-        return Err(unable(&draft, KEEPS_STATES));
-    }
     if draft.architecture.family == Family::Bert {
         return Err(unable(&draft, "is an encoder, which guesses nothing"));
     }

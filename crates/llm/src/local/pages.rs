@@ -51,6 +51,8 @@ pub(super) struct SequencePages {
     pub(super) pages: Vec<u32>,
     /// Where its states are, in models that have some.
     pub(super) state: Option<u32>,
+    /// Where those before the tokens are that are being judged.
+    saved: Option<u32>,
     /// The kept pages that the first ones are, or equal.
     chain: Vec<u64>,
 }
@@ -134,6 +136,21 @@ impl Pages {
         if let Some(places) = &mut self.places {
             places.extend(place);
         }
+    }
+
+    /// A sequence's states are to be copied, so that it can go back to them.
+    pub(super) fn save(&mut self, sequence: &mut SequencePages) -> Option<StateCopy> {
+        let from = sequence.state?;
+        sequence.saved = self.take_place(None);
+        sequence.saved.map(|to| StateCopy { from: Some(from), to })
+    }
+
+    /// The sequence goes on with its states, or with those that were saved if it goes back; whether it did.
+    pub(super) fn settle(&mut self, sequence: &mut SequencePages, goes_back: bool) -> bool {
+        let Some(saved) = sequence.saved.take() else { return false };
+        let other = if goes_back { sequence.state.replace(saved) } else { Some(saved) };
+        self.free_place(other);
+        goes_back
     }
 
     /// Takes pages until there are enough for these positions; whether there are. Those that it took are kept
@@ -225,6 +242,7 @@ impl Pages {
             self.pool.release(page);
         }
         self.free_place(sequence.state);
+        self.free_place(sequence.saved);
     }
 }
 
@@ -318,6 +336,26 @@ mod tests {
             pages.release(sequence);
         }
         assert_eq!(pages.places.as_ref().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn a_sequence_goes_back_to_the_states_that_it_saved() {
+        let mut pages = Pages::new(KvLayout::paged(8 * 16, 16), Some(2));
+        let (mut sequence, _) = pages.reuse(&[1, 2, 3]);
+        assert_eq!(pages.save(&mut sequence), Some(StateCopy { from: Some(0), to: 1 }));
+        assert!(!pages.settle(&mut sequence, false) && sequence.state == Some(0));
+        assert_eq!(pages.save(&mut sequence), Some(StateCopy { from: Some(0), to: 1 }));
+        assert!(pages.settle(&mut sequence, true) && sequence.state == Some(1));
+        assert!(!pages.settle(&mut sequence, true), "nothing is saved");
+        assert_eq!(pages.save(&mut sequence), Some(StateCopy { from: Some(1), to: 0 }));
+        // It ends before its tokens are judged.
+        pages.release(sequence);
+        assert_eq!(pages.places.as_ref().map(Vec::len), Some(2));
+        // Without states there is nothing to save.
+        let mut others = self::pages(8);
+        let (mut sequence, _) = others.reuse(&[1, 2, 3]);
+        assert_eq!(others.save(&mut sequence), None);
+        assert!(!others.settle(&mut sequence, true));
     }
 
     proptest! {

@@ -38,11 +38,11 @@ impl Pooled {
     }
 }
 
-/// The vector with length 1; zeros stay zeros.
-pub(super) fn normalised(vector: Vec<f64>) -> Vec<f32> {
+/// The vector with length 1; zeros stay zeros. None if not all numbers are finite.
+pub(super) fn normalised(vector: Vec<f64>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
     let factor = if length > 0.0 { length.recip() } else { 0.0 };
-    vector.into_iter().map(|x| (x * factor) as f32).collect()
+    length.is_finite().then(|| vector.into_iter().map(|x| (x * factor) as f32).collect())
 }
 
 #[cfg(test)]
@@ -60,7 +60,9 @@ mod tests {
         assert_eq!(pooled(Pooling::Mean), [3.0, 2.0]);
         assert_eq!(pooled(Pooling::First), [1.0, 2.0]);
         assert_eq!(pooled(Pooling::Last), [5.0, 0.0]);
-        assert_eq!(normalised(vec![3.0, 4.0]), [0.6, 0.8]);
-        assert_eq!(normalised(vec![0.0]), [0.0]);
+        assert_eq!(normalised(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        assert_eq!(normalised(vec![0.0]), Some(vec![0.0]));
+        assert_eq!(normalised(vec![1.0, f64::NAN]), None);
+        assert_eq!(normalised(vec![f64::INFINITY, 1.0]), None);
     }
 }

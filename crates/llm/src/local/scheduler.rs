@@ -14,7 +14,7 @@ use super::sequence::Sequence;
 use crate::engine::{EngineLoad, FinishReason, Pooling};
 use crate::error::{Error, Result};
 use crate::generate::ngram;
-use crate::generate::sampler::Choice;
+use crate::generate::sampler::{Choice, has_token, known_token};
 use crate::model::Part;
 use crate::tokenizer::Tokenizer;
 
@@ -124,8 +124,11 @@ impl Scheduler {
         }
     }
 
+    /// Copies states of the model, and of the one that guesses, which has its own in the same places.
     fn copy_states(&mut self, copy: Option<StateCopy>) -> Result<()> {
-        copy.map_or(Ok(()), |copy| self.device.copy_states(copy))
+        let Some(copy) = copy else { return Ok(()) };
+        self.device.copy_states(copy)?;
+        self.drafter.as_mut().map_or(Ok(()), |drafter| drafter.device.copy_states(copy))
     }
 
     /// The tokens of a sequence's next part, at most so many. Where there are states, a part ends with a page
@@ -191,12 +194,15 @@ impl Scheduler {
             }
             if let (Some(drawn), 1..) = (&mut drawn, rows) {
                 // Each row's token is what follows if the guesses before it are right.
-                let guesses = if turn.generates { &turn.tokens[1..] } else { &[] };
+                let guesses = &turn.tokens[turn.known..];
                 let (mut right, mut end) = (0, None);
-                for row in 0..rows {
-                    let choice = drawn.choice(first + row, sequence);
+                for row in 0..=guesses.len() {
+                    let Some(choice) = drawn.choice(first + turn.before() + row, sequence) else {
+                        end = Some(Err(self.device.not_finite()));
+                        break;
+                    };
                     let token = choice.token;
-                    end = sequence.push(choice, &self.tokenizer, self.context);
+                    end = sequence.push(choice, &self.tokenizer, self.context).transpose();
                     let is_right = guesses.get(row) == Some(&token);
                     right += usize::from(is_right);
                     if end.is_some() || !is_right {
@@ -204,29 +210,50 @@ impl Scheduler {
                     }
                 }
                 if turn.generates {
-                    // The last token is not computed, unless it was guessed and ends the text.
-                    sequence.computed = sequence.tokens.len() - 1;
-                    sequence.drafted = sequence.drafted.min(turn.position + 1 + right);
+                    let goes_back = self.pages.settle(&mut sequence.pages, right < guesses.len());
+                    sequence.computed = match goes_back && self.device.cache.states.is_some() {
+                        true => turn.position,
+                        // The last token is not computed, unless it was guessed and ends the text.
+                        false => sequence.tokens.len() - 1,
+                    };
+                    let has_states = |drafter: &Drafter| drafter.device.cache.states.is_some();
+                    sequence.drafted = match goes_back && self.drafter.as_ref().is_some_and(has_states) {
+                        true => turn.drafted,
+                        false => sequence.drafted.min(turn.position + turn.known + right),
+                    };
                     sequence.count_guesses(guesses.len(), right);
                 }
-                if let Some(reason) = end {
-                    finished.push((turn.at, reason));
-                }
                 first += rows;
+                let has_failed = matches!(end, Some(Err(_)));
+                if let Some(end) = end {
+                    finished.push((turn.at, end));
+                }
+                if has_failed {
+                    // Nobody should go on from what it computed.
+                    continue;
+                }
             }
             let computed = match self.drafter {
                 None => sequence.computed,
                 Some(_) => sequence.computed.min(sequence.drafted),
             };
-            if let Some(copy) = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed) {
-                self.device.copy_states(copy).map_err(NoStep::Failed)?;
+            // States are those of both models behind the same token.
+            if sequence.pages.state.is_none()
+                || self.drafter.is_none()
+                || sequence.computed == sequence.drafted
+            {
+                let copy = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed);
+                self.copy_states(copy).map_err(NoStep::Failed)?;
             }
         }
         finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        for (at, reason) in finished {
+        for (at, end) in finished {
             let mut sequence = self.running.remove(at);
             self.pages.release(std::mem::take(&mut sequence.pages));
-            sequence.finish(reason);
+            match end {
+                Ok(reason) => sequence.finish(reason),
+                Err(error) => sequence.fail(error),
+            }
         }
         Ok(())
     }
@@ -238,8 +265,9 @@ impl Scheduler {
         let mut at = 0;
         while at < self.running.len() {
             let left = self.running[at].left();
-            let generates = left == 1;
-            let tokens = if generates { 1 } else { self.part(&self.running[at], budget) };
+            // A sequence with states computes some tokens again after a wrong guess.
+            let generates = left == 1 || (self.running[at].has_begun() && left <= 1 + self.guesses);
+            let tokens = if generates { left } else { self.part(&self.running[at], budget) };
             if tokens > 0 {
                 if self.make_room(at, self.running[at].computed + tokens) {
                     let sequence = &self.running[at];
@@ -253,7 +281,8 @@ impl Scheduler {
                     if !generates {
                         budget -= tokens.len();
                     }
-                    chosen.push(Turn { at, position, tokens, generates, wanted });
+                    let (known, drafted) = (tokens.len(), sequence.drafted);
+                    chosen.push(Turn { at, position, tokens, known, drafted, generates, wanted });
                 } else {
                     // All older ones stay, so this one makes way for them.
                     if at == 0 {
@@ -270,32 +299,53 @@ impl Scheduler {
     }
 
     /// Adds guesses to sequences that generate, as far as their pages have room without others making way.
+    ///
+    /// States change with each token, so those before the guesses are saved. After a wrong guess, the sequence
+    /// goes back to them, and its next step computes the tokens again that were right, with no guesses.
     fn guess(&mut self, chosen: &mut [Turn]) -> Result<()> {
         if self.guesses == 0 {
             return Ok(());
         }
-        let mut most = Vec::new();
-        for turn in chosen.iter().filter(|turn| turn.generates) {
+        let page = self.pages.layout().page;
+        let mut guessing: Vec<&mut Turn> =
+            chosen.iter_mut().filter(|turn| turn.generates && turn.known == 1).collect();
+        let (mut most, mut found) = (Vec::new(), Vec::new());
+        for turn in &guessing {
             let sequence = &mut self.running[turn.at];
-            let wanted = sequence.guessable(self.guesses, self.context);
-            self.pages.grow(&mut sequence.pages, turn.position + 1 + wanted);
-            let room = sequence.pages.pages.len() * self.pages.layout().page;
-            most.push((turn.at, wanted.min(room - turn.position - 1)));
-        }
-        let guesses = match &mut self.drafter {
-            Some(drafter) => drafter.guess(&most, &mut self.running)?,
-            None => {
-                most.iter().map(|&(at, most)| ngram::guess(&self.running[at].tokens, most).to_vec()).collect()
+            let mut wanted = sequence.guessable(self.guesses, self.context);
+            if sequence.pages.state.is_some() && self.drafter.is_none() {
+                // No step goes beyond the end of a page, behind which states can be kept for later requests.
+                wanted = wanted.min(page - 1 - turn.position % page);
             }
-        };
-        for (turn, guess) in chosen.iter_mut().filter(|turn| turn.generates).zip(guesses) {
-            turn.tokens.extend(guess);
+            self.pages.grow(&mut sequence.pages, turn.position + 1 + wanted);
+            let room = sequence.pages.pages.len() * page;
+            wanted = wanted.min(room - turn.position - 1);
+            if self.drafter.is_none() {
+                found.push(ngram::guess(&sequence.tokens, wanted).to_vec());
+                wanted = found[found.len() - 1].len();
+            }
+            most.push((turn.at, wanted));
+        }
+        for (at, most) in &mut most {
+            let pages = &mut self.running[*at].pages;
+            if pages.state.is_some() && *most > 0 {
+                match self.pages.save(pages) {
+                    None => *most = 0,
+                    copy => self.copy_states(copy)?,
+                }
+            }
+        }
+        if let Some(drafter) = &mut self.drafter {
+            found = drafter.guess(&most, &mut self.running)?;
+        }
+        for ((turn, guess), (_, most)) in guessing.iter_mut().zip(found).zip(most) {
+            turn.tokens.extend(guess.into_iter().take(most));
         }
         Ok(())
     }
 
     /// What is needed to choose tokens by these logits.
-    fn draw(&self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
+    fn draw(&mut self, logits: &backend::Tensor, chosen: &[Turn]) -> Result<Drawn> {
         let asking = || chosen.iter().filter(|turn| turn.wanted != Wanted::Nothing);
         if asking().all(|turn| self.running[turn.at].is_argmax()) {
             return Ok(Drawn::Tokens(self.device.argmax(logits)?));
@@ -307,7 +357,7 @@ impl Scheduler {
             if let Some(settings) = settings {
                 let numbers = asking().flat_map(|turn| {
                     let sampler = &self.running[turn.at].sampler;
-                    (0..turn.rows()).map(|later| sampler.uniform(later))
+                    (0..turn.rows()).map(|row| sampler.uniform(row.saturating_sub(turn.before())))
                 });
                 let numbers: Vec<f32> = numbers.collect();
                 return Ok(Drawn::Tokens(self.device.sample(logits, &settings.concat(), &numbers)?));
@@ -365,7 +415,8 @@ impl Scheduler {
             }
         }
         self.pages.release(sequence);
-        result.map(|()| normalised(pooled.finish()))
+        result?;
+        normalised(pooled.finish()).ok_or_else(|| self.device.not_finite())
     }
 }
 
@@ -378,6 +429,10 @@ pub(super) struct Turn {
     pub(super) position: usize,
     /// For one that generates, its last token, and guesses of the next ones.
     pub(super) tokens: Vec<u32>,
+    /// Of these, tokens that are not guesses.
+    known: usize,
+    /// Tokens that the model that guesses had read before.
+    drafted: usize,
     pub(super) generates: bool,
     wanted: Wanted,
 }
@@ -388,6 +443,11 @@ impl Turn {
         let part =
             Part { tokens: &self.tokens, position: self.position, pages: &pages.pages, state: pages.state };
         Job { part, generates: self.generates, wanted: self.wanted }
+    }
+
+    /// Rows of logits before that of the last token that is no guess.
+    fn before(&self) -> usize {
+        if self.generates { self.known - 1 } else { 0 }
     }
 
     /// Its rows of logits.
@@ -409,14 +469,17 @@ enum Drawn {
 }
 
 impl Drawn {
-    /// The next token of a sequence, by this row.
-    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Choice {
+    /// The next token of a sequence, by this row; none if the row is not finite.
+    fn choice(&mut self, row: usize, sequence: &mut Sequence) -> Option<Choice> {
         match self {
             Self::Tokens(tokens) => {
                 sequence.sampler.skip(1);
-                Choice { token: tokens[row], logprob: None }
+                known_token(tokens[row]).map(|token| Choice { token, logprob: None })
             }
-            Self::Logits { numbers, columns } => sequence.choose(&mut numbers[row * *columns..][..*columns]),
+            Self::Logits { numbers, columns } => {
+                let logits = &mut numbers[row * *columns..][..*columns];
+                has_token(logits).then(|| sequence.choose(logits))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::pages::SequencePages;
 use crate::engine::{Event, EventSender, FinishReason, Request, Usage};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::generate::constraint::Grammar;
 use crate::generate::sampler::{Choice, Sampler};
 use crate::generate::stop::StopFinder;
@@ -124,24 +124,23 @@ impl Sequence {
     }
 
     /// The result's next token; why the result ends with it, if it does.
+    ///
+    /// # Errors
+    /// Those of a constraint.
     pub(super) fn push(
         &mut self,
         choice: Choice,
         tokenizer: &Tokenizer,
         context: usize,
-    ) -> Option<FinishReason> {
+    ) -> Result<Option<FinishReason>> {
         self.tokens.push(choice.token);
         if tokenizer.is_stop(choice.token) && !self.ignore_end {
-            return Some(FinishReason::Stop);
+            return Ok(Some(FinishReason::Stop));
         }
         // What the grammar does not allow is not chosen, so this fails only for grammars that get too large.
-        let is_complete = match self.grammar.as_mut().map(|grammar| grammar.push(choice.token)) {
+        let is_complete = match &mut self.grammar {
             None => false,
-            Some(Ok(is_complete)) => is_complete,
-            Some(Err(error)) => {
-                self.fail(error);
-                return Some(FinishReason::Cancelled);
-            }
+            Some(grammar) => grammar.push(choice.token)?,
         };
         let mut text = self.text.push(tokenizer, choice.token);
         if self.visible.contains(&choice.token) {
@@ -149,14 +148,14 @@ impl Sequence {
         }
         let found = self.stops.push(&text);
         self.events.send(Event::Token { id: choice.token, text: found.text, logprob: choice.logprob });
-        match found.stop {
+        Ok(match found.stop {
             Some(stop) => Some(FinishReason::StopSequence(stop)),
             None if is_complete => Some(FinishReason::Stop),
             None if self.generated() >= self.max_tokens || self.tokens.len() >= context => {
                 Some(FinishReason::Length)
             }
             None => None,
-        }
+        })
     }
 
     /// How many tokens it is worth guessing, beside the next one.
@@ -173,6 +172,11 @@ impl Sequence {
     pub(super) fn count_guesses(&mut self, guesses: usize, right: usize) {
         self.guesses += guesses;
         self.right += right;
+    }
+
+    /// Whether there are tokens of the result.
+    pub(super) fn has_begun(&self) -> bool {
+        self.generated() > 0
     }
 
     fn generated(&self) -> usize {

@@ -115,8 +115,14 @@ pub(super) fn linears<const N: usize>(
     x: &Factor,
     linears: [&Linear; N],
 ) -> Result<[Tensor; N]> {
+    let outs = all_products(backend, x, &linears)?;
+    // As many as there are matrices.
+    Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
+}
+
+fn all_products(backend: &dyn KernelBackend, x: &Factor, linears: &[&Linear]) -> Result<Vec<Tensor>> {
     let numbers = x.numbers();
-    let mut outs = Vec::with_capacity(N);
+    let mut outs = Vec::with_capacity(linears.len());
     for linear in linears {
         outs.push(backend.empty(numbers.dtype(), &[numbers.rows(), linear.weight.size(0)])?);
     }
@@ -128,70 +134,71 @@ pub(super) fn linears<const N: usize>(
         }
         linear.adapt(backend, numbers, out)?;
     }
-    // As many as there are matrices.
-    Ok(outs.try_into().unwrap_or_else(|_| unreachable!()))
+    Ok(outs)
 }
 
-/// Matrices that are multiplied with the same vectors. Those of one type are one matrix, unless an adapter
-/// changes one of them: then there is one product, of which the results are parts.
+/// Matrices that are multiplied with the same vectors. Neighbours of one type are one matrix, of whose product
+/// the results are parts. One that an adapter changes stays alone.
 #[derive(Debug)]
-pub(super) enum Joined<const N: usize> {
-    One { linear: Box<Linear>, rows: [usize; N] },
-    Apart(Box<[Linear; N]>),
+pub(super) struct Joined<const N: usize> {
+    linears: Vec<Linear>,
+    /// Of each matrix: which of these it is in, and its rows there.
+    places: [(usize, Range<usize>); N],
 }
 
 impl<const N: usize> Joined<N> {
     pub(super) fn load(weights: &mut Weights<'_>, parts: [MatrixRows; N]) -> Result<Self> {
-        if let Some(weight) = weights.joined_rows(&parts)? {
-            let mut biases = Vec::with_capacity(N);
-            for part in &parts {
-                biases.push(bias_of(weights, part)?);
+        let kinds = parts.iter().map(|part| weights.joins_by(part)).collect::<Result<Vec<_>>>()?;
+        let (mut linears, mut places) = (Vec::new(), Vec::with_capacity(N));
+        let alike = |a: &usize, b: &usize| kinds[*a].is_some() && kinds[*a] == kinds[*b];
+        let order: Vec<usize> = (0..N).collect();
+        for run in order.chunk_by(alike) {
+            let parts = &parts[run[0]..run[0] + run.len()];
+            let mut first = 0;
+            for part in parts {
+                places.push((linears.len(), first..first + part.count()));
+                first += part.count();
             }
-            let bias = match biases.iter().any(Option::is_some) {
-                true => {
-                    let of = |(bias, part): (Option<Vec<f32>>, &MatrixRows)| {
-                        bias.unwrap_or_else(|| vec![0.0; part.count()])
-                    };
-                    let all: Vec<f32> = biases.into_iter().zip(&parts).flat_map(of).collect();
-                    Some(weights.backend().tensor(weights.dtype(), &[all.len()], &all)?)
+            linears.push(match (parts, kinds[run[0]]) {
+                ([_, _, ..], Some(kind)) => {
+                    let weight = weights.joined_rows(parts, kind)?;
+                    let bias = joined_bias(weights, parts)?;
+                    Linear { weight, bias, loras: Vec::new() }
                 }
-                false => None,
-            };
-            let rows = std::array::from_fn(|at| parts[at].count());
-            let linear = Box::new(Linear { weight, bias, loras: Vec::new() });
-            return Ok(Self::One { linear, rows });
-        }
-        let mut linears = Vec::with_capacity(N);
-        for part in parts {
-            linears.push(Linear::load_rows(weights, part)?);
+                _ => Linear::load_rows(weights, parts[0].clone())?,
+            });
         }
         // As many as there are parts.
-        Ok(Self::Apart(Box::new(linears.try_into().unwrap_or_else(|_| unreachable!()))))
+        Ok(Self { linears, places: places.try_into().unwrap_or_else(|_| unreachable!()) })
     }
 
     pub(super) fn is_quantised(&self) -> bool {
-        match self {
-            Self::One { linear, .. } => linear.is_quantised(),
-            Self::Apart(linears) => linears.iter().any(Linear::is_quantised),
-        }
+        self.linears.iter().any(Linear::is_quantised)
     }
 
     /// `[tokens, rows]` of each matrix. There may be gaps between their rows.
     pub(super) fn forward(&self, backend: &dyn KernelBackend, x: &Factor) -> Result<[Tensor; N]> {
-        let (linear, rows) = match self {
-            Self::One { linear, rows } => (linear, rows),
-            Self::Apart(all) => return linears(backend, x, std::array::from_fn(|at| &all[at])),
+        let outs = all_products(backend, x, &self.linears.iter().collect::<Vec<_>>())?;
+        let part = |(at, rows): &(usize, Range<usize>)| match &outs[*at] {
+            whole if whole.columns() == rows.len() => Ok(whole.clone()),
+            joined => joined.narrow(1, rows.start, rows.len()),
         };
-        let [out] = linears(backend, x, [linear])?;
-        let mut parts = Vec::with_capacity(N);
-        let mut first = 0;
-        for count in rows {
-            parts.push(out.narrow(1, first, *count)?);
-            first += count;
-        }
+        let parts = self.places.iter().map(part).collect::<backend::Result<Vec<_>>>()?;
         // As many as there are matrices.
         Ok(parts.try_into().unwrap_or_else(|_| unreachable!()))
     }
+}
+
+/// The biases of such parts, with zeros where there is none; `None` if none has one.
+fn joined_bias(weights: &mut Weights<'_>, parts: &[MatrixRows]) -> Result<Option<Tensor>> {
+    let biases = parts.iter().map(|part| bias_of(weights, part)).collect::<Result<Vec<_>>>()?;
+    if biases.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let numbers =
+        |(bias, part): (Option<Vec<f32>>, &MatrixRows)| bias.unwrap_or_else(|| vec![0.0; part.count()]);
+    let all: Vec<f32> = biases.into_iter().zip(parts).flat_map(numbers).collect();
+    Ok(Some(weights.backend().tensor(weights.dtype(), &[all.len()], &all)?))
 }
 
 /// The token table: `[vocabulary, width]`.

@@ -5,6 +5,7 @@ mod adapters;
 mod architectures;
 mod encoder;
 mod engine;
+mod finite;
 mod ranks;
 mod real;
 mod speculation;

@@ -218,6 +218,33 @@ pub(crate) fn write_changed(folder: &TempDir, name: &str, change: impl FnOnce(&m
     write_tensors(folder, &model, &tensors(&model))
 }
 
+/// The same with other numbers, by the tensor's name.
+pub(crate) fn write_numbers(folder: &TempDir, name: &str, change: impl Fn(&str, &mut [f32])) -> PathBuf {
+    let model = model(name);
+    let mut tensors = tensors(&model);
+    tensors.iter_mut().for_each(|(name, _, numbers)| change(name, numbers));
+    write_tensors(folder, &model, &tensors)
+}
+
+/// Writes a model in which one token's vector is NaN, in a table of its own. The model has the others.
+pub(crate) fn write_with_a_bad_token(folder: &TempDir, name: &str, token: usize) -> PathBuf {
+    write_numbers(folder, name, |name, numbers| {
+        if name == "token_embd.weight" {
+            let width = numbers.len() / VOCABULARY;
+            numbers[token * width..][..width].fill(f32::NAN);
+        }
+    })
+}
+
+/// Writes a Llama whose numbers go beyond the range of f16 behind its second layer, and whose weights do not.
+pub(crate) fn write_large(folder: &TempDir) -> PathBuf {
+    write_numbers(folder, "llama", |name, numbers| {
+        if ["blk.0.ffn_down.weight", "blk.1.ffn_down.weight"].contains(&name) {
+            numbers.iter_mut().for_each(|x| *x *= 200_000.0);
+        }
+    })
+}
+
 /// Writes a Llama with as many heads of keys as of queries: four.
 pub(crate) fn write_wide(folder: &TempDir) -> PathBuf {
     write_changed(folder, "llama", |model| {

@@ -181,23 +181,44 @@ fn greedy(prompt: &[u32], count: usize) -> Request {
 #[test]
 fn guesses_change_no_token() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (path, prompt) = (tiny::write(&folder, "llama"), tokens(&reference("tiny.json")["tokens"]));
-    let draft = Speculation::Draft { path: path.clone(), tokens: 3 };
+    // The second one has states.
+    for name in ["llama", "qwen35"] {
+        guesses_of_one_change_no_token(&tiny::write(&folder, name), 1);
+    }
+}
+
+#[test]
+fn guesses_change_no_token_where_devices_share_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    guesses_of_one_change_no_token(&tiny::write(&folder, "llama"), 2);
+}
+
+fn guesses_of_one_change_no_token(path: &Path, ranks: usize) {
+    let prompt = tokens(&reference("tiny.json")["tokens"]);
+    let draft = Speculation::Draft { path: path.to_owned(), tokens: 3 };
     let open = |speculation| {
         let (device, activations) = (device(), Some(DType::F32));
         let context = Some(256);
-        let options = EngineOptions { device, context, activations, speculation, ..EngineOptions::default() };
-        llm::open(&path, options).expect("an engine")
+        let options =
+            EngineOptions { device, ranks, context, activations, speculation, ..EngineOptions::default() };
+        match llm::open(path, options) {
+            Ok(engine) => Some(engine),
+            Err(error) if ranks > 1 && !self::device().starts_with("vgpu") => {
+                skip(Lack::Device, format_args!("{error}"));
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
     };
     let drawn = |seed| {
         let mut request = greedy(&prompt, 30);
         request.sampling = Sampling { seed, temperature: 0.8, ..Sampling::default() };
         request
     };
-    let plain = open(Speculation::Off);
+    let Some(plain) = open(Speculation::Off) else { return };
     let expected = [greedy(&prompt, 60), drawn(1), drawn(2)].map(|request| tokens_of(&*plain, request).0);
     for speculation in [Speculation::Lookup { tokens: 4 }, draft] {
-        let engine = open(speculation.clone());
+        let Some(engine) = open(speculation.clone()) else { return };
         for (request, expected) in [greedy(&prompt, 60), drawn(1), drawn(2)].into_iter().zip(&expected) {
             let (got, usage) = tokens_of(&*engine, request);
             assert_eq!(got, *expected, "{speculation:?}");
@@ -293,6 +314,51 @@ fn tokens_are_drawn_on_the_device() {
     let (first, again, other) = (drawn(1), drawn(1), drawn(2));
     assert_eq!((first.len(), &first), (10, &again), "the same seed");
     assert_ne!(first, other);
+}
+
+/// A device says so in the number of the token that it draws.
+#[test]
+fn logits_that_are_not_finite_are_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = |path: &Path, activations| {
+        let (device, context) = (device(), Some(128));
+        llm::open(path, EngineOptions { device, context, activations, ..EngineOptions::default() })
+            .expect("an engine")
+    };
+    let failure = |engine: &dyn Engine, request| {
+        let mut events = engine.submit(request).expect("a place");
+        while let Some(event) = events.blocking_next() {
+            match event {
+                Event::Failed(error) => return error.to_string(),
+                Event::Token { .. } | Event::Finished { .. } => panic!("{event:?}"),
+                _ => {}
+            }
+        }
+        panic!("no end");
+    };
+    let drawn = |mut request: Request| {
+        request.sampling = Sampling::default();
+        request
+    };
+    let good: Vec<u32> = tokens(&reference("tiny.json")["tokens"])[..12].to_vec();
+    let bad = [&good[..], &[9]].concat();
+    let engine = open(&tiny::write_with_a_bad_token(&folder, "llama", 9), Some(DType::F32));
+    for _ in 0..2 {
+        for request in [greedy(&bad, 5), drawn(greedy(&bad, 5))] {
+            let error = failure(&*engine, request);
+            assert!(error.starts_with("the model tiny llama computed f32 numbers"), "{error}");
+        }
+        assert_eq!(tokens_of(&*engine, greedy(&good, 5)).0.len(), 5, "the engine goes on");
+    }
+    // Without a wish, Llama has activations of f16.
+    let engine = open(&tiny::write_large(&folder), None);
+    for request in [greedy(&good, 5), drawn(greedy(&good, 5))] {
+        let error = failure(&*engine, request);
+        assert!(error.contains("so activations of bf16 or f32 may help"), "{error}");
+    }
+    // Gemma has others.
+    let engine = open(&tiny::write(&folder, "gemma3"), None);
+    assert_eq!(tokens_of(&*engine, greedy(&good, 5)).0.len(), 5);
 }
 
 #[test]

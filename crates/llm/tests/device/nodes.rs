@@ -10,23 +10,32 @@ use llm::weights::Source;
 use crate::support::{Running, reference};
 use crate::{backend, tiny};
 
-/// A file of f32 numbers, whose matrices are blocks of 8 bits.
+/// A file of f32 numbers, whose matrices are blocks.
 struct Quantised {
     file: GgufFile,
     infos: HashMap<String, TensorInfo>,
 }
 
-const BLOCKS: QuantType = QuantType::Q8_0;
+/// All of 8 bits.
+fn of_8_bits(_: &str) -> QuantType {
+    QuantType::Q8_0
+}
+
+/// Values have more bits than queries and keys, as in many files.
+fn of_4_and_5_bits(name: &str) -> QuantType {
+    if name.contains("attn_v.") { QuantType::Q5_1 } else { QuantType::Q4_1 }
+}
 
 impl Quantised {
-    fn open(path: &Path) -> Self {
+    fn open(path: &Path, blocks_of: fn(&str) -> QuantType) -> Self {
         let file = GgufFile::open(path).expect("a file");
         let mut infos = HashMap::new();
         for info in file.tensors() {
             let mut info = info.clone();
-            if info.shape.len() == 2 && info.shape[1].is_multiple_of(BLOCKS.block_values()) {
-                info.kind = TensorType::Quant(BLOCKS);
-                info.bytes = Some(info.elements() / BLOCKS.block_values() * BLOCKS.block_bytes());
+            let blocks = blocks_of(&info.name);
+            if info.shape.len() == 2 && info.shape[1].is_multiple_of(blocks.block_values()) {
+                info.kind = TensorType::Quant(blocks);
+                info.bytes = Some(info.elements() / blocks.block_values() * blocks.block_bytes());
             }
             infos.insert(info.name.clone(), info);
         }
@@ -44,15 +53,14 @@ impl Source for Quantised {
     }
 
     fn read_at(&self, name: &str, at: usize, out: &mut [u8]) -> llm::Result<()> {
-        let is_plain = self.infos.get(name).is_none_or(|info| info.kind == TensorType::F32);
-        if is_plain {
+        let Some(TensorType::Quant(quant)) = self.infos.get(name).map(|info| info.kind) else {
             return self.file.read_at(name, at, out);
-        }
+        };
         let elements = self.infos[name].elements();
         let mut bytes = vec![0; elements * 4];
         self.file.read_at(name, 0, &mut bytes)?;
         let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-        let blocks = BLOCKS.quantize(&numbers).expect("whole blocks");
+        let blocks = quant.quantize(&numbers).expect("whole blocks");
         out.copy_from_slice(&blocks[at..at + out.len()]);
         Ok(())
     }
@@ -90,8 +98,12 @@ fn a_layer_of_a_decode_step_has_few_nodes() {
         };
         let (found, layers) = nodes(&file);
         assert_eq!(found, others + layers * of_numbers, "{name}, {layers} layers");
-        let (found, layers) = nodes(&Quantised::open(&path));
+        let (found, layers) = nodes(&Quantised::open(&path, of_8_bits));
         // The last product's factor becomes blocks in a node of its own.
         assert_eq!(found, others + 1 + layers * of_blocks, "{name} of blocks, {layers} layers");
+        let (found, layers) = nodes(&Quantised::open(&path, of_4_and_5_bits));
+        // Queries and keys still have one product, and values another; Qwen2's have a bias each.
+        let more = if name == "qwen2" { 2 } else { 1 };
+        assert_eq!(found, others + 1 + layers * (of_blocks + more), "{name} of two kinds of blocks");
     }
 }
