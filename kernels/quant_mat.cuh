@@ -106,7 +106,8 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
             float sum[DOWN][ACROSS][M::SUMS] = {};
             // what a thread loads of each part: quads, half of a row's scales, and half of a vector
             constexpr unsigned FETCHED = SIDE * 2 * QUADS / MAT_THREADS, PARTS = Q::VALUES / 32;
-            const unsigned of = thread / 2, half = thread % 2, quad = thread % (2 * QUADS);
+            const unsigned of = thread / 2, half = thread % 2;
+            [[maybe_unused]] const unsigned quad = thread % (2 * QUADS);
             const Q8_1 *vector = y + static_cast<size_t>(order.vector(min(vector0 + of, vectors.end - 1))) * y_stride;
             // the last row repeats beyond the end
             const auto row_at = [&](unsigned row) { return x + (first_row + min(row0 + row, rows.end - 1)) * (columns / Q::VALUES); };

@@ -164,10 +164,11 @@ fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Co
     Ok(run::run(&mut command)?)
 }
 
-/// A package with compiled kernels: its folder in `crates`, its part of the sources in `kernels`, and the
-/// path of types for its generated code, as in its build script.
+/// A package with compiled kernels: its folder in `crates`, the folder of its sources from there, its part of
+/// them, and the path of types for its generated code, as in its build script.
 struct Shipped {
     name: &'static str,
+    sources: &'static str,
     part: Part,
     types: &'static str,
     /// Architectures of NVIDIA GPUs that the program `ferrocm` has its code for, too. The crate goes without
@@ -177,13 +178,15 @@ struct Shipped {
 
 /// A part of the sources, by a pattern.
 enum Part {
+    All,
     Source(&'static str),
     Exclude(&'static str),
 }
 
-static SHIPPED: [Shipped; 2] = [
+static SHIPPED: [Shipped; 3] = [
     Shipped {
         name: "kernels",
+        sources: "../../kernels",
         part: Part::Exclude("blas/**"),
         types: "::hip::code_object::embedded",
         nvidia: &["sm_80", "sm_90a", "sm_100"],
@@ -191,7 +194,15 @@ static SHIPPED: [Shipped; 2] = [
     // NVIDIA GPUs have cuBLAS.
     Shipped {
         name: "blas-on-kernels",
+        sources: "../../kernels",
         part: Part::Source("blas/**"),
+        types: "::code_object::embedded",
+        nvidia: &[],
+    },
+    Shipped {
+        name: "hal-library",
+        sources: "device",
+        part: Part::All,
         types: "::code_object::embedded",
         nvidia: &[],
     },
@@ -203,8 +214,10 @@ fn build_kernels(inputs: &Path) -> Result<Vec<CudaArch>> {
     let mut cuda_archs = Vec::new();
     for shipped in &SHIPPED {
         let builder = || {
-            let builder = Builder::new(tools::workspace().join("kernels"));
+            let folder = tools::workspace().join("crates").join(shipped.name).join(shipped.sources);
+            let builder = Builder::new(folder);
             let builder = match shipped.part {
+                Part::All => builder,
                 Part::Source(pattern) => builder.source(pattern),
                 Part::Exclude(pattern) => builder.exclude(pattern),
             };
@@ -267,16 +280,17 @@ mod tests {
 
     #[test]
     fn what_is_shipped_is_what_the_build_scripts_embed() {
-        for Shipped { name, part, types, nvidia } in &SHIPPED {
+        for Shipped { name, sources, part, types, nvidia } in &SHIPPED {
             let script = tools::workspace().join("crates").join(name).join("build.rs");
             let script = fs::read_to_string(script).expect("a build script");
             // The same folder for all, and for `build_kernels`, because the cache key contains the names of
             // sources below it.
             let part = match part {
+                Part::All => String::new(),
                 Part::Source(pattern) => format!(".source(\"{pattern}\")"),
                 Part::Exclude(pattern) => format!(".exclude(\"{pattern}\")"),
             };
-            assert!(script.contains(&format!("Builder::new(\"../../kernels\"){part}")), "{name}: {part}");
+            assert!(script.contains(&format!("Builder::new(\"{sources}\"){part}")), "{name}: {part}");
             assert!(script.contains("embed_prebuilt_or_exit(\"prebuilt\")"), "{name}");
             let archs = format!("[&str; {}] = {nvidia:?};", nvidia.len());
             assert_eq!(script.contains(&archs), script.contains("Nvidia"), "{name}: {archs}");

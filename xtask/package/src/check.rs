@@ -184,7 +184,9 @@ impl Checks {
         let doctor = output(&mut command(&[NAME, "doctor"]))?;
         let text =
             String::from_utf8_lossy(&doctor.stdout).into_owned() + &String::from_utf8_lossy(&doctor.stderr);
-        let table = text.lines().any(|line| line.contains("default device") && line.contains("gfx"));
+        // A long name has a line of its own.
+        let row = text.split_once("default device").map_or("", |(_, row)| row);
+        let table = row.lines().take(2).any(|line| line.contains("gfx"));
         // Without a device compiler, it reports that, and how to get one.
         let is_sane =
             doctor.status.success() || (doctor.status.code() == Some(1) && text.contains("ferrocm setup"));

@@ -13,7 +13,7 @@ use crate::about::{LICENSE_FILES, cargo, target_folder, workspace};
 use crate::metadata::{Metadata, Package};
 
 /// The packages with compiled kernels, by folder, and their place in it.
-pub(crate) const WITH_KERNELS: [&str; 2] = ["kernels", "blas-on-kernels"];
+pub(crate) const WITH_KERNELS: [&str; 3] = ["kernels", "blas-on-kernels", "hal-library"];
 const PREBUILT: &str = "prebuilt";
 /// The registry's size limit, compressed.
 const LARGEST: u64 = 10 << 20;
