@@ -294,8 +294,8 @@ mod tests {
             &block(Iq4Nl, &[(2, 0xf8), (17, 0x07)], &[(0, 0.5)]),
             &[(0, 0.5), (16, 56.5), (15, -5.0), (31, -63.5)],
         );
-        // Eighth 5: the lower bits of its scale are the upper ones of byte 6, the upper ones bits 2 and 3 of byte
-        // 3: 9 | 2 << 4, so 9. Its values are in bytes 88 to 103.
+        // Eighth 5: the lower bits of its scale are the upper ones of byte 6, the upper ones bits 2 and 3 of
+        // byte 3: 9 | 2 << 4, so 9. Its values are in bytes 88 to 103.
         let xs = [(4 + 2, 0x90), (3, 2 << 2), (8 + 80, 0xf8), (8 + 95, 0x07)];
         has(
             Iq4Xs,

@@ -1,8 +1,8 @@
 //! A small model that guesses the next tokens of a large one.
 //!
-//! Its keys and values lie in the same pages of a cache of its own, and its states in the same places, so that
-//! it goes on wherever the large model does. It draws its guesses with the numbers that the large model's tokens are drawn with: where both
-//! models agree about the probabilities, they draw the same tokens.
+//! Its keys and values lie in the same pages of a cache of its own, and its states in the same places, so
+//! that it goes on wherever the large model does. It draws its guesses with the numbers that the large
+//! model's tokens are drawn with: where both models agree about the probabilities, they draw the same tokens.
 
 use backend::BackendKind;
 

@@ -300,8 +300,9 @@ impl Scheduler {
 
     /// Adds guesses to sequences that generate, as far as their pages have room without others making way.
     ///
-    /// States change with each token, so those before the guesses are saved. After a wrong guess, the sequence
-    /// goes back to them, and its next step computes the tokens again that were right, with no guesses.
+    /// States change with each token, so those before the guesses are saved. After a wrong guess, the
+    /// sequence goes back to them, and its next step computes the tokens again that were right, with no
+    /// guesses.
     fn guess(&mut self, chosen: &mut [Turn]) -> Result<()> {
         if self.guesses == 0 {
             return Ok(());

@@ -137,8 +137,8 @@ fn all_products(backend: &dyn KernelBackend, x: &Factor, linears: &[&Linear]) ->
     Ok(outs)
 }
 
-/// Matrices that are multiplied with the same vectors. Neighbours of one type are one matrix, of whose product
-/// the results are parts. One that an adapter changes stays alone.
+/// Matrices that are multiplied with the same vectors. Neighbours of one type are one matrix, of whose
+/// product the results are parts. One that an adapter changes stays alone.
 #[derive(Debug)]
 pub(super) struct Joined<const N: usize> {
     linears: Vec<Linear>,
