@@ -7,7 +7,7 @@ use backend::BackendKind;
 
 use super::device::{Device, Job, Wanted};
 use super::drafter::Drafter;
-use super::pages::{Pages, StateCopy};
+use super::pages::{Pages, SequencePages, StateCopy};
 use super::pooling::{Pooled, normalised};
 use super::queue::{self, EmbedJob, Queue};
 use super::sequence::Sequence;
@@ -385,11 +385,22 @@ impl Scheduler {
     fn embedding(&mut self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>> {
         // Their pages are of no use to others, and none of others is taken over.
         let (mut sequence, states) = self.pages.reuse(&[]);
-        self.copy_states(states)?;
-        while !self.pages.grow(&mut sequence, tokens.len()) {
+        let vector =
+            self.copy_states(states).and_then(|()| self.embedding_in(&mut sequence, tokens, pooling));
+        self.pages.release(sequence);
+        vector
+    }
+
+    /// The same, in the pages of a sequence that is empty.
+    fn embedding_in(
+        &mut self,
+        sequence: &mut SequencePages,
+        tokens: &[u32],
+        pooling: Pooling,
+    ) -> Result<Vec<f32>> {
+        while !self.pages.grow(sequence, tokens.len()) {
             match self.running.len() {
                 0 => {
-                    self.pages.release(sequence);
                     return Err(Error::Prompt {
                         problem: format!("has {} tokens, for which the cache has no room", tokens.len()),
                     });
@@ -403,20 +414,11 @@ impl Scheduler {
             (asked, _) => asked,
         };
         let mut pooled = Pooled::new(pooling, self.device.model.config().width);
-        let mut result = Ok(());
         for (at, part) in tokens.chunks(self.chunk).enumerate() {
             let (position, pages) = (at * self.chunk, &sequence.pages);
             let part = Part { tokens: part, position, pages, state: sequence.state };
-            match self.device.hidden(part) {
-                Ok(rows) => pooled.add(&rows),
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
-            }
+            pooled.add(&self.device.hidden(part)?);
         }
-        self.pages.release(sequence);
-        result?;
         normalised(pooled.finish()).ok_or_else(|| self.device.not_finite())
     }
 }
