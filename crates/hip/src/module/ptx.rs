@@ -207,6 +207,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri opens no files with these flags")]
     fn a_text_is_compiled_once_for_each_driver_and_target() {
         let folder = tempfile::tempdir().expect("temp folder");
         let table = table();
