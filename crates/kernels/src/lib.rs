@@ -67,7 +67,8 @@
 //! With the feature `nvidia`, or if `FERROCM_CUDA_ARCHS` names architectures, the crate also contains PTX and
 //! cubins, for sm_80, sm_90a and sm_100 unless the variable names others. They are compiled by the nvcc that
 //! `kernel-build` finds, such as that of `ferrocm setup --cuda`. Without one, the build warns, and has code
-//! for AMD GPUs only.
+//! for AMD GPUs only. So does the published package, which has compiled code for AMD GPUs and no sources;
+//! with the variable, its build fails. To have code for NVIDIA GPUs, depend on the repository.
 //!
 //! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not
 //! contain the virtual GPU.
