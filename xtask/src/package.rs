@@ -213,35 +213,32 @@ static SHIPPED: [Shipped; 3] = [
 fn build_kernels(inputs: &Path) -> Result<Vec<CudaArch>> {
     let mut cuda_archs = Vec::new();
     for shipped in &SHIPPED {
-        let builder = || {
-            let folder = tools::workspace().join("crates").join(shipped.name).join(shipped.sources);
-            let builder = Builder::new(folder);
-            let builder = match shipped.part {
-                Part::All => builder,
-                Part::Source(pattern) => builder.source(pattern),
-                Part::Exclude(pattern) => builder.exclude(pattern),
-            };
-            builder.offload_compress(true).source_lines(false)
+        let folder = tools::workspace().join("crates").join(shipped.name).join(shipped.sources);
+        let builder = Builder::new(folder);
+        let builder = match shipped.part {
+            Part::All => builder,
+            Part::Source(pattern) => builder.source(pattern),
+            Part::Exclude(pattern) => builder.exclude(pattern),
         };
-        let build = builder().build()?;
-        if !shipped.nvidia.is_empty() {
-            // Into the cache, for the program's build scripts.
-            let nvidia = Nvidia::ptx_and_cubin().default_archs(shipped.nvidia.iter().copied());
-            let build = builder().nvidia(nvidia.if_nvcc_is_found()).build()?;
-            if let Some(error) = &build.without_nvcc {
-                eprintln!(
-                    "The program has no code for NVIDIA GPUs, because no nvcc was found. To get one, {}.",
-                    error.remedy
-                );
-            }
-            cuda_archs.extend(build.cuda_archs);
+        let builder = match shipped.nvidia {
+            [] => builder,
+            archs => builder
+                .nvidia(Nvidia::ptx_and_cubin().default_archs(archs.iter().copied()).if_nvcc_is_found()),
+        };
+        let build = builder.offload_compress(true).source_lines(false).build()?;
+        if let Some(error) = &build.without_nvcc {
+            eprintln!(
+                "The program has no code for NVIDIA GPUs, because no nvcc was found. To get one, {}.",
+                error.remedy
+            );
         }
         for warning in build.warnings() {
             eprintln!("{warning}");
         }
         let prebuilt = fresh(&inputs.join("prebuilt").join(shipped.name))?;
-        build.write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
+        build.for_amd_only().write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
         write_files(&build, &fresh(&inputs.join("kernels").join(shipped.name))?)?;
+        cuda_archs.extend(build.cuda_archs);
     }
     Ok(cuda_archs)
 }
@@ -297,5 +294,17 @@ mod tests {
             let is_default = *types == "::hip::code_object::embedded";
             assert_eq!(!is_default, script.contains(&format!(".types(\"{types}\")")), "{name}");
         }
+        let mut embedding = Vec::new();
+        for entry in fs::read_dir(tools::workspace().join("crates")).expect("the crates") {
+            let entry = entry.expect("a crate");
+            let script = fs::read_to_string(entry.path().join("build.rs")).unwrap_or_default();
+            if script.contains("embed_prebuilt") {
+                embedding.push(entry.file_name().into_string().expect("a name in UTF-8"));
+            }
+        }
+        embedding.sort_unstable();
+        let mut shipped = SHIPPED.each_ref().map(|shipped| shipped.name);
+        shipped.sort_unstable();
+        assert_eq!(embedding, shipped, "each crate that embeds prebuilt code is in the table");
     }
 }

@@ -221,8 +221,7 @@ impl Transfer {
 /// Reads or writes once, at most `len` bytes.
 ///
 /// # Safety
-/// The host can access as many bytes at `memory`.
-#[cfg(unix)]
+/// The host can access as many bytes at `memory`. On systems other than Unix, nothing else does.
 unsafe fn once(
     way: Way,
     file: &std::fs::File,
@@ -230,37 +229,30 @@ unsafe fn once(
     len: usize,
     offset: u64,
 ) -> io::Result<usize> {
-    use std::os::fd::AsRawFd as _;
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsRawFd as _;
 
-    let offset = libc::off_t::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: as this function's contract; the file is open as long as it is borrowed.
-    let moved = unsafe {
+        let offset =
+            libc::off_t::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // SAFETY: as this function's contract; the file is open as long as it is borrowed.
+        let moved = unsafe {
+            match way {
+                Way::Read => libc::pread(file.as_raw_fd(), memory.cast(), len, offset),
+                Way::Write => libc::pwrite(file.as_raw_fd(), memory.cast_const().cast(), len, offset),
+            }
+        };
+        usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::FileExt as _;
+
+        // SAFETY: as this function's contract; memory of HSA's pools has contents.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(memory, len) };
         match way {
-            Way::Read => libc::pread(file.as_raw_fd(), memory.cast(), len, offset),
-            Way::Write => libc::pwrite(file.as_raw_fd(), memory.cast_const().cast(), len, offset),
+            Way::Read => file.seek_read(bytes, offset),
+            Way::Write => file.seek_write(bytes, offset),
         }
-    };
-    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
-}
-
-/// Reads or writes once, at most `len` bytes.
-///
-/// # Safety
-/// The host can access as many bytes at `memory`, and nothing else does.
-#[cfg(windows)]
-unsafe fn once(
-    way: Way,
-    file: &std::fs::File,
-    memory: *mut u8,
-    len: usize,
-    offset: u64,
-) -> io::Result<usize> {
-    use std::os::windows::fs::FileExt as _;
-
-    // SAFETY: as this function's contract; memory of HSA's pools has contents.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(memory, len) };
-    match way {
-        Way::Read => file.seek_read(bytes, offset),
-        Way::Write => file.seek_write(bytes, offset),
     }
 }

@@ -159,7 +159,8 @@ impl Build {
     }
 
     /// The same build as it would be without code for NVIDIA GPUs.
-    pub(crate) fn for_amd_only(&self) -> Self {
+    #[must_use]
+    pub fn for_amd_only(&self) -> Self {
         let mut build = self.clone();
         build.cuda_archs.clear();
         build.modules.iter_mut().for_each(|module| module.images.clear());

@@ -12,8 +12,7 @@ use setup::run;
 use crate::about::{LICENSE_FILES, cargo, target_folder, workspace};
 use crate::metadata::{Metadata, Package};
 
-/// The packages with compiled kernels, by folder, and their place in it.
-pub(crate) const WITH_KERNELS: [&str; 3] = ["kernels", "blas-on-kernels", "hal-library"];
+/// The place of compiled kernels in a package's folder.
 const PREBUILT: &str = "prebuilt";
 /// The registry's size limit, compressed.
 const LARGEST: u64 = 10 << 20;
@@ -87,9 +86,11 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
             copy(&workspace().join(license), &package.folder().join(license))?;
         }
     }
-    for name in WITH_KERNELS {
-        let (from, to) = (prebuilt.join(name), stage.join("crates").join(name).join(PREBUILT));
-        copy_folder(&from, &to)?;
+    // A folder for each package with compiled kernels, called as its own.
+    let told = || format!("cannot read {}", prebuilt.display());
+    for entry in fs::read_dir(prebuilt).with_context(told)? {
+        let entry = entry.with_context(told)?;
+        copy_folder(&entry.path(), &stage.join("crates").join(entry.file_name()).join(PREBUILT))?;
     }
     Ok(stage)
 }

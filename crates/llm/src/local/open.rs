@@ -277,11 +277,9 @@ fn open_generator(
     let backend = &backends[0];
     let kind = backend.info().kind;
     let drafter = guessing(&options.speculation, &config, &tokenizer)?;
-    // Both have activations of the same type.
-    let needs_range = [Some(&config), drafter.as_ref().map(|(_, config)| config)]
-        .into_iter()
-        .flatten()
-        .find(|config| config.architecture.needs_range);
+    let models = || std::iter::once(&config).chain(drafter.iter().map(|(_, config)| config));
+    // All have activations of the same type.
+    let needs_range = models().find(|config| config.architecture.needs_range);
     let usual = match kind {
         BackendKind::Cpu => DType::F32,
         _ if needs_range.is_some() => DType::BF16,
@@ -298,7 +296,7 @@ fn open_generator(
 
     let adapters: Vec<Adapter> =
         options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;
-    for config in [Some(&config), drafter.as_ref().map(|(_, config)| config)].into_iter().flatten() {
+    for config in models() {
         config.share(backend.shard()).map_err(|problem| unable(config, problem))?;
     }
     let of = description.bytes;
