@@ -4,6 +4,8 @@ mod architecture;
 mod json;
 mod metadata;
 
+use std::ops::Range;
+
 use backend::{KvShape, Rope, RopeStyle, Shard};
 
 pub use architecture::{
@@ -111,6 +113,19 @@ impl Delta {
         self.heads * self.value_size
     }
 
+    /// The heads of values of one rank, of so many ranks that have as many heads as this: those that share its
+    /// heads of keys. They are among the heads of all ranks.
+    #[must_use]
+    pub fn heads_of(&self, Shard { rank, size }: Shard) -> Vec<Range<usize>> {
+        match self.order {
+            HeadOrder::Grouped => std::iter::once(rank * self.heads..(rank + 1) * self.heads).collect(),
+            HeadOrder::Tiled => {
+                let first = |tile: usize| (tile * size + rank) * self.key_heads;
+                (0..self.group()).map(first).map(|first| first..first + self.key_heads).collect()
+            }
+        }
+    }
+
     /// Heads of values that share a head of keys.
     #[must_use]
     pub fn group(&self) -> usize {
@@ -205,9 +220,6 @@ impl Config {
         if shard.size == 1 {
             return Ok(part);
         }
-        if self.delta.is_some() {
-            return Err("has gated delta nets, which several devices cannot share".into());
-        }
         let mut counts = vec![
             ("heads of queries", &mut part.heads),
             ("heads of keys", &mut part.kv_heads),
@@ -216,6 +228,10 @@ impl Config {
         if let Some(experts) = &mut part.experts {
             counts.push(("elements inside of experts", &mut experts.feed_forward));
             counts.extend(experts.shared.as_mut().map(|size| ("elements inside of the shared expert", size)));
+        }
+        if let Some(delta) = &mut part.delta {
+            counts.push(("heads of keys of gated delta nets", &mut delta.key_heads));
+            counts.push(("heads of values of gated delta nets", &mut delta.heads));
         }
         for (what, count) in counts {
             if !count.is_multiple_of(shard.size) {

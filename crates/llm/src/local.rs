@@ -11,6 +11,7 @@ mod encoder;
 mod open;
 mod pages;
 mod pooling;
+mod progress;
 mod queue;
 mod ranks;
 mod scheduler;
@@ -32,6 +33,7 @@ use crate::tokenizer::Tokenizer;
 use device::Device;
 use drafter::Drafter;
 use pages::Pages;
+use progress::{Memories, Memory};
 use queue::{EmbedJob, Job, Queue};
 use scheduler::Scheduler;
 
@@ -65,6 +67,10 @@ impl Generator {
         let caches = [Some(&device.cache), drafter.as_ref().map(|drafter| &drafter.device.cache)];
         let states = caches.into_iter().flatten().find_map(|cache| cache.states.as_ref());
         let pages = Pages::new(device.layout(), states.map(States::places));
+        let memories = Memories {
+            model: Memory::of(&device.cache),
+            drafter: drafter.as_ref().map(|drafter| Memory::of(&drafter.device.cache)),
+        };
         queue.report(EngineLoad {
             places: options.places,
             cache_tokens: device.layout().positions(),
@@ -80,6 +86,7 @@ impl Generator {
             context: description.context,
             guesses: options.speculation.tokens(),
             drafter,
+            memories,
             running: Vec::new(),
             paused: VecDeque::new(),
         };

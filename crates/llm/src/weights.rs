@@ -81,8 +81,8 @@ impl Change {
 pub struct Cut {
     /// Rows, in this order: all dimensions but the last one are rows. `None` for all.
     pub rows: Option<Vec<Range<usize>>>,
-    /// Columns; whole blocks of a quantised tensor. `None` for all.
-    pub columns: Option<Range<usize>>,
+    /// Columns, in this order; whole blocks of a quantised tensor. `None` for all.
+    pub columns: Option<Vec<Range<usize>>>,
 }
 
 impl Cut {
@@ -90,14 +90,29 @@ impl Cut {
     fn ranges(&self, rows: usize) -> Vec<Range<usize>> {
         self.rows.clone().unwrap_or_else(|| std::iter::once(0..rows).collect())
     }
-}
 
-impl Cut {
+    /// The columns of a tensor that has so many.
+    fn columns(&self, columns: usize) -> Vec<Range<usize>> {
+        self.columns.clone().unwrap_or_else(|| std::iter::once(0..columns).collect())
+    }
+
     /// Some rows.
     #[must_use]
     pub fn of_rows(rows: Vec<Range<usize>>) -> Self {
         Self { rows: Some(rows), columns: None }
     }
+
+    /// Some columns, which may be all of so many.
+    #[must_use]
+    pub fn of_columns(columns: Vec<Range<usize>>, of: usize) -> Self {
+        let is_whole = matches!(&columns[..], [all] if *all == (0..of));
+        Self { rows: None, columns: (!is_whole).then_some(columns) }
+    }
+}
+
+/// How many rows or columns.
+pub(crate) fn count(ranges: &[Range<usize>]) -> usize {
+    ranges.iter().map(ExactSizeIterator::len).sum()
 }
 
 /// The same ranges, those that follow each other as one.
@@ -133,7 +148,7 @@ impl MatrixRows {
 
     /// How many rows.
     pub(crate) fn count(&self) -> usize {
-        self.rows.iter().map(ExactSizeIterator::len).sum()
+        count(&self.rows)
     }
 
     fn weight(&self) -> String {
@@ -205,18 +220,18 @@ impl<'w> Weights<'w> {
             if a.len() != rank * columns || b.len() != rank * rows {
                 return Err(adapter.wrong_shape(name, rows, columns));
             }
-            let taken = cut.columns.clone().unwrap_or(0..columns);
-            let a: Vec<f32> = a.chunks_exact(columns).flat_map(|row| &row[taken.clone()]).copied().collect();
-            let ranges = cut.ranges(rows);
-            let count = ranges.iter().map(ExactSizeIterator::len).sum();
-            let b: Vec<f32> = ranges
-                .into_iter()
-                .flat_map(|range| &b[range.start * rank..range.end * rank])
+            let taken = cut.columns(columns);
+            let a: Vec<f32> = a
+                .chunks_exact(columns)
+                .flat_map(|row| taken.iter().flat_map(|range| &row[range.clone()]))
                 .copied()
                 .collect();
+            let ranges = cut.ranges(rows);
+            let b: Vec<f32> =
+                ranges.iter().flat_map(|range| &b[range.start * rank..range.end * rank]).copied().collect();
             loras.push(Lora {
-                a: self.backend.tensor(self.dtype, &[*rank, taken.len()], &a)?,
-                b: self.backend.tensor(self.dtype, &[count, *rank], &b)?,
+                a: self.backend.tensor(self.dtype, &[*rank, count(&taken)], &a)?,
+                b: self.backend.tensor(self.dtype, &[count(&ranges), *rank], &b)?,
             });
         }
         Ok(loras)
@@ -377,13 +392,19 @@ impl<'w> Weights<'w> {
         self.filled(info, cut, self.dtype, of_part)
     }
 
-    /// A tensor in f32, whatever the type of activations.
+    /// A part of a tensor in f32, whatever the type of activations, as a tensor of the shape `of_part`.
     ///
     /// # Errors
-    /// As [`matrix`](Self::matrix).
-    pub fn matrix_in_f32(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+    /// As [`matrix_part`](Self::matrix_part).
+    pub fn part_in_f32(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        cut: &Cut,
+        of_part: &[usize],
+    ) -> Result<Tensor> {
         let info = self.find(name, shape)?;
-        self.filled(info, &Cut::default(), DType::F32, shape)
+        self.filled(info, cut, DType::F32, of_part)
     }
 
     /// The vector of this name if there is one.
@@ -437,14 +458,15 @@ impl<'w> Weights<'w> {
         let row_bytes = total / rows.max(1);
         let flat = to.reshape(&[to.rows(), to.columns()])?;
         let ranges = cut.ranges(rows);
-        let wanted = cut.columns.clone().unwrap_or(0..columns);
-        let taken: usize = ranges.iter().map(ExactSizeIterator::len).sum();
-        let exist = ranges.iter().all(|range| range.end <= rows) && wanted.end <= columns;
-        if !exist || taken != to.rows() || wanted.len() != to.columns() {
+        let wanted = cut.columns(columns);
+        let exist =
+            ranges.iter().all(|range| range.end <= rows) && wanted.iter().all(|range| range.end <= columns);
+        if !exist || count(&ranges) != to.rows() || count(&wanted) != to.columns() {
             let problem = format!("has no part of the shape {:?} at {cut:?}", to.shape());
             return Err(self.wrong(&info.name, problem));
         }
-        let in_row = self.bytes_in_row(info, &wanted)?;
+        let in_row =
+            wanted.iter().map(|columns| self.bytes_in_row(info, columns)).collect::<Result<Vec<_>>>()?;
         let at_once = (PIECE / row_bytes.max(1)).max(1);
         let is_direct = cut.columns.is_none() && self.is_as_it_is(info, to.dtype());
         let mut buffer = Vec::new();
@@ -467,7 +489,7 @@ impl<'w> Weights<'w> {
                     None => Cow::Borrowed(&buffer),
                     Some(_) => buffer
                         .chunks_exact(row_bytes.max(1))
-                        .flat_map(|row| &row[in_row.clone()])
+                        .flat_map(|row| in_row.iter().flat_map(|bytes| &row[bytes.clone()]))
                         .copied()
                         .collect(),
                 };

@@ -23,13 +23,13 @@ impl Drafter {
     /// Reads the parts of prompts that the large model has read.
     pub(super) fn read(&mut self, turns: &[&Turn], running: &mut [Sequence]) -> Result<()> {
         let ends: Vec<(usize, usize)> =
-            turns.iter().map(|turn| (turn.at, turn.position + turn.tokens.len())).collect();
+            turns.iter().map(|turn| (turn.at, turn.before.computed + turn.tokens.len())).collect();
         let jobs: Vec<Job<'_>> = ends
             .iter()
             .map(|&(at, end)| (&running[at], end))
-            .filter(|(sequence, end)| sequence.drafted < *end)
+            .filter(|(sequence, end)| sequence.progress.drafted < *end)
             .map(|(sequence, end)| Job {
-                part: part(sequence, &sequence.tokens[sequence.drafted..end]),
+                part: part(sequence, &sequence.tokens[sequence.progress.drafted..end]),
                 generates: false,
                 wanted: Wanted::Nothing,
             })
@@ -38,7 +38,7 @@ impl Drafter {
             self.device.logits(&jobs)?;
         }
         for (at, end) in ends {
-            running[at].drafted = running[at].drafted.max(end);
+            running[at].progress.drafted = running[at].progress.drafted.max(end);
         }
         Ok(())
     }
@@ -54,10 +54,10 @@ impl Drafter {
         for later in 0..longest {
             // Sequences with the same number of tokens are one group: first one or two, then one.
             let mut order: Vec<usize> = (0..most.len()).filter(|&index| most[index].1 > later).collect();
-            order.sort_by_key(|&index| texts[index].len() - running[most[index].0].drafted);
+            order.sort_by_key(|&index| texts[index].len() - running[most[index].0].progress.drafted);
             let job = |&index: &usize| {
                 let sequence = &running[most[index].0];
-                let tokens = &texts[index][sequence.drafted..];
+                let tokens = &texts[index][sequence.progress.drafted..];
                 // Only the last token's logits are needed, but a recorded step has those of all.
                 let wanted = if tokens.len() == 1 { Wanted::All } else { Wanted::Last };
                 Job { part: part(sequence, tokens), generates: true, wanted }
@@ -68,7 +68,7 @@ impl Drafter {
             let guesses = guesses.into_iter().map(|guess| guess.ok_or_else(|| self.device.not_finite()));
             let guesses: Vec<u32> = guesses.collect::<Result<_>>()?;
             for (index, guess) in order.into_iter().zip(guesses) {
-                running[most[index].0].drafted = texts[index].len();
+                running[most[index].0].progress.drafted = texts[index].len();
                 texts[index].push(guess);
             }
         }
@@ -111,5 +111,5 @@ impl Drafter {
 
 fn part<'s>(sequence: &'s Sequence, tokens: &'s [u32]) -> Part<'s> {
     let pages = &sequence.pages;
-    Part { tokens, position: sequence.drafted, pages: &pages.pages, state: pages.state }
+    Part { tokens, position: sequence.progress.drafted, pages: &pages.pages, state: pages.state }
 }

@@ -319,6 +319,7 @@ fn open_generator(
         // Each has its part of the weights, but all tokens' vectors; the CPU's memory is that of all ranks.
         memory.weights = (memory.weights / backends.len() as u64).saturating_add(tables);
         shapes.iter_mut().for_each(|shape| shape.heads /= backends.len());
+        of_states /= backends.len() as u64;
     }
     // Places of states: for those that run, for a text that is embedded, for beginnings that are kept, for
     // those before guesses, zeros.

@@ -8,7 +8,9 @@ use backend::BackendKind;
 use super::device::{Device, Job, Wanted};
 use super::drafter::Drafter;
 use super::pages::{Pages, SequencePages, StateCopy};
+
 use super::pooling::{Pooled, normalised};
+use super::progress::{Judged, Memories, Progress};
 use super::queue::{self, EmbedJob, Queue};
 use super::sequence::Sequence;
 use crate::engine::{EngineLoad, FinishReason, Pooling};
@@ -34,6 +36,7 @@ pub(super) struct Scheduler {
     pub(super) guesses: usize,
     /// The model that guesses; without one, earlier tokens of the text are looked up.
     pub(super) drafter: Option<Drafter>,
+    pub(super) memories: Memories,
     /// The oldest first.
     pub(super) running: Vec<Sequence>,
     /// Requests that had begun and had to make room; they go on before new ones begin.
@@ -135,10 +138,12 @@ impl Scheduler {
     /// if it can, so that they can be kept for later requests.
     fn part(&self, sequence: &Sequence, most: usize) -> usize {
         let (page, tokens) = (self.pages.layout().page, sequence.left().min(most));
-        let end = sequence.computed + tokens;
+        let end = sequence.progress.computed + tokens;
         match end / page * page {
-            boundary if sequence.pages.state.is_some() && tokens > 1 && boundary > sequence.computed => {
-                boundary - sequence.computed
+            boundary
+                if sequence.pages.state.is_some() && tokens > 1 && boundary > sequence.progress.computed =>
+            {
+                boundary - sequence.progress.computed
             }
             _ => tokens,
         }
@@ -164,7 +169,7 @@ impl Scheduler {
     fn pause(&mut self, at: usize) {
         let mut sequence = self.running.remove(at);
         self.pages.release(std::mem::take(&mut sequence.pages));
-        sequence.computed = 0;
+        sequence.progress = Progress::default();
         self.paused.push_front(sequence);
     }
 
@@ -197,7 +202,7 @@ impl Scheduler {
                 let guesses = &turn.tokens[turn.known..];
                 let (mut right, mut end) = (0, None);
                 for row in 0..=guesses.len() {
-                    let Some(choice) = drawn.choice(first + turn.before() + row, sequence) else {
+                    let Some(choice) = drawn.choice(first + turn.rows_before() + row, sequence) else {
                         end = Some(Err(self.device.not_finite()));
                         break;
                     };
@@ -210,17 +215,14 @@ impl Scheduler {
                     }
                 }
                 if turn.generates {
-                    let goes_back = self.pages.settle(&mut sequence.pages, right < guesses.len());
-                    sequence.computed = match goes_back && self.device.cache.states.is_some() {
-                        true => turn.position,
-                        // The last token is not computed, unless it was guessed and ends the text.
-                        false => sequence.tokens.len() - 1,
+                    let judged = Judged {
+                        before: turn.before,
+                        known: turn.known,
+                        guesses: guesses.len(),
+                        right,
+                        is_back: self.pages.settle(&mut sequence.pages, right < guesses.len()),
                     };
-                    let has_states = |drafter: &Drafter| drafter.device.cache.states.is_some();
-                    sequence.drafted = match goes_back && self.drafter.as_ref().is_some_and(has_states) {
-                        true => turn.drafted,
-                        false => sequence.drafted.min(turn.position + turn.known + right),
-                    };
+                    sequence.progress.settle(self.memories, &judged);
                     sequence.count_guesses(guesses.len(), right);
                 }
                 first += rows;
@@ -233,15 +235,7 @@ impl Scheduler {
                     continue;
                 }
             }
-            let computed = match self.drafter {
-                None => sequence.computed,
-                Some(_) => sequence.computed.min(sequence.drafted),
-            };
-            // States are those of both models behind the same token.
-            if sequence.pages.state.is_none()
-                || self.drafter.is_none()
-                || sequence.computed == sequence.drafted
-            {
+            if let Some(computed) = sequence.progress.kept(self.memories) {
                 let copy = self.pages.keep(&mut sequence.pages, &sequence.tokens, computed);
                 self.copy_states(copy).map_err(NoStep::Failed)?;
             }
@@ -269,20 +263,20 @@ impl Scheduler {
             let generates = left == 1 || (self.running[at].has_begun() && left <= 1 + self.guesses);
             let tokens = if generates { left } else { self.part(&self.running[at], budget) };
             if tokens > 0 {
-                if self.make_room(at, self.running[at].computed + tokens) {
+                if self.make_room(at, self.running[at].progress.computed + tokens) {
                     let sequence = &self.running[at];
-                    let position = sequence.computed;
+                    let before = sequence.progress;
                     let wanted = match (generates, left == tokens) {
                         (true, _) => Wanted::All,
                         (false, true) => Wanted::Last,
                         (false, false) => Wanted::Nothing,
                     };
-                    let tokens = sequence.tokens[position..][..tokens].to_vec();
+                    let tokens = sequence.tokens[before.computed..][..tokens].to_vec();
                     if !generates {
                         budget -= tokens.len();
                     }
-                    let (known, drafted) = (tokens.len(), sequence.drafted);
-                    chosen.push(Turn { at, position, tokens, known, drafted, generates, wanted });
+                    let known = tokens.len();
+                    chosen.push(Turn { at, before, tokens, known, generates, wanted });
                 } else {
                     // All older ones stay, so this one makes way for them.
                     if at == 0 {
@@ -316,11 +310,11 @@ impl Scheduler {
             let mut wanted = sequence.guessable(self.guesses, self.context);
             if sequence.pages.state.is_some() && self.drafter.is_none() {
                 // No step goes beyond the end of a page, behind which states can be kept for later requests.
-                wanted = wanted.min(page - 1 - turn.position % page);
+                wanted = wanted.min(page - 1 - turn.before.computed % page);
             }
-            self.pages.grow(&mut sequence.pages, turn.position + 1 + wanted);
+            self.pages.grow(&mut sequence.pages, turn.before.computed + 1 + wanted);
             let room = sequence.pages.pages.len() * page;
-            wanted = wanted.min(room - turn.position - 1);
+            wanted = wanted.min(room - turn.before.computed - 1);
             if self.drafter.is_none() {
                 found.push(ngram::guess(&sequence.tokens, wanted).to_vec());
                 wanted = found[found.len() - 1].len();
@@ -358,7 +352,7 @@ impl Scheduler {
             if let Some(settings) = settings {
                 let numbers = asking().flat_map(|turn| {
                     let sampler = &self.running[turn.at].sampler;
-                    (0..turn.rows()).map(|row| sampler.uniform(row.saturating_sub(turn.before())))
+                    (0..turn.rows()).map(|row| sampler.uniform(row.saturating_sub(turn.rows_before())))
                 });
                 let numbers: Vec<f32> = numbers.collect();
                 return Ok(Drawn::Tokens(self.device.sample(logits, &settings.concat(), &numbers)?));
@@ -428,14 +422,12 @@ impl Scheduler {
 pub(super) struct Turn {
     /// Which of those that run.
     pub(super) at: usize,
-    /// Of the first token.
-    pub(super) position: usize,
+    /// Before it, and before guesses were made: the first token's position is what was computed.
+    pub(super) before: Progress,
     /// For one that generates, its last token, and guesses of the next ones.
     pub(super) tokens: Vec<u32>,
     /// Of these, tokens that are not guesses.
     known: usize,
-    /// Tokens that the model that guesses had read before.
-    drafted: usize,
     pub(super) generates: bool,
     wanted: Wanted,
 }
@@ -443,13 +435,17 @@ pub(super) struct Turn {
 impl Turn {
     fn job<'s>(&'s self, running: &'s [Sequence]) -> Job<'s> {
         let pages = &running[self.at].pages;
-        let part =
-            Part { tokens: &self.tokens, position: self.position, pages: &pages.pages, state: pages.state };
+        let part = Part {
+            tokens: &self.tokens,
+            position: self.before.computed,
+            pages: &pages.pages,
+            state: pages.state,
+        };
         Job { part, generates: self.generates, wanted: self.wanted }
     }
 
     /// Rows of logits before that of the last token that is no guess.
-    fn before(&self) -> usize {
+    fn rows_before(&self) -> usize {
         if self.generates { self.known - 1 } else { 0 }
     }
 

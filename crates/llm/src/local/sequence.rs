@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use super::pages::SequencePages;
+use super::progress::Progress;
 use crate::engine::{Event, EventSender, FinishReason, Request, Usage};
 use crate::error::{Error, Result};
 use crate::generate::constraint::Grammar;
@@ -16,10 +17,8 @@ use crate::tokenizer::{StreamState, Tokenizer};
 pub(super) struct Sequence {
     /// The prompt's tokens, then the result's.
     pub(super) tokens: Vec<u32>,
-    /// The number of tokens whose keys and values are in the cache.
-    pub(super) computed: usize,
-    /// The same in the cache of the model that guesses, if there is one.
-    pub(super) drafted: usize,
+    /// How many of them are computed.
+    pub(super) progress: Progress,
     pub(super) pages: SequencePages,
     pub(super) sampler: Sampler,
     grammar: Option<Box<Grammar>>,
@@ -54,8 +53,7 @@ impl Sequence {
         Self {
             prompt: request.prompt.len(),
             tokens: request.prompt,
-            computed: 0,
-            drafted: 0,
+            progress: Progress::default(),
             pages: SequencePages::default(),
             sampler: Sampler::new(request.sampling, breakers, request.logprobs),
             grammar,
@@ -98,28 +96,31 @@ impl Sequence {
 
     /// Tokens whose keys and values are not in the cache. One of them is computed with the next step.
     pub(super) fn left(&self) -> usize {
-        self.tokens.len() - self.computed
+        self.tokens.len() - self.progress.computed
     }
 
     /// The sequence gets a place, and these pages of earlier ones.
     pub(super) fn start(&mut self, pages: SequencePages, page: usize) {
-        self.computed = pages.pages.len() * page;
-        self.drafted = self.computed;
+        self.progress = Progress::at(pages.pages.len() * page);
         self.pages = pages;
         if self.started.is_none() {
             self.started = Some(Instant::now());
-            self.reused = self.computed;
+            self.reused = self.progress.computed;
         }
     }
 
     /// A part of the tokens was computed.
     pub(super) fn advance(&mut self, tokens: usize) {
-        self.computed += tokens;
+        self.progress.computed += tokens;
         if self.tokens.len() == self.prompt {
             if self.left() == 0 {
                 self.prompt_time = self.started.map(|started| started.elapsed()).unwrap_or_default();
             }
-            self.events.send(Event::Prompt { tokens: self.computed, reused: self.reused, of: self.prompt });
+            self.events.send(Event::Prompt {
+                tokens: self.progress.computed,
+                reused: self.reused,
+                of: self.prompt,
+            });
         }
     }
 

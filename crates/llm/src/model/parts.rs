@@ -10,7 +10,7 @@ use backend::{
 use super::step::Step;
 use crate::config::{Config, Experts, Family, FeedForward as Kind, NormOf};
 use crate::error::Result;
-use crate::weights::{Cut, Lora, MatrixRows, Weights, joined};
+use crate::weights::{Cut, Lora, MatrixRows, Weights, count, joined};
 
 /// A product with a matrix, and a bias.
 #[derive(Debug)]
@@ -49,10 +49,22 @@ impl Linear {
         columns: usize,
     ) -> Result<Self> {
         let Shard { rank, size } = weights.shard();
-        let of = [rows, columns * size];
-        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
-        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &[rows, columns])?;
-        let bias = match rank {
+        let own = std::iter::once(rank * columns..(rank + 1) * columns).collect();
+        Self::load_columns(weights, name, [rows, columns * size], own)
+    }
+
+    /// The same with these columns of a matrix of the shape `of`.
+    pub(super) fn load_columns(
+        weights: &mut Weights<'_>,
+        name: &str,
+        of: [usize; 2],
+        columns: Vec<Range<usize>>,
+    ) -> Result<Self> {
+        let rows = of[0];
+        let shape = [rows, count(&columns)];
+        let cut = Cut::of_columns(columns, of[1]);
+        let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?;
+        let bias = match weights.shard().rank {
             0 => weights.optional_vector(&format!("{name}.bias"), &[rows])?,
             _ => None,
         };
@@ -374,11 +386,12 @@ impl SelfAttention {
                 // Each head has its queries and then its gate.
                 let rows = |second: usize| {
                     let head = |head: usize| (2 * head + second) * config.head_size;
-                    (0..config.heads).map(head).map(|row| row..row + config.head_size).collect()
+                    let own = shard.rank * config.heads..(shard.rank + 1) * config.heads;
+                    own.map(head).map(|row| row..row + config.head_size).collect()
                 };
                 let part = |second| MatrixRows {
                     name: name("attn_q"),
-                    of: [2 * queries, width],
+                    of: [2 * queries * shard.size, width],
                     rows: joined(rows(second)),
                 };
                 (part(0), Some(Linear::load_rows(weights, part(1))?))
@@ -580,7 +593,8 @@ impl Stack {
     fn load_joined(weights: &mut Weights<'_>, name: &str, shape: [usize; 3]) -> Result<Self> {
         let Shard { rank, size } = weights.shard();
         let [experts, rows, columns] = shape;
-        let cut = Cut { rows: None, columns: (size > 1).then_some(rank * columns..(rank + 1) * columns) };
+        let own = std::iter::once(rank * columns..(rank + 1) * columns).collect();
+        let cut = Cut::of_columns(own, columns * size);
         let of = [experts, rows, columns * size];
         let weight = weights.matrix_part(&format!("{name}.weight"), &of, &cut, &shape)?;
         let bias = match rank {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use backend::{Activation, DType, Factor, Gate, GatedDelta, KernelBackend, Tensor};
+use backend::{Activation, DType, Factor, Gate, GatedDelta, KernelBackend, Shard, Tensor};
 
 use super::Model;
 use super::cache::{Cache, State};
@@ -14,7 +14,7 @@ use super::parts::{Embedding, FeedForward, Linear, Output, Residual, Rotation, S
 use super::step::Step;
 use crate::config::{Config, Delta, HeadOrder};
 use crate::error::{Error, Result};
-use crate::weights::{MatrixRows, Weights, joined};
+use crate::weights::{Cut, MatrixRows, Weights, joined};
 
 /// Added to the sum of squares of queries and keys.
 const EPS: f32 = 1e-6;
@@ -146,36 +146,47 @@ struct DeltaNet {
 impl DeltaNet {
     fn load(weights: &mut Weights<'_>, config: &Config, delta: &Delta, layer: usize) -> Result<Self> {
         let name = |part: &str| format!("blk.{layer}.{part}");
-        let (width, values, channels) = (config.width, delta.value_width(), delta.channels());
-        let part = |weights: &mut Weights<'_>, part: &str, of: usize, rows: Vec<Range<usize>>| {
-            Linear::load_rows(weights, MatrixRows { name: name(part), of: [of, width], rows: joined(rows) })
+        let (width, shard) = (config.width, weights.shard());
+        // Of all ranks.
+        let (values, channels, heads) =
+            (delta.value_width() * shard.size, delta.channels() * shard.size, delta.heads * shard.size);
+        let own_heads = delta.heads_of(shard);
+        let own_values = rows_of(&own_heads, 0, delta.value_size);
+        let part = |weights: &mut Weights<'_>, part: &str, of: usize, rows: &[Range<usize>]| {
+            let rows = joined(rows.to_vec());
+            Linear::load_rows(weights, MatrixRows { name: name(part), of: [of, width], rows })
         };
+        // Rows of queries, of keys, then of values.
+        let own_keys = shard.rank * delta.key_heads..(shard.rank + 1) * delta.key_heads;
+        let keys = delta.key_width() * shard.size;
+        let own_keys = |first: usize| rows_of(std::slice::from_ref(&own_keys), first, delta.key_size);
+        let own_channels =
+            [own_keys(0), own_keys(keys), rows_of(&own_heads, 2 * keys, delta.value_size)].concat();
         // Older files have some matrices in one, head of keys by head of keys.
         let (mixed, z) = if weights.has(&name("ssm_in.weight")) {
-            let [q, k, v, z] = in_blocks(delta, [1, 1, delta.group(), delta.group()], |at| match at {
+            let [q, k, v, z] = in_blocks(delta, shard, [1, 1, delta.group(), delta.group()], |at| match at {
                 0 | 1 => delta.key_size,
                 _ => delta.value_size,
             });
             let of = channels + values;
-            (part(weights, "ssm_in", of, [q, k, v].concat())?, part(weights, "ssm_in", of, z)?)
+            (part(weights, "ssm_in", of, &[q, k, v].concat())?, part(weights, "ssm_in", of, &z)?)
         } else {
             (
-                Linear::load(weights, &name("attn_qkv"), channels, width)?,
-                Linear::load(weights, &name("attn_gate"), values, width)?,
+                part(weights, "attn_qkv", channels, &own_channels)?,
+                part(weights, "attn_gate", values, &own_values)?,
             )
         };
-        let heads = delta.heads;
         let (beta, alpha) = if weights.has(&name("ssm_ba.weight")) {
-            let [beta, alpha] = in_blocks(delta, [delta.group(); 2], |_| 1);
-            (part(weights, "ssm_ba", 2 * heads, beta)?, part(weights, "ssm_ba", 2 * heads, alpha)?)
+            let [beta, alpha] = in_blocks(delta, shard, [delta.group(); 2], |_| 1);
+            (part(weights, "ssm_ba", 2 * heads, &beta)?, part(weights, "ssm_ba", 2 * heads, &alpha)?)
         } else {
-            (
-                Linear::load(weights, &name("ssm_beta"), heads, width)?,
-                Linear::load(weights, &name("ssm_alpha"), heads, width)?,
-            )
+            (part(weights, "ssm_beta", heads, &own_heads)?, part(weights, "ssm_alpha", heads, &own_heads)?)
         };
-        let conv = weights.vector(&name("ssm_conv1d.weight"), &[channels, delta.width])?;
-        let mut of_heads = |part: &str| weights.matrix_in_f32(&name(part), &[heads]);
+        let conv = Cut::of_rows(joined(own_channels));
+        let (of, of_part) = ([channels, delta.width], [delta.channels(), delta.width]);
+        let conv = weights.vector_part(&name("ssm_conv1d.weight"), &of, &conv, &of_part)?;
+        let of_heads = Cut::of_columns(own_heads, heads);
+        let mut of_heads = |part: &str| weights.part_in_f32(&name(part), &[heads], &of_heads, &[delta.heads]);
         let (loss, bias) = (of_heads("ssm_a")?, of_heads("ssm_dt.bias")?);
         let unit = vec![(delta.key_size as f32).sqrt().recip(); delta.key_size];
         Ok(Self {
@@ -189,7 +200,7 @@ impl DeltaNet {
             bias,
             unit: weights.backend().tensor(weights.dtype(), &[delta.key_size], &unit)?,
             norm: weights.vector(&name("ssm_norm.weight"), &[delta.value_size])?,
-            out: Linear::load(weights, &name("ssm_out"), width, values)?,
+            out: Linear::load_columns(weights, &name("ssm_out"), [width, values], own_values)?,
         })
     }
 
@@ -257,7 +268,9 @@ impl DeltaNet {
         backend.rmsnorm(&out, Some(&self.norm), config.norm_eps, &out)?;
         let out = out.reshape(&[tokens, self.delta.value_width()])?;
         backend.gated(Gate::Silu, &z, &out, &out)?;
-        self.out.forward(backend, &out)
+        let out = self.out.forward(backend, &out)?;
+        backend.all_reduce(&out)?;
+        Ok(out)
     }
 
     /// The heads of queries, or of keys, of `[tokens, 2 · heads, size]`. If neighbouring heads of values do
@@ -278,19 +291,26 @@ impl DeltaNet {
     }
 }
 
-/// Rows of a matrix that has a block for each head of keys, in which each kind has so many heads of a size.
+/// The rows of these heads, of a size each, from a row on.
+fn rows_of(heads: &[Range<usize>], first: usize, size: usize) -> Vec<Range<usize>> {
+    heads.iter().map(|heads| first + heads.start * size..first + heads.end * size).collect()
+}
+
+/// A rank's rows of a matrix that has a block for each head of keys, in which each kind has so many heads of a
+/// size.
 fn in_blocks<const N: usize>(
     delta: &Delta,
+    shard: Shard,
     counts: [usize; N],
     size: impl Fn(usize) -> usize,
 ) -> [Vec<Range<usize>>; N] {
+    let rows = |at: usize| counts[at] * size(at);
     let mut kinds = [const { Vec::new() }; N];
-    let mut row = 0;
+    let mut row = shard.rank * delta.key_heads * (0..N).map(rows).sum::<usize>();
     for _ in 0..delta.key_heads {
         for (at, kind) in kinds.iter_mut().enumerate() {
-            let rows = counts[at] * size(at);
-            kind.push(row..row + rows);
-            row += rows;
+            kind.push(row..row + rows(at));
+            row += rows(at);
         }
     }
     kinds

@@ -53,7 +53,7 @@ impl Running {
         let model = load(&config, &mut weights).expect("weights");
         weights.check_adapters().expect("all are used");
         let layout = KvLayout::paged(positions, 32);
-        let cache = Cache::new(&*backend, &config, dtype, layout, 2).expect("a cache");
+        let cache = Cache::new(&*backend, model.config(), dtype, layout, 2).expect("a cache");
         // Pages in another order than that of positions.
         let pages = (0..layout.pages as u32).rev().collect();
         Self { backend, model, cache, pages, position: 0 }
@@ -74,7 +74,7 @@ impl Running {
         let mut weights = Weights::new(source, &*backend, dtype, &mut progress);
         let model = load(&config, &mut weights).expect("weights");
         let layout = KvLayout::paged(positions, 32);
-        let cache = Cache::new(&*backend, &config, dtype, layout, 2).expect("a cache");
+        let cache = Cache::new(&*backend, model.config(), dtype, layout, 2).expect("a cache");
         let pages = (0..layout.pages as u32).collect();
         Self { backend, model, cache, pages, position: 0 }
     }

@@ -262,6 +262,37 @@ pub(crate) fn write_wide(folder: &TempDir) -> PathBuf {
     })
 }
 
+/// Writes a model with gated delta nets that four ranks can share: four heads of keys and eight of values, and
+/// as many heads of keys as of queries in layers with attention.
+pub(crate) fn write_wide_delta(folder: &TempDir, name: &str) -> PathBuf {
+    write_changed(folder, name, |model| {
+        model["name"] = format!("wide-{name}").into();
+        for value in model["values"].as_array_mut().expect("values") {
+            let key = value[0].as_str().expect("a name").to_owned();
+            if ["ssm.inner_size", "ssm.time_step_rank", "ssm.group_count"]
+                .iter()
+                .any(|end| key.ends_with(end))
+            {
+                value[2] = (2 * value[2].as_u64().expect("a number")).into();
+            } else if key.ends_with("attention.head_count_kv") {
+                value[2] = 4.into();
+            }
+        }
+        let rows = ["attn_qkv.weight", "attn_gate.weight", "attn_k.weight", "attn_v.weight", "ssm_ba.weight"];
+        let more_rows = ["ssm_alpha.weight", "ssm_beta.weight", "ssm_conv1d.weight", "ssm_dt.bias", "ssm_a"];
+        for tensor in model["tensors"].as_array_mut().expect("tensors") {
+            let tensor_name = tensor[0].as_str().expect("a name").to_owned();
+            let is_one = |ends: &[&str]| ends.iter().any(|end| tensor_name.ends_with(&format!(".{end}")));
+            let size = match (is_one(&rows) || is_one(&more_rows), is_one(&["ssm_out.weight"])) {
+                (true, _) => &mut tensor[1][0],
+                (false, true) => &mut tensor[1][1],
+                (false, false) => continue,
+            };
+            *size = (2 * size.as_u64().expect("a size")).into();
+        }
+    })
+}
+
 /// The models with experts, of which there are eight.
 pub(crate) const MIXTURES: [&str; 5] = ["mixtral", "qwen3moe", "gpt-oss", "qwen3next", "qwen35moe"];
 
