@@ -190,7 +190,9 @@ fn guesses_change_no_token() {
 #[test]
 fn guesses_change_no_token_where_devices_share_a_model() {
     let folder = tempfile::tempdir().expect("a folder");
-    guesses_of_one_change_no_token(&tiny::write(&folder, "llama"), 2);
+    for name in ["llama", "qwen35"] {
+        guesses_of_one_change_no_token(&tiny::write(&folder, name), 2);
+    }
 }
 
 fn guesses_of_one_change_no_token(path: &Path, ranks: usize) {
@@ -233,8 +235,10 @@ fn guesses_of_one_change_no_token(path: &Path, ranks: usize) {
 fn devices_that_share_a_model_yield_the_tokens_that_one_yields() {
     let folder = tempfile::tempdir().expect("a folder");
     let prompt = tokens(&reference("tiny.json")["tokens"]);
-    let two = ["qwen3", "gemma3", "gpt-oss"].map(|name| (2, tiny::write(&folder, name)));
-    for (ranks, path) in two.into_iter().chain([(4, tiny::write_wide(&folder))]) {
+    let two = ["qwen3", "gemma3", "gpt-oss", "qwen3next"].map(|name| (2, tiny::write(&folder, name)));
+    let delta = tiny::write_wide_delta(&folder, "qwen35");
+    let wide = [(4, tiny::write_wide(&folder)), (2, delta.clone()), (4, delta)];
+    for (ranks, path) in two.into_iter().chain(wide) {
         let open = |ranks| {
             let (device, activations) = (device(), Some(DType::F32));
             let context = Some(128);
