@@ -1,6 +1,7 @@
 //! The operations on this machine's CPU.
 
 mod attention;
+mod blocks;
 mod delta;
 mod elementwise;
 mod experts;

@@ -94,6 +94,7 @@ mod x86 {
     use kernels::QuantType;
 
     use super::{PART, Piece};
+    use crate::cpu::blocks;
     use crate::cpu::simd::sum_wide;
 
     pub(super) type RowFunction = unsafe fn(&[u8], &[Piece], &mut [f32]);
@@ -190,25 +191,21 @@ mod x86 {
         let q = unsafe { block[2..34].as_ptr().cast::<[u8; PART]>().read_unaligned() };
         both(q, half(block, 0), 0.0)
     });
-    const IQ4_NL: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
-    blocks!(Iq4Nl, 18, 1, true, Some(IQ4_NL), |block, _at| both(nibbles(&block[2..]), half(block, 0), 0.0));
-    blocks!(Iq4Xs, 136, 8, true, Some(IQ4_NL), |block, at| {
-        let low = block[4 + at / 2] >> (4 * (at % 2)) & 15;
-        let upper = block[2 + at / 4] >> (2 * (at % 4)) & 3;
-        let scale = half(block, 0) * (i32::from(low | upper << 4) - 32) as f32;
-        both(nibbles(&block[8 + 16 * at..]), scale, 0.0)
+    blocks!(Iq4Nl, 18, 1, true, Some(blocks::DENSE_NEAR_ZERO), |block, _at| both(
+        nibbles(&block[2..]),
+        half(block, 0),
+        0.0
+    ));
+    blocks!(Iq4Xs, 136, 8, true, Some(blocks::DENSE_NEAR_ZERO), |block, at| {
+        let scale = blocks::iq4_xs_scale(block, at);
+        both(nibbles(&block[8 + 16 * at..]), half(block, 0) * scale, 0.0)
     });
-    /// Twice the numbers, with half the scale.
-    const MXFP4: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
-    blocks!(Mxfp4, 17, 1, true, Some(MXFP4), |block, _at| {
-        let d = match block[0] {
-            0 => f32::from_bits(0x0020_0000),
-            1 => f32::from_bits(0x0040_0000),
-            255 => f32::NAN,
-            exponent => f32::from_bits(u32::from(exponent - 1) << 23),
-        };
-        both(nibbles(&block[1..]), d, 0.0)
-    });
+    // Twice the numbers, with half the scale.
+    blocks!(Mxfp4, 17, 1, true, Some(blocks::MXFP4_DOUBLED), |block, _at| both(
+        nibbles(&block[1..]),
+        0.5 * blocks::mxfp4_power(block[0]),
+        0.0
+    ));
 
     /// Two bits of each of 32 bytes.
     #[inline(always)]
@@ -222,38 +219,28 @@ mod x86 {
 
     blocks!(Q2K, 84, 8, false, None, |block, at| {
         let (d, least) = (half(block, 80), half(block, 82));
-        let (first, second) = (block[2 * at], block[2 * at + 1]);
+        let (first, second) = (blocks::q2_k_scales(block, 2 * at), blocks::q2_k_scales(block, 2 * at + 1));
         Part {
             q: crumbs(&block[16 + at / 4 * 32..], at % 4 * 2),
-            scale: [d * f32::from(first & 15), d * f32::from(second & 15)],
-            offset: [-least * f32::from(first >> 4), -least * f32::from(second >> 4)],
+            scale: [d * first.0, d * second.0],
+            offset: [-least * first.1, -least * second.1],
         }
     });
     blocks!(Q3K, 110, 8, false, None, |block, at| {
         let d = half(block, 108);
-        let scale = |group: usize| {
-            let low = block[96 + group % 8] >> (4 * (group / 8)) & 15;
-            let upper = block[104 + group % 4] >> (2 * (group / 4)) & 3;
-            d * (i32::from(low | upper << 4) - 32) as f32
-        };
         let mut q = crumbs(&block[32 + at / 4 * 32..], at % 4 * 2);
         for i in 0..PART {
             q[i] |= (block[i] >> at & 1) << 2;
         }
-        let scale = [scale(2 * at), scale(2 * at + 1)];
+        let scale = [d * blocks::q3_k_scale(block, 2 * at), d * blocks::q3_k_scale(block, 2 * at + 1)];
         Part { q, scale, offset: [-4.0 * scale[0], -4.0 * scale[1]] }
     });
 
     /// The scale and the offset of each eighth of a Q4_K or Q5_K block.
     #[inline(always)]
     fn of_eighth(block: &[u8], eighth: usize) -> (f32, f32) {
-        let s = &block[4..16];
-        let (scale, minimum) = if eighth < 4 {
-            (s[eighth] & 63, s[eighth + 4] & 63)
-        } else {
-            (s[eighth + 4] & 15 | s[eighth - 4] >> 6 << 4, s[eighth + 4] >> 4 | s[eighth] >> 6 << 4)
-        };
-        (half(block, 0) * f32::from(scale), -half(block, 2) * f32::from(minimum))
+        let (scale, minimum) = blocks::q4_k_scales(block, eighth);
+        (half(block, 0) * scale, -half(block, 2) * minimum)
     }
 
     /// The lower or upper halves of 32 bytes.
@@ -285,8 +272,7 @@ mod x86 {
         for i in 0..PART {
             q[i] |= (highs[i] >> shift & 3) << 4;
         }
-        let scale = |i: usize| d * f32::from(block[192 + 2 * at + i] as i8);
-        let scale = [scale(0), scale(1)];
+        let scale = [d * blocks::q6_k_scale(block, 2 * at), d * blocks::q6_k_scale(block, 2 * at + 1)];
         Part { q, scale, offset: [-32.0 * scale[0], -32.0 * scale[1]] }
     });
 

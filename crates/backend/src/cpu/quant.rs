@@ -2,6 +2,7 @@
 
 use kernels::QuantType;
 
+use super::blocks;
 use super::simd::{f16_to_f32, wide};
 
 /// The half at a byte.
@@ -114,7 +115,8 @@ wide! {
         for (block, out) in blocks.chunks_exact(84).zip(out.chunks_exact_mut(256)) {
             let (d, least) = (half(block, 80), half(block, 82));
             for (group, out) in out.chunks_exact_mut(16).enumerate() {
-                let (scale, minimum) = (d * f32::from(block[group] & 15), least * f32::from(block[group] >> 4));
+                let (scale, minimum) = blocks::q2_k_scales(block, group);
+                let (scale, minimum) = (d * scale, least * minimum);
                 // Of each 128 numbers, a byte has one of each quarter.
                 let (bytes, shift) = (16 + group / 8 * 32 + group % 2 * 16, group / 2 % 4 * 2);
                 for (i, out) in out.iter_mut().enumerate() {
@@ -130,9 +132,7 @@ wide! {
         for (block, out) in blocks.chunks_exact(110).zip(out.chunks_exact_mut(256)) {
             let d = half(block, 108);
             for (group, out) in out.chunks_exact_mut(16).enumerate() {
-                let low = block[96 + group % 8] >> (4 * (group / 8)) & 15;
-                let upper = block[104 + group % 4] >> (2 * (group / 4)) & 3;
-                let scale = d * (i32::from(low | upper << 4) - 32) as f32;
+                let scale = d * blocks::q3_k_scale(block, group);
                 let (bytes, shift) = (32 + group / 8 * 32 + group % 2 * 16, group / 2 % 4 * 2);
                 let (masks, bit) = (group % 2 * 16, group / 2);
                 for (i, out) in out.iter_mut().enumerate() {
@@ -148,13 +148,8 @@ wide! {
 /// The scale and minimum of each eighth of a Q4_K or Q5_K block.
 #[inline(always)]
 fn scale_and_minimum(block: &[u8], eighth: usize) -> (f32, f32) {
-    let s = &block[4..16];
-    let (scale, minimum) = if eighth < 4 {
-        (s[eighth] & 63, s[eighth + 4] & 63)
-    } else {
-        (s[eighth + 4] & 15 | s[eighth - 4] >> 6 << 4, s[eighth + 4] >> 4 | s[eighth] >> 6 << 4)
-    };
-    (half(block, 0) * f32::from(scale), half(block, 2) * f32::from(minimum))
+    let (scale, minimum) = blocks::q4_k_scales(block, eighth);
+    (half(block, 0) * scale, half(block, 2) * minimum)
 }
 
 wide! {
@@ -202,7 +197,7 @@ wide! {
                 let highs = &block[128 + 32 * part..][..32];
                 let (low_shift, high_shift) = (4 * (at / 2), 2 * at);
                 for (sixteenth, out) in out.chunks_exact_mut(16).enumerate() {
-                    let scale = d * f32::from(block[192 + 2 * eighth + sixteenth] as i8);
+                    let scale = d * blocks::q6_k_scale(block, 2 * eighth + sixteenth);
                     for (i, out) in out.iter_mut().enumerate() {
                         let at = 16 * sixteenth + i;
                         let q = lows[at] >> low_shift & 15 | (highs[at] >> high_shift & 3) << 4;
@@ -215,9 +210,7 @@ wide! {
 }
 
 /// What 4 bits of IQ4_NL and IQ4_XS stand for.
-const DENSE_NEAR_ZERO: [f32; 16] = [
-    -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0,
-];
+const DENSE_NEAR_ZERO: [f32; 16] = blocks::in_f32(blocks::DENSE_NEAR_ZERO, 1.0);
 
 wide! {
     fn iq4_nl(blocks: &[u8], out: &mut [f32]) {
@@ -236,9 +229,7 @@ wide! {
         for (block, out) in blocks.chunks_exact(136).zip(out.chunks_exact_mut(256)) {
             let d = half(block, 0);
             for (eighth, out) in out.chunks_exact_mut(32).enumerate() {
-                let low = block[4 + eighth / 2] >> (4 * (eighth % 2)) & 15;
-                let upper = block[2 + eighth / 4] >> (2 * (eighth % 4)) & 3;
-                let scale = d * (i32::from(low | upper << 4) - 32) as f32;
+                let scale = d * blocks::iq4_xs_scale(block, eighth);
                 let bytes = &block[8 + 16 * eighth..][..16];
                 for i in 0..16 {
                     out[i] = scale * DENSE_NEAR_ZERO[usize::from(bytes[i] & 15)];
@@ -249,22 +240,11 @@ wide! {
     }
 }
 
-/// A power of two by MXFP4's exponent; 255 means NaN.
-#[inline(always)]
-fn power(exponent: u8) -> f32 {
-    match exponent {
-        0 => f32::from_bits(0x0040_0000),
-        255 => f32::NAN,
-        _ => f32::from_bits(u32::from(exponent) << 23),
-    }
-}
-
 wide! {
     fn mxfp4(blocks: &[u8], out: &mut [f32]) {
-        const VALUES: [f32; 16] =
-            [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
+        const VALUES: [f32; 16] = blocks::in_f32(blocks::MXFP4_DOUBLED, 0.5);
         for (block, out) in blocks.chunks_exact(17).zip(out.chunks_exact_mut(32)) {
-            let d = power(block[0]);
+            let d = blocks::mxfp4_power(block[0]);
             for i in 0..16 {
                 out[i] = d * VALUES[usize::from(block[1 + i] & 15)];
                 out[i + 16] = d * VALUES[usize::from(block[1 + i] >> 4)];

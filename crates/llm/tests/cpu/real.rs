@@ -6,7 +6,7 @@ use llm::tokenizer::{SpecialText, Tokenizer};
 use test_skip::{Lack, skip};
 
 use crate::on_cpu;
-use crate::support::{argmax, difference, perplexity, reference, tokens};
+use crate::support::{Drift, argmax, difference, reference, tokens};
 
 /// The models, by their names here, and the references.
 const MODELS: [(&str, &str); 2] = [("smollm2", "smollm2.json"), ("gemma3-270m", "gemma3.json")];
@@ -85,6 +85,9 @@ fn logits_are_those_of_candle() {
     assert!(worst < TOLERANCE, "{worst}");
 }
 
+/// Weights are quantised in both programs, and activations are rounded to 8 bits only in llama.cpp, and here
+/// for a few tokens at a time. So the copy of the file in f32, where nothing is rounded, says whether the
+/// formulas are the same; and it is the truth from which rounding leads away, in either program.
 #[test]
 fn perplexity_is_that_of_llama_cpp() {
     let reference = reference("perplexity.json");
@@ -94,20 +97,34 @@ fn perplexity_is_that_of_llama_cpp() {
             continue;
         };
         let reference = &reference["models"][name];
+        let number = |which: &str| reference[which].as_f64().expect("a number");
         let prompt = tokens(&reference["tokens"]);
-        let mut running = on_cpu(&path, prompt.len());
-        let perplexity = perplexity(prompt.chunks(100).flat_map(|part| running.add(part)), &prompt);
-        let of = |which: &str| perplexity / reference[which].as_f64().expect("a number") - 1.0;
-        let (as_is, in_f32) = (of("as_is"), of("in_f32"));
+        let (mut exact, mut rounded) = (on_cpu(&path, prompt.len()), on_cpu(&path, prompt.len()));
+        let (mut drift, mut at) = (Drift::default(), 0);
+        for part in prompt.chunks(12 * FEW) {
+            let in_f32 = exact.add(part);
+            let in_8_bits = part.chunks(FEW).flat_map(|part| rounded.add(part));
+            for (truth, row) in in_f32.iter().zip(in_8_bits) {
+                at += 1;
+                drift.add(truth, &row, prompt.get(at).copied());
+            }
+        }
+        let [in_f32, change] = drift.perplexities().map(|found| found / number("in_f32") - 1.0);
+        let far = drift.divergence();
         println!(
-            "{name}: {perplexity:.3}, {:.3} % from the file's, {:.3} % from f32",
-            as_is * 100.0,
-            in_f32 * 100.0
+            "{name}: {:.4} % from f32; in 8 bits {:.3} %, divergence {far:.5}; llama.cpp's {:.3} %, {:.5}",
+            in_f32 * 100.0,
+            change * 100.0,
+            (number("as_is") / number("in_f32") - 1.0) * 100.0,
+            number("divergence"),
         );
-        // llama.cpp rounds activations to 8 bits where weights are quantised, which costs Gemma 0.8 %.
-        assert!(in_f32.abs() < 0.001 && as_is.abs() < 0.01, "{name}: {perplexity}");
+        assert!(in_f32.abs() < 0.0001, "{name}: {in_f32}");
+        assert!(far < 1.25 * number("divergence"), "{name}: {far}");
     }
 }
+
+/// Tokens at a time for which the CPU rounds activations to 8 bits, where the processor can.
+const FEW: usize = 8;
 
 /// In deviations of all logits at a position.
 const TOLERANCE: f64 = 0.02;

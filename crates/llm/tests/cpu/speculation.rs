@@ -85,6 +85,37 @@ fn a_text_with_guesses_goes_on_from_the_states_of_an_earlier_one() {
     }
 }
 
+/// A text may end with a guess that was right. States have then seen one token more than others, so those of
+/// a page that ends before it are not kept.
+#[test]
+fn states_behind_a_guess_that_ends_a_text_are_not_those_of_the_page_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = "qwen35";
+    let speculation = Speculation::Draft { path: tiny::write(&folder, name), tokens: 3 };
+    let engine = open(&folder, name, EngineOptions { speculation, ..options() });
+    let mut cases = 0;
+    for steps in 0..6 {
+        // Behind the prompt come one token, then four with each step, of which three are guesses. The last
+        // guess of the last step is the first token behind a page.
+        let start = [&prompt()[..], &prompt()[..]].concat()[..64 - 3 - 4 * steps].to_vec();
+        let expected = greedy(&folder, name, &start, 4 + 4 * steps);
+        let (last, before) = expected.split_last().expect("tokens");
+        let is_text = u8::try_from(*last).is_ok_and(|byte| byte.is_ascii_graphic());
+        if !is_text || before.contains(last) {
+            continue;
+        }
+        cases += 1;
+        let mut first = request(&start, 60);
+        first.stop = vec![engine.tokenizer().decode(&[*last])];
+        let first = answer(engine.submit(first).expect("a place"));
+        assert_eq!(first.tokens, expected, "it ends with this token");
+        let text = [&start[..], &expected[..expected.len() - 1], &prompt()[5..20]].concat();
+        let second = answer(engine.submit(request(&text, 20)).expect("a place"));
+        assert_eq!(second.tokens, greedy(&folder, name, &text, 20), "{steps} steps");
+    }
+    assert!(cases > 0, "no text ends with a token that is new in it");
+}
+
 /// The same seed, and every setting that changes how tokens are chosen.
 #[test]
 fn drawn_tokens_are_the_same_with_guesses() {

@@ -168,15 +168,41 @@ pub(crate) fn distance(expected: &[f32], row: &[f32]) -> f64 {
     differences.fold(0.0, f64::max) / variance.sqrt()
 }
 
-/// The perplexity of a text whose logits these are.
-pub(crate) fn perplexity(rows: impl IntoIterator<Item = impl AsRef<[f32]>>, text: &[u32]) -> f64 {
-    let following = &text[1..];
-    let pairs = rows.into_iter().zip(following);
-    let sum: f64 = pairs.map(|(row, &next)| log_softmax(row.as_ref())[next as usize]).sum();
-    (-sum / following.len() as f64).exp()
+/// How far the predictions of a text are from true ones.
+#[derive(Default)]
+pub(crate) struct Drift {
+    /// The sums of the negative log-probabilities of the text's tokens, by true predictions and by others.
+    losses: [f64; 2],
+    predicted: usize,
+    divergence: f64,
+    positions: usize,
 }
 
-pub(crate) fn log_softmax(row: &[f32]) -> Vec<f64> {
+impl Drift {
+    /// Adds a position's logits, true ones and others, and the token that follows, if there is one.
+    pub(crate) fn add(&mut self, truth: &[f32], row: &[f32], next: Option<u32>) {
+        let (p, q) = (log_softmax(truth), log_softmax(row));
+        self.divergence += p.iter().zip(&q).map(|(p, q)| p.exp() * (p - q)).sum::<f64>();
+        self.positions += 1;
+        if let Some(next) = next {
+            self.losses[0] -= p[next as usize];
+            self.losses[1] -= q[next as usize];
+            self.predicted += 1;
+        }
+    }
+
+    /// The mean Kullback-Leibler divergence of the others from the true ones.
+    pub(crate) fn divergence(&self) -> f64 {
+        self.divergence / self.positions as f64
+    }
+
+    /// The text's perplexity, by true predictions and by others.
+    pub(crate) fn perplexities(&self) -> [f64; 2] {
+        self.losses.map(|sum| (sum / self.predicted as f64).exp())
+    }
+}
+
+fn log_softmax(row: &[f32]) -> Vec<f64> {
     let highest = f64::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let all: f64 = row.iter().map(|&x| (f64::from(x) - highest).exp()).sum();
     row.iter().map(|&x| f64::from(x) - highest - all.ln()).collect()

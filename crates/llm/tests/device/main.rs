@@ -13,7 +13,7 @@ use backend::{CpuBackend, DType, KernelBackend, select_backend};
 use llm::adapter::AdapterOption;
 use llm::engine::{Engine, Event, Request, Sampling, Usage};
 use llm::{EngineOptions, Speculation, models};
-use support::{Running, argmax, difference, distance, log_softmax, perplexity, reference, tokens};
+use support::{Drift, Running, argmax, difference, distance, reference, tokens};
 use test_skip::{Lack, skip};
 
 fn device() -> String {
@@ -261,16 +261,6 @@ fn devices_that_share_a_model_yield_the_tokens_that_one_yields() {
     }
 }
 
-/// The mean Kullback-Leibler divergence of the distributions that logits mean from those expected.
-fn divergence(expected: &[Vec<f32>], rows: &[Vec<f32>]) -> f64 {
-    assert_eq!(expected.len(), rows.len());
-    let of = |(expected, row): (&Vec<f32>, &Vec<f32>)| {
-        let pairs = log_softmax(expected).into_iter().zip(log_softmax(row));
-        pairs.map(|(p, q)| p.exp() * (p - q)).sum::<f64>()
-    };
-    expected.iter().zip(rows).map(of).sum::<f64>() / rows.len() as f64
-}
-
 /// The CPU's perplexity is held against llama.cpp's by a test of its own. Devices round activations to 8 bits
 /// beside quantised weights, which moves a short text's perplexity by a percent or two in either direction;
 /// the divergence averages over all of the vocabulary, so that it tells rounding (0.004) from an error.
@@ -287,8 +277,12 @@ fn real_models_predict_what_they_do_on_the_cpu() {
         let cpu: Arc<dyn KernelBackend> = Arc::new(CpuBackend::new().expect("the CPU"));
         let expected = Running::on(cpu, DType::F32, &path, 64).add(text);
         let rows = Running::on(backend(), DType::BF16, &path, 64).add(text);
-        let divergence = divergence(&expected, &rows);
-        let change = perplexity(&rows, text) / perplexity(&expected, text) - 1.0;
+        let mut drift = Drift::default();
+        for (at, (expected, row)) in expected.iter().zip(&rows).enumerate() {
+            drift.add(expected, row, text.get(at + 1).copied());
+        }
+        let (divergence, [of_cpu, of_device]) = (drift.divergence(), drift.perplexities());
+        let change = of_device / of_cpu - 1.0;
         println!("{name}: divergence {divergence:.5}, perplexity {:+.3} %", change * 100.0);
         assert!(divergence < 0.008 && change.abs() < 0.05, "{name}: {divergence}, {change}");
     }

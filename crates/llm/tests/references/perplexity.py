@@ -1,4 +1,5 @@
-"""llama.cpp's log-probabilities of a text, of a file as it is and of its copy in f32, as JSON.
+"""llama.cpp's perplexity of a text, of a file as it is and of its copy in f32, and how far the first one's
+probabilities are from those of the second, as JSON.
 
     pip install cyllama gguf
     python perplexity.py NAME=MODEL.gguf … > perplexity.json
@@ -32,17 +33,29 @@ make the difference between a program that is merely correct and one that people
 """
 
 
-def losses(path, tokens):
-    """The negative log-probability of each token but the first."""
+def log_probabilities(path, tokens, at_once):
+    """Of all tokens at each position, the text in parts of so many tokens."""
     model = llamacpp.load(path)
     ctx = llamacpp.context(model)
-    ctx.decode(llamacpp.batch_of(tokens, 0, True))
     result = []
-    for at in range(len(tokens) - 1):
-        row = np.array(ctx.get_logits_ith(at), dtype=np.float64)
-        highest = row.max()
-        result.append(float(highest + np.log(np.exp(row - highest).sum()) - row[tokens[at + 1]]))
+    for first in range(0, len(tokens), at_once):
+        part = tokens[first : first + at_once]
+        ctx.decode(llamacpp.batch_of(part, first, True))
+        for at in range(len(part)):
+            row = np.array(ctx.get_logits_ith(at), dtype=np.float32)
+            highest = np.float64(row.max())
+            result.append((row - highest - np.log(np.exp(row - highest).sum())).astype(np.float32))
     return result
+
+
+def perplexity(rows, tokens):
+    return round(float(np.exp(-np.mean([row[token] for row, token in zip(rows, tokens[1:])], dtype=np.float64))), 6)
+
+
+def divergence(truth, rows):
+    """The mean Kullback-Leibler divergence from the truth."""
+    of = lambda p, q: float((np.exp(p.astype(np.float64)) * (p.astype(np.float64) - q)).sum())
+    return round(float(np.mean([of(p, q) for p, q in zip(truth, rows)])), 6)
 
 
 def main():
@@ -56,11 +69,16 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             copy = os.path.join(folder, "f32.gguf")
             llamacpp.in_f32(path, copy)
-            in_f32 = losses(copy, tokens)
-        as_is = losses(path, tokens)
-        perplexity = lambda all: round(float(np.exp(np.mean(all))), 6)
-        models[name] = {"tokens": tokens, "as_is": perplexity(as_is), "in_f32": perplexity(in_f32)}
-        print(name, len(tokens), models[name]["as_is"], models[name]["in_f32"], file=sys.stderr)
+            truth = log_probabilities(copy, tokens, len(tokens))
+        of = {"in_f32": perplexity(truth, tokens)}
+        # In one part, llama.cpp has other code for the same products than for a token at a time.
+        for kind, at_once in [("as_is", len(tokens)), ("one_by_one", 1)]:
+            rows = log_probabilities(path, tokens, at_once)
+            of[kind] = perplexity(rows, tokens)
+            if kind == "as_is":
+                of["divergence"] = divergence(truth, rows)
+        models[name] = {"tokens": tokens, **of}
+        print(name, len(tokens), of, file=sys.stderr)
     print(json.dumps({"made_by": "llama.cpp " + cpp.ggml_commit(), "text": TEXT, "models": models}, separators=(",", ":")))
 
 
