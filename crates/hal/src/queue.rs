@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::block::Submission as Packets;
 use crate::command::{CommandBuffer, Place};
 use crate::context::Context;
 use crate::core::{Core, Point};
@@ -230,17 +231,11 @@ impl Queue {
     fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
         let prepared = Arc::new(commands.prepare(bindings)?);
         let kept = prepared.clone();
-        let packets = prepared.recorded.packets();
-        // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
-        // have been processed; who recorded a kernel has vouched for what it does.
+        // SAFETY: this is the only call. The command buffer holds code, buffers and arguments of its packets,
+        // and is kept until they have been processed; who recorded a kernel has vouched for what it does.
         let end = unsafe {
-            self.core.submit(
-                points,
-                packets,
-                prepared.recorded.described(),
-                |packets, slot| prepared.complete(packets, slot),
-                Box::new(kept),
-            )
+            let submission = prepared.submission();
+            self.core.submit(points, submission, prepared.recorded.described(), Box::new(kept))
         }?;
         if let Some(log) = &self.context().log {
             log.executed(prepared.recorded.number, bindings);
@@ -294,7 +289,7 @@ impl Submission {
         let end = match &self.work {
             Work::Nothing => {
                 // SAFETY: the packet names nothing.
-                unsafe { self.queue.core.submit(points, &[], None, |_, _| {}, Box::new(())) }?
+                unsafe { self.queue.core.submit(points, Packets::of(&[]), None, Box::new(())) }?
             }
             Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
         };
