@@ -200,6 +200,14 @@ impl Core {
         kept: Kept,
     ) -> Result<Point> {
         let _shown = timeline::Span::enter("hal", "submit");
+        let span = tracing::trace_span!(
+            target: "hal::submission",
+            "submit",
+            queue = self.number,
+            submission = tracing::field::Empty,
+            packets = tracing::field::Empty,
+        )
+        .entered();
         let mut writer = self.writer();
         if let Some(error) = self.failure() {
             return Err(error);
@@ -236,6 +244,7 @@ impl Core {
             running.mark(&mut submission);
         }
         submission.complete(self.epoch().raw());
+        span.record("submission", fence).record("packets", submission.count());
         if let Some((watch, running)) = running {
             watch.submitted(running);
         }

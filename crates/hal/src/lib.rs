@@ -50,6 +50,7 @@ mod profile;
 mod queue;
 mod replay;
 mod semaphore;
+mod spans;
 pub mod topology;
 mod worker;
 

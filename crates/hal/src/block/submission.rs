@@ -57,6 +57,13 @@ impl<'a> Submission<'a> {
         self.behind.push(packet);
     }
 
+    /// How many packets there are.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.before.len() + self.packets.len() + self.behind.len()
+    }
+
     /// The block's packets, for changes.
     pub fn packets_mut(&mut self) -> &mut [Packet] {
         let packets = self.packets.to_mut();
@@ -122,8 +129,7 @@ impl<'a> Submission<'a> {
     /// to which nothing else is written until then.
     #[inline]
     pub unsafe fn begin(mut self, ring: &mut PacketRing) -> Writing<'a> {
-        let count = self.before.len() + self.packets.len() + self.behind.len();
-        let next = ring.reserve(count as u64);
+        let next = ring.reserve(self.count() as u64);
         if !self.patches.is_empty() {
             let start = next + self.before.len() as u64;
             self.packets_mut();
