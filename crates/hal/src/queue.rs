@@ -242,7 +242,7 @@ impl Queue {
         within(span, || {
             self.context().is_same(buffer.context(), "the buffer")?;
             when_all(owned(waits), When::Reached, move |_| drop(buffer));
-            self.barrier(waits, signals)
+            self.submit(waits, signals, Work::Nothing)
         })
     }
 

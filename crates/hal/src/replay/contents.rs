@@ -162,7 +162,7 @@ impl Contents {
             }
         }
         for (buffer, bytes) in &self.last {
-            self.is_range(*buffer, 0, bytes.len())?;
+            self.is_range(*buffer, 0, bytes.len() as u64)?;
             let size = self.buffers[*buffer as usize].size;
             if bytes.len() as u64 != size {
                 return Err(format!("buffer {buffer} of {size} bytes ends with {}", bytes.len()));
