@@ -304,7 +304,7 @@ impl Recorder {
             let pool = &self.context.members[self.member].arguments;
             let piece = pool.take(block.arguments() as u64)?;
             // SAFETY: the host can write the piece, and nothing else uses it.
-            block.place(unsafe { bytes_of(&piece) });
+            block.place(unsafe { &mut *bytes_of(&piece) });
             fixed = Some(piece);
         }
         let described = std::mem::take(&mut self.list.described);
@@ -326,12 +326,8 @@ impl Recorder {
 }
 
 /// Memory for arguments.
-///
-/// # Safety
-/// The host can write it, and nothing else uses it as long as the reference does.
-unsafe fn bytes_of(piece: &Piece) -> &mut [u8] {
-    // SAFETY: the piece has as many bytes of a pool, and is as this function's contract says.
-    unsafe { std::slice::from_raw_parts_mut(piece.address as *mut u8, piece.size as usize) }
+fn bytes_of(piece: &Piece) -> *mut [u8] {
+    std::ptr::slice_from_raw_parts_mut(piece.address as *mut u8, piece.size as usize)
 }
 
 fn check_grid(kernel: &Kernel, grid: &Grid) -> Result<()> {
@@ -433,7 +429,7 @@ impl Prepared {
         let block = &self.recorded.block;
         let Some(arguments) = &self.arguments else { return block.submission(0..block.packets().len()) };
         // SAFETY: the host can write the piece, which nothing else uses, as this is called once.
-        let memory = unsafe { bytes_of(arguments) };
+        let memory = unsafe { &mut *bytes_of(arguments) };
         block.submission_with(memory, |memory| {
             for fix in &self.recorded.list.fixes {
                 let (buffer, offset) = &self.bound[fix.slot];
