@@ -1,9 +1,9 @@
 //! Recorded packets, for crates that build a runtime on HSA: this crate's command buffers and the graphs of
 //! `hip-on-hsa` are blocks.
 //!
-//! A [`Draft`] takes kernels and their arguments. The [`Block`] that it becomes has the packets in their final
-//! form, once its arguments have a place: one for ever, or one for each submission. A [`Submission`] is the
-//! packets of a block between packets of its own, and [`Writing`] copies them into the ring of a queue.
+//! A [`Draft`] takes kernels and their arguments. The [`Block`] that it becomes has the packets in their
+//! final form, once its arguments have a place: one for ever, or one for each submission. A [`Submission`] is
+//! the packets of a block between packets of its own, and [`Writing`] copies them into the ring of a queue.
 //!
 //! As in [`hsa::raw`], nothing here keeps anything alive, and this module may change with any version.
 

@@ -187,8 +187,8 @@ impl Core {
     /// Submits packets behind those of other queues.
     ///
     /// # Errors
-    /// The queue has stopped, or one that it would wait for. If it stops while its ring is full, a part of the
-    /// packets is written; `kept` then stays as long as the queue.
+    /// The queue has stopped, or one that it would wait for. If it stops while its ring is full, a part of
+    /// the packets is written; `kept` then stays as long as the queue.
     ///
     /// # Safety
     /// Everything that the packets name is valid until they have been processed; `kept` holds it.

@@ -161,8 +161,8 @@ impl Replay {
     /// time stamps were written to are not compared.
     ///
     /// # Errors
-    /// A file that it refers to is not there or has changed, the device has fewer GPUs, the code does not run on its target or the commands do not match it, or a
-    /// submission fails.
+    /// A file that it refers to is not there or has changed, the device has fewer GPUs, the code does not run
+    /// on its target or the commands do not match it, or a submission fails.
     ///
     /// # Safety
     /// The file's kernels are run: they are as trustworthy as a program.

@@ -192,7 +192,8 @@ fn block(items: &[Item]) -> (Block, impl Fn(u64) -> Vec<Packet> + use<>) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 256 }))]
-    /// The processor looks at packets at any time, and sees all, in order, and completes those that have to be.
+    /// The processor looks at packets at any time, and sees all, in order, and completes those that have to
+    /// be.
     #[test]
     fn a_queue_processes_what_was_recorded(
         items in prop::collection::vec((0usize..100, any::<bool>(), prop::bool::weighted(0.2)), 0..30),

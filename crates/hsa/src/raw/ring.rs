@@ -57,8 +57,8 @@ impl PacketRing {
     }
 
     /// Reserves slots, and returns the number of the first. There may be more of them than the ring has: they
-    /// are written as they get [room](Self::room). The caller must write all, unless the queue accepts no more
-    /// packets.
+    /// are written as they get [room](Self::room). The caller must write all, unless the queue accepts no
+    /// more packets.
     #[inline]
     pub fn reserve(&mut self, count: u64) -> u64 {
         // SAFETY: the queue is live, as promised to `of`.
