@@ -43,13 +43,13 @@ pub struct Block {
 
 /// A packet that a kernel completes, while the queue runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Patch {
+struct Patch {
     /// The packet to complete.
-    pub packet: usize,
+    packet: usize,
     /// Where the kernel's arguments have the packet's address, 8 bytes.
-    pub address_at: usize,
+    address_at: usize,
     /// Where they have its first word, in 8 bytes.
-    pub header_at: usize,
+    header_at: usize,
 }
 
 impl Default for Draft {
