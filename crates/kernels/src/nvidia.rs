@@ -83,9 +83,9 @@ impl QuantProduct {
         let row_bytes = self.columns as usize / values * bytes;
         // `LOG_ROWS`
         let rows_of_warp = if (bytes * VALUES).div_ceil(values) <= 20 { 4 } else { 2 };
-        let is_aligned = row_bytes % 4 == 0
-            && rows_of_warp * row_bytes % 16 == 0
-            && (self.rows as usize).checked_mul(row_bytes)? % 16 == 0;
+        let is_aligned = row_bytes.is_multiple_of(4)
+            && (rows_of_warp * row_bytes).is_multiple_of(16)
+            && (self.rows as usize).checked_mul(row_bytes)?.is_multiple_of(16);
         let threads = self.columns / VALUES as u32;
         let warps_of_row = threads.div_ceil(THREADS).next_power_of_two();
         if !self.can_stream || !is_aligned || warps_of_row > WARPS {
