@@ -17,6 +17,7 @@ pub const CRATES: &[&[&str]] = &[
         "fleet",
         "float8",
         "hip-derive",
+        "kernels-nvidia",
         "layers-test",
         "runs",
         "sys-load",
