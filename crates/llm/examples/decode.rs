@@ -1,7 +1,7 @@
 //! How quickly a device reads and generates, beside a copy on the device.
 //!
 //! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`. A
-//! model with random weights ([`llm::random`]) needs no file. First its steps are measured alone, without an
+//! model with random weights ([`llm::random`]) needs no file. `-` stands for no batches or no prompts. First its steps are measured alone, without an
 //! engine: a step of so many sequences is a graph that is launched once its numbers are in device memory, and
 //! whose tokens the host reads before it makes the next ones. Prompts are read in one part, and the time that
 //! the host needs to submit that is measured, too. Then an engine generates and reads the same. Of another
@@ -30,7 +30,11 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// Numbers with commas between them; `-` is none.
 fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
+    if list == "-" {
+        return Ok(Vec::new());
+    }
     Ok(list.split(',').map(str::parse).collect::<Result<_, _>>()?)
 }
 
