@@ -77,12 +77,10 @@ impl Measured<'_> {
             (0..batch as u32).map(|i| (i * pages_of..(i + 1) * pages_of).collect()).collect();
         let mut ids: Vec<u32> = (1..=batch as u32).collect();
         let inputs_at = |ids: &[u32], position: usize| {
-            let part = |(tokens, pages): (_, &_)| Part { tokens, position, pages, state: None };
-            let parts: Vec<Part<'_>> = ids
-                .chunks(1)
-                .zip(&pages)
-                .map(|(tokens, pages): (_, &Vec<u32>)| part((tokens, pages)))
-                .collect();
+            let mut parts = Vec::with_capacity(batch);
+            for (tokens, pages) in ids.chunks(1).zip(&pages) {
+                parts.push(Part { tokens, position, pages, state: None });
+            }
             let mut inputs = Inputs::default();
             inputs.add(cache.kv.layout, &parts, pages_of as usize, context);
             inputs
