@@ -64,7 +64,17 @@ impl Arguments {
     }
 }
 
-const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
+impl Verified {
+    /// Whether it contains `[address, address + size)` and permits the access.
+    #[inline(always)]
+    fn permits(&self, access: AccessKind, address: u64, size: u64) -> bool {
+        let bytes = self.end - self.start;
+        let inside = size <= bytes && address.wrapping_sub(self.start) <= bytes - size;
+        inside && (access == AccessKind::Read || self.writable)
+    }
+}
+
+const NOTHING: Verified = Verified { start: 0, end: 0, writable: false };
 
 /// A wave's access to memory.
 #[derive(Debug)]
@@ -142,10 +152,8 @@ impl Access {
     /// Whether a single live allocation contains `[address, address + size)` and permits the access.
     #[inline(always)]
     pub fn permits(&mut self, access: AccessKind, address: u64, size: u64) -> bool {
-        let end = address.wrapping_add(size);
         for range in &self.verified {
-            let allows = range.writable || access == AccessKind::Read;
-            if address >= range.start && end <= range.end && end >= address && allows {
+            if range.permits(access, address, size) {
                 return true;
             }
         }
@@ -155,10 +163,8 @@ impl Access {
     /// The live allocation that contains `[address, address + size)`, if it permits the access.
     #[inline(always)]
     pub(crate) fn range(&mut self, access: AccessKind, address: u64, size: u64) -> Option<(u64, u64)> {
-        let end = address.wrapping_add(size);
         for range in &self.verified {
-            let allows = range.writable || access == AccessKind::Read;
-            if address >= range.start && end <= range.end && end >= address && allows {
+            if range.permits(access, address, size) {
                 return Some((range.start, range.end));
             }
         }

@@ -14,6 +14,9 @@ use super::wave::Row;
 use super::{Code, Flow, Level, Unwatched, Watch, Wave, memory, valu};
 use crate::WaveFault;
 
+/// In [`Unit::memory`], for instructions without such a code. No unit has as many.
+const NO_CODE: u32 = u32::MAX;
+
 /// The maximum number of instructions of a function in one unit. A longer one continues in another unit.
 const LONGEST: usize = 1 << 20;
 
@@ -41,9 +44,9 @@ pub struct Unit {
     pub pcs: Vec<u64>,
     /// The registers of each decoded instruction, in code for observers.
     pub registers: Vec<Registers>,
-    /// The index of the code that accesses memory, for each decoded instruction that does, in code for
-    /// observers.
-    memory: HashMap<u32, u32>,
+    /// The index of the code that accesses memory, or [`NO_CODE`], for decoded instructions up to the last one
+    /// that has such a code, in code for observers.
+    memory: Vec<u32>,
     /// Constants of vector instructions, each repeated sixteen times.
     pub pool: Pool,
     /// The index in `codes` of each address.
@@ -264,7 +267,7 @@ impl Program {
             insts: Vec::new(),
             pcs: Vec::new(),
             registers: Vec::new(),
-            memory: HashMap::new(),
+            memory: Vec::new(),
             pool: Pool::new(),
             index: HashMap::new(),
             form,
@@ -314,7 +317,8 @@ impl Program {
                 let executed = lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
                 if form.watched && executed && memory::is_memory(inst.format) {
                     let end = unit.codes.len() as u32 - u32::from(memory::has_status(&inst));
-                    unit.memory.insert(number, end - 1);
+                    unit.memory.resize(number as usize, NO_CODE);
+                    unit.memory.push(end - 1);
                 }
             }
             if around.note != 0 {
@@ -366,7 +370,7 @@ impl Unit {
 
     /// The code of instruction `number` that accesses memory, in code for observers.
     pub(super) fn memory_code(&self, number: usize) -> Option<&Code> {
-        self.codes.get(*self.memory.get(&u32::try_from(number).ok()?)? as usize)
+        self.codes.get(*self.memory.get(number)? as usize)
     }
 
     fn note(&mut self, inst: Inst, pc: u64) {

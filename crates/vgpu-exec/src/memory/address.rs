@@ -27,12 +27,15 @@ impl Global {
     #[inline(always)]
     pub(super) fn of(wave: &Wave, code: &Code, lanes: usize) -> Global {
         let low = if let Src::Vector(first) = code.src[0] { Some(first) } else { None };
-        let (base, high) = match (code.src[2], low) {
-            (Src::Scalar(slot), _) => (wave.scalar64(slot), None),
-            (_, Some(first)) => (0, Some(first + lanes as u32)),
-            _ => (0, None),
-        };
-        Global { base: base.wrapping_add_signed(offset(code)), low, high }
+        let offset = offset(code) as u64;
+        // Nothing follows the match, so that the compiler can join what a caller does with `high` to it.
+        match (code.src[2], low) {
+            (Src::Scalar(slot), _) => {
+                Global { base: wave.scalar64(slot).wrapping_add(offset), low, high: None }
+            }
+            (_, Some(first)) => Global { base: offset, low, high: Some(first + lanes as u32) },
+            _ => Global { base: offset, low, high: None },
+        }
     }
 }
 

@@ -322,9 +322,9 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
         unsafe {
             // Asked here, so that the compiler does not ask again in `of`.
             let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
-            let address::Global { mut base, high, .. } = address::Global::of(wave, code, lanes);
             let row: *const u32 = wave.vgpr.add(first as usize);
             let lane = exec.trailing_zeros() as usize;
+            let address::Global { mut base, high, .. } = address::Global::of(wave, code, lanes);
             if let Some(high) = high {
                 let high: *const u32 = wave.vgpr.add(high as usize);
                 let value = high.add(lane).read();
@@ -357,15 +357,21 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
 }
 
 /// Prefetches memory into the host's cache. Most often the next wave will need it, because its lanes continue
-/// where this wave's end. The host's own prefetcher sees only one load instruction, the handler's, for all
-/// loads of a program.
+/// where this wave's end, and two or four cache lines suffice. The host's own prefetcher sees only one load
+/// instruction, the handler's, for all loads of a program.
 #[inline(always)]
 fn fetch_ahead(address: u64, bytes: u64) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..bytes.div_ceil(64).min(4) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, which never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>((address + 64 * line) as *const i8) };
+        let line = |line: u64| unsafe { _mm_prefetch::<_MM_HINT_T0>((address + 64 * line) as *const i8) };
+        line(0);
+        line(1);
+        if bytes > 128 {
+            line(2);
+            line(3);
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (address, bytes);
