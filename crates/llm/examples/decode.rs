@@ -1,11 +1,12 @@
 //! How quickly a device reads and generates, beside a copy on the device.
 //!
-//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`. A
-//! model with random weights ([`llm::random`]) needs no file. `-` stands for no batches or no prompts. First its steps are measured alone, without an
-//! engine: a step of so many sequences is a graph that is launched once its numbers are in device memory, and
-//! whose tokens the host reads before it makes the next ones. Prompts are read in one part, and the time that
-//! the host needs to submit that is measured, too. Then an engine generates and reads the same. Of another
-//! model, such as a file, only the engine is measured.
+//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`; `-`
+//! stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no file. First its
+//! steps are measured alone, without an engine: a step of so many sequences is a graph that is launched once
+//! its numbers are in device memory, and whose tokens the host reads before it makes the next ones. Prompts
+//! are read in one part, and the time that the host needs to submit that is measured, too. Then an engine
+//! generates and reads the same. Of another model, such as a file, only the engine is measured. Last come the
+//! tokens of a prompt, to compare with those of another device, and whether several at a time have the same.
 //!
 //! The rate is the bytes of all matrices that a step reads, beside the bytes that a copy reads and writes.
 
@@ -179,12 +180,12 @@ impl Measured<'_> {
     }
 }
 
-/// Runs requests at the same time: what each used, and the tokens of the first one.
+/// Runs requests at the same time: what each used, and its tokens.
 fn answers(
     engine: &dyn Engine,
     prompts: &[Vec<u32>],
     tokens: usize,
-) -> Result<(Vec<Usage>, Vec<u32>), Failure> {
+) -> Result<Vec<(Usage, Vec<u32>)>, Failure> {
     let mut running = Vec::new();
     for prompt in prompts {
         let mut request = Request::new(prompt.clone());
@@ -193,19 +194,20 @@ fn answers(
         request.ignore_end = true;
         running.push(engine.submit(request)?);
     }
-    let (mut usages, mut first) = (Vec::new(), Vec::new());
-    for (at, mut events) in running.into_iter().enumerate() {
+    let mut results = Vec::new();
+    for mut events in running {
+        let mut tokens = Vec::new();
         loop {
             match events.blocking_next() {
-                Some(Event::Finished { usage, .. }) => break usages.push(usage),
+                Some(Event::Finished { usage, .. }) => break results.push((usage, tokens)),
                 Some(Event::Failed(error)) => return Err(error.into()),
-                Some(Event::Token { id, .. }) if at == 0 => first.push(id),
+                Some(Event::Token { id, .. }) => tokens.push(id),
                 Some(_) => {}
                 None => return Err("the engine ended without an answer".into()),
             }
         }
     }
-    Ok((usages, first))
+    Ok(results)
 }
 
 /// Tokens in any order, other ones with each number.
@@ -230,8 +232,8 @@ fn with_engine(
         let mut times = Vec::new();
         for _ in 0..=TIMES {
             let prompts: Vec<_> = (0..batch).map(|_| next(1)).collect();
-            let (usages, _) = answers(engine, &prompts, tokens + 1)?;
-            let longest = usages.iter().map(|usage| usage.generate_time).max().unwrap_or_default();
+            let results = answers(engine, &prompts, tokens + 1)?;
+            let longest = results.iter().map(|(usage, _)| usage.generate_time).max().unwrap_or_default();
             times.push(longest.as_secs_f64() / tokens as f64);
         }
         let time = median(times.split_off(1));
@@ -248,16 +250,24 @@ fn with_engine(
     for &length in prompts {
         let mut times = Vec::new();
         for _ in 0..=TIMES {
-            let (usages, _) = answers(engine, &[next(length)], 1)?;
-            let usage = &usages[0];
+            let results = answers(engine, &[next(length)], 1)?;
+            let usage = &results[0].0;
             let read = usage.prompt_tokens - usage.reused_tokens;
             times.push(usage.prompt_time.as_secs_f64() / read as f64);
         }
         let time = median(times.split_off(1));
         println!("engine, pp{length}: {:.0} tokens/s, {:.1} us", 1.0 / time, time * length as f64 * 1e6);
     }
-    let (_, first) = answers(engine, &[prompt(0, 64, vocabulary)], 48)?;
-    println!("tokens {first:?}");
+    let asked = prompt(0, 64, vocabulary);
+    let alone = answers(engine, std::slice::from_ref(&asked), 48)?.swap_remove(0).1;
+    println!("tokens {alone:?}");
+    // Kernels for several vectors round otherwise, so that of logits that are about equal, another one may be
+    // the largest.
+    for &batch in batches.iter().filter(|batch| **batch > 1) {
+        let results = answers(engine, &vec![asked.clone(); batch], 48)?;
+        let same = results.iter().filter(|(_, tokens)| *tokens == alone).count();
+        println!("{batch} at a time: {same} with the same tokens");
+    }
     Ok(())
 }
 
