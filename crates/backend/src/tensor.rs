@@ -273,8 +273,8 @@ impl Tensor {
     /// Some bytes of a tensor of i8 without gaps, from `at` on, as elements of another type, row by row.
     ///
     /// # Errors
-    /// [`Error::Shape`] if it has other elements or gaps, if there are not so many bytes, or if they do not begin
-    /// where an element can; also for types with blocks.
+    /// [`Error::Shape`] if it has other elements or gaps, if there are not so many bytes, or if they do not
+    /// begin where an element can; also for types with blocks.
     pub fn in_bytes(&self, dtype: DType, at: usize, shape: &[usize]) -> Result<Self> {
         let (size, start) = (dtype.block_bytes(), self.offset.saturating_add(at));
         let end = at.checked_add(bytes_of(dtype, shape)?);
