@@ -3,8 +3,8 @@
 //! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`; `-`
 //! stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no file. First
 //! its steps are measured alone, without an engine: a step of so many sequences is a graph that is launched
-//! once its numbers are in device memory, and whose tokens the host reads before it makes the next ones. Prompts
-//! are read in one part, and the time that the host needs to submit that is measured, too. Then an engine
+//! once its numbers are in device memory, and whose tokens the host reads before it makes the next ones.
+//! Prompts are read in one part, and the time that the host needs to submit that is measured, too. Then an engine
 //! generates and reads the same. Of another model, such as a file, only the engine is measured. Last come the
 //! tokens of a prompt, to compare with those of another device, and whether several at a time have the same.
 //!
