@@ -1,12 +1,13 @@
 //! How quickly a device reads and generates, beside a copy on the device.
 //!
-//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`; `-`
-//! stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no file. First
-//! its steps are measured alone, without an engine: a step of so many sequences is a graph that is launched
-//! once its numbers are in device memory, and whose tokens the host reads before it makes the next ones.
-//! Prompts are read in one part, and the time that the host needs to submit that is measured, too. Then an engine
-//! generates and reads the same. Of another model, such as a file, only the engine is measured. Last come the
-//! tokens of a prompt, to compare with those of another device, and whether several at a time have the same.
+//! `decode [URI [MODEL [BATCHES [TOKENS [PROMPTS]]]]]`: by default `cuda:0 random:8b:f16 1 128 512,2048`;
+//! `-` stands for no batches or no prompts. A model with random weights ([`llm::random`]) needs no file.
+//! First its steps are measured alone, without an engine: a step of so many sequences is a graph that is
+//! launched once its numbers are in device memory, and whose tokens the host reads before it makes the next
+//! ones. Prompts are read in one part, and the time that the host needs to submit that is measured, too.
+//! Then an engine generates and reads the same. Of another model, such as a file, only the engine is
+//! measured. Last come the tokens of a prompt, to compare with those of another device, and whether several
+//! at a time have the same.
 //!
 //! The rate is the bytes of all matrices that a step reads, beside the bytes that a copy reads and writes.
 

@@ -56,9 +56,11 @@ struct QuantProduct {
 const NUMBERS_FROM: usize = 16;
 const NUMBERS_FROM_ON_NVIDIA: usize = 7;
 
+type Condition<P> = fn(P) -> bool;
+
 /// Who computes a product with a quantised matrix: the first row whose condition holds. `None` multiplies
 /// blocks.
-const QUANT_TABLE: [(fn(QuantProduct) -> bool, Option<Multiplier>); 4] = [
+const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 4] = [
     (|product| !product.narrow, None),
     (|product| product.vendor && product.rows >= NUMBERS_FROM, Some(Multiplier::Library)),
     (|product| product.nvidia && product.rows >= NUMBERS_FROM_ON_NVIDIA, Some(Multiplier::Own)),
@@ -74,10 +76,8 @@ fn quant_multiplier(product: QuantProduct) -> Option<Multiplier> {
 /// slower on an H200: their products leave multiprocessors idle.
 const NUMBERS: usize = 128 << 20;
 
-type Condition = fn(Product) -> bool;
-
 /// Who computes a product of unquantised matrices: the first row whose condition holds.
-const TABLE: [(Condition, Multiplier); 4] = [
+const TABLE: [(Condition<Product>, Multiplier); 4] = [
     // Our kernels, through one more layer.
     (|product| !product.vendor, Multiplier::Own),
     // A library's workspace belongs to its stream, not to the graph.
@@ -99,7 +99,7 @@ pub(super) struct Products {
     quantised: HashMap<(usize, usize), Arc<Mutex<QuantVectors>>>,
     /// Made with the first product that needs it; `None` if the library is no vendor's.
     blas: Option<Option<Blas>>,
-    /// The numbers of a part of a quantised matrix, for the library.
+    /// The numbers of a part of a quantised matrix.
     numbers: Option<DeviceBuffer<u8>>,
 }
 
@@ -179,14 +179,14 @@ impl Products {
             let to = out.slice_mut(first..)?;
             match (by, &blas) {
                 (Multiplier::Library, Some(Some(blas))) => {
-                    let a = Matrix::new(x.clone(), MatrixLayout::row_major(m, k))?;
+                    let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
                     let b = Matrix::new(these.as_slice(), MatrixLayout::row_major(rows, k))?;
                     let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, rows).with_ld(n))?;
                     blas.gemm(&a, &b.t(), &mut c).run()?;
                 }
                 _ => {
                     let gemm = Gemm { ldc: n, ..Gemm::new(m, rows, k).transpose_b() };
-                    work.kernels.gemm(&work.stream, &gemm, x.clone(), these.as_slice(), to)?;
+                    work.kernels.gemm(&work.stream, &gemm, x, these.as_slice(), to)?;
                 }
             }
         }
