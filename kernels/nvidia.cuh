@@ -89,10 +89,6 @@ __device__ __forceinline__ void copy_bytes_once(unsigned to, const void *from, u
                  "r"(bytes), "r"(barrier), "l"(first)
                  : "memory");
 }
-// Reads into the L2 cache. What is written later is seen, too.
-__device__ __forceinline__ void prefetch_bytes(const void *from, unsigned bytes) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
 } // namespace nvidia
 #endif
 

@@ -104,11 +104,11 @@ struct InShared {
 
 // What a unit of a block reads. `load` begins to read, `align` is behind it; then `quad` and `scale` are those of the unit's group k. ALIGNMENT is
 // that of the matrix. With a CENTRE, the offset of `scale` is that many times its factor below zero. With NIBBLES, the second group has the upper
-// halves of the bytes of `low`, the first one the lower halves, and nothing else.
+// halves of the bytes of `low`, the first one the lower halves, and nothing else. With TWO_SCALES, `scales` has those of both groups.
 template <typename Q, typename From> struct Part;
-template <unsigned OF, bool ARE_NIBBLES, unsigned AT> struct PartTraits {
+template <unsigned OF, bool ARE_NIBBLES, unsigned AT, bool ARE_TWO = false> struct PartTraits {
     static constexpr unsigned ALIGNMENT = AT, CENTRE = OF;
-    static constexpr bool NIBBLES = ARE_NIBBLES;
+    static constexpr bool NIBBLES = ARE_NIBBLES, TWO_SCALES = ARE_TWO;
 };
 __device__ __forceinline__ uint32_t nibbles(uint32_t word, unsigned k) { return word >> 4 * k & 0x0f0f0f0fu; }
 
@@ -243,25 +243,30 @@ template <typename From> struct Part<Q3_K, From> : PartTraits<4, false, 2> {
     }
 };
 
+// A byte of a word.
+__device__ __forceinline__ float float_of_byte(uint32_t word, unsigned i) { return static_cast<float>(word >> 8 * i & 255); }
+
 // The scales and minima of both groups of a unit of Q4_K or Q5_K, of 32 values each that follow each other, as `scale_of_32` has one.
 struct TwoScales {
     Words<16, 4> head;
-    uint32_t factors, minima; // a byte each
+    uint32_t bytes; // two factors, two minima
 
     __device__ __forceinline__ void decode(unsigned of) {
-        const unsigned upper = of / 4, at = 8 * (of % 4);
-        const uint32_t a = head[1], b = head[2], c = head[3];
-        factors = ((upper ? c : a) >> at & 0x0f0fu) | (a >> (at + 2 * upper) & 0x3030u);
-        minima = ((upper ? c >> 4 : b) >> at & 0x0f0fu) | (b >> (at + 2 * upper) & 0x3030u);
+        const bool upper = of / 4;
+        // two bytes of the first word, and two of the second
+        const unsigned two = of % 4 == 0 ? 0x5410 : 0x7632;
+        const uint32_t ab = __byte_perm(head[1], head[2], two), c = __byte_perm(head[3], head[3] >> 4, two);
+        bytes = ((upper ? c : ab) & 0x0f0f0f0fu) | (ab >> (upper ? 2 : 0) & 0x30303030u);
     }
-    __device__ __forceinline__ Scale scale(unsigned k) const {
-        const float d = half_at(head[0] & 0xffff), m = half_at(head[0] >> 16);
-        return {d * static_cast<float>(factors >> 8 * k & 255), -m * static_cast<float>(minima >> 8 * k & 255)};
-    }
+    __device__ __forceinline__ float d() const { return half_at(head[0] & 0xffff); }
+    __device__ __forceinline__ float m() const { return half_at(head[0] >> 16); }
+    __device__ __forceinline__ float factor(unsigned k) const { return float_of_byte(bytes, k); }
+    __device__ __forceinline__ float minimum(unsigned k) const { return float_of_byte(bytes, 2 + k); }
+    __device__ __forceinline__ Scale scale(unsigned k) const { return {d() * factor(k), -m() * minimum(k)}; }
 };
 
 // Its first group has the lower bits.
-template <typename From> struct Part<Q4_K, From> : PartTraits<0, true, 16> {
+template <typename From> struct Part<Q4_K, From> : PartTraits<0, true, 16, true> {
     TwoScales scales;
     Words<16, 4> low;
 
@@ -274,7 +279,7 @@ template <typename From> struct Part<Q4_K, From> : PartTraits<0, true, 16> {
     __device__ __forceinline__ uint32_t quad(const Unit<Q4_K> &, unsigned k, unsigned i) const { return nibbles(low[i], k); }
 };
 
-template <typename From> struct Part<Q5_K, From> : PartTraits<0, false, 16> {
+template <typename From> struct Part<Q5_K, From> : PartTraits<0, false, 16, true> {
     TwoScales scales;
     Words<16, 4> high, low;
 

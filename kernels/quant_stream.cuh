@@ -2,7 +2,7 @@
 // the way that one thread begins. A thread has the vector's numbers at its place of a row in registers, and multiplies all rows of the workgroup there.
 //
 // What costs time here is where nothing is on the way: until a kernel has begun, and has its vector. So it begins while the one in front ends
-// (`overlap.cuh`), and then reads its first rows into the L2 cache; later writes to them would be seen.
+// (`overlap.cuh`), and then copies its first rows at once.
 #pragma once
 #include "nvidia.cuh"
 #include "overlap.cuh"
@@ -71,19 +71,47 @@ template <typename Q> struct UnitActivations {
         }
         if (TOGETHER)
             total[0] += total[1], first[0] += first[1];
+        if constexpr (P::TWO_SCALES) {
+            total[0] *= d[0], total[1] *= d[1];
+            // as many times too much are the second group's products
+            d[1] *= P::NIBBLES ? 1.0f / 16.0f : 1.0f;
+        }
+    }
+    // The products with a group's halves of bytes, 16 times of them for the second one, whose upper halves stay where they are.
+    __device__ __forceinline__ int dot_of_nibbles(const P &part, unsigned k) const {
+        int dot = 0;
+#pragma unroll
+        for (unsigned i = 0; i < QUADS; ++i)
+            dot = nvidia::dot4_unsigned(part.low[i] & (k == 0 ? 0x0f0f0f0fu : 0xf0f0f0f0u), a[k][i], dot);
+        return dot;
+    }
+    // `product`, where both groups share what their scales are multiplied with.
+    __device__ __forceinline__ float product_of_two(const P &part, const Unit<Q> &at) const {
+        float sum = 0.0f, of_minima = 0.0f;
+#pragma unroll
+        for (unsigned k = 0; k < GROUPS; ++k) {
+            int dot = 0;
+            if constexpr (P::NIBBLES)
+                dot = dot_of_nibbles(part, k);
+            else
+#pragma unroll
+                for (unsigned i = 0; i < QUADS; ++i)
+                    dot = dot4(part.quad(at, k, i), a[k][i], dot);
+            sum = fmaf(part.scales.factor(k), d[k] * static_cast<float>(dot), sum);
+            of_minima = fmaf(part.scales.minimum(k), total[k], of_minima);
+        }
+        return fmaf(part.scales.d(), sum, -part.scales.m() * of_minima);
     }
     // The sum of the products with a unit.
     __device__ __forceinline__ float product(const P &part, const Unit<Q> &at) const {
+        if constexpr (P::TWO_SCALES)
+            return product_of_two(part, at);
         float sum = 0.0f;
         int dot = first[0];
 #pragma unroll
         for (unsigned k = 0; k < GROUPS; ++k) {
             if constexpr (P::NIBBLES) {
-                // The upper halves of bytes stay where they are, which is 16 times of them.
-                int of_group = 0;
-#pragma unroll
-                for (unsigned i = 0; i < QUADS; ++i)
-                    of_group = nvidia::dot4_unsigned(part.low[i] & (k == 0 ? 0x0f0f0f0fu : 0xf0f0f0f0u), a[k][i], of_group);
+                const int of_group = dot_of_nibbles(part, k);
                 dot += k == 0 ? of_group : of_group >> 4;
             } else {
 #pragma unroll
@@ -157,34 +185,35 @@ __device__ __forceinline__ void stream_product(const Q *x, const Q8_1 *y, unsign
             nvidia::copy_bytes_once(ring_at + stage * S::STAGE + to, from, bytes, arrived + 8 * stage);
         });
     };
-    // What is to be copied next, and where to. Who has no more to copy lets the next kernel begin.
-    unsigned step_ahead = workgroup, part_ahead = 0, begin_ahead = workgroup, stage_ahead = 0, phase_ahead = 0;
-    const auto advance = [&] {
-        if (++stage_ahead == S::STAGES)
-            stage_ahead = 0, phase_ahead ^= 1;
-        step_ahead += workgroups;
-        if (step_ahead >= steps || step_ahead >= begin_ahead + S::KEPT * workgroups) {
-            if (++part_ahead == parts)
-                part_ahead = 0, begin_ahead += S::KEPT * workgroups;
-            step_ahead = begin_ahead;
-            if (step_ahead >= steps)
-                let_next_begin();
+    // What is to be copied next. One thread knows it, and keeps it in shared memory, where it takes no registers of the others.
+    struct Ahead {
+        unsigned step, part, begin;
+        __device__ __forceinline__ void advance(unsigned steps, unsigned parts, unsigned workgroups) {
+            step += workgroups;
+            if (step >= steps || step >= begin + S::KEPT * workgroups) {
+                if (++part == parts)
+                    part = 0, begin += S::KEPT * workgroups;
+                step = begin;
+            }
         }
     };
+    __shared__ Ahead next_copy;
 
-    // The first steps are copied by a lane each, which are behind the vector in the queue.
+    // The first steps are copied by a lane each. The first of all does so while the kernel in front ends. More of them would be in its way, so that
+    // the others are behind the vector in the queue.
+    Ahead ahead = {workgroup, 0, workgroup};
+    const bool early = !begun && lane == 0;
     if (warp == 0) {
 #pragma unroll 1
-        for (unsigned i = 0; i < min(lane, S::STAGES) && step_ahead < steps; ++i)
-            advance();
+        for (unsigned i = 0; i < min(lane, S::STAGES) && ahead.step < steps; ++i)
+            ahead.advance(steps, parts, workgroups);
         if (lane < S::STAGES) {
-            // More of them would be in the way of the kernel in front.
-            if (lane == 0 && !begun)
-                each_piece(step_ahead, part_ahead, [&](const char *from, unsigned, unsigned bytes) { nvidia::prefetch_bytes(from, bytes); });
             nvidia::begin_barrier(arrived + 8 * lane, 1);
             nvidia::begin_barrier(used + 8 * lane, S::WARPS);
+            nvidia::show_barriers();
+            if (early && ahead.step < steps)
+                fill(lane, ahead.step, ahead.part);
         }
-        nvidia::show_barriers();
     }
     const unsigned of_part = (warp & ((1u << log_shared) - 1)) * 32 + lane, group = warp >> log_shared;
     const Unit<Q> at(of_part < units ? of_part : 0);
@@ -197,14 +226,17 @@ __device__ __forceinline__ void stream_product(const Q *x, const Q8_1 *y, unsign
     load_activations(0);
     __syncthreads();
     if (warp == 0) {
-        if (lane < S::STAGES && step_ahead < steps)
-            fill(lane, step_ahead, part_ahead);
-        // The first lane goes on behind them.
-        if (lane == 0)
+        if (!early && lane < S::STAGES && ahead.step < steps)
+            fill(lane, ahead.step, ahead.part);
+        // The first lane goes on behind them. Who has no more to copy lets the next kernel begin.
+        if (lane == 0) {
 #pragma unroll 1
-            for (unsigned i = 0; i < S::STAGES && step_ahead < steps; ++i)
-                advance();
-        phase_ahead = 0;
+            for (unsigned i = 0; i < S::STAGES && ahead.step < steps; ++i)
+                ahead.advance(steps, parts, workgroups);
+            next_copy = ahead;
+            if (ahead.step >= steps)
+                let_next_begin();
+        }
         __syncwarp();
     }
     activations.finish();
@@ -243,10 +275,14 @@ __device__ __forceinline__ void stream_product(const Q *x, const Q8_1 *y, unsign
                 __syncwarp();
                 if (lane == 0)
                     nvidia::arrive(used + 8 * stage);
-                if (thread == 0 && step_ahead < steps) {
-                    nvidia::wait_for_phase(used + 8 * stage_ahead, phase_ahead);
-                    fill(stage_ahead, step_ahead, part_ahead);
-                    advance();
+                if (thread == 0 && next_copy.step < steps) {
+                    Ahead next = next_copy;
+                    nvidia::wait_for_phase(used + 8 * stage, phase);
+                    fill(stage, next.step, next.part);
+                    next.advance(steps, parts, workgroups);
+                    next_copy = next;
+                    if (next.step >= steps)
+                        let_next_begin();
                 }
                 const float sum = sum_of_row(products, lane);
                 if (lane % (32 / S::ROWS) == 0)
@@ -286,5 +322,6 @@ __device__ __forceinline__ void product_by_some(const Q *x, const Q8_1 *y, unsig
 #endif
     let_next_begin();
     wait_for_previous();
-    warp_product(x, y, columns, rows, share, reinterpret_cast<Stage &>(shared), store);
+    // one row at a time, for which there are registers beside those of the stream
+    warp_product<Q, 1>(x, y, columns, rows, share, reinterpret_cast<Stage &>(shared), store);
 }

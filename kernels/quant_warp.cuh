@@ -69,9 +69,9 @@ __device__ __forceinline__ void put(Stage &stage, const Q8_1 *blocks, unsigned c
 }
 
 // A workgroup's share of a product: calls `store(row, product)`. All of its threads have to call.
-template <typename Q, typename P, typename F>
+template <typename Q, typename P, unsigned ROWS, typename F>
 __device__ __forceinline__ void row_products(const Q *x, const Q8_1 *y, unsigned columns, unsigned rows, Share share, Stage &stage, F store) {
-    constexpr unsigned PER_BLOCK = Unit<Q>::PER_BLOCK, STAGE = VECTOR_BLOCKS * Q8_1::VALUES, ROWS = WARP_ROWS<Q>;
+    constexpr unsigned PER_BLOCK = Unit<Q>::PER_BLOCK, STAGE = VECTOR_BLOCKS * Q8_1::VALUES;
     const unsigned lane = share.thread % 32, blocks = columns / Q::VALUES, units = blocks * PER_BLOCK;
     const unsigned step = share.blocks * ROWS; // from a warp's rows to those of the workgroup's next warp
     const auto load = [&](P(&parts)[ROWS], unsigned first, unsigned unit) {
@@ -133,11 +133,11 @@ template <typename Q> __device__ __forceinline__ bool is_whole(const Q *x, size_
     return from % Part<Q, InGlobal>::ALIGNMENT == 0 && (Part<Q, InGlobal>::ALIGNMENT != 2 || (from | to) % 16 == 0);
 }
 
-// The product by some workgroups of a grid.
-template <typename Q, typename F>
+// The product by some workgroups of a grid; a warp has so many rows at a time.
+template <typename Q, unsigned ROWS = WARP_ROWS<Q>, typename F>
 __device__ __forceinline__ void warp_product(const Q *x, const Q8_1 *y, unsigned columns, unsigned rows, const Share &share, Stage &stage, F store) {
     if (is_whole(x, static_cast<size_t>(rows) * (columns / Q::VALUES)))
-        row_products<Q, Part<Q, InGlobal>>(x, y, columns, rows, share, stage, store);
+        row_products<Q, Part<Q, InGlobal>, ROWS>(x, y, columns, rows, share, stage, store);
     else
-        row_products<Q, PartInMemory<Q>>(x, y, columns, rows, share, stage, store);
+        row_products<Q, PartInMemory<Q>, ROWS>(x, y, columns, rows, share, stage, store);
 }

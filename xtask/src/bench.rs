@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use setup::run;
 
+use crate::engines::CANDLE_VERSION;
 use crate::rocm::sysroot;
 use crate::test::{candle, engines};
 use crate::{dropin, registry, test_devices, tools};
@@ -137,7 +138,7 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     match what {
         Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
         Benchmark::Build { options } if !names_sources(options) => {
-            let options = candle_modules(&registry::fetch(candle::KERNELS, candle::VERSION)?, options);
+            let options = candle_modules(&registry::fetch(candle::KERNELS, CANDLE_VERSION)?, options);
             run::run(&mut told(command, &Benchmark::Build { options }))?;
             return Ok(());
         }

@@ -186,9 +186,10 @@ const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 const PROGRAM: &str = "ferrocm";
 
 /// Builds the contents of packages into a folder, without debug information and symbols: `lib` with the
-/// libraries, and `bin` with the program, whose kernels are for these NVIDIA GPUs, too.
-pub(crate) fn packaged(release: bool, cuda_archs: &[CudaArch], folder: &Path) -> Result<()> {
+/// libraries, and `bin` with the program. Kernels are those in this folder, for these NVIDIA GPUs, too.
+pub(crate) fn packaged(release: bool, kernels: &Path, cuda_archs: &[CudaArch], folder: &Path) -> Result<()> {
     let mut command = build_with_program(release);
+    command.env(variables::PREBUILT.name, kernels);
     if !cuda_archs.is_empty() {
         let archs: Vec<_> = cuda_archs.iter().map(ToString::to_string).collect();
         command.env(variables::CUDA_ARCHS.name, archs.join(","));

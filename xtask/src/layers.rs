@@ -4,7 +4,7 @@
 const LAYERS: &[&[&str]] = &[
     &["comments", "conflicts", "device_tests", "tools"],
     &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],
-    &["demo", "dropin", "tune"],
+    &["demo", "dropin", "engines", "tune"],
     &["hip_python", "hipcc", "package", "package_tests", "rocm"],
     &["bindgen", "dependencies", "images", "rocm_run"],
     &["ci", "doctor"],

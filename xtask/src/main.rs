@@ -14,6 +14,7 @@ mod dependencies;
 mod device_tests;
 mod doctor;
 mod dropin;
+mod engines;
 mod hip_python;
 mod hipcc;
 mod hipify;

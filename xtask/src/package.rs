@@ -87,8 +87,9 @@ pub(crate) fn package(options: &Options) -> Result<()> {
     let inputs =
         tools::target_folder().join("package-inputs").join(if options.debug { "debug" } else { "release" });
     let cuda_archs = build_kernels(&inputs)?;
+    compress(&inputs)?;
     if kinds.iter().any(|kind| !matches!(kind, Kind::Crates | Kind::Sbom)) || !inputs.join("bin").is_dir() {
-        dropin::packaged(!options.debug, &cuda_archs, &inputs)?;
+        dropin::packaged(!options.debug, &inputs.join(PREBUILT), &cuda_archs, &inputs)?;
     }
     run_program("make", &out, &kinds, |command| {
         command.arg("--inputs").arg(&inputs);
@@ -155,10 +156,22 @@ pub(crate) fn tests() -> [Command; 3] {
     )
 }
 
-fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Command)) -> Result<()> {
+/// Packs the compiled kernels as tightly as possible, which takes too long for a build script.
+fn compress(inputs: &Path) -> Result<()> {
+    Ok(run::run(program("compress").arg(inputs.join(PREBUILT)).current_dir(tools::workspace()))?)
+}
+
+/// The program with a task.
+fn program(task: &str) -> Command {
     let mut command = tools::cargo();
     command.args(["run", "--quiet", "--locked", "--manifest-path", PROGRAM, "--target-dir"]);
-    command.arg(tools::target_folder().join(TARGET)).args(["--", task, "--out"]).arg(out);
+    command.arg(tools::target_folder().join(TARGET)).args(["--", task]);
+    command
+}
+
+fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Command)) -> Result<()> {
+    let mut command = program(task);
+    command.arg("--out").arg(out);
     more(&mut command);
     command.args(kinds.iter().map(|kind| kind.name())).current_dir(tools::workspace());
     Ok(run::run(&mut command)?)
@@ -171,10 +184,13 @@ struct Shipped {
     sources: &'static str,
     part: Part,
     types: &'static str,
-    /// Architectures of NVIDIA GPUs that the program `ferrocm` has its code for, too. The crate goes without
-    /// that: it would have 30 MB, and the registry takes 10.
+    /// Architectures of NVIDIA GPUs with code, too. That is in a package of its own, `…-nvidia`, because of
+    /// the registry's limit.
     nvidia: &'static [&'static str],
 }
+
+/// The folder for compiled kernels, with a folder for each package.
+const PREBUILT: &str = "prebuilt";
 
 /// A part of the sources, by a pattern.
 enum Part {
@@ -222,21 +238,23 @@ fn build_kernels(inputs: &Path) -> Result<Vec<CudaArch>> {
         };
         let builder = match shipped.nvidia {
             [] => builder,
-            archs => builder
-                .nvidia(Nvidia::ptx_and_cubin().default_archs(archs.iter().copied()).if_nvcc_is_found()),
+            archs => {
+                let nvidia = Nvidia::ptx_and_cubin().default_archs(archs.iter().copied()).compress(true);
+                builder.nvidia(nvidia.if_nvcc_is_found())
+            }
         };
         let build = builder.offload_compress(true).source_lines(false).build()?;
         if let Some(error) = &build.without_nvcc {
             eprintln!(
-                "The program has no code for NVIDIA GPUs, because no nvcc was found. To get one, {}.",
+                "The packages have no code for NVIDIA GPUs, because no nvcc was found. To get one, {}.",
                 error.remedy
             );
         }
         for warning in build.warnings() {
             eprintln!("{warning}");
         }
-        let prebuilt = fresh(&inputs.join("prebuilt").join(shipped.name))?;
-        build.for_amd_only().write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
+        let prebuilt = fresh(&inputs.join(PREBUILT).join(shipped.name))?;
+        build.write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
         write_files(&build, &fresh(&inputs.join("kernels").join(shipped.name))?)?;
         cuda_archs.extend(build.cuda_archs);
     }
@@ -290,7 +308,12 @@ mod tests {
             assert!(script.contains(&format!("Builder::new(\"{sources}\"){part}")), "{name}: {part}");
             assert!(script.contains("embed_prebuilt_or_exit(\"prebuilt\")"), "{name}");
             let archs = format!("[&str; {}] = {nvidia:?};", nvidia.len());
-            assert_eq!(script.contains(&archs), script.contains("Nvidia"), "{name}: {archs}");
+            let has_nvidia = script.contains("Nvidia");
+            assert_eq!(script.contains(&archs), has_nvidia, "{name}: {archs}");
+            let own = format!("prebuilt_nvidia({}_nvidia::PREBUILT)", name.replace('-', "_"));
+            assert_eq!(script.contains(&own), has_nvidia, "{name}: {own}");
+            let package = tools::workspace().join("crates").join(format!("{name}-nvidia"));
+            assert_eq!(package.is_dir(), has_nvidia, "{}", package.display());
             let is_default = *types == "::hip::code_object::embedded";
             assert_eq!(!is_default, script.contains(&format!(".types(\"{types}\")")), "{name}");
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use setup::{run, toolchain};
 
 use crate::device_tests::EXCEPTIONS;
+use crate::engines;
 use crate::test_devices::WAVE_SIZE_DEVICES;
 use crate::tools::{self, NEXTEST, TARGETS};
 
@@ -29,6 +30,10 @@ pub(crate) struct Options {
     /// Crates whose tests to include; may be repeated [default: all that have tests of a device]
     #[arg(long = "crate", value_name = "NAME", value_delimiter = ',', value_parser = part)]
     crates: Vec<&'static Part>,
+    /// Instead of this project's tests, those of candle and cubecl with their CUDA backends, without those
+    /// that need models
+    #[arg(long, conflicts_with_all = ["crates", "with_virtual"])]
+    engines: bool,
     /// Leave out the program `ferrocm` with its benchmarks
     #[arg(long)]
     no_bench: bool,
@@ -181,13 +186,19 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
         true => Targets::of(&crate::test_devices::targets_of(&WAVE_SIZE_DEVICES))?,
         false => Targets::of(&options.target)?,
     };
-    let parts: Vec<&Part> =
-        if options.crates.is_empty() { PARTS.iter().collect() } else { options.crates.clone() };
+    let parts: Vec<&Part> = match &options.crates[..] {
+        [] if options.engines => Vec::new(),
+        [] => PARTS.iter().collect(),
+        chosen => chosen.to_vec(),
+    };
     let out = options.out.clone().unwrap_or_else(|| tools::target_folder().join("ferrocm-tests.tar.gz"));
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let folder = folder.path();
 
-    let mut items = programs_of_tests(&nextest, &parts, &targets, options.with_virtual, folder)?;
+    let mut items = match options.engines {
+        true => programs_of_engines(&nextest, &targets, folder)?,
+        false => programs_of_tests(&nextest, &parts, &targets, options.with_virtual, folder)?,
+    };
     if !options.no_bench && !options.with_virtual {
         // Measured times include those of the host, so all of it is optimised.
         items.push(optimised("ferrocm", "ferrocm", "release", &["--features", "measure"], &targets)?);
@@ -203,13 +214,7 @@ pub(crate) fn package_tests(options: &Options) -> Result<()> {
     if parts.iter().any(|part| part.folder == "hip") {
         items.extend(sources_of_tests(&targets, &folder.join("kernels"))?);
     }
-    // Each test runs in the folder of its package, and cargo-nextest looks for the workspace's manifest.
-    items.push(item("workspace/Cargo.toml", tools::workspace().join("Cargo.toml")));
-    for part in &parts {
-        let name = format!("crates/{}/Cargo.toml", part.folder);
-        items.push(item(&format!("workspace/{name}"), tools::workspace().join(&name)));
-    }
-    items.push(written(folder, "archive.json", &about(&targets, options.with_virtual)?)?);
+    items.push(written(folder, "archive.json", &about(&targets, options)?)?);
     items.push(written(folder, "README.txt", README)?);
     items.push(written(folder, "nextest.toml", NEXTEST_SETTINGS)?);
     items.push(item("cargo-nextest", nextest));
@@ -245,6 +250,51 @@ fn programs_of_tests(
     let metadata = output(command.current_dir(tools::workspace()))?;
     items.push(written(folder, "programs/binaries.json", &list.to_string())?);
     items.push(written(folder, "programs/cargo.json", &metadata)?);
+    // Each test runs in the folder of its package, and cargo-nextest looks for the workspace's manifest.
+    items.push(item("workspace/Cargo.toml", tools::workspace().join("Cargo.toml")));
+    for part in parts {
+        let name = format!("crates/{}/Cargo.toml", part.folder);
+        items.push(item(&format!("workspace/{name}"), tools::workspace().join(&name)));
+    }
+    Ok(items)
+}
+
+/// Builds the tests of engines, with the files that they read.
+fn programs_of_engines(nextest: &Path, targets: &Targets, folder: &Path) -> Result<Vec<Item>> {
+    let manifest = engines::workspace()?;
+    println!("Building the tests of {} …", engines::PACKAGES.map(|package| package.name).join(", "));
+    let mut command = Command::new(nextest);
+    command.args(["nextest", "list", "--list-type", "binaries-only", "--message-format", "json"]);
+    command.args(["--lib", "--tests"]);
+    for package in engines::PACKAGES {
+        command.args(["--package", package.name]);
+    }
+    for setting in ["profile.dev.debug=false", "profile.dev.strip=true"] {
+        command.args(["--config", setting]);
+    }
+    engines::place(&mut command, &manifest);
+    settle(&mut command, targets, false);
+    if tools::variable(engines::CUDA_VARIABLE).is_none() {
+        command.env(engines::CUDA_VARIABLE, engines::target());
+    }
+    let list: Value =
+        serde_json::from_str(&output(&mut command)?).context("cargo-nextest's list of programs")?;
+    let mut items = programs(&list)?;
+    let mut command = tools::cargo();
+    command.args(["metadata", "--format-version", "1", "--locked", "--manifest-path"]).arg(&manifest);
+    items.push(written(folder, "programs/binaries.json", &list.to_string())?);
+    items.push(written(folder, "programs/cargo.json", &output(&mut command)?)?);
+    let workspace = manifest.parent().context("the workspace's folder")?;
+    items.push(item("workspace/Cargo.toml", manifest.clone()));
+    for package in engines::PACKAGES {
+        let name = format!("{}/Cargo.toml", package.name);
+        items.push(item(&format!("workspace/{name}"), workspace.join(&name)));
+        let tests = workspace.join(package.name).join("tests");
+        if tests.is_dir() {
+            let read = below(&format!("workspace/{}/tests", package.name), &tests)?;
+            items.extend(read.into_iter().filter(|file| !file.name.ends_with(".rs")));
+        }
+    }
     Ok(items)
 }
 
@@ -277,7 +327,7 @@ fn sources_of_tests(targets: &Targets, out: &Path) -> Result<Vec<Item>> {
 }
 
 /// What an archive says of itself, for `run-tests`.
-fn about(targets: &Targets, with_virtual: bool) -> Result<String> {
+fn about(targets: &Targets, options: &Options) -> Result<String> {
     let rows = EXCEPTIONS.iter().map(
         |row| json!({ "package": row.package, "test": row.test, "at": row.at.name(), "reason": row.reason }),
     );
@@ -285,7 +335,8 @@ fn about(targets: &Targets, with_virtual: bool) -> Result<String> {
         "left_out": rows.collect::<Vec<_>>(),
         "commit": commit()?,
         "targets": targets.all(),
-        "has_virtual": with_virtual,
+        "has_virtual": options.with_virtual,
+        "filter": options.engines.then(engines::filter),
         "rustc": run::capture(Command::new("rustc").arg("--version"))?.trim(),
     });
     Ok(format!("{about:#}\n"))
@@ -300,19 +351,23 @@ fn written(folder: &Path, name: &str, text: &str) -> Result<Item> {
 
 /// The programs of tests in cargo-nextest's list, for the archive; the list loses all others.
 fn tests(list: &mut Value, parts: &[&Part]) -> Result<Vec<Item>> {
-    let target =
-        list["rust-build-meta"]["target-directory"].as_str().context("the target folder")?.to_owned();
-    let programs = list["rust-binaries"].as_object_mut().context("the programs")?;
-    programs.retain(|id, program| {
+    let all = list["rust-binaries"].as_object_mut().context("the programs")?;
+    all.retain(|id, program| {
         let name = program["binary-name"].as_str().unwrap_or_default();
         let package = id.split("::").next().unwrap_or_default();
         (name.starts_with("device") || name == "nvidia") && parts.iter().any(|part| part.package == package)
     });
+    programs(list)
+}
+
+/// The programs of cargo-nextest's list, for the archive.
+fn programs(list: &Value) -> Result<Vec<Item>> {
+    let target = list["rust-build-meta"]["target-directory"].as_str().context("the target folder")?;
     let mut items = Vec::new();
-    for (id, program) in programs {
+    for (id, program) in list["rust-binaries"].as_object().context("the programs")? {
         let path = Path::new(program["binary-path"].as_str().with_context(|| format!("the path of {id}"))?);
         let below =
-            path.strip_prefix(&target).with_context(|| format!("{} is in {target}", path.display()))?;
+            path.strip_prefix(target).with_context(|| format!("{} is in {target}", path.display()))?;
         items.push(item(&format!("programs/target/{}", below.display()), path.to_owned()));
     }
     if items.is_empty() {

@@ -16,7 +16,7 @@ mod md5;
 
 use std::borrow::Cow;
 
-pub use compressed::{COMPRESSED_MAGIC, compressed, uncompressed};
+pub use compressed::{COMPRESSED_MAGIC, compressed, of_zstandard, uncompressed};
 pub use extent::{Extent, extent};
 
 use crate::cuda_arch::fit;
@@ -213,6 +213,19 @@ pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>
     })
 }
 
+/// As [`cuda_code_for`], but in a bundle only the code of exactly this architecture and form.
+///
+/// # Errors
+/// As [`code_for`].
+pub(crate) fn cuda_code_of<'a>(bytes: &'a [u8], arch: &str, kind: CudaKind) -> Result<Cow<'a, [u8]>, Error> {
+    let id = cuda_id(arch, kind);
+    take(bytes, |bundle| {
+        let entries = entries(bundle)?;
+        let found = entries.iter().find(|entry| entry.id == id).map(|entry| entry.bytes);
+        found.ok_or_else(|| no_code(&cuda_name(arch, kind), &entries))
+    })
+}
+
 /// The entry of a bundle, compressed or not, that `choose` picks. Bytes that are not a bundle are returned
 /// unchanged.
 fn take<'a>(
@@ -241,11 +254,18 @@ fn best<'a>(bundle: &'a [u8], device: &TargetId) -> Result<&'a [u8], Error> {
     best.map(|(_, bytes)| bytes).ok_or_else(|| no_code(&device.to_string(), &entries))
 }
 
+/// Code for NVIDIA GPUs in messages.
+fn cuda_name(arch: &str, kind: CudaKind) -> String {
+    match kind {
+        CudaKind::Ptx => format!("{arch} (PTX)"),
+        CudaKind::Cubin => arch.to_owned(),
+    }
+}
+
 fn no_code(device: &str, entries: &[Entry<'_>]) -> Error {
     let name = |entry: &Entry<'_>| match (entry.target(), entry.cuda_target()) {
         (Some(target), _) => Some(target.to_string()),
-        (None, Some((arch, CudaKind::Ptx))) => Some(format!("{arch} (PTX)")),
-        (None, Some((arch, CudaKind::Cubin))) => Some(arch),
+        (None, Some((arch, kind))) => Some(cuda_name(&arch, kind)),
         (None, None) => None,
     };
     let available = entries.iter().filter_map(name).collect();

@@ -5,9 +5,10 @@
 //!
 //! # Compressed modules
 //! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of one
-//! file for each target. The choice of the code object for a device does not read the bundle;
-//! [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a module is loaded on a
-//! device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
+//! file for each target, and the code for all NVIDIA GPUs in another. The choice of the code for a device
+//! does not read the bundle; [`CodeObject::code`] or [`CudaImage::code`] unpacks it. It unpacks the whole
+//! bundle each time that a module is loaded on a device. Loading thus needs memory for the code of all
+//! targets of one vendor for a moment; only one target's code stays.
 
 use std::borrow::Cow;
 
@@ -51,9 +52,10 @@ pub struct CudaImage {
     pub arch: &'static str,
     /// Its form.
     pub kind: CudaKind,
-    /// The text or file.
+    /// The text or file, or the [compressed bundle](self#compressed-modules) of all the module's code for
+    /// NVIDIA GPUs. [`code`](Self::code) returns the text or file in both cases.
     pub bytes: &'static [u8],
-    /// blake3 hash of `bytes` in hexadecimal.
+    /// blake3 hash of the text or file in hexadecimal: equal hashes mean equal code.
     pub hash: &'static str,
 }
 
@@ -93,10 +95,12 @@ impl std::fmt::Debug for CudaImage {
 }
 
 impl CudaImage {
-    /// The PTX, if the image is PTX.
-    #[must_use]
-    pub fn ptx(&self) -> Option<&'static str> {
-        if self.kind == CudaKind::Ptx { std::str::from_utf8(self.bytes).ok() } else { None }
+    /// The text or file: as it is embedded, or [unpacked](self#compressed-modules).
+    ///
+    /// # Errors
+    /// [`Error::Bundle`] or [`Error::NoCode`] if the bytes are not those that `kernel-build` wrote.
+    pub fn code(&self) -> Result<Cow<'static, [u8]>, Error> {
+        bundle::cuda_code_of(self.bytes, self.arch, self.kind)
     }
 }
 
@@ -236,10 +240,27 @@ mod tests {
     }
 
     #[test]
-    fn only_ptx_is_a_text() {
-        let image = |kind, bytes| CudaImage { arch: "sm_80", kind, bytes, hash: "" };
-        assert_eq!(image(CudaKind::Ptx, b".version 9.0").ptx(), Some(".version 9.0"));
-        assert_eq!(image(CudaKind::Cubin, b"\x7fELF").ptx(), None);
+    fn code_for_nvidia_is_the_same_compressed_or_not() {
+        const IMAGES: [(&str, CudaKind); 3] =
+            [("sm_80", CudaKind::Ptx), ("sm_80", CudaKind::Cubin), ("sm_90a", CudaKind::Cubin)];
+        let ids = IMAGES.map(|(arch, kind)| bundle::cuda_id(arch, kind));
+        let parts = ids.each_ref().map(|id| bundle::Entry { id, bytes: id.as_bytes() });
+        let plain = bundle::bundle(&parts);
+        let packed: &'static [u8] = bundle::compressed(&plain).unwrap().leak();
+        let plain: &'static [u8] = plain.leak();
+        for ((arch, kind), id) in IMAGES.into_iter().zip(&ids) {
+            let with = |bytes| CudaImage { arch, kind, bytes, hash: "" }.code();
+            assert_eq!(with(packed).unwrap(), id.as_bytes());
+            assert_eq!(with(plain).unwrap(), id.as_bytes());
+            assert!(matches!(with(b".version 9.0"), Ok(Cow::Borrowed(b".version 9.0"))), "nothing is copied");
+            assert!(matches!(with(&packed[..packed.len() / 2]), Err(Error::Bundle { .. })));
+        }
+        // Code that would run on the device is not enough: it must be for exactly this architecture and kind.
+        let other = CudaImage { arch: "sm_90a", kind: CudaKind::Ptx, bytes: packed, hash: "" };
+        assert_eq!(
+            other.code().unwrap_err().to_string(),
+            "no code for sm_90a (PTX): there is code for sm_80 (PTX), sm_80, sm_90a"
+        );
     }
 
     #[test]

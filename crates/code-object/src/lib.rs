@@ -31,7 +31,7 @@
 mod bounds;
 pub mod bundle;
 pub mod cuda;
-mod cuda_arch;
+pub mod cuda_arch;
 mod descriptor;
 pub mod embedded;
 mod error;

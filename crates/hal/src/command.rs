@@ -1,19 +1,21 @@
 //! Command buffers: work that is recorded once, as packets in their final form.
 //!
-//! Commands between two barriers may run at the same time. A recorded list is a list of packets and the bytes
-//! of all arguments. Without bindings, arguments stay at one place for ever, and a submission copies packets
-//! and nothing else. With bindings, each submission has a copy of the arguments, with the addresses of its
+//! Commands between two barriers may run at the same time. A recorded list is a [block](crate::block) with
+//! what it uses. Without bindings, arguments stay at one place for ever, and a submission copies packets and
+//! nothing else. With bindings, each submission has a copy of the arguments, with the addresses of its
 //! buffers.
 
 mod arguments;
 mod library;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hsa::raw::{Dispatch, Geometry, Packet, prepared_packet, set_arguments, take_header};
+use hsa::raw::{Dispatch, Geometry};
 
 pub use self::arguments::Arg;
+use crate::block::{Block, Draft, Submission, put};
 use crate::context::Context;
 use crate::error::{Error, Result, check_range};
 use crate::executable::{Executable, Kernel};
@@ -23,8 +25,6 @@ use crate::profile::Described;
 use crate::replay::contents::{ArgOf, Command, KernelOf};
 use crate::replay::log;
 
-/// Arguments take whole cache lines, so that no two kernels share one.
-const LINE: usize = 64;
 /// Slots of a binding table.
 const MOST_BINDINGS: usize = 1024;
 
@@ -78,25 +78,17 @@ pub struct Recorder {
     context: Arc<Context>,
     member: usize,
     usage: Usage,
+    draft: Draft,
     list: List,
     library: Option<Executable>,
-    /// The next command waits for all before it.
-    is_ordered: bool,
 }
 
-/// Packets with all that they need.
+/// All that packets need.
 #[derive(Default, Debug)]
 struct List {
-    packets: Vec<Packet>,
-    arguments: Vec<u8>,
-    /// The arguments of packets: which packet, and where they begin.
-    places: Vec<(usize, usize)>,
     fixes: Vec<Fix>,
-    /// Addresses of the arguments themselves: where each is written, and what it points to.
-    own: Vec<(usize, usize)>,
     /// What each slot has to have.
     bindings: Vec<Slot>,
-    patches: Vec<Patch>,
     /// The kernels, if there is a profile.
     described: Vec<Described>,
     /// The commands, if the device has a log.
@@ -122,16 +114,6 @@ struct Slot {
     least: u64,
 }
 
-/// A packet that a kernel completes.
-#[derive(Clone, Copy, Debug)]
-struct Patch {
-    /// The packet to complete.
-    packet: usize,
-    /// Where the kernel's arguments with the packet's address and first word are.
-    address_at: usize,
-    header_at: usize,
-}
-
 /// Recorded work. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct CommandBuffer {
@@ -143,6 +125,7 @@ pub(crate) struct Recorded {
     pub(crate) member: usize,
     /// In the log of the device, if it has one.
     pub(crate) number: u32,
+    block: Block,
     list: List,
     described: Option<Arc<[Described]>>,
     /// The arguments in place, if no submission changes them.
@@ -159,12 +142,13 @@ impl Recorder {
         usage: Usage,
         library: Option<Executable>,
     ) -> Self {
-        Self { context: context.clone(), member, usage, list: List::default(), library, is_ordered: true }
+        let (context, draft, list) = (context.clone(), Draft::new(), List::default());
+        Self { context, member, usage, draft, list, library }
     }
 
     /// Lets later commands wait for all before it, and see what they have written.
     pub fn barrier(&mut self) -> &mut Self {
-        self.is_ordered = true;
+        self.draft.barrier();
         self.take_down(|| Command::Barrier {});
         self
     }
@@ -182,8 +166,8 @@ impl Recorder {
         self.check_kernel(kernel)?;
         check_grid(kernel, &grid)?;
         let captured = self.captured(kernel, args)?;
-        let start = self.write_arguments(kernel, &grid, args)?;
-        self.push(kernel, &grid, start);
+        let arguments = self.write_arguments(kernel, &grid, args)?;
+        self.push(kernel, &grid, arguments, None);
         if let Some((kernel, args)) = captured {
             let Grid { workgroups, workgroup, dynamic_lds: lds } = grid;
             self.list.commands.push(Command::Dispatch { kernel, workgroups, workgroup, lds, args });
@@ -219,8 +203,15 @@ impl Recorder {
         Ok(())
     }
 
-    /// Adds the packet of a kernel whose arguments are at `start`, and returns its place.
-    fn push(&mut self, kernel: &Kernel, grid: &Grid, start: usize) -> usize {
+    /// Adds the packet of a kernel. If another one completes it, that has the packet's address and first word
+    /// at two places of its arguments.
+    fn push(
+        &mut self,
+        kernel: &Kernel,
+        grid: &Grid,
+        arguments: Range<usize>,
+        completed_at: Option<[usize; 2]>,
+    ) {
         let description = kernel.description();
         let size = |dimension: usize| grid.workgroups[dimension] * grid.workgroup[dimension];
         let dispatch = Dispatch {
@@ -230,34 +221,34 @@ impl Recorder {
             group: description.group.saturating_add(grid.dynamic_lds),
             kernel: kernel.object(self.member),
         };
+        let packet = match completed_at {
+            None => self.draft.kernel(&dispatch, arguments),
+            Some(places) => self.draft.completed_kernel(&dispatch, arguments, places),
+        };
         if self.context.profiler.is_some() {
             self.list.described.push(Described {
-                packet: self.list.packets.len(),
+                packet,
                 kernel: kernel.name().into(),
-                grid: Some(dispatch.grid),
+                grid: completed_at.is_none().then_some(dispatch.grid),
                 workgroup: dispatch.block,
             });
         }
-        self.list.places.push((self.list.packets.len(), start));
-        self.list.packets.push(prepared_packet(&dispatch, 0, self.is_ordered));
-        self.is_ordered = false;
         let known = |known: &Executable| known.is_same(kernel.executable());
         if !self.list.executables.iter().any(known) {
             self.list.executables.push(kernel.executable().clone());
         }
-        self.list.packets.len() - 1
     }
 
-    /// Writes the arguments of a kernel, and returns where they begin.
-    fn write_arguments(&mut self, kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<usize> {
+    /// Writes the arguments of a kernel, and returns where they are.
+    fn write_arguments(&mut self, kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<Range<usize>> {
         let description = kernel.description();
         arguments::check(description, args)?;
-        let start = self.list.arguments.len().next_multiple_of(LINE.max(description.align));
-        self.list.arguments.resize(start + description.size, 0);
+        let range = self.draft.arguments(description.size, description.align);
         for (arg, &(offset, size, _)) in args.iter().zip(&description.arguments) {
+            let at = range.start + offset;
             match arg {
-                Arg::Bytes(bytes) => self.list.arguments[start + offset..][..size].copy_from_slice(bytes),
-                Arg::At(place) => self.address(*place, start + offset)?,
+                Arg::Bytes(bytes) => self.draft.bytes(at..at + size).copy_from_slice(bytes),
+                Arg::At(place) => self.address(*place, at)?,
             }
         }
         let geometry = Geometry {
@@ -266,8 +257,8 @@ impl Recorder {
             dynamic_lds: grid.dynamic_lds,
             ..Geometry::default()
         };
-        description.hidden.write(&mut self.list.arguments[start..], &geometry);
-        Ok(start)
+        description.hidden.write(self.draft.bytes(range.clone()), &geometry);
+        Ok(range)
     }
 
     /// Writes the address of a place into the arguments.
@@ -276,7 +267,7 @@ impl Recorder {
             Place::Buffer(buffer, offset) => {
                 self.context.is_same(buffer.context(), "the buffer")?;
                 check_range("a buffer", offset, 0, buffer.size())?;
-                self.list.arguments[at..at + 8].copy_from_slice(&(buffer.address() + offset).to_le_bytes());
+                put(self.draft.bytes(at..at + 8), 0, buffer.address() + offset);
                 self.list.buffers.push(buffer.clone());
             }
             Place::Binding(slot, offset) => {
@@ -308,20 +299,13 @@ impl Recorder {
     /// # Errors
     /// There is no memory for the arguments.
     pub fn finish(mut self) -> Result<CommandBuffer> {
-        let mut fixed = None;
-        if self.list.fixes.is_empty() && self.list.patches.is_empty() && !self.list.arguments.is_empty() {
+        let (mut block, mut fixed) = (self.draft.finish(), None);
+        if self.list.fixes.is_empty() && !block.has_patches() && block.arguments() != 0 {
             let pool = &self.context.members[self.member].arguments;
-            let piece = pool.take(self.list.arguments.len() as u64)?;
-            // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
-            unsafe { write_to(&piece, &self.list.arguments) };
-            for &(packet, start) in &self.list.places {
-                set_arguments(&mut self.list.packets[packet], piece.address + start as u64);
-            }
-            for &(at, to) in &self.list.own {
-                put(&piece, at, piece.address + to as u64);
-            }
+            let piece = pool.take(block.arguments() as u64)?;
+            // SAFETY: the host can write the piece, and nothing else uses it.
+            block.place(unsafe { &mut *bytes_of(&piece) });
             fixed = Some(piece);
-            self.list.arguments = Vec::new();
         }
         let described = std::mem::take(&mut self.list.described);
         let commands = std::mem::take(&mut self.list.commands);
@@ -330,6 +314,7 @@ impl Recorder {
             member: self.member,
             number,
             described: self.context.profiler.is_some().then(|| described.into()),
+            block,
             list: self.list,
             _fixed: fixed,
             is_one_shot: self.usage == Usage::OneShot,
@@ -340,13 +325,9 @@ impl Recorder {
     }
 }
 
-/// Copies bytes to memory for arguments.
-///
-/// # Safety
-/// The piece has at least as many bytes, the host can write them, and nothing else uses them.
-unsafe fn write_to(piece: &Piece, bytes: &[u8]) {
-    // SAFETY: as this function's contract.
-    unsafe { (piece.address as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+/// Memory for arguments.
+fn bytes_of(piece: &Piece) -> *mut [u8] {
+    std::ptr::slice_from_raw_parts_mut(piece.address as *mut u8, piece.size as usize)
 }
 
 fn check_grid(kernel: &Kernel, grid: &Grid) -> Result<()> {
@@ -392,10 +373,6 @@ impl Recorded {
     pub(crate) fn described(&self) -> Option<&Arc<[Described]>> {
         self.described.as_ref()
     }
-
-    pub(crate) fn packets(&self) -> &[Packet] {
-        &self.list.packets
-    }
 }
 
 /// A submission of recorded work, before its packets are written.
@@ -403,7 +380,7 @@ pub(crate) struct Prepared {
     pub(crate) recorded: Arc<Recorded>,
     /// Its own arguments.
     arguments: Option<Piece>,
-    _bound: Vec<Buffer>,
+    bound: Vec<(Buffer, u64)>,
 }
 
 impl CommandBuffer {
@@ -414,7 +391,7 @@ impl CommandBuffer {
     /// The number of packets that a submission copies.
     #[must_use]
     pub fn packets(&self) -> usize {
-        self.recorded.list.packets.len()
+        self.recorded.block.packets().len()
     }
 
     /// Checks a binding table, and takes the arguments of a submission.
@@ -435,43 +412,29 @@ impl CommandBuffer {
             return Err(Error::OneShot);
         }
         let mut arguments = None;
-        if !recorded.list.arguments.is_empty() {
+        if recorded.block.arguments() != 0 {
             let pool = &recorded.context.members[recorded.member].arguments;
-            let piece = pool.take(recorded.list.arguments.len() as u64)?;
-            // SAFETY: the piece has as many bytes, which the host can write and nothing else uses.
-            unsafe { write_to(&piece, &recorded.list.arguments) };
-            for fix in &recorded.list.fixes {
-                let (buffer, offset) = &bindings[fix.slot];
-                put(&piece, fix.at, buffer.address() + offset + fix.offset);
-            }
-            for &(at, to) in &recorded.list.own {
-                put(&piece, at, piece.address + to as u64);
-            }
-            arguments = Some(piece);
+            arguments = Some(pool.take(recorded.block.arguments() as u64)?);
         }
-        let bound = bindings.iter().map(|(buffer, _)| buffer.clone()).collect();
-        Ok(Prepared { recorded: recorded.clone(), arguments, _bound: bound })
+        Ok(Prepared { recorded: recorded.clone(), arguments, bound: bindings.to_vec() })
     }
 }
 
-/// Writes an address into a submission's own arguments.
-fn put(piece: &Piece, at: usize, value: u64) {
-    assert!(at as u64 + 8 <= piece.size, "an address is inside the arguments");
-    // SAFETY: the piece is the submission's own host memory, and the place is inside.
-    unsafe { (piece.address as *mut u8).add(at).cast::<u64>().write_unaligned(value) }
-}
-
 impl Prepared {
-    /// Completes the packets, now that their slots are known.
-    pub(crate) fn complete(&self, packets: &mut [Packet], slot: &dyn Fn(u64) -> u64) {
-        let Some(arguments) = &self.arguments else { return };
-        for &(packet, start) in &self.recorded.list.places {
-            set_arguments(&mut packets[packet], arguments.address + start as u64);
-        }
-        for patch in &self.recorded.list.patches {
-            put(arguments, patch.address_at, slot(patch.packet as u64));
-            let header = take_header(&mut packets[patch.packet]);
-            put(arguments, patch.header_at, header.into());
-        }
+    /// The submission. With arguments of its own, it writes them.
+    ///
+    /// # Safety
+    /// This is called once.
+    pub(crate) unsafe fn submission(&self) -> Submission<'_> {
+        let block = &self.recorded.block;
+        let Some(arguments) = &self.arguments else { return block.submission(0..block.packets().len()) };
+        // SAFETY: the host can write the piece, which nothing else uses, as this is called once.
+        let memory = unsafe { &mut *bytes_of(arguments) };
+        block.submission_with(memory, |memory| {
+            for fix in &self.recorded.list.fixes {
+                let (buffer, offset) = &self.bound[fix.slot];
+                put(memory, fix.at, buffer.address() + offset + fix.offset);
+            }
+        })
     }
 }

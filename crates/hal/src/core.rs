@@ -11,13 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use hsa::raw::{
-    Packet, PacketRing, ProgressSignal, SCOPE_SYSTEM, acquire_all, barrier_less_packet, barrier_packet,
-    complete_with, is_dispatch, is_incomplete, is_ordered,
-};
+use hsa::raw::{PacketRing, ProgressSignal, SCOPE_SYSTEM, barrier_less_packet};
 use hsa::{Agent, Runtime};
 use hsa_sys::*;
 
+use crate::block::Submission;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
 use crate::profile::{Described, Watch};
@@ -186,23 +184,30 @@ impl Core {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits packets behind those of other queues. `write` gets the packets' first slot address function
-    /// and may change the last things in them.
+    /// Submits packets behind those of other queues.
     ///
     /// # Errors
-    /// The queue has stopped, or one that it would wait for.
+    /// The queue has stopped, or one that it would wait for. If it stops while its ring is full, a part of
+    /// the packets is written; `kept` then stays as long as the queue.
     ///
     /// # Safety
     /// Everything that the packets name is valid until they have been processed; `kept` holds it.
     pub(crate) unsafe fn submit(
         self: &Arc<Self>,
         after: &[Point],
-        packets: &[Packet],
+        mut submission: Submission<'_>,
         described: Option<&Arc<[Described]>>,
-        late: impl FnOnce(&mut [Packet], &dyn Fn(u64) -> u64),
         kept: Kept,
     ) -> Result<Point> {
         let _shown = timeline::Span::enter("hal", "submit");
+        let span = tracing::trace_span!(
+            target: "hal::submission",
+            "submit",
+            queue = self.number,
+            submission = tracing::field::Empty,
+            packets = tracing::field::Empty,
+        )
+        .entered();
         let mut writer = self.writer();
         if let Some(error) = self.failure() {
             return Err(error);
@@ -225,62 +230,36 @@ impl Core {
                 None => foreign.push(point),
             }
         }
-        let mut all: Vec<Packet> = Vec::with_capacity(foreign.len() + packets.len() + 1);
         for point in &foreign {
             let value = ProgressSignal::<Codes>::value_after(point.fence);
-            all.push(barrier_less_packet(point.core.epoch().raw(), value));
+            submission.add_before(barrier_less_packet(point.core.epoch().raw(), value));
             point.core.awaited_by().push(Awaiting {
                 fence: point.fence,
                 by: Arc::downgrade(self),
                 its_fence: fence,
             });
         }
-        let begin = all.len();
-        all.extend_from_slice(packets);
-        if let Some(first) = all.get_mut(begin) {
-            acquire_all(first);
-        }
-        let epoch = self.epoch().raw();
+        submission.acquire(SCOPE_SYSTEM);
         if let Some((_, running)) = &running {
-            let end = running.mark(&mut all[begin..]);
-            all.push(end);
+            running.mark(&mut submission);
         }
-        match all[begin..].last_mut() {
-            Some(last) if is_dispatch(last) && is_ordered(last) => complete_with(last, epoch),
-            _ => all.push(barrier_packet(&[], epoch, SCOPE_SYSTEM)),
-        }
-        let first = writer.ring.reserve(all.len() as u64);
-        {
-            let place = |index: u64| writer.ring.slot(first + begin as u64 + index);
-            late(&mut all[begin..begin + packets.len()], &place);
-        }
+        submission.complete(self.epoch().raw());
+        span.record("submission", fence).record("packets", submission.count());
         if let Some((watch, running)) = running {
             watch.submitted(running);
         }
-        // A recorded list may have more packets than the ring.
-        let most = writer.ring.capacity() as usize;
-        let mut begin = 0;
-        while begin != all.len() {
-            let mut end = all.len().min(begin + most);
-            // An incomplete packet is there before the kernel runs that completes it, two packets ahead.
-            while all[end..].iter().take(2).any(is_incomplete) {
-                end -= 1;
-            }
-            let (start, packets) = (first + begin as u64, &all[begin..end]);
-            begin = end;
-            while !writer.ring.has_room(start, packets.len() as u64) {
-                // A stopped queue takes no more packets: the slots stay empty for ever.
-                if let Some(error) = self.failure() {
-                    return Err(error);
-                }
-                std::thread::yield_now();
-            }
-            // SAFETY: the slots were just reserved and have room; the caller vouches for what the packets
-            // name.
-            unsafe { writer.ring.write(start, packets) };
-        }
+        // If the queue stops before all packets are written, it may still use what the others name.
         writer.fences = fence;
         writer.kept.push_back((fence, kept));
+        // SAFETY: the caller vouches for what the packets name; the lock is held until all are written.
+        let mut writing = unsafe { submission.begin(&mut writer.ring) };
+        while !writing.advance(&mut writer.ring) {
+            // A stopped queue takes no more packets: the slots stay empty for ever.
+            if let Some(error) = self.failure() {
+                return Err(error);
+            }
+            std::thread::yield_now();
+        }
         let done = if writer.kept.len() > MANY { self.finished(&mut writer) } else { Vec::new() };
         drop(writer);
         // Without the lock, as releasing memory may take long.

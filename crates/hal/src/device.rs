@@ -13,6 +13,7 @@ use crate::memory::{Buffer, MemoryKind, Statistics};
 use crate::profile::Profile;
 use crate::queue::Queue;
 use crate::replay::Replay;
+use crate::spans::within;
 use crate::worker::{Job, Worker};
 
 /// Which queues of a device may run something: a bit for each, the queues of the first GPU first.
@@ -143,17 +144,20 @@ impl Device {
     /// # Errors
     /// [`Error::NoCode`], [`Error::BadCode`] or HSA's error.
     pub fn load(&self, code: &CodeObjects) -> Result<Executable> {
-        let mut known = self.inner.executables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, executable)) = known.iter().find(|(other, _)| other.is_same(code)) {
-            return Ok(executable.clone());
-        }
-        let what = "the executable";
-        let executable = Executable::load(self.context(), what, code)?;
-        if let Some(log) = &self.context().log {
-            executable.is_number(log.code(&code.for_target(what, self.target())?));
-        }
-        known.push((code.clone(), executable.clone()));
-        Ok(executable)
+        let span = tracing::debug_span!(target: "hal::device", "load", error = tracing::field::Empty);
+        within(span, || {
+            let mut known = self.inner.executables.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, executable)) = known.iter().find(|(other, _)| other.is_same(code)) {
+                return Ok(executable.clone());
+            }
+            let what = "the executable";
+            let executable = Executable::load(self.context(), what, code)?;
+            if let Some(log) = &self.context().log {
+                executable.is_number(log.code(&code.for_target(what, self.target())?));
+            }
+            known.push((code.clone(), executable.clone()));
+            Ok(executable)
+        })
     }
 
     /// Begins to record commands for one of its GPUs.
@@ -181,13 +185,18 @@ impl Device {
     /// # Errors
     /// As for [`allocate`](Self::allocate), or the device has no such GPU.
     pub fn allocate_on(&self, kind: MemoryKind, member: usize, size: u64) -> Result<Buffer> {
-        self.check_size(size)?;
-        let most = self.members() as u64 - 1;
-        if member as u64 > most {
-            return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
-        }
-        let piece = self.pool(kind, member).take(size)?;
-        Buffer::new(self.context(), kind, member, Memory::Piece(piece))
+        let span = tracing::trace_span!(
+            target: "hal::device", "allocate", ?kind, member, size, error = tracing::field::Empty
+        );
+        within(span, || {
+            self.check_size(size)?;
+            let most = self.members() as u64 - 1;
+            if member as u64 > most {
+                return Err(Error::Option { name: "member", value: member as u64, least: 0, most });
+            }
+            let piece = self.pool(kind, member).take(size)?;
+            Buffer::new(self.context(), kind, member, Memory::Piece(piece))
+        })
     }
 
     /// Gives memory of the program to all GPUs of the device, without a copy (`hsa_amd_memory_lock`). The

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::error::Result;
 use crate::options::Options;
+use crate::spans::within;
 use crate::topology::{LogicalDevice, Selection, Topology};
 
 /// AMD's library in a folder.
@@ -97,6 +98,9 @@ impl Driver {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn open_device(&self, device: &LogicalDevice, options: Options) -> Result<Device> {
-        Device::new(Context::new(&self.runtime, &self.topology, device, options)?)
+        let span = tracing::debug_span!(
+            target: "hal::device", "open", gpus = ?device.members, error = tracing::field::Empty
+        );
+        within(span, || Device::new(Context::new(&self.runtime, &self.topology, device, options)?))
     }
 }

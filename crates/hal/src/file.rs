@@ -129,8 +129,10 @@ impl Transfer {
     pub(crate) fn run(&self) -> Result<()> {
         let done = self.transfer();
         if self.way == Way::Read {
-            // Also if only a part was read.
-            self.buffer.take_down(self.at, self.len)?;
+            // Also if only a part was read, which is then no part of the file.
+            let refers = done.is_ok() && self.buffer.context().options.refer_to_files;
+            let file = refers.then(|| (self.file.path(), self.offset));
+            self.buffer.take_down_from(self.at, self.len, file)?;
         }
         done
     }

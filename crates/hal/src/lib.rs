@@ -34,6 +34,7 @@
 //! The crate `hal-library` has an example that runs on the virtual GPU.
 #![warn(missing_docs)]
 
+pub mod block;
 mod command;
 mod context;
 mod core;
@@ -49,6 +50,7 @@ mod profile;
 mod queue;
 mod replay;
 mod semaphore;
+mod spans;
 pub mod topology;
 mod worker;
 

@@ -25,6 +25,10 @@ pub struct Options {
     /// Keep what is needed to run everything again, for [`Device::capture`](crate::Device::capture). New
     /// buffers then begin with zeros.
     pub capture: bool,
+    /// With [`capture`](Self::capture): what is read from a file is kept as its path and a BLAKE3 hash, not
+    /// as its bytes. The file must be there when the run is replayed. Paths that are not UTF-8 are kept with
+    /// the bytes.
+    pub refer_to_files: bool,
     /// The device library: kernels for copies, fills and indirect dispatches. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
@@ -41,6 +45,7 @@ impl Default for Options {
             staging: 4 << 20,
             profile: 0,
             capture: false,
+            refer_to_files: false,
             library: None,
         }
     }

@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hsa::raw::{ClockDifference, Packet, SCOPE_SYSTEM, SignalPool, barrier_packet, signal_end};
+use hsa::raw::{ClockDifference, SCOPE_SYSTEM, SignalPool, barrier_packet, signal_end};
 use hsa_sys::{hsa_agent_t, hsa_signal_t};
 use timeline::{Lanes, Layer, Slice, Track, Value};
 
+use crate::block::Submission;
 use crate::error::{Calls, Result};
 
 /// Tracks of a queue in a timeline for kernels that run at the same time.
@@ -172,13 +173,14 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Gives the kernels among the packets of the submission their signals, and returns one more packet, for
-    /// its end.
-    pub(crate) fn mark(&self, packets: &mut [Packet]) -> Packet {
+    /// Gives the kernels among the packets of the submission their signals, and adds one more packet, for its
+    /// end.
+    pub(crate) fn mark(&self, submission: &mut Submission<'_>) {
+        let packets = submission.packets_mut();
         for (signal, known) in self.signals.iter().zip(self.described.iter()) {
             signal_end(&mut packets[known.packet], signal.raw);
         }
-        barrier_packet(&[], self.end.raw, SCOPE_SYSTEM)
+        submission.add_behind(barrier_packet(&[], self.end.raw, SCOPE_SYSTEM));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::block::Submission as Packets;
 use crate::command::{CommandBuffer, Place};
 use crate::context::Context;
 use crate::core::{Core, Point};
@@ -11,6 +12,20 @@ use crate::file::{FileRange, Transfer, Way};
 use crate::memory::import::Memory;
 use crate::memory::{Buffer, MemoryKind};
 use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
+use crate::spans::within;
+
+/// The span of a queue's operation.
+macro_rules! span {
+    ($queue:expr, $name:literal $(, $($field:tt)*)?) => {
+        tracing::trace_span!(
+            target: "hal::queue",
+            $name,
+            queue = $queue.number(),
+            error = tracing::field::Empty,
+            $($($field)*)?
+        )
+    };
+}
 
 /// A queue of one GPU of a device. Clones are the same.
 ///
@@ -70,7 +85,8 @@ impl Queue {
     /// # Errors
     /// The queue has stopped. Later failures are those of the semaphores.
     pub fn barrier(&self, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
-        self.submit(waits, signals, Work::Nothing)
+        let span = span!(self, "barrier");
+        within(span, || self.submit(waits, signals, Work::Nothing))
     }
 
     /// Runs recorded commands, with a buffer for each slot, from an offset on.
@@ -85,19 +101,22 @@ impl Queue {
         waits: &[Value<'_>],
         signals: &[Value<'_>],
     ) -> Result<()> {
-        let recorded = commands.recorded();
-        self.context().is_same(&recorded.context, "the command buffer")?;
-        if recorded.member != self.member {
-            return Err(Error::OtherDevice("the command buffer"));
-        }
-        // Nothing has to be kept of what can run at once.
-        let submission = |points: &[Point]| self.run(commands, bindings, points);
-        if let Some(points) = points(waits)? {
-            let end = submission(&points)?;
-            promise(signals.iter().copied(), &end);
-            return Ok(());
-        }
-        self.submit(waits, signals, Work::Commands(commands.clone(), bindings.to_vec()))
+        let span = span!(self, "execute");
+        within(span, || {
+            let recorded = commands.recorded();
+            self.context().is_same(&recorded.context, "the command buffer")?;
+            if recorded.member != self.member {
+                return Err(Error::OtherDevice("the command buffer"));
+            }
+            // Nothing has to be kept of what can run at once.
+            let submission = |points: &[Point]| self.run(commands, bindings, points);
+            if let Some(points) = points(waits)? {
+                let end = submission(&points)?;
+                promise(signals.iter().copied(), &end);
+                return Ok(());
+            }
+            self.submit(waits, signals, Work::Commands(commands.clone(), bindings.to_vec()))
+        })
     }
 
     /// Calls a function on the device's host thread, once everything that it waits for has come. If it
@@ -111,12 +130,15 @@ impl Queue {
         signals: &[Value<'_>],
         function: impl FnOnce() -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let (waits, signals) = (owned(waits), owned(signals));
-        let device = self.device.clone();
-        when_all(waits, When::Reached, move |ready| {
-            device.on_host(Box::new(move || end(&signals, ready.and_then(|()| guarded(function)))));
-        });
-        Ok(())
+        let span = span!(self, "call");
+        within(span, || {
+            let (waits, signals) = (owned(waits), owned(signals));
+            let device = self.device.clone();
+            when_all(waits, When::Reached, move |ready| {
+                device.on_host(Box::new(move || end(&signals, ready.and_then(|()| guarded(function)))));
+            });
+            Ok(())
+        })
     }
 
     /// Reads a part of a file to a place of a buffer, on the device's thread for files.
@@ -134,7 +156,8 @@ impl Queue {
         waits: &[Value<'_>],
         signals: &[Value<'_>],
     ) -> Result<()> {
-        self.transfer(Transfer::new(self.context(), Way::Read, from, to)?, waits, signals)
+        let span = span!(self, "read");
+        within(span, || self.transfer(Transfer::new(self.context(), Way::Read, from, to)?, waits, signals))
     }
 
     /// Writes a part of a file from a place of a buffer, on the device's thread for files. The file grows if
@@ -151,7 +174,8 @@ impl Queue {
         waits: &[Value<'_>],
         signals: &[Value<'_>],
     ) -> Result<()> {
-        self.transfer(Transfer::new(self.context(), Way::Write, to, from)?, waits, signals)
+        let span = span!(self, "write");
+        within(span, || self.transfer(Transfer::new(self.context(), Way::Write, to, from)?, waits, signals))
     }
 
     fn transfer(&self, transfer: Transfer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
@@ -179,30 +203,33 @@ impl Queue {
         waits: &[Value<'_>],
         signals: &[Value<'_>],
     ) -> Result<Pending> {
-        self.device.check_size(size)?;
-        let slot: Pending = Pending::default();
-        let (queue, all, signals) = (self.clone(), owned(waits), owned(signals));
-        let pool = self.device.pool(kind, self.member).clone();
-        let place = slot.clone();
-        when_all(owned(waits), When::Promised, move |ready| {
-            if let Err(error) = ready {
-                fail_all(&signals, &error);
-                return;
-            }
-            let context = queue.context().clone();
-            pool.take_later(size, move |piece| match piece {
-                Ok(piece) => {
-                    match Buffer::new(&context, kind, queue.member, Memory::Piece(piece)) {
-                        Ok(buffer) => place.set(buffer),
-                        Err(error) => return fail_all(&signals, &error),
-                    }
-                    let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
-                    submission.start();
+        let span = span!(self, "allocate", ?kind, size,);
+        within(span, || {
+            self.device.check_size(size)?;
+            let slot: Pending = Pending::default();
+            let (queue, all, signals) = (self.clone(), owned(waits), owned(signals));
+            let pool = self.device.pool(kind, self.member).clone();
+            let place = slot.clone();
+            when_all(owned(waits), When::Promised, move |ready| {
+                if let Err(error) = ready {
+                    fail_all(&signals, &error);
+                    return;
                 }
-                Err(error) => fail_all(&signals, &error),
+                let context = queue.context().clone();
+                pool.take_later(size, move |piece| match piece {
+                    Ok(piece) => {
+                        match Buffer::new(&context, kind, queue.member, Memory::Piece(piece)) {
+                            Ok(buffer) => place.set(buffer),
+                            Err(error) => return fail_all(&signals, &error),
+                        }
+                        let submission = Submission { queue, waits: all, signals, work: Work::Nothing };
+                        submission.start();
+                    }
+                    Err(error) => fail_all(&signals, &error),
+                });
             });
-        });
-        Ok(slot)
+            Ok(slot)
+        })
     }
 
     /// Lets go of a buffer once everything that it waits for has come. Its memory is free when no other clone
@@ -211,9 +238,12 @@ impl Queue {
     /// # Errors
     /// The buffer belongs to another device, or the queue has stopped.
     pub fn deallocate(&self, buffer: Buffer, waits: &[Value<'_>], signals: &[Value<'_>]) -> Result<()> {
-        self.context().is_same(buffer.context(), "the buffer")?;
-        when_all(owned(waits), When::Reached, move |_| drop(buffer));
-        self.barrier(waits, signals)
+        let span = span!(self, "deallocate");
+        within(span, || {
+            self.context().is_same(buffer.context(), "the buffer")?;
+            when_all(owned(waits), When::Reached, move |_| drop(buffer));
+            self.submit(waits, signals, Work::Nothing)
+        })
     }
 
     fn submit(&self, waits: &[Value<'_>], signals: &[Value<'_>], work: Work) -> Result<()> {
@@ -230,17 +260,11 @@ impl Queue {
     fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
         let prepared = Arc::new(commands.prepare(bindings)?);
         let kept = prepared.clone();
-        let packets = prepared.recorded.packets();
-        // SAFETY: the command buffer holds code, buffers and arguments of its packets, and is kept until they
-        // have been processed; who recorded a kernel has vouched for what it does.
+        // SAFETY: this is the only call. The command buffer holds code, buffers and arguments of its packets,
+        // and is kept until they have been processed; who recorded a kernel has vouched for what it does.
         let end = unsafe {
-            self.core.submit(
-                points,
-                packets,
-                prepared.recorded.described(),
-                |packets, slot| prepared.complete(packets, slot),
-                Box::new(kept),
-            )
+            let submission = prepared.submission();
+            self.core.submit(points, submission, prepared.recorded.described(), Box::new(kept))
         }?;
         if let Some(log) = &self.context().log {
             log.executed(prepared.recorded.number, bindings);
@@ -294,7 +318,7 @@ impl Submission {
         let end = match &self.work {
             Work::Nothing => {
                 // SAFETY: the packet names nothing.
-                unsafe { self.queue.core.submit(points, &[], None, |_, _| {}, Box::new(())) }?
+                unsafe { self.queue.core.submit(points, Packets::of(&[]), None, Box::new(())) }?
             }
             Work::Commands(commands, bindings) => self.queue.run(commands, bindings, points)?,
         };

@@ -4,7 +4,9 @@ pub(crate) mod contents;
 mod encoding;
 pub(crate) mod log;
 
-use std::path::Path;
+use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use self::contents::{ArgOf, Command, CommandsOf, Contents, Event, KernelOf, PlaceOf};
 use crate::command::{Arg, CommandBuffer, Grid, Place, Usage};
@@ -19,6 +21,8 @@ use crate::semaphore::Semaphore;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Replay {
     contents: Contents,
+    /// Where files that it refers to are looked for first.
+    folders: Vec<PathBuf>,
 }
 
 /// A buffer that ended with other contents than in the captured run.
@@ -43,7 +47,7 @@ impl std::fmt::Display for Difference {
 
 impl Replay {
     pub(crate) fn new(contents: Contents) -> Self {
-        Self { contents }
+        Self { contents, folders: Vec::new() }
     }
 
     /// Reads the bytes of a file.
@@ -67,7 +71,7 @@ impl Replay {
     /// [`Error::Open`], or as for [`parse`](Self::parse).
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::parse(&std::fs::read(path).map_err(|error| Error::open(path, &error))?)
+        Self::parse(&fs::read(path).map_err(|error| Error::open(path, &error))?)
     }
 
     /// Writes a file.
@@ -76,7 +80,7 @@ impl Replay {
     /// [`Error::Open`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        std::fs::write(path, self.to_bytes()).map_err(|error| Error::open(path, &error))
+        fs::write(path, self.to_bytes()).map_err(|error| Error::open(path, &error))
     }
 
     /// The target of the GPUs of the captured run.
@@ -97,6 +101,50 @@ impl Replay {
         self.contents.last.len()
     }
 
+    /// The files that it refers to: the captured run read parts of them.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.contents.events.iter().filter_map(|event| match event {
+            Event::Read { path, .. } => Some(Path::new(path)),
+            _ => None,
+        })
+    }
+
+    /// Looks for the files that it refers to in this folder, by their names, before it looks at their paths.
+    pub fn look_in(&mut self, folder: impl Into<PathBuf>) {
+        self.folders.push(folder.into());
+    }
+
+    /// The bytes of a file that it refers to.
+    fn part(&self, path: &str, at: u64, len: u64, hash: &[u8; 32]) -> Result<Vec<u8>> {
+        let original = Path::new(path);
+        let named = original.file_name().into_iter();
+        let inside = named.flat_map(|name| self.folders.iter().map(move |folder| folder.join(name)));
+        let path = inside.into_iter().find(|path| path.is_file()).unwrap_or_else(|| original.to_owned());
+        let mut file = fs::File::open(&path).map_err(|error| Error::open(&path, &error))?;
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.take(len).read_to_end(&mut bytes));
+        if let Err(error) = read {
+            return Err(Error::File {
+                operation: "reading",
+                path,
+                offset: at + bytes.len() as u64,
+                len: len - bytes.len() as u64,
+                kind: error.kind(),
+                reason: error.to_string().into(),
+            });
+        }
+        let expected = blake3::Hash::from_bytes(*hash);
+        if bytes.len() as u64 != len || blake3::hash(&bytes) != expected {
+            let problem = format!(
+                "{}: the {len} bytes at offset {at} are not those of the captured run, whose BLAKE3 hash is \
+                 {expected}",
+                path.display()
+            );
+            return Err(Error::Replay(problem.into()));
+        }
+        Ok(bytes)
+    }
+
     /// Options with the device library of the captured run, for the device that [`run`](Self::run) gets.
     ///
     /// # Errors
@@ -113,8 +161,8 @@ impl Replay {
     /// time stamps were written to are not compared.
     ///
     /// # Errors
-    /// The device has fewer GPUs, the code does not run on its target or the commands do not match it, or a
-    /// submission fails.
+    /// A file that it refers to is not there or has changed, the device has fewer GPUs, the code does not run
+    /// on its target or the commands do not match it, or a submission fails.
     ///
     /// # Safety
     /// The file's kernels are run: they are as trustworthy as a program.
@@ -139,6 +187,9 @@ impl Replay {
         for event in &self.contents.events {
             match event {
                 Event::Write { buffer, offset, bytes } => buffers[*buffer as usize].write(*offset, bytes)?,
+                Event::Read { buffer, offset, path, at, len, hash } => {
+                    buffers[*buffer as usize].write(*offset, &self.part(path, *at, *len, hash)?)?;
+                }
                 Event::Execute { commands: number, bindings } => {
                     let of = &self.contents.commands[*number as usize];
                     stamps.extend(of.list.iter().filter_map(|command| stamped(command, bindings)));

@@ -24,7 +24,7 @@ fn an_empty_run_is_a_file() {
     // A text without characters, one GPU, and six empty lists.
     let mut contents = [0u32, 1].map(u32::to_le_bytes).concat();
     contents.resize(8 + 6 * 4, 0);
-    let mut file = b"ferrocm replay\r\n\x01\0\0\0".to_vec();
+    let mut file = b"ferrocm replay\r\n\x02\0\0\0".to_vec();
     file.resize(52, 0);
     file.extend_from_slice(&contents);
     let replay = hal::Replay::parse(&any_replay::sealed(&file)).unwrap();
@@ -40,8 +40,8 @@ fn what_is_wrong_is_said() {
     assert_eq!(refused(&file), "the replay file: it has 16 bytes, and its header 52");
     file.extend_from_slice(&9u32.to_le_bytes());
     file.resize(60, 0);
-    assert_eq!(refused(&file), "the replay file: it has version 9 of the format; this program reads 1");
-    file[16] = 1;
+    assert_eq!(refused(&file), "the replay file: it has version 9 of the format; this program reads 2");
+    file[16] = 2;
     assert_eq!(refused(&file), "the replay file: it is damaged: its hash is not that of its contents");
     file[52..56].copy_from_slice(&100u32.to_le_bytes());
     assert_eq!(

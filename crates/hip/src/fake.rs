@@ -2,6 +2,7 @@
 //! calls on streams are recorded. It has two devices that allocate directly, and as many caching ones as
 //! tests request.
 
+pub(crate) mod driver;
 mod external;
 mod graph;
 mod ipc;

@@ -4,6 +4,7 @@ mod cuda;
 #[cfg(feature = "rtc")]
 mod ptx;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
@@ -148,7 +149,8 @@ impl Module {
         };
         if let Some(driver) = device.table().ext.driver_code {
             let image = module.for_cuda_device(&device.target().processor).ok_or_else(wrong_target)?;
-            return Self::load_by_driver(device, module.name, image.bytes, driver);
+            let code = image.code().map_err(|source| unreadable(module.name, source))?;
+            return Self::load_by_driver(device, module.name, code, driver);
         }
         let object = module.for_device(device.target()).ok_or_else(wrong_target)?;
         let code = object.code().map_err(|source| unreadable(module.name, source))?;
@@ -159,7 +161,7 @@ impl Module {
         if let Some(driver) = device.table().ext.driver_code {
             let code = bundle::cuda_code_for(bytes, &device.target().processor);
             let code = code.map_err(|source| unreadable(name, source))?;
-            return Self::load_by_driver(device, name, &code, driver);
+            return Self::load_by_driver(device, name, code, driver);
         }
         let code = bundle::code_for(bytes, device.target()).map_err(|source| unreadable(name, source))?;
         Self::load_code(device, name, code.into_owned())
@@ -190,8 +192,8 @@ impl Module {
     }
 
     /// Has the driver load what only it reads.
-    fn load_by_driver(device: &Device, name: &str, bytes: &[u8], driver: DriverCode) -> Result<Self> {
-        let image = cuda::image(device, name, bytes)?;
+    fn load_by_driver(device: &Device, name: &str, code: Cow<'_, [u8]>, driver: DriverCode) -> Result<Self> {
+        let image = cuda::image(device, name, code)?;
         let mut handle: hipModule_t = std::ptr::null_mut();
         device.make_current()?;
         // SAFETY: the image ends where its own headers say, or in a NUL, and lives as long as the module.

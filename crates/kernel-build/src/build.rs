@@ -58,6 +58,8 @@ pub struct BuiltModule {
     pub bundle: Option<BuiltBundle>,
     /// One per architecture of NVIDIA GPUs, in their order, or two: PTX and the cubin of it.
     pub images: Vec<BuiltImage>,
+    /// All of them in one file, if [requested](crate::Nvidia::compress).
+    pub cuda_bundle: Option<BuiltBundle>,
 }
 
 /// A source's code in a [compressed bundle](code_object::bundle).
@@ -163,7 +165,10 @@ impl Build {
     pub fn for_amd_only(&self) -> Self {
         let mut build = self.clone();
         build.cuda_archs.clear();
-        build.modules.iter_mut().for_each(|module| module.images.clear());
+        for module in &mut build.modules {
+            module.images.clear();
+            module.cuda_bundle = None;
+        }
         build
     }
 

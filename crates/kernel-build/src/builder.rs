@@ -85,6 +85,7 @@ pub struct Builder {
     pub(crate) whole_bundles: bool,
     pub(crate) link: bool,
     nvidia: Option<Nvidia>,
+    pub(crate) prebuilt_nvidia: Option<PathBuf>,
     pub(crate) features: Option<Features>,
     /// Variables decide whether NVIDIA's code is built.
     on_request: bool,
@@ -106,6 +107,7 @@ pub(crate) struct Built {
     pub(crate) objects: Vec<BuiltObject>,
     pub(crate) bundle: Option<BuiltBundle>,
     pub(crate) images: Vec<BuiltImage>,
+    pub(crate) cuda_bundle: Option<BuiltBundle>,
 }
 
 /// A compiler and a target for a source.
@@ -216,6 +218,7 @@ impl Builder {
             whole_bundles: false,
             link: true,
             nvidia: None,
+            prebuilt_nvidia: None,
             features: None,
             on_request: false,
             listener: None,
@@ -369,7 +372,7 @@ impl Builder {
     }
 
     /// Whether the code objects of a source go into one compressed bundle, as with clang's
-    /// `--offload-compress`. Off by default. Code for many targets shrinks to a fifth or less; a module is
+    /// `--offload-compress`. [`Nvidia::compress`] does so with the code for NVIDIA GPUs. Off by default. Code for many targets shrinks to a fifth or less; a module is
     /// unpacked when it is loaded.
     ///
     /// Code that loads the generated module through `hip` is the same for both forms;
@@ -572,16 +575,19 @@ impl Builder {
             plans.iter_mut().for_each(|plan| plan.targets.clear());
         }
         let mut built = self.run(context.as_ref(), compiler.as_ref(), &plans)?;
-        if self.compress && context.is_some() {
-            let compress = |index: usize| {
-                let Built { objects, images, .. } = &built[index];
+        let compressed_images = compiler.is_some() && nvidia.as_ref().is_some_and(|nvidia| nvidia.compress);
+        let compress = |index: usize| {
+            let (Built { objects, images, .. }, source) = (&built[index], plans[index].source);
+            let bundle = (self.compress && context.is_some()).then(|| {
                 let images = if self.whole_bundles { &images[..] } else { &[] };
-                bundle::compressed(&cache, plans[index].source, objects, images)
-            };
-            let bundles: Vec<_> = jobs::run(self.job_count(), plans.len(), compress);
-            for (built, bundle) in built.iter_mut().zip(bundles) {
-                built.bundle = Some(bundle?);
-            }
+                bundle::compressed(&cache, source, objects, images)
+            });
+            let cuda_bundle = compressed_images.then(|| bundle::compressed(&cache, source, &[], images));
+            Ok((bundle.transpose()?, cuda_bundle.transpose()?))
+        };
+        let bundles: Vec<Result<_, Error>> = jobs::run(self.job_count(), plans.len(), compress);
+        for (built, bundles) in built.iter_mut().zip(bundles) {
+            (built.bundle, built.cuda_bundle) = bundles?;
         }
         let more = more(&self, context.as_ref(), &plans, &built)?;
         let mut all = targets;
@@ -775,14 +781,15 @@ pub(crate) fn switch(said: Option<bool>, variable: &variables::Variable) -> Resu
 
 fn modules(sources: Vec<Source>, built: Vec<Built>) -> Vec<BuiltModule> {
     let module = |(id, (source, built)): (usize, (Source, Built))| {
-        let Built { objects, bundle, images } = built;
+        let Built { objects, bundle, images, cuda_bundle } = built;
         let of_objects = objects.iter().flat_map(|object| object.code_object.kernels());
         let mut kernels: Vec<String> = of_objects.map(|kernel| kernel.name.clone()).collect();
         kernels.extend(images.iter().flat_map(|image| image.kernels.iter().cloned()));
         kernels.sort();
         kernels.dedup();
         let Source { path, relative, name, ident } = source;
-        BuiltModule { id, name, ident, relative, source: path, kernels, objects, bundle, images }
+        let source = path;
+        BuiltModule { id, name, ident, relative, source, kernels, objects, bundle, images, cuda_bundle }
     };
     sources.into_iter().zip(built).enumerate().map(module).collect()
 }

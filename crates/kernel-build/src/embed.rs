@@ -120,7 +120,7 @@ impl Build {
     /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in
     /// upper case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables
     /// that have an entry per module, and `ids` with one module of kernel ids per source. `ptx` has the PTX
-    /// as text, one per source. `types` is the path of [`code_object::embedded`] for the generated code.
+    /// as text, one per source, unless it is [compressed](crate::Nvidia::compress). `types` is the path of [`code_object::embedded`] for the generated code.
     /// Equal builds give equal files, and files that would not change are not touched.
     ///
     /// # Errors
@@ -142,8 +142,15 @@ impl Build {
 
     /// Writes the code for NVIDIA GPUs.
     pub(crate) fn write_images(&self, folder: &Path) -> Result<(), Error> {
-        for (module, image) in self.images() {
-            write_atomically(&folder.join(image_name(module, image)), &image.bytes)?;
+        for module in &self.modules {
+            match &module.cuda_bundle {
+                Some(bundle) => write_atomically(&folder.join(cuda_bundle_name(module)), &bundle.bytes)?,
+                None => {
+                    for image in &module.images {
+                        write_atomically(&folder.join(image_name(module, image)), &image.bytes)?;
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -190,11 +197,11 @@ impl Build {
         out
     }
 
-    /// The PTX of every source for an architecture, unless there are cubins.
+    /// The PTX of every source for an architecture, as far as files have it.
     fn ptx_items(&self, out: &mut String, arch: &CudaArch) {
         let is_it = |image: &&BuiltImage| image.arch == *arch && image.kind == CudaKind::Ptx;
-        let found =
-            self.modules.iter().filter_map(|module| Some((module, module.images.iter().find(is_it)?)));
+        let plain = self.modules.iter().filter(|module| module.cuda_bundle.is_none());
+        let found = plain.filter_map(|module| Some((module, module.images.iter().find(is_it)?)));
         let items: Vec<_> = found.collect();
         if items.is_empty() {
             return;
@@ -264,11 +271,19 @@ const UNUSED: &str = r#"#[allow(dead_code, reason = "generated for every source 
 fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
     let _ = writeln!(out, "/// `{}`\n{UNUSED}", module.relative);
     let _ = write!(out, "pub static {}: {types}::Module = ", upper(&module.ident));
-    if module.bundle.is_some() {
-        let file = bundle_name(module);
+    let bundles = [
+        (&module.bundle, "BUNDLE", "All code objects", bundle_name(module)),
+        (&module.cuda_bundle, "CUDA", "All code for NVIDIA GPUs", cuda_bundle_name(module)),
+    ];
+    let mut end = ";\n\n";
+    for (_, name, what, file) in bundles.iter().filter(|(bundle, ..)| bundle.is_some()) {
+        if end.starts_with(';') {
+            out.push_str("{\n");
+            end = " };\n\n";
+        }
         let _ = writeln!(
             out,
-            "{{\n    // All code objects.\n    static BUNDLE: {types}::Aligned<[u8; include_bytes!({file:?}).len()]> =\n        \
+            "    // {what}.\n    static {name}: {types}::Aligned<[u8; include_bytes!({file:?}).len()]> =\n        \
              {types}::Aligned(*include_bytes!({file:?}));"
         );
     }
@@ -291,14 +306,17 @@ fn module_item(out: &mut String, module: &BuiltModule, types: &str) {
     out.push_str("    ],\n    cuda: &[\n");
     for image in &module.images {
         let BuiltImage { arch, kind, hash, .. } = image;
-        let file = aligned(&image_name(module, image), types);
+        let file = match module.cuda_bundle {
+            Some(_) => "&CUDA.0".to_owned(),
+            None => aligned(&image_name(module, image), types),
+        };
         let _ = writeln!(
             out,
             "        {types}::CudaImage {{ arch: \"{arch}\", kind: {types}::CudaKind::{kind:?}, bytes: {file}, hash: {hash:?} }},"
         );
     }
     out.push_str("    ],\n}");
-    out.push_str(if module.bundle.is_some() { " };\n\n" } else { ";\n\n" });
+    out.push_str(end);
 }
 
 /// An expression for the content of a file.
@@ -310,6 +328,10 @@ fn aligned(file: &str, types: &str) -> String {
 
 fn bundle_name(module: &BuiltModule) -> String {
     format!("{}.hipfb", module.ident)
+}
+
+fn cuda_bundle_name(module: &BuiltModule) -> String {
+    format!("{}.nvidia.hipfb", module.ident)
 }
 
 fn image_name(module: &BuiltModule, image: &BuiltImage) -> String {

@@ -10,7 +10,8 @@
 //! [`Build`] and its data about each kernel.
 //!
 //! [`Builder::embed_prebuilt`] is for packages that are published with compiled kernels, so that building
-//! them needs no GPU compiler.
+//! them needs no GPU compiler. [`Builder::prebuilt_nvidia`] says which other package has those for NVIDIA
+//! GPUs.
 //!
 //! [`Builder::nvidia`] also compiles the same sources for NVIDIA GPUs, with nvcc; [`Builder::features`] lets
 //! features of the crate choose the GPUs. [`Builder::offload_compress`] embeds code for many targets in a

@@ -50,6 +50,7 @@ pub struct Nvidia {
     archs: Option<Result<Vec<CudaArch>, Error>>,
     default_archs: Vec<String>,
     pub(crate) is_optional: bool,
+    pub(crate) compress: bool,
     pub(crate) options: Vec<OsString>,
     pub(crate) nvcc: Option<PathBuf>,
 }
@@ -63,6 +64,7 @@ impl Nvidia {
             archs: None,
             default_archs: DEFAULT_CUDA_ARCHS.iter().map(|&name| name.to_owned()).collect(),
             is_optional: false,
+            compress: false,
             options: Vec::new(),
             nvcc: None,
         }
@@ -75,7 +77,9 @@ impl Nvidia {
     }
 
     /// Both for each architecture. The cubin is made from the PTX. GPUs of the same major version load it,
-    /// and the driver compiles the PTX for later ones.
+    /// and the driver compiles the PTX for later ones. There are none for an architecture whose features are
+    /// its own (`sm_90a`) or its family's (`sm_100f`), so that its PTX is left out
+    /// ([`ptx_reaches_further`](code_object::cuda_arch::ptx_reaches_further)).
     pub fn ptx_and_cubin() -> Self {
         Self { kinds: &[CudaKind::Ptx, CudaKind::Cubin], ..Self::ptx() }
     }
@@ -103,6 +107,14 @@ impl Nvidia {
     /// tried. It still fails if `NVCC` or [`nvcc`](Self::nvcc) names one that does not work.
     pub fn if_nvcc_is_found(mut self) -> Self {
         self.is_optional = true;
+        self
+    }
+
+    /// Whether a source's code for all architectures goes into one compressed bundle, apart from that of its
+    /// [code for AMD GPUs](crate::Builder::offload_compress). Off by default. A module is unpacked when it is
+    /// loaded. The generated file then has no PTX as text.
+    pub fn compress(mut self, compress: bool) -> Self {
+        self.compress = compress;
         self
     }
 

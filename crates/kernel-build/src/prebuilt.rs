@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
 use device_compiler::files::write_atomically;
@@ -15,16 +15,19 @@ use crate::{Build, Builder, CudaArch, Error, nvidia, targets};
 const LIST: &str = "targets.txt";
 /// The folder below it for builds with code for NVIDIA GPUs: what they have besides, and instead.
 const NVIDIA: &str = "nvidia";
+/// In that folder: the hash of the Rust file that its own one replaces.
+const BESIDE: &str = "beside.txt";
 
 impl Build {
     /// Writes the input of [`embed_prebuilt`](Builder::embed_prebuilt) to an existing folder: the output of
     /// [`write_rust`](Self::write_rust) with these arguments, and a list of the targets. Code for NVIDIA
-    /// GPUs, if there is any, is in a folder of its own, for the builds that ask for it.
+    /// GPUs, if there is any, is in a folder of its own below it, `nvidia`, for the builds that ask for it; a
+    /// [package of its own](Builder::prebuilt_nvidia) may have that.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
     pub fn write_prebuilt(&self, folder: &Path, name: &str, types: &str) -> Result<(), Error> {
-        self.for_amd_only().write_rust(folder, name, types)?;
+        let rust = self.for_amd_only().write_rust(folder, name, types)?;
         write_list(folder, &self.targets)?;
         if self.cuda_archs.is_empty() {
             return Ok(());
@@ -33,8 +36,15 @@ impl Build {
         fs::create_dir_all(&nvidia).map_err(|error| Error::io("make", &nvidia, error))?;
         self.write_images(&nvidia)?;
         self.write_rust_file(&nvidia, name, types)?;
+        write_atomically(&nvidia.join(BESIDE), hash_of(&rust)?.as_bytes())?;
         write_list(&nvidia, &self.cuda_archs)
     }
+}
+
+/// The hash of a file in hexadecimal.
+fn hash_of(path: &Path) -> Result<String, Error> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
 fn write_list(folder: &Path, targets: &[impl Display]) -> Result<(), Error> {
@@ -51,12 +61,29 @@ impl Builder {
     /// is among it if this builder [builds for them](Self::nvidia); if the package has none, the build says
     /// so, and fails if a variable names architectures.
     ///
+    /// `FERROCM_PREBUILT` names a folder with such a folder for each crate, called as the crate's own, which
+    /// takes the place of the package's.
+    ///
     /// # Errors
     /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that
     /// `FERROCM_TARGETS` or `FERROCM_CUDA_ARCHS` names, or if kernels should count what they do
     /// (`FERROCM_KERNEL_METRICS`).
     pub fn embed_prebuilt(self, folder: impl AsRef<Path>) -> Result<Option<Build>, Error> {
-        let folder = folder.as_ref();
+        println!("cargo::rerun-if-env-changed={}", variables::PREBUILT.name);
+        let all = variables::PREBUILT.path();
+        let given = all.map(|all| own_folder().map(|own| all.join(own))).transpose()?;
+        let (folder, nvidia) = match &given {
+            Some(given) if !given.is_dir() => {
+                let reason = format!("is missing; {} names the folder above", variables::PREBUILT.name);
+                return Err(Error::Prebuilt { folder: given.clone(), reason });
+            }
+            Some(given) => (given.as_path(), given.join(NVIDIA)),
+            None => {
+                let folder = folder.as_ref();
+                let of_package = self.prebuilt_nvidia.clone();
+                (folder, of_package.unwrap_or_else(|| folder.join(NVIDIA)))
+            }
+        };
         if !folder.is_dir() {
             return self.embed().map(Some);
         }
@@ -70,14 +97,23 @@ impl Builder {
         let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         take(folder, Path::new(&out), &self.output, &asked, metrics)?;
         if self.asks_for_nvidia() {
-            let has_any = take_for_nvidia(folder, Path::new(&out), &self.output, &nvidia::named()?)?;
-            if !has_any {
+            println!("cargo::rerun-if-changed={}", nvidia.display());
+            let asked = nvidia::named()?;
+            if !take_for_nvidia([folder, &nvidia], Path::new(&out), &self.output, &asked)? {
                 println!(
                     "cargo::warning=there is no code for NVIDIA GPUs in this build: the package has none"
                 );
             }
         }
         Ok(None)
+    }
+
+    /// Where the code for NVIDIA GPUs is if another package has it: the folder `nvidia` that
+    /// [`write_prebuilt`](Build::write_prebuilt) wrote. [`embed_prebuilt`](Self::embed_prebuilt) takes it
+    /// from there, instead of from the folder with the code for AMD GPUs. It must be of the same build.
+    pub fn prebuilt_nvidia(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.prebuilt_nvidia = Some(folder.into());
+        self
     }
 
     /// Like [`embed_prebuilt`](Self::embed_prebuilt), but an error is passed to Cargo, line by line, and ends
@@ -100,21 +136,39 @@ fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool
     copy(folder, out)
 }
 
-/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request. False
-/// if there is none and none was asked for by name.
-fn take_for_nvidia(folder: &Path, out: &Path, name: &str, asked: &[CudaArch]) -> Result<bool, Error> {
-    let nvidia = folder.join(NVIDIA);
+/// The folder of the crate, by its name.
+fn own_folder() -> Result<PathBuf, Error> {
+    const VARIABLE: &str = "CARGO_MANIFEST_DIR";
+    let folder = std::env::var_os(VARIABLE).ok_or(Error::NotABuildScript { name: VARIABLE })?;
+    Ok(Path::new(&folder).file_name().map(PathBuf::from).unwrap_or_default())
+}
+
+/// Copies what a build with code for NVIDIA GPUs has besides and instead, if it satisfies the request: from
+/// the second folder, which is of the same build as the first. False if there is none and none was asked for
+/// by name.
+fn take_for_nvidia(
+    [folder, nvidia]: [&Path; 2],
+    out: &Path,
+    name: &str,
+    asked: &[CudaArch],
+) -> Result<bool, Error> {
     if !nvidia.is_dir() {
         let Some(arch) = asked.first() else { return Ok(false) };
         let variables = nvidia::naming_variables();
         let reason = format!("has no code for NVIDIA GPUs, and {variables} names {arch}");
         return Err(Error::Prebuilt { folder: folder.to_owned(), reason });
     }
-    let list = list(&nvidia, name)?;
+    let list = list(nvidia, name)?;
+    let beside = nvidia.join(BESIDE);
+    let expected = fs::read_to_string(&beside).map_err(|error| Error::io("read", &beside, error))?;
+    if expected != hash_of(&folder.join(name))? {
+        let reason = format!("is of another build than {}", folder.display());
+        return Err(Error::Prebuilt { folder: nvidia.to_owned(), reason });
+    }
     let there = nvidia::parse(LIST, &list)?;
     let fits = |arch: &CudaArch| there.iter().any(|one| one.serves(arch));
-    all_are_there(&nvidia, &list, asked, fits, &nvidia::naming_variables())?;
-    copy(&nvidia, out)?;
+    all_are_there(nvidia, &list, asked, fits, &nvidia::naming_variables())?;
+    copy(nvidia, out)?;
     Ok(true)
 }
 
@@ -201,29 +255,33 @@ mod tests {
         write(&from, "fill.hipfb", "code");
         write(&nvidia, LIST, "sm_80\nsm_90a\n");
         write(&nvidia, "kernels.rs", "// both\n");
+        write(&nvidia, BESIDE, blake3::hash(b"// AMD\n").to_hex().as_str());
         write(&nvidia, "fill.sm_80.ptx", ".version 9.0");
         take(&from, &out, "kernels.rs", &[], false).expect("taken");
         assert!(!out.join("fill.sm_80.ptx").exists(), "only builds that ask for it have NVIDIA's code");
         let arch = |name: &str| name.parse::<CudaArch>().expect("an architecture");
         let served = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_120a"].map(arch);
-        assert!(take_for_nvidia(&from, &out, "kernels.rs", &served).expect("taken"));
+        let take_for_nvidia =
+            |asked: &[CudaArch]| take_for_nvidia([&from, &nvidia], &out, "kernels.rs", asked);
+        assert!(take_for_nvidia(&served).expect("taken"));
         let read = |name: &str| fs::read_to_string(out.join(name)).expect("copied");
         assert_eq!(
             ["kernels.rs", "fill.hipfb", "fill.sm_80.ptx"].map(read),
             ["// both\n", "code", ".version 9.0"]
         );
-        let refused = |asked: &str| {
-            take_for_nvidia(&from, &out, "kernels.rs", &[arch(asked)]).expect_err("refused").to_string()
-        };
+        let refused = |asked: &str| take_for_nvidia(&[arch(asked)]).expect_err("refused").to_string();
         let error = refused("sm_75");
         assert!(error.contains("nothing for sm_75, which FERROCM_CUDA_ARCHS or"), "{error}");
         assert!(error.contains("it is for sm_80, sm_90a"), "{error}");
         write(&nvidia, LIST, "sm_90a\n");
         assert!(refused("sm_100").contains("sm_100"), "code of sm_90a runs nowhere else");
+        write(&from, "kernels.rs", "// AMD, compiled again\n");
+        let error = refused("sm_90a");
+        assert!(error.contains("is of another build than") && error.contains("/nvidia"), "{error}");
         fs::remove_file(nvidia.join("kernels.rs")).expect("remove");
-        assert!(take_for_nvidia(&from, &out, "kernels.rs", &[]).is_err(), "incomplete");
+        assert!(take_for_nvidia(&[]).is_err(), "incomplete");
         fs::remove_dir_all(&nvidia).expect("remove");
-        assert!(!take_for_nvidia(&from, &out, "kernels.rs", &[]).expect("nothing was named"));
+        assert!(!take_for_nvidia(&[]).expect("nothing was named"));
         let error = refused("sm_80");
         assert!(error.contains("no code for NVIDIA GPUs") && error.contains("names sm_80"), "{error}");
     }

@@ -2,6 +2,7 @@
 
 use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
+use crate::elementwise::info::accesses;
 use crate::error::{Error, Result, check_length};
 use crate::launch::launch_1d;
 use crate::library::{Kernels, Names, names};
@@ -117,8 +118,6 @@ impl Kernels {
         out: impl Into<DeviceSliceMut<'a, T>>,
         blocks: &'a mut QuantVectors,
     ) -> Result<()> {
-        /// Bytes that a work-item has at a time.
-        const PACK: usize = 16;
         let (gate, up, out) = (gate.into(), up.into(), out.into());
         let operation = "gated_quantized";
         by.check(operation, gate.len(), up.len(), out.len())?;
@@ -138,7 +137,7 @@ impl Kernels {
             return Ok(());
         }
         let kernel = self.of::<T>(&modules::ACTIVATION, &names!("gated_q8_1"))?;
-        let launch = launch_1d(kernel, stream, out.len() / (PACK / size_of::<T>()));
+        let launch = launch_1d(kernel, stream, accesses(out.len(), size_of::<T>()));
         let launch = launch.arg(f as u32).arg(by.rows).arg(by.columns).arg(gate).arg(by.gate_stride);
         let launch = launch.arg(up).arg(by.up_stride).arg(out).arg(blocks.blocks_mut());
         // SAFETY: both factors have the rows, `out` and the blocks as many elements, and rows are whole
@@ -298,7 +297,11 @@ impl Kernels {
             let problem = "and must be at least 1 and divide the elements of `a`";
             return Err(Error::Size { operation, parameter: "elements of b", got: columns, problem });
         }
-        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, names)?, stream, out.len());
+        let launch = launch_1d(
+            self.of::<T>(&modules::ACTIVATION, names)?,
+            stream,
+            accesses(out.len(), size_of::<T>()),
+        );
         let launch =
             launch.arg(a.len() / columns).arg(columns).arg(a).arg(columns).arg(b).arg(0_usize).arg(out);
         // SAFETY: `a` and `out` have that many rows of `columns` elements, and `b` has one.
@@ -323,7 +326,11 @@ impl Kernels {
         if out.is_empty() {
             return Ok(());
         }
-        let launch = launch_1d(self.of::<T>(&modules::ACTIVATION, names)?, stream, out.len());
+        let launch = launch_1d(
+            self.of::<T>(&modules::ACTIVATION, names)?,
+            stream,
+            accesses(out.len(), size_of::<T>()),
+        );
         let launch = launch.arg(rows).arg(columns).arg(gate).arg(gate_row).arg(up).arg(up_row).arg(out);
         let launch = parameters.iter().fold(launch, |launch, parameter| launch.arg(*parameter));
         // SAFETY: the kernel accesses `columns` elements of each row, which the callers have checked, and

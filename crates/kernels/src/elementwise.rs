@@ -14,7 +14,7 @@ use crate::library::{Kernels, Names, names};
 use crate::view::{View, ViewMut};
 use crate::{Element, Index, Number, Real, modules};
 
-use info::{ACCESS, Info, check_contiguous, check_devices, common_shape, operand};
+use info::{Info, accesses, check_contiguous, check_devices, common_shape, operand};
 pub use ops::{BinaryOp, CompareOp, UnaryOp};
 
 /// Workgroups for this many work-items, up to the maximum: each work-item goes on by the size of the grid
@@ -48,7 +48,7 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::AFFINE, &names!("axpy"))?;
         let launch = kernel.launch(stream).arg(elements as u64).arg(a).arg(x.memory()?).arg(y.into_memory()?);
         // SAFETY: axpy reads x[0..numel], and reads and writes y[0..numel]; both have that many elements.
-        unsafe { run(elements.div_ceil(ACCESS / size_of::<T>()), launch) }
+        unsafe { run(accesses(elements, size_of::<T>()), launch) }
     }
 
     /// `y = x * mul + add`.

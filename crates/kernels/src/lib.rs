@@ -64,11 +64,14 @@
 //! targets in `FERROCM_TARGETS`, or else for
 //! [the default processors](https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md).
 //!
-//! With the feature `nvidia`, or if `FERROCM_CUDA_ARCHS` names architectures, the crate also contains PTX and
-//! cubins, for sm_80, sm_90a and sm_100 unless the variable names others. They are compiled by the nvcc that
-//! `kernel-build` finds, such as that of `ferrocm setup --cuda`. Without one, the build warns, and has code
-//! for AMD GPUs only. So does the published package, which has compiled code for AMD GPUs and no sources;
-//! with the variable, its build fails. To have code for NVIDIA GPUs, depend on the repository.
+//! With the feature `nvidia`, the crate also contains PTX and cubins, compressed, for sm_80, sm_90a and
+//! sm_100. Every NVIDIA GPU since Ampere runs some of them. The published package has no sources: it takes
+//! the compiled code from the package `ferrocm-kernels-nvidia`. If `FERROCM_CUDA_ARCHS` names an architecture
+//! that this does not serve, the build fails and says what there is; so it does without the feature.
+//!
+//! In a checkout, the code is compiled by the nvcc that `kernel-build` finds, such as that of
+//! `ferrocm setup --cuda`, with the feature or if the variable names architectures, and for those. Without an
+//! nvcc, the build warns, and has code for AMD GPUs only.
 //!
 //! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not
 //! contain the virtual GPU.

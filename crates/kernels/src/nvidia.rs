@@ -22,6 +22,11 @@ pub(crate) fn has_mma(device: &Device) -> bool {
     is_from(&device.target().processor, 80)
 }
 
+/// Whether a device has copies of any size, for which code for sm_90 and later is compiled.
+pub(crate) fn has_bulk_copies(device: &Device) -> bool {
+    is_from(&device.target().processor, 90)
+}
+
 /// Whether a processor is one of NVIDIA's of at least this compute capability, times ten.
 fn is_from(processor: &str, capability: u32) -> bool {
     let number =
@@ -54,12 +59,56 @@ pub(crate) fn vector_workgroups(rows: u32, multiprocessors: u32) -> u32 {
     }
 }
 
-/// Workgroups of `quant_gemv`, which share all rows: as many as run at once (`ONE_BUSY` of
-/// `kernels/quant_one.cuh`), or fewer, each with the two rows that a warp has at a time.
-pub(crate) fn gemv_workgroups(rows: u32, multiprocessors: u32) -> u32 {
-    const ROWS: u32 = 2;
-    const RESIDENT: u32 = 4;
-    rows.div_ceil(ROWS).min(multiprocessors.saturating_mul(RESIDENT).max(1))
+/// A product of a quantised matrix with one vector, as `kernels/quant_stream.cuh` divides it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuantProduct {
+    pub(crate) rows: u32,
+    pub(crate) columns: u32,
+    /// Values and bytes of a block.
+    pub(crate) block: (usize, usize),
+    /// Whether the device has the copies that rows are streamed by.
+    pub(crate) can_stream: bool,
+    /// Whether a step is multiplied so quickly that one workgroup had better have two.
+    pub(crate) is_quick: bool,
+}
+
+impl QuantProduct {
+    /// Steps that multiply whole rows; none if rows are longer than a step, or cannot be streamed.
+    fn steps(self) -> Option<u32> {
+        /// Warps of a workgroup, threads of a warp, and values that a thread has of a row.
+        const WARPS: u32 = 8;
+        const THREADS: u32 = 32;
+        const VALUES: usize = 32;
+        let (values, bytes) = self.block;
+        let row_bytes = self.columns as usize / values * bytes;
+        // `LOG_ROWS`
+        let rows_of_warp = if (bytes * VALUES).div_ceil(values) <= 20 { 4 } else { 2 };
+        let is_aligned = row_bytes.is_multiple_of(4)
+            && (rows_of_warp * row_bytes).is_multiple_of(16)
+            && (self.rows as usize).checked_mul(row_bytes)?.is_multiple_of(16);
+        let threads = self.columns / VALUES as u32;
+        let warps_of_row = threads.div_ceil(THREADS).next_power_of_two();
+        if !self.can_stream || !is_aligned || warps_of_row > WARPS {
+            return None;
+        }
+        Some(self.rows.div_ceil(rows_of_warp as u32 * (WARPS / warps_of_row)))
+    }
+
+    /// Workgroups of `quant_gemv`, which share all rows: as many as run at once (`ONE_BUSY` of
+    /// `kernels/quant_one.cuh`), or fewer, each with the two rows that a warp has at a time. Of few steps,
+    /// each workgroup has one, or half of them two, so that the other half is left to the next kernel.
+    pub(crate) fn workgroups(self, multiprocessors: u32) -> u32 {
+        const ROWS: u32 = 2;
+        const RESIDENT: u32 = 4;
+        let resident = multiprocessors.saturating_mul(RESIDENT).max(1);
+        let half = resident.div_ceil(2);
+        let most = self.rows.div_ceil(ROWS).min(resident);
+        match self.steps() {
+            Some(steps) if steps <= half => most.min(steps),
+            Some(steps) if steps <= resident && self.is_quick => most.min(half),
+            _ => most,
+        }
+    }
 }
 
 /// What a launch of attention depends on.
@@ -197,8 +246,21 @@ mod tests {
     fn a_product_with_a_vector_has_as_many_workgroups_as_run_at_once() {
         let workgroups = [1, 1024, 4096, 14_336, u32::MAX].map(|rows| vector_workgroups(rows, 132));
         assert_eq!(workgroups, [1, 512, 1056, 448, 65_535]);
-        assert_eq!(gemv_workgroups(4096, 132), 528);
-        assert_eq!((gemv_workgroups(1, 132), gemv_workgroups(9, 132), gemv_workgroups(9, 0)), (1, 5, 1));
+        let quantised = |rows, columns, block, multiprocessors| {
+            let product = QuantProduct { rows, columns, block, can_stream: true, is_quick: true };
+            product.workgroups(multiprocessors)
+        };
+        let (q4_k, q6_k, q4_0) = ((256, 144), (256, 210), (32, 18));
+        assert_eq!([1, 64, 4096, 14_336].map(|rows| quantised(rows, 4096, q4_k, 132)), [1, 8, 264, 528]);
+        assert_eq!([4096, 14_336].map(|columns| quantised(4096, columns, q6_k, 132)), [528, 528]);
+        // Rows of 2322 bytes are not streamed, and not those of 14,336 numbers at once.
+        assert_eq!([4096, 4128, 14_336].map(|columns| quantised(4096, columns, q4_0, 132)), [264, 528, 528]);
+        assert_eq!((quantised(9, 0, q4_k, 132), quantised(9, 256, q4_k, 0)), (1, 1));
+        let product =
+            QuantProduct { rows: 4096, columns: 4096, block: q4_k, can_stream: true, is_quick: false };
+        assert_eq!(product.workgroups(132), 528);
+        assert_eq!(QuantProduct { rows: 1024, ..product }.workgroups(132), 128);
+        assert_eq!(QuantProduct { can_stream: false, is_quick: true, ..product }.workgroups(108), 432);
     }
 
     const DECODE: AttentionWork = AttentionWork {

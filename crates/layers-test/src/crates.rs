@@ -17,6 +17,7 @@ pub const CRATES: &[&[&str]] = &[
         "fleet",
         "float8",
         "hip-derive",
+        "kernels-nvidia",
         "layers-test",
         "runs",
         "sys-load",
@@ -37,8 +38,8 @@ pub const CRATES: &[&[&str]] = &[
         "test-support",
         "vgpu-isa",
     ],
-    &["hal", "hip-on-hsa", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
-    &["vgpu"],
+    &["hal", "rccl-on-hip", "rccl-on-nccl", "rocblas-on-cublas", "vgpu-exec"],
+    &["hip-on-hsa", "vgpu"],
     // The API for programs, and the shared libraries that replace AMD's.
     &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],
     &["hip-host", "packaged-tests", "rccl"],

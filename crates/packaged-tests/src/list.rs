@@ -25,8 +25,36 @@ struct Suite {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 struct Case {
     ignored: bool,
+    filter_match: Match,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+enum Match {
+    Matches,
+    Mismatch { reason: Reason },
+}
+
+/// Why a test does not run. Others than these are about how it would run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reason {
+    Expression,
+    DefaultFilter,
+    #[serde(other)]
+    Other,
+}
+
+impl Case {
+    /// Whether the archive has this test for a run of all tests.
+    fn is_meant(&self) -> bool {
+        let is_outside = |reason: &Reason| matches!(reason, Reason::Expression | Reason::DefaultFilter);
+        let is_filtered = matches!(&self.filter_match, Match::Mismatch { reason } if is_outside(reason));
+        !self.ignored && !is_filtered
+    }
 }
 
 /// A test.
@@ -48,10 +76,13 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Lists the tests of the archive's programs.
-    pub(crate) fn list(folder: &Path, mut nextest: Command) -> Result<Self> {
+    /// Lists the tests of the archive's programs, all or those of an expression.
+    pub(crate) fn list(folder: &Path, mut nextest: Command, filter: Option<&str>) -> Result<Self> {
         let mut programs = Self { folder: folder.to_owned(), tests: Vec::new() };
         programs.name(&mut nextest);
+        if let Some(filter) = filter {
+            nextest.args(["--filterset", filter]);
+        }
         let output = nextest.args(["--message-format", "json"]).stderr(Stdio::piped()).output();
         let output = output.context("cargo-nextest, which belongs to the archive")?;
         if !output.status.success() {
@@ -107,7 +138,7 @@ fn tests(text: &str) -> Result<Vec<Test>> {
     let listing: Listing = serde_json::from_str(text).context("the list of tests")?;
     let mut tests: Vec<Test> = Vec::new();
     for (program, suite) in listing.rust_suites {
-        for (name, _) in suite.testcases.into_iter().filter(|(_, case)| !case.ignored) {
+        for (name, _) in suite.testcases.into_iter().filter(|(_, case)| case.is_meant()) {
             tests.push(Test {
                 program: program.clone(),
                 name,
@@ -148,7 +179,9 @@ pub(crate) mod examples {
         let text = r#"{"rust-build-meta": {}, "test-count": 3, "rust-suites": {
             "p::device": {"package-name": "p", "binary-name": "device", "kind": "test", "testcases": {
                 "m::one": {"ignored": false, "filter-match": {"status": "matches"}},
-                "m::other_process": {"ignored": true, "filter-match": {"status": "mismatch"}},
+                "m::other_process":
+                    {"ignored": true, "filter-match": {"status": "mismatch", "reason": "ignored"}},
+                "other_type": {"ignored": false, "filter-match": {"status": "mismatch", "reason": "expression"}},
                 "two": {"ignored": false, "filter-match": {"status": "matches"}}}},
             "p::nvidia": {"package-name": "p", "binary-name": "nvidia", "kind": "test", "testcases": {
                 "m::one": {"ignored": false, "filter-match": {"status": "matches"}}}}}}"#;
@@ -161,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_tests_are_those_that_others_start() {
+    fn ignored_tests_are_those_that_others_start_and_filtered_ones_do_not_belong_to_the_archive() {
         let programs = examples::programs();
         let names: Vec<_> =
             programs.tests().iter().map(|test| format!("{} {}", test.program, test.name)).collect();

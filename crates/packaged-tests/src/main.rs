@@ -57,6 +57,9 @@ struct Archive {
     rustc: String,
     /// The tests that do not run on every device.
     left_out: Vec<Row>,
+    /// The tests of the programs that belong to the archive, if not all, as an expression of cargo-nextest.
+    #[serde(default)]
+    filter: Option<String>,
 }
 
 /// Tests that do not run somewhere.
@@ -161,7 +164,7 @@ fn run(options: &Options) -> Result<bool> {
         command
     };
 
-    let programs = Programs::list(&base.join("programs"), nextest("list"))?;
+    let programs = Programs::list(&base.join("programs"), nextest("list"), archive.filter.as_deref())?;
     let left_out = programs.left_out(archive.exceptions(&uri)?);
     if options.list {
         print!("{}", programs.text(&left_out));
@@ -172,7 +175,7 @@ fn run(options: &Options) -> Result<bool> {
     let jobs =
         options.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from).min(16));
     command.args(["--test-threads", &jobs.to_string(), "--no-fail-fast", "--no-tests", "warn"]);
-    command.arg("--filterset").arg(left_out.filter(options.filter.as_deref()));
+    command.arg("--filterset").arg(left_out.filter(both(&archive, options).as_deref()));
     let status = command.status().context("cargo-nextest, which belongs to the archive")?;
     let wall = started.elapsed();
 
@@ -191,6 +194,14 @@ fn run(options: &Options) -> Result<bool> {
     println!("\n{}", run.summary());
     println!("{} s; {} and {}", wall.as_secs(), xml.display(), html.display());
     Ok(run.has_passed())
+}
+
+/// The tests that both the archive and the user want.
+fn both(archive: &Archive, options: &Options) -> Option<String> {
+    match (&archive.filter, &options.filter) {
+        (Some(archive), Some(user)) => Some(format!("({archive}) & ({user})")),
+        (one, other) => one.clone().or_else(|| other.clone()),
+    }
 }
 
 /// cargo-nextest's settings, with where its files go.
@@ -253,6 +264,20 @@ mod tests {
         assert!(error.starts_with("amdgpu:77 cannot be opened: "), "{error}");
         let with = Archive { has_virtual: true, ..Archive::default() };
         assert_eq!(device(Some("vgpu"), &with).unwrap().0, "vgpu");
+    }
+
+    #[test]
+    fn what_the_archive_has_and_what_the_user_wants_are_both_asked_for() {
+        let filter = |archive: Option<&str>, user: &[&str]| {
+            let archive = Archive { filter: archive.map(str::to_owned), ..Archive::default() };
+            let options = Options::parse_from([&["run-tests"], user].concat());
+            both(&archive, &options)
+        };
+        assert_eq!(filter(None, &[]), None);
+        assert_eq!(filter(None, &["-E", "test(a)"]).as_deref(), Some("test(a)"));
+        assert_eq!(filter(Some("test(a) | test(b)"), &[]).as_deref(), Some("test(a) | test(b)"));
+        let all = filter(Some("test(a) | test(b)"), &["-E", "test(c)"]);
+        assert_eq!(all.as_deref(), Some("(test(a) | test(b)) & (test(c))"));
     }
 
     #[test]

@@ -184,6 +184,10 @@ variables! {
         "the NVIDIA GPUs that kernels are compiled for; also makes `ferrocm-kernels` contain code for them";
         Text("architectures, separated by commas, such as sm_80,sm_90a");
         else "`CUDA_COMPUTE_CAP`, else the default ones";
+    PREBUILT = "FERROCM_PREBUILT", Build:
+        "where the build scripts of this project's crates take compiled kernels from, as those of [packages](../contribute/packaging.md#requirements) do";
+        Path("a folder with a folder for each crate");
+        else "they compile the kernels";
     KERNEL_METRICS = "FERROCM_KERNEL_METRICS", Build:
         "kernels count bytes and cycles themselves";
         Switch;

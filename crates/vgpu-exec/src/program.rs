@@ -44,8 +44,8 @@ pub struct Unit {
     pub pcs: Vec<u64>,
     /// The registers of each decoded instruction, in code for observers.
     pub registers: Vec<Registers>,
-    /// The index of the code that accesses memory, or [`NO_CODE`], for decoded instructions up to the last one
-    /// that has such a code, in code for observers.
+    /// The index of the code that accesses memory, or [`NO_CODE`], for decoded instructions up to the last
+    /// one that has such a code, in code for observers.
     memory: Vec<u32>,
     /// Constants of vector instructions, each repeated sixteen times.
     pub pool: Pool,

@@ -14,6 +14,8 @@ use crate::metadata::{Metadata, Package};
 
 /// The place of compiled kernels in a package's folder.
 const PREBUILT: &str = "prebuilt";
+/// The folder of those for NVIDIA GPUs, and the end of the name of the package that has them.
+const NVIDIA: &str = "nvidia";
 /// The registry's size limit, compressed.
 const LARGEST: u64 = 10 << 20;
 /// The folder for packing a copy of the workspace, below the target folder.
@@ -86,13 +88,29 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
             copy(&workspace().join(license), &package.folder().join(license))?;
         }
     }
-    // A folder for each package with compiled kernels, called as its own.
+    place_kernels(prebuilt, &stage.join("crates"))?;
+    Ok(stage)
+}
+
+/// Copies compiled kernels into the packages. There is a folder for each, called as its own. Those for NVIDIA
+/// GPUs in it are for another package.
+fn place_kernels(prebuilt: &Path, crates: &Path) -> Result<()> {
     let told = || format!("cannot read {}", prebuilt.display());
     for entry in fs::read_dir(prebuilt).with_context(told)? {
-        let entry = entry.with_context(told)?;
-        copy_folder(&entry.path(), &stage.join("crates").join(entry.file_name()).join(PREBUILT))?;
+        let from = entry.with_context(told)?.path();
+        let name = from.file_name().and_then(|name| name.to_str()).with_context(told)?;
+        let to = crates.join(name).join(PREBUILT);
+        copy_folder(&from, &to)?;
+        let (nvidia, package) = (to.join(NVIDIA), crates.join(format!("{name}-{NVIDIA}")));
+        if nvidia.is_dir() {
+            if !package.join("Cargo.toml").is_file() {
+                bail!("{} is no package, and {} is for it", package.display(), nvidia.display());
+            }
+            let to = package.join(PREBUILT);
+            fs::rename(&nvidia, &to).with_context(|| format!("cannot move {}", nvidia.display()))?;
+        }
     }
-    Ok(stage)
+    Ok(())
 }
 
 /// Takes this workspace's choice of features for its own builds out of what is published.
@@ -176,6 +194,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kernels_for_nvidia_gpus_are_in_a_package_of_their_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [prebuilt, crates] = ["prebuilt", "crates"].map(|name| folder.path().join(name));
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("written");
+        };
+        write("prebuilt/kernels/a.hipfb", "AMD");
+        write("prebuilt/kernels/nvidia/a.nvidia.hipfb", "NVIDIA");
+        write("prebuilt/hal-library/b.hipfb", "AMD");
+        write("crates/kernels/Cargo.toml", "");
+        let error = place_kernels(&prebuilt, &crates).expect_err("no package").to_string();
+        assert!(error.contains("kernels-nvidia is no package"), "{error}");
+        fs::remove_dir_all(&crates).expect("removed");
+        write("crates/kernels-nvidia/Cargo.toml", "");
+        place_kernels(&prebuilt, &crates).expect("placed");
+        let mut found: Vec<String> = Vec::new();
+        for name in ["hal-library", "kernels", "kernels-nvidia"] {
+            for entry in fs::read_dir(crates.join(name).join(PREBUILT)).expect("a folder") {
+                let file = entry.expect("an entry").file_name();
+                found.push(format!("{name}/{}", file.to_str().expect("a name")));
+            }
+        }
+        assert_eq!(found, ["hal-library/b.hipfb", "kernels/a.hipfb", "kernels-nvidia/a.nvidia.hipfb"]);
+    }
+
+    #[test]
     fn packages_come_after_all_that_they_need() {
         let mut metadata = Metadata::of_members(workspace()).expect("metadata");
         for package in &mut metadata.packages {
@@ -189,6 +235,7 @@ mod tests {
             ("ferrocm-vgpu-exec", "ferrocm-vgpu"),
             ("ferrocm-kernel-build", "ferrocm-kernels"),
             ("ferrocm-hip", "ferrocm-kernels"),
+            ("ferrocm-kernels-nvidia", "ferrocm-kernels"),
             ("ferrocm-setup", "ferrocm"),
         ] {
             assert!(at(before) < at(after), "{before} before {after}");

@@ -5,6 +5,7 @@
 mod about;
 mod archive;
 mod check;
+mod compress;
 mod container;
 mod crates;
 mod deb;
@@ -40,6 +41,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// Packs the bundles of compiled kernels below a folder again, as tightly as possible
+    Compress {
+        /// Folder with a folder for each package
+        folder: PathBuf,
+    },
     /// Makes packages from the build output
     Make {
         /// Folder with `bin`, `lib`, `kernels` and `prebuilt`
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
         Task::Make { inputs, out, maintainer, key, what } => {
             make(&Inputs(&inputs), &out, maintainer, key.as_deref(), &what)
         }
+        Task::Compress { folder } => compress::bundles(&folder),
         Task::Check { out, what } => check::check(&out, &what),
         Task::Component { out, name, version, workspace } => {
             component(&name, &version, workspace.as_deref(), &out)

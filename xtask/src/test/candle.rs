@@ -13,13 +13,12 @@ use anyhow::Context;
 use super::results;
 use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
+use crate::engines::CANDLE_VERSION;
 use crate::test_devices::WAVE_SIZE_DEVICES;
 use crate::{registry, tools};
 
 /// The crate with the kernels' sources.
 pub(crate) const KERNELS: &str = "candle-kernels";
-/// The version of candle that the tests are for.
-pub(crate) const VERSION: &str = "0.11.1";
 /// The sources that candle loads as modules.
 pub(crate) const MODULES: [&str; 11] = [
     "affine",
@@ -49,7 +48,7 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let fetch = {
         let sources = Rc::clone(&sources);
         Step::new("sources of candle's kernels", move || {
-            let fetched = registry::fetch(KERNELS, VERSION)?;
+            let fetched = registry::fetch(KERNELS, CANDLE_VERSION)?;
             println!("They are in {}", sources.get_or_init(|| fetched).display());
             Ok(Outcome::Passed)
         })
@@ -98,11 +97,11 @@ mod tests {
     fn the_package_is_there_and_is_for_this_version() {
         let text = fs::read_to_string(tools::workspace().join(PACKAGE)).unwrap();
         for candle in ["candle-core", "candle-nn"] {
-            assert!(text.contains(&format!("{candle} = {{ version = \"={VERSION}\"")), "{candle}");
+            assert!(text.contains(&format!("{candle} = {{ version = \"={CANDLE_VERSION}\"")), "{candle}");
         }
         let script = tools::workspace().join(PACKAGE).with_file_name("build.rs");
         let script = fs::read_to_string(script).unwrap();
-        assert!(script.contains(&format!("\"{SOURCES_VARIABLE}\"")) && script.contains(VERSION));
+        assert!(script.contains(&format!("\"{SOURCES_VARIABLE}\"")) && script.contains(CANDLE_VERSION));
     }
 
     #[test]

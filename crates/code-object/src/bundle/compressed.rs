@@ -95,6 +95,20 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
 /// # Errors
 /// [`Error::Bundle`] if this is not a bundle, or has 4 GiB or more, which the format cannot express.
 pub fn compressed(bundle: &[u8]) -> Result<Vec<u8>, Error> {
+    with_header(bundle, ZLIB, || miniz_oxide::deflate::compress_to_vec_zlib(bundle, LEVEL))
+}
+
+/// A compressed bundle of a Zstandard frame that the caller packed the bundle into, because this crate only
+/// unpacks those. [`uncompressed`] is the inverse, and tells if it is not a frame of this bundle.
+///
+/// # Errors
+/// As [`compressed`].
+pub fn of_zstandard(bundle: &[u8], frame: &[u8]) -> Result<Vec<u8>, Error> {
+    with_header(bundle, ZSTANDARD, || frame.to_vec())
+}
+
+/// The file of a bundle that is packed by a method.
+fn with_header(bundle: &[u8], method: u16, pack: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Error> {
     if !bundle.starts_with(MAGIC) {
         return Err(bad("no offload bundle"));
     }
@@ -102,12 +116,12 @@ pub fn compressed(bundle: &[u8]) -> Result<Vec<u8>, Error> {
         u32::try_from(length).map_err(|_| bad("an offload bundle that is too large to be compressed"))
     };
     let content = size(bundle.len())?;
-    let packed = miniz_oxide::deflate::compress_to_vec_zlib(bundle, LEVEL);
+    let packed = pack();
     let total = size(HEADER + packed.len())?;
     let mut file = Vec::with_capacity(HEADER + packed.len());
     file.extend(COMPRESSED_MAGIC);
     file.extend(VERSION.to_le_bytes());
-    file.extend(ZLIB.to_le_bytes());
+    file.extend(method.to_le_bytes());
     file.extend(total.to_le_bytes());
     file.extend(content.to_le_bytes());
     file.extend(md5::first_half(bundle));
@@ -222,6 +236,35 @@ pub(super) mod tests {
             let file = file(version, b"bundle bundle bundle");
             assert_eq!(uncompressed(&file).unwrap(), b"bundle bundle bundle", "{version}");
         }
+    }
+
+    /// A Zstandard frame of one block, not compressed.
+    fn frame(content: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, content.len() as u8];
+        frame.extend((1 | (content.len() as u32) << 3).to_le_bytes()[..3].iter());
+        frame.extend(content);
+        frame
+    }
+
+    #[test]
+    fn a_zstandard_frame_of_a_bundle_is_read() {
+        let plain = crate::bundle::bundle(&[Entry { id: "cuda-nvptx64-nvidia-cuda--sm_80", bytes: b"" }]);
+        let file = of_zstandard(&plain, &frame(&plain)).unwrap();
+        assert_eq!(uncompressed(&file).unwrap(), plain);
+        assert_eq!(extent(&file).unwrap(), Extent::Bytes(file.len()));
+        for length in 0..file.len() {
+            assert!(uncompressed(&file[..length]).is_err(), "{length}");
+        }
+        // The frame of another bundle, one that ends early, and one with a wrong mark.
+        for (frame, what) in [
+            (frame(&plain[..plain.len() - 1]), "a content of"),
+            (frame(&plain)[..20].to_vec(), "damaged Zstandard data"),
+            (b"no frame".to_vec(), "damaged Zstandard data"),
+        ] {
+            let error = uncompressed(&of_zstandard(&plain, &frame).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+        assert!(of_zstandard(b"\x7fELF", b"").is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Devices, and the two ways to run commands.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use hal::{
     Recorder, Result, Semaphore, Usage,
 };
 
-pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+pub(crate) const TARGETS: [&str; 3] = ["gfx1100", "gfx90a", "gfx942"];
 
 /// Longer than any wait takes that ends.
 pub(crate) const LONG: Option<Duration> = Some(Duration::from_secs(60));
@@ -26,7 +27,7 @@ pub(crate) fn drivers() -> Vec<(Driver, String)> {
 /// Opens a device of each target.
 pub(crate) fn devices(options: &Options) -> Vec<Device> {
     let open = |(driver, uri): (Driver, String)| {
-        let options = options.clone().with_library(hal_library::code_objects().unwrap());
+        let options = options.clone().with_library(library());
         driver.open(&uri.parse().unwrap(), options).unwrap()
     };
     drivers().into_iter().map(open).collect()
@@ -35,13 +36,21 @@ pub(crate) fn devices(options: &Options) -> Vec<Device> {
 /// The test's kernels.
 pub(crate) fn code() -> CodeObjects {
     static CODE: OnceLock<CodeObjects> = OnceLock::new();
-    let build = || {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
-        let build = kernel_build::Builder::new(folder).targets(TARGETS).build();
-        let build = build.unwrap_or_else(|error| panic!("compiling the test's kernels: {error}"));
-        CodeObjects::new(build.objects().map(|(_, object)| object.bytes.clone())).unwrap()
-    };
-    CODE.get_or_init(build).clone()
+    CODE.get_or_init(|| build("tests/kernels")).clone()
+}
+
+/// The device library, for all targets of the tests, whatever the build embeds.
+pub(crate) fn library() -> CodeObjects {
+    static LIBRARY: OnceLock<CodeObjects> = OnceLock::new();
+    LIBRARY.get_or_init(|| build("device")).clone()
+}
+
+/// Compiles the sources in a folder of this package.
+fn build(folder: &str) -> CodeObjects {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let build = kernel_build::Builder::new(path).targets(TARGETS).build();
+    let build = build.unwrap_or_else(|error| panic!("compiling {folder}: {error}"));
+    CodeObjects::new(build.objects().map(|(_, object)| object.bytes.clone())).unwrap()
 }
 
 /// Bytes that differ from their neighbours.

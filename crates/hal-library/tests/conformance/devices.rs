@@ -3,7 +3,7 @@
 use hal::topology::Topology;
 use hal::{Affinity, Arg, CodeObjects, Driver, Error, Grid, MemoryKind, Options, Semaphore, Usage};
 
-use crate::common::{LONG, code, drivers, setups};
+use crate::common::{LONG, TARGETS, code, drivers, library, setups};
 
 #[test]
 fn a_device_whose_code_was_not_built_in_does_not_open() {
@@ -17,7 +17,7 @@ fn a_device_whose_code_was_not_built_in_does_not_open() {
     assert_eq!(device.target().to_string(), "gfx1030");
     let error = device.load(&code()).unwrap_err();
     let Error::NoCode { have, .. } = &error else { panic!("{error}") };
-    assert_eq!(have.len(), 2);
+    assert_eq!(have.len(), TARGETS.len());
     let buffer = device.allocate(MemoryKind::Device, 64).unwrap();
     let mut recorder = device.record(0, Usage::Reusable).unwrap();
     let error = recorder.fill((&buffer).into(), &[0], 64).map(|_| ()).unwrap_err();
@@ -77,7 +77,7 @@ fn code_is_loaded_once_and_its_kernels_are_listed() {
 fn several_gpus_are_one_device() {
     let first = vgpu::attach(&"gfx1100?cus=2&memory=64MiB&count=2".parse().unwrap()).unwrap();
     let driver = Driver::over(vgpu::hsa::table()).unwrap();
-    let options = Options::default().with_library(hal_library::code_objects().unwrap());
+    let options = Options::default().with_library(library());
     let uri = format!("amdgpu://{},{first}", first + 1);
     let device = driver.open(&uri.parse().unwrap(), options).unwrap();
     assert_eq!(device.members(), 2);

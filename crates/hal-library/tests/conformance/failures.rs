@@ -1,12 +1,27 @@
 //! Faults, and how they travel.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
-use hal::{Affinity, Error, Grid, MemoryKind, Semaphore};
+use hal::{Affinity, CommandBuffer, Error, Grid, MemoryKind, Options, Semaphore};
 
-use crate::common::{LONG, Setup, setups};
+use crate::common::{LONG, Setup, setups, setups_with};
+use crate::imports::Owner;
 
-fn fault(setup: &Setup) -> hal::CommandBuffer {
+/// A kernel that runs until the program writes to the buffer.
+fn hold(setup: &Setup) -> (CommandBuffer, hal::Buffer) {
+    let gate = setup.device.allocate(MemoryKind::Host, 4).unwrap();
+    gate.write(0, &[0; 4]).unwrap();
+    let mut recorder = setup.record();
+    // SAFETY: the kernel reads the gate.
+    unsafe { recorder.dispatch(&setup.code.kernel("hold").unwrap(), Grid::linear(1, 1), &[(&gate).into()]) }
+        .unwrap();
+    (recorder.finish().unwrap(), gate)
+}
+
+fn fault(setup: &Setup) -> CommandBuffer {
     let buffer = setup.buffer(&[0; 64]);
     let mut recorder = setup.record();
     // SAFETY: the kernel writes outside its memory, which the virtual GPU refuses.
@@ -26,15 +41,7 @@ fn a_fault_reaches_everything_that_waits_for_it_and_nothing_else() {
         let mut recorder = setup.record();
         setup.step(&mut recorder, (&value).into(), 2);
         let commands = recorder.finish().unwrap();
-        let gate = setup.device.allocate(MemoryKind::Host, 4).unwrap();
-        gate.write(0, &[0; 4]).unwrap();
-        let mut recorder = setup.record();
-        // SAFETY: the kernel reads the gate.
-        unsafe {
-            recorder.dispatch(&setup.code.kernel("hold").unwrap(), Grid::linear(1, 1), &[(&gate).into()])
-        }
-        .unwrap();
-        let hold = recorder.finish().unwrap();
+        let (hold, gate) = hold(&setup);
         let [first, second, third, host, never] = std::array::from_fn(|_| Semaphore::new(0));
         // The fault comes when everything is submitted.
         broken.execute(&hold, &[], &[], &[]).unwrap();
@@ -62,6 +69,55 @@ fn a_fault_reaches_everything_that_waits_for_it_and_nothing_else() {
         done.wait(2, LONG).unwrap();
         assert_eq!(free.barrier(&[(&first, 1)], &[(&done, 3)]), Ok(()));
         assert_eq!(done.wait(3, LONG), Err(error));
+    }
+}
+
+#[test]
+fn what_a_submission_uses_stays_if_its_queue_stops_while_it_waits_for_room() {
+    let mut options = Options::default();
+    options.packets = 64;
+    for setup in setups_with(&options) {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let mut value = Box::new(0u64);
+        let (address, owner) = ((&raw mut *value).cast(), Owner(dropped.clone()));
+        // SAFETY: the number lives longer than the device, and only the device uses it.
+        let value_buffer = unsafe { setup.device.import_host(address, 8, owner) }.unwrap();
+        let mut recorder = setup.record();
+        for add in 0..200 {
+            setup.step(&mut recorder, (&value_buffer).into(), add);
+            recorder.barrier();
+        }
+        let long = recorder.finish().unwrap();
+        drop(value_buffer);
+        let (hold, gate) = hold(&setup);
+        setup.queue.execute(&hold, &[], &[], &[]).unwrap();
+        setup.queue.execute(&fault(&setup), &[], &[], &[]).unwrap();
+        let queue = setup.queue.clone();
+        let submission = std::thread::spawn(move || queue.execute(&long, &[], &[], &[]));
+        // A submission that waits for room has the queue.
+        loop {
+            let (device, (sender, trimmed)) = (setup.device.clone(), channel());
+            std::thread::spawn(move || {
+                device.trim();
+                let _ = sender.send(());
+            });
+            if trimmed.recv_timeout(Duration::from_secs(1)).is_err() {
+                break;
+            }
+        }
+        assert!(!submission.is_finished());
+        gate.write(0, &1i32.to_le_bytes()).unwrap();
+        let error = submission.join().unwrap().unwrap_err();
+        assert!(matches!(error, Error::QueueLost { .. }), "{error}");
+        setup.device.trim();
+        assert_eq!(dropped.load(Ordering::SeqCst), 0, "written packets name the memory");
+        drop((setup, hold, gate));
+        let end = Instant::now() + LONG.unwrap();
+        while dropped.load(Ordering::SeqCst) == 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(dropped.load(Ordering::SeqCst), 1);
+        drop(value);
     }
 }
 

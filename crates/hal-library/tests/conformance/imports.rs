@@ -8,7 +8,7 @@ use hal::{Arg, Buffer, Error, File, Grid, MemoryKind, Place, Semaphore, Usage};
 use crate::common::{LONG, Setup, pattern, setups};
 
 /// Counts when it is dropped.
-struct Owner(Arc<AtomicUsize>);
+pub(crate) struct Owner(pub(crate) Arc<AtomicUsize>);
 
 impl Drop for Owner {
     fn drop(&mut self) {

@@ -13,4 +13,5 @@ mod imports;
 mod profiles;
 mod replays;
 mod semaphores;
+mod spans;
 mod stress;

@@ -97,6 +97,63 @@ fn a_replay_ends_with_what_the_run_had() {
 }
 
 #[test]
+fn a_replay_can_refer_to_the_files_that_were_read() {
+    let mut options = Options::default();
+    (options.capture, options.refer_to_files) = (true, true);
+    for (target, setup) in setups_with(&options).iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("weights");
+        std::fs::write(&path, pattern(100_000, 1)).unwrap();
+        let file = File::open(&path).unwrap();
+        let buffer = setup.device.allocate(MemoryKind::Device, 90_000).unwrap();
+        let line = Semaphore::new(0);
+        setup.queue.read(file.range(1000, 80_000), Place::Buffer(&buffer, 8), &[], &[(&line, 1)]).unwrap();
+        line.wait(1, LONG).unwrap();
+        // Of a file that ends too early there are bytes.
+        let short = setup.queue.read(file.range(99_000, 2000), (&buffer).into(), &[], &[(&line, 2)]);
+        assert!(short.is_ok() && line.wait(2, LONG).is_err());
+        let line = Semaphore::new(0);
+        let mut recorder = setup.record();
+        setup.step(&mut recorder, Place::Buffer(&buffer, 8000), 5);
+        let commands = recorder.finish().unwrap();
+        setup.queue.execute(&commands, &[], &[], &[(&line, 1)]).unwrap();
+        line.wait(1, LONG).unwrap();
+        let replay = setup.device.capture().unwrap();
+        assert_eq!(replay.files().collect::<Vec<_>>(), [std::path::absolute(&path).unwrap()]);
+        let bytes = replay.to_bytes();
+        let mut loaded = Replay::parse(&bytes).unwrap();
+        assert!(loaded == replay);
+        let device = device(&loaded, target);
+        // SAFETY: the kernels are those of this test, here and below.
+        let run = |replay: &Replay| unsafe { replay.run(&device) };
+        assert_eq!(run(&loaded), Ok(Vec::new()));
+        let other = tempfile::tempdir().unwrap();
+        std::fs::rename(&path, other.path().join("weights")).unwrap();
+        let error = run(&loaded).unwrap_err();
+        assert!(matches!(error, Error::Open { kind: std::io::ErrorKind::NotFound, .. }), "{error}");
+        loaded.look_in(other.path());
+        assert_eq!(run(&loaded), Ok(Vec::new()));
+        // One that has changed outside of what was read is the same, any other is not.
+        let change = |at: usize| {
+            let mut bytes = pattern(100_000, 1);
+            bytes[at] ^= 1;
+            std::fs::write(other.path().join("weights"), bytes).unwrap();
+        };
+        change(999);
+        assert_eq!(run(&loaded), Ok(Vec::new()));
+        change(1000);
+        let hash = blake3::hash(&pattern(100_000, 1)[1000..81_000]);
+        let text = run(&loaded).unwrap_err().to_string();
+        let problem = format!(
+            "the 80000 bytes at offset 1000 are not those of the captured run, whose BLAKE3 hash is {hash}"
+        );
+        assert!(text.ends_with(&problem), "{text}");
+        std::fs::write(other.path().join("weights"), [1; 5000]).unwrap();
+        assert!(run(&loaded).unwrap_err().to_string().ends_with(&problem));
+    }
+}
+
+#[test]
 fn a_replay_that_differs_says_where() {
     for (target, setup) in capturing().iter().enumerate() {
         let buffer = setup.buffer(&pattern(1000, 3));

@@ -1,8 +1,8 @@
 //! Commands that are kernels of the device library.
 
-use hsa::raw::{NO_SIGNAL, SCOPE_AGENT, barrier_packet};
+use std::ops::Range;
 
-use super::{Arg, Grid, Patch, Place, Recorder, check_workgroup};
+use super::{Arg, Grid, Place, Recorder, check_workgroup};
 use crate::error::{Error, Result};
 use crate::executable::Kernel;
 use crate::replay::contents::Command;
@@ -22,11 +22,11 @@ impl Recorder {
         self.library.as_ref().ok_or(Error::NoLibrary(operation))?.kernel(kernel)
     }
 
-    /// Launches a kernel of the library; returns where its arguments begin.
-    fn launch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<usize> {
-        let start = self.write_arguments(kernel, &grid, args)?;
-        self.push(kernel, &grid, start);
-        Ok(start)
+    /// Launches a kernel of the library; returns where its arguments are.
+    fn launch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<Range<usize>> {
+        let arguments = self.write_arguments(kernel, &grid, args)?;
+        self.push(kernel, &grid, arguments.clone(), None);
+        Ok(arguments)
     }
 
     /// Copies `len` bytes between places that do not overlap.
@@ -93,32 +93,32 @@ impl Recorder {
             let (what, size) = ("an update".to_owned(), UPDATE as u64);
             return Err(Error::OutOfRange { what, offset: 0, len, size });
         }
-        let data = self.list.arguments.len().next_multiple_of(super::LINE);
-        self.list.arguments.resize(data + bytes.len(), 0);
-        self.list.arguments[data..].copy_from_slice(bytes);
+        let data = self.draft.arguments(bytes.len(), 1);
+        self.draft.bytes(data.clone()).copy_from_slice(bytes);
         let (none, size) = (0u64.to_le_bytes(), len.to_le_bytes());
         let args = [Arg::At(to), Arg::Bytes(&none), Arg::Bytes(&size)];
-        let begin = self.list.arguments.len();
-        self.moving(&kernel, len, &args, &[to])?;
-        if len != 0 {
-            let start = begin.next_multiple_of(super::LINE.max(kernel.description().align));
-            self.list.own.push((start + kernel.description().arguments[1].0, data));
+        if let Some(arguments) = self.moving(&kernel, len, &args, &[to])? {
+            self.draft.refer(arguments.start + kernel.description().arguments[1].0, data.start);
         }
         self.take_down(|| Command::Update { to: to.into(), bytes: bytes.into() });
         Ok(self)
     }
 
-    /// Launches a kernel of the library that touches `len` bytes at places, which are checked.
-    fn moving(&mut self, kernel: &Kernel, len: u64, args: &[Arg<'_>], places: &[Place<'_>]) -> Result<()> {
+    /// Launches a kernel of the library that touches `len` bytes at places, which are checked. Returns where
+    /// its arguments are.
+    fn moving(
+        &mut self,
+        kernel: &Kernel,
+        len: u64,
+        args: &[Arg<'_>],
+        places: &[Place<'_>],
+    ) -> Result<Option<Range<usize>>> {
         let grid = Grid::linear(len.div_ceil(BYTES).clamp(1, WORKGROUPS) as u32, WORK_ITEMS);
         for &place in places {
             self.check_place(place, len)?;
         }
         // Nothing to do, but the ranges were checked.
-        if len != 0 {
-            self.launch(kernel, grid, args)?;
-        }
-        Ok(())
+        (len != 0).then(|| self.launch(kernel, grid, args)).transpose()
     }
 
     /// An error unless `len` bytes are inside; a slot has to have them.
@@ -153,24 +153,17 @@ impl Recorder {
         self.check_place(counts, 12)?;
         let grid = Grid { workgroups: [1; 3], workgroup, dynamic_lds };
         let captured = self.captured(kernel, args)?;
-        let start = self.write_arguments(kernel, &grid, args)?;
+        let arguments = self.write_arguments(kernel, &grid, args)?;
         let hidden = kernel.description().hidden.block_counts();
         let places = hidden.map(|place| place.map_or(u32::MAX, |(offset, _)| offset as u32));
         let words: Vec<[u8; 4]> = workgroup.iter().chain(&places).map(|word| word.to_le_bytes()).collect();
         let none = 0u64.to_le_bytes();
         let mut own = vec![Arg::Bytes(&none), Arg::Bytes(&none), Arg::At(counts), Arg::Bytes(&none)];
         own.extend(words.iter().map(|word| Arg::Bytes(word)));
-        let at = self.launch(&patch, Grid::linear(1, 1), &own)?;
+        let at = self.launch(&patch, Grid::linear(1, 1), &own)?.start;
         let offset = |index: usize| at + patch.description().arguments[index].0;
-        self.list.own.push((offset(1), start));
-        // The packet behind is complete when this one has ended.
-        self.list.packets.push(barrier_packet(&[], NO_SIGNAL, SCOPE_AGENT));
-        self.is_ordered = true;
-        let packet = self.push(kernel, &grid, start);
-        if let Some(described) = self.list.described.last_mut() {
-            described.grid = None;
-        }
-        self.list.patches.push(Patch { packet, address_at: offset(0), header_at: offset(3) });
+        self.draft.refer(offset(1), arguments.start);
+        self.push(kernel, &grid, arguments, Some([offset(0), offset(3)]));
         if let Some((kernel, args)) = captured {
             let (counts, lds) = (counts.into(), dynamic_lds);
             self.list.commands.push(Command::Indirect { kernel, workgroup, lds, counts, args });

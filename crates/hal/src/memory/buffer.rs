@@ -1,6 +1,7 @@
 //! Buffers.
 
 use std::ffi::c_void;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use super::import::Memory;
@@ -91,10 +92,20 @@ impl Buffer {
 
     /// Takes what a range has now down in the log of the device, if there is one.
     pub(crate) fn take_down(&self, offset: u64, len: u64) -> Result<()> {
+        self.take_down_from(offset, len, None)
+    }
+
+    /// As [`take_down`](Self::take_down), for what has been read from a file at an offset, which the log may
+    /// refer to.
+    pub(crate) fn take_down_from(&self, offset: u64, len: u64, file: Option<(&Path, u64)>) -> Result<()> {
         if let Some(log) = self.inner.context.log.as_ref().filter(|_| len != 0) {
             let mut bytes = vec![0; len as usize];
             self.read(offset, &mut bytes)?;
-            log.wrote(self.number(), offset, &bytes);
+            let path = file.and_then(|(path, at)| Some((std::path::absolute(path).ok()?, at)));
+            match path.as_ref().and_then(|(path, at)| Some((path.to_str()?, *at))) {
+                Some((path, at)) => log.read(self.number(), offset, path, at, &bytes),
+                None => log.wrote(self.number(), offset, &bytes),
+            }
         }
         Ok(())
     }

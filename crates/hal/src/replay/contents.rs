@@ -7,7 +7,7 @@ use super::encoding::{Kept, Read, Reader, kept_enums, kept_structs};
 /// The first bytes of each file.
 const MAGIC: &[u8; 16] = b"ferrocm replay\r\n";
 /// The version of the format. Another one is refused.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Magic bytes, version, and the BLAKE3 hash of the contents, which follow.
 const HEADER: usize = 16 + 4 + 32;
 
@@ -80,10 +80,12 @@ kept_enums! {
 
     /// What happened.
     Event {
-        /// The host wrote, or read a file.
+        /// The host wrote, or read a file whose bytes are kept.
         0 Write { buffer: u32, offset: u64, bytes: Bytes, }
         /// Commands ran, with these buffers bound from these offsets on.
         1 Execute { commands: u32, bindings: Vec<(u32, u64)>, }
+        /// The host read a part of a file, whose bytes have this BLAKE3 hash.
+        2 Read { buffer: u32, offset: u64, path: String, at: u64, len: u64, hash: [u8; 32], }
     }
 }
 
@@ -144,7 +146,15 @@ impl Contents {
         }
         for event in &self.events {
             match event {
-                Event::Write { buffer, offset, bytes } => self.is_range(*buffer, *offset, bytes.len())?,
+                Event::Write { buffer, offset, bytes } => {
+                    self.is_range(*buffer, *offset, bytes.len() as u64)?
+                }
+                Event::Read { buffer, offset, at, len, .. } => {
+                    self.is_range(*buffer, *offset, *len)?;
+                    if at.checked_add(*len).is_none_or(|end| end > i64::MAX as u64) {
+                        return Err(format!("no file has {len} bytes at offset {at}"));
+                    }
+                }
                 Event::Execute { commands, bindings } => {
                     is_in("command buffers", *commands, self.commands.len())?;
                     bindings.iter().try_for_each(|(buffer, offset)| self.is_range(*buffer, *offset, 0))?;
@@ -152,7 +162,7 @@ impl Contents {
             }
         }
         for (buffer, bytes) in &self.last {
-            self.is_range(*buffer, 0, bytes.len())?;
+            self.is_range(*buffer, 0, bytes.len() as u64)?;
             let size = self.buffers[*buffer as usize].size;
             if bytes.len() as u64 != size {
                 return Err(format!("buffer {buffer} of {size} bytes ends with {}", bytes.len()));
@@ -188,10 +198,10 @@ impl Contents {
         is_in("GPUs", member, self.members as usize)
     }
 
-    fn is_range(&self, buffer: u32, offset: u64, len: usize) -> Read<()> {
+    fn is_range(&self, buffer: u32, offset: u64, len: u64) -> Read<()> {
         is_in("buffers", buffer, self.buffers.len())?;
         let size = self.buffers[buffer as usize].size;
-        if offset > size || len as u64 > size - offset {
+        if offset > size || len > size - offset {
             return Err(format!(
                 "{len} bytes at offset {offset} are outside buffer {buffer} of {size} bytes"
             ));

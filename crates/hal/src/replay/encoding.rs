@@ -68,6 +68,16 @@ impl Kept for [u32; 3] {
     }
 }
 
+impl Kept for [u8; 32] {
+    fn put(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(self);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Read<Self> {
+        Ok(from.bytes(32)?.try_into().unwrap_or_else(|_| unreachable!("as many bytes")))
+    }
+}
+
 impl Kept for Arc<[u8]> {
     fn put(&self, to: &mut Vec<u8>) {
         (self.len() as u64).put(to);

@@ -72,6 +72,12 @@ impl Log {
         self.state().contents.events.push(Event::Write { buffer, offset, bytes: bytes.into() });
     }
 
+    /// The host read bytes of a file to a buffer.
+    pub(crate) fn read(&self, buffer: u32, offset: u64, path: &str, at: u64, bytes: &[u8]) {
+        let (path, len, hash) = (path.to_owned(), bytes.len() as u64, blake3::hash(bytes).into());
+        self.state().contents.events.push(Event::Read { buffer, offset, path, at, len, hash });
+    }
+
     /// A command buffer; gives its number.
     pub(crate) fn commands(&self, member: usize, list: Vec<Command>) -> u32 {
         add(&mut self.state().contents.commands, CommandsOf { member: member as u32, list })

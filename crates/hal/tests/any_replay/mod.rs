@@ -23,7 +23,7 @@ pub(crate) fn run(bytes: &[u8]) {
 /// Reads the bytes as contents behind a correct header.
 #[allow(dead_code, reason = "not every user has only contents")]
 pub(crate) fn run_contents(bytes: &[u8]) {
-    let mut file = b"ferrocm replay\r\n\x01\0\0\0".to_vec();
+    let mut file = b"ferrocm replay\r\n\x02\0\0\0".to_vec();
     file.resize(HEADER, 0);
     file.extend_from_slice(bytes);
     run(&sealed(&file));

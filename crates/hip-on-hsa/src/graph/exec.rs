@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use hal::block::{Block, Draft};
 use hip_sys::{hipError_t, hipGraphExec_t, hipGraphInstantiateFlags as Flags, hipGraphInstantiateResult};
-use hsa::raw::{Packet, prepared_packet};
 
 use crate::devices::device::Device;
 use crate::devices::stream::Stream;
 use crate::error::Result;
 use crate::graph::lanes::Lanes;
 use crate::graph::memory::memory_at;
-use crate::graph::op::Op;
+use crate::graph::op::{KernelOp, Op};
 use crate::graph::plan::{LaneDevice, Plan, devices_of, is_packet, is_silent};
 use crate::graph::steps::{Refusal, Step, failed, flatten, rebuild};
 use crate::graph::structure::{Graph, NodeId};
@@ -88,7 +88,7 @@ pub(crate) struct State {
 
 /// The actions of a launch.
 struct Program {
-    packets: Vec<Packet>,
+    kernels: Block,
     actions: Vec<Action>,
     arguments: Arc<KernargBlock>,
     lanes: Vec<LaneDevice>,
@@ -278,6 +278,14 @@ impl Exec {
     }
 }
 
+/// The kernel of a step whose packet is prepared.
+fn prepared(step: &Step) -> Option<&KernelOp> {
+    match &step.op {
+        Op::Kernel(kernel) if is_packet(step) && step.enabled => Some(kernel),
+        _ => None,
+    }
+}
+
 /// Adds the end of a launch. It replaces earlier ends on its stream.
 fn note_end(ends: &mut Vec<Arc<Marker>>, end: Arc<Marker>) {
     let same = |known: &Marker| match (known.point(), end.point()) {
@@ -313,34 +321,8 @@ impl State {
             return Ok(());
         }
         let plan = Plan::new(&self.steps, &self.order);
-        let prepared = |step: &Step| match &step.op {
-            Op::Kernel(kernel) if is_packet(step) && step.enabled => Some(kernel.clone()),
-            _ => None,
-        };
         let enqueued = plan.enqueued();
-        // Whole cache lines, as in a stream's own ring, in the order of the plan.
-        let mut places: HashMap<usize, Range<usize>> = HashMap::new();
-        let mut size = 0usize;
-        for &place in enqueued.iter().flat_map(|&index| &plan.units[index].steps) {
-            if let Some(kernel) = prepared(&self.steps[place]) {
-                let layout = &kernel.launch.function.layout;
-                let start = size.next_multiple_of(layout.align.max(64));
-                size = start + layout.size;
-                places.insert(place, start..size);
-            }
-        }
-        let mut arguments = match (self.spare.iter_mut())
-            .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
-        {
-            Some(index) => self.spare.swap_remove(index),
-            None => {
-                let agents: Vec<_> = self.devices.iter().map(|device| device.agent).collect();
-                Arc::new(KernargBlock::new(runtime, &agents, size)?)
-            }
-        };
-        let base = arguments.start();
-        let block = Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?;
-        let (mut packets, mut actions) = (Vec::new(), Vec::new());
+        let (mut draft, mut actions) = (Draft::new(), Vec::new());
         // The point after each unit that another lane waits for.
         let mut points: HashMap<usize, usize> = HashMap::new();
         for index in enqueued {
@@ -351,20 +333,20 @@ impl State {
             }
             let known = unit.after.iter().filter_map(|before| points.get(before).copied());
             actions.extend(known.map(|point| Action::Wait { lane, point }));
-            let mut ordered = true;
+            draft.barrier();
             for &place in &unit.steps {
                 let step = &self.steps[place];
-                let (Some(kernel), Some(range)) = (prepared(step), places.get(&place)) else {
+                let Some(kernel) = prepared(step) else {
                     if step.enabled && !is_silent(step) {
                         actions.push(Action::Enqueue { lane, step: place });
                     }
                     continue;
                 };
-                kernel.write(&mut block.bytes()[range.clone()]);
-                let address = if range.is_empty() { 0 } else { base + range.start };
-                packets.push(prepared_packet(&kernel.launch.dispatch, address as u64, ordered));
-                ordered = false;
-                let count = packets.len();
+                let layout = &kernel.launch.function.layout;
+                let arguments = draft.arguments(layout.size, layout.align);
+                kernel.write(draft.bytes(arguments.clone()));
+                draft.kernel(&kernel.launch.dispatch, arguments);
+                let count = draft.len();
                 match actions.last_mut() {
                     Some(Action::Packets { lane: last, range }) if *last == lane => range.end = count,
                     _ => actions.push(Action::Packets { lane, range: count - 1..count }),
@@ -376,10 +358,22 @@ impl State {
                 actions.push(Action::Note { lane, point });
             }
         }
+        let mut kernels = draft.finish();
+        let size = kernels.arguments();
+        let mut arguments = match (self.spare.iter_mut())
+            .position(|block| block.size() >= size && Arc::get_mut(block).is_some())
+        {
+            Some(index) => self.spare.swap_remove(index),
+            None => {
+                let agents: Vec<_> = self.devices.iter().map(|device| device.agent).collect();
+                Arc::new(KernargBlock::new(runtime, &agents, size)?)
+            }
+        };
+        kernels.place(Arc::get_mut(&mut arguments).ok_or(hipError_t::hipErrorUnknown)?.bytes());
         let is_memory = |place: &usize| matches!(self.steps[*place].op, Op::Allocate(_) | Op::Free(_));
         let memory = (0..self.steps.len()).filter(is_memory).collect();
         let points = START + 1 + points.len();
-        self.program = Some(Program { packets, actions, arguments, lanes: plan.lanes, points, memory });
+        self.program = Some(Program { kernels, actions, arguments, lanes: plan.lanes, points, memory });
         Ok(())
     }
 }
@@ -387,7 +381,7 @@ impl State {
 impl Program {
     /// Enqueues everything on the streams of its lanes, behind the work of the launch's own stream.
     fn enqueue(
-        &mut self,
+        &self,
         runtime: &'static Runtime,
         steps: &[Step],
         leader: &Arc<Stream>,
@@ -401,10 +395,9 @@ impl Program {
         for action in &self.actions {
             match action {
                 Action::Packets { lane, range } => {
-                    let packets = &mut self.packets[range.clone()];
+                    let kernels = self.kernels.submission(range.clone());
                     let arguments = &self.arguments;
-                    streams[*lane]
-                        .submit(runtime, |submitter| submitter.dispatch_prepared(packets, arguments))?;
+                    streams[*lane].submit(runtime, |submitter| submitter.replay(kernels, arguments))?;
                 }
                 Action::Enqueue { lane, step } => steps[*step].op.enqueue(runtime, &streams[*lane])?,
                 Action::Note { lane, point } => {

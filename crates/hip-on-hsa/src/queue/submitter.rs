@@ -9,11 +9,13 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
+use hal::block::Submission;
 use hip_sys::hipError_t;
 use hsa::raw::{
     ArgumentRing, Dispatch, NO_SIGNAL, Packet, PacketRing, Room, SCOPE_AGENT, SCOPE_NONE, SCOPE_SYSTEM,
-    barrier_packet, dispatch_header, dispatch_packet,
+    barrier_packet, dispatch_packet,
 };
 use hsa_sys::*;
 
@@ -30,6 +32,10 @@ use crate::runtime::Runtime;
 
 /// Packets that a queue holds; fewer if the agent says so.
 const PACKETS: u32 = 4096;
+/// How often a thread looks for room in a full queue before it lets others run.
+const SPINS: u32 = 200;
+/// How often it then looks whether the queue can still make room.
+const HEALTH: Duration = Duration::from_millis(5);
 /// Above this number of things in flight, finished ones are released.
 const MANY: usize = 64;
 
@@ -243,30 +249,33 @@ impl Submitter {
         self.progress.fault().map_or(Ok(()), Err)
     }
 
-    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is
-    /// full.
+    /// Writes packets, and rings the doorbell; waits while the queue is full.
     fn push(&mut self, packets: &[Packet]) -> Result {
         self.check()?;
-        let count = packets.len() as u64;
-        let first = self.packets.reserve(count);
-        let mut spins = 0u32;
-        while !self.packets.has_room(first, count) {
+        self.write(Submission::of(packets))
+    }
+
+    fn write(&mut self, packets: Submission<'_>) -> Result {
+        // SAFETY: what packets name is kept until the fence behind them has completed. Only this submitter
+        // writes to the ring, and the loop ends when all are written or the queue has failed.
+        let mut writing = unsafe { packets.begin(&mut self.packets) };
+        let (mut looks, mut looked) = (0u32, None);
+        while !writing.advance(&mut self.packets) {
             // A failed queue takes no more packets: the slots stay empty for ever.
             self.check()?;
-            spins = spins.wrapping_add(1);
-            if spins < 200 {
+            looks = looks.saturating_add(1);
+            if looks < SPINS {
                 std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
+                continue;
             }
-            if spins.is_multiple_of(10_000) {
+            std::thread::yield_now();
+            // By the clock: on a busy machine, yielding takes long.
+            if looked.get_or_insert_with(Instant::now).elapsed() > HEALTH {
+                looked = None;
                 self.check_health();
                 self.runtime.look_after_streams();
             }
         }
-        // SAFETY: the slots were just reserved and have room; what packets name is kept until the fence
-        // behind them has completed.
-        unsafe { self.packets.write(first, packets) };
         self.tail = None;
         self.tail_copy = None;
         self.unfenced = true;
@@ -480,30 +489,23 @@ impl Submitter {
         Ok(())
     }
 
-    /// Dispatches the kernels of a graph, whose arguments are in a separate block.
-    pub(crate) fn dispatch_prepared(
-        &mut self,
-        packets: &mut [Packet],
-        arguments: &Arc<KernargBlock>,
-    ) -> Result {
+    /// Dispatches kernels of a graph, whose arguments are in a block of its own.
+    pub(crate) fn replay(&mut self, mut kernels: Submission<'_>, arguments: &Arc<KernargBlock>) -> Result {
         self.tidy()?;
-        let at_once = (self.packets.capacity() / 2).max(1) as usize;
-        for packets in packets.chunks_mut(at_once) {
-            if let Some([first, ..]) = packets.first_mut() {
-                let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
-                // The first packet of a chunk has the barrier bit, whatever the graph says.
-                *first = dispatch_header(acquire);
-            }
-            self.show(packets);
-            self.push(packets)?;
-            self.acquire = false;
+        self.check()?;
+        kernels.acquire(if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT });
+        if shown::is_needed(self.runtime) {
+            shown::kernels(self.runtime, self.gpu, self.progress.submitter, kernels.packets_mut());
         }
-        // A graph that is launched repeatedly needs only one entry.
-        let fence = self.fences + u64::from(self.unfenced);
+        // If the queue fails before all packets are written, the others still name the arguments. A graph
+        // that is launched repeatedly needs only one entry.
+        let fence = self.fences + 1;
         match self.kept.back_mut() {
             Some((last, Kept::Arguments(kept))) if Arc::ptr_eq(kept, arguments) => *last = fence,
-            _ => self.keep(Kept::Arguments(arguments.clone())),
+            _ => self.kept.push_back((fence, Kept::Arguments(arguments.clone()))),
         }
+        self.write(kernels)?;
+        self.acquire = false;
         Ok(())
     }
 

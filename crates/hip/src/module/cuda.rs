@@ -1,5 +1,6 @@
 //! Code for NVIDIA GPUs, which only the driver reads: what it is, and where it ends.
 
+use std::borrow::Cow;
 use std::ffi::c_char;
 
 use code_object::CodeObject;
@@ -21,18 +22,21 @@ const SHT_NOBITS: u32 = 8;
 ///
 /// # Errors
 /// [`Error::WrongTarget`] for a code object of AMD's, [`Error::CodeObject`] for what is no code.
-pub(super) fn image(device: &Device, name: &str, bytes: &[u8]) -> Result<Box<[u8]>> {
+pub(super) fn image(device: &Device, name: &str, code: Cow<'_, [u8]>) -> Result<Box<[u8]>> {
+    let bytes = &*code;
     if let Some(end) = end_of_cubin(bytes).or_else(|| end_of_fatbin(bytes)) {
         if end > bytes.len() as u64 {
             let what = "the code for NVIDIA's GPUs".to_owned();
             let source = code_object::Error::Truncated { what, end, len: bytes.len() as u64 };
             return Err(Error::CodeObject { module: name.to_owned(), source });
         }
-        return Ok(bytes.into());
+        return Ok(code.into());
     }
     if is_ptx(bytes) {
-        let mut text = bytes.strip_suffix(&[0]).unwrap_or(bytes).to_vec();
-        text.push(0);
+        let mut text = code.into_owned();
+        if text.last() != Some(&0) {
+            text.push(0);
+        }
         return Ok(text.into());
     }
     let module = name.to_owned();
@@ -226,6 +230,66 @@ mod tests {
     fn ptx_says_its_version() {
         assert!(is_ptx(b"//\n.version 8.0\n.target sm_80\n") && is_ptx(b".version 8.0\0"));
         assert!(!is_ptx(b".version\0 8.0\0") && !is_ptx(b"hello") && !is_ptx(b"\xff.version"));
+    }
+
+    /// A module with PTX for `sm_80` and cubins for `sm_80` and `sm_90a` in this bundle.
+    fn embedded(bytes: &'static [u8], kinds: &[(&'static str, CudaKind)]) -> embedded::Module {
+        let image = |&(arch, kind)| embedded::CudaImage { arch, kind, bytes, hash: "" };
+        embedded::Module {
+            id: 0,
+            name: "m",
+            source: "m.cu",
+            kernels: &[],
+            code_objects: &[],
+            cuda: kinds.iter().map(image).collect::<Vec<_>>().leak(),
+        }
+    }
+
+    #[test]
+    fn an_embedded_module_is_unpacked_and_only_what_fits_is_loaded() {
+        use code_object::bundle::{Entry, bundle, compressed, cuda_id};
+
+        use crate::fake::driver;
+        use crate::{LazyModule, Module};
+        const PTX: &[u8] = b".version 9.0\n.target sm_80\n";
+        const IMAGES: [(&str, CudaKind); 3] =
+            [("sm_80", CudaKind::Ptx), ("sm_80", CudaKind::Cubin), ("sm_90a", CudaKind::Cubin)];
+        let device = driver::device();
+        let cubins = [80, 90].map(|mark| {
+            let mut cubin = cubin();
+            cubin[7] = mark;
+            cubin
+        });
+        let contents = [PTX, &cubins[0], &cubins[1]];
+        let ids = IMAGES.map(|(arch, kind)| cuda_id(arch, kind));
+        let entries: Vec<_> =
+            ids.iter().zip(contents).map(|(id, bytes)| Entry { id: id.as_str(), bytes }).collect();
+        let packed: &'static [u8] = compressed(&bundle(&entries)).unwrap().leak();
+
+        let all: &'static _ = Box::leak(Box::new(embedded(packed, &IMAGES)));
+        let lazy = LazyModule::new(all);
+        for _ in 0..2 {
+            lazy.module(&device).unwrap();
+        }
+        assert_eq!(driver::loaded(), [b"\x7fELF\x02\x01\0\x5a"], "once, and of the three images one");
+        Module::load_embedded(&device, &embedded(packed, &IMAGES[..1])).unwrap();
+        assert_eq!(driver::loaded(), [PTX], "the text ends in a NUL");
+
+        let failed = |bytes: &'static [u8], kinds: &[(&'static str, CudaKind)]| {
+            Module::load_embedded(&device, &embedded(bytes, kinds)).unwrap_err()
+        };
+        // Cut off, damaged inside, of another size than its header says, and without the image.
+        let mut damaged = packed.to_vec();
+        damaged[packed.len() / 2] ^= 0x55;
+        let mut longer = packed.to_vec();
+        longer[12] ^= 1;
+        for bytes in [packed[..packed.len() - 9].to_vec(), damaged, longer] {
+            let error = failed(bytes.leak(), &IMAGES);
+            assert!(matches!(&error, Error::CodeObject { module, .. } if module == "m"), "{error:?}");
+        }
+        let error = failed(packed, &[("sm_90", CudaKind::Cubin)]).to_string();
+        assert!(error.contains("sm_80 (PTX), sm_80, sm_90a"), "{error}");
+        assert_eq!(driver::loaded(), [b""; 0], "the driver gets nothing");
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct Dispatch {
 
 /// The first word of a kernel's packet: three dimensions, and the ordering.
 #[inline]
-pub const fn dispatch_header(acquire: u32) -> u32 {
+const fn dispatch_header(acquire: u32) -> u32 {
     header(hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH, acquire, SCOPE_AGENT) | 3 << 16
 }
 
@@ -130,13 +130,12 @@ pub fn is_dispatch(packet: &Packet) -> bool {
     packet[0] & 0xff == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH.0
 }
 
-/// Lets a packet see all writes of others, and wait for all packets before it.
+/// Lets a packet see writes of others within a scope, and wait for all packets before it.
 #[inline]
-pub fn acquire_all(packet: &mut Packet) {
-    packet[0] |= 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0
-        | SCOPE_SYSTEM << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0;
-    // The scopes are numbers of two bits: system is 2.
-    packet[0] &= !(SCOPE_AGENT << hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0);
+pub fn acquire(packet: &mut Packet, scope: u32) {
+    let place = hsa_packet_header_t::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE.0;
+    packet[0] =
+        packet[0] & !(3 << place) | scope << place | 1 << hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0;
 }
 
 /// Lets a packet publish its writes to all, and then decrement a signal.
@@ -251,7 +250,7 @@ mod tests {
         let mut packet = prepared_packet(&dispatch, 2, false);
         assert!(is_dispatch(&packet) && !is_ordered(&packet));
         set_arguments(&mut packet, 9 << 32);
-        acquire_all(&mut packet);
+        acquire(&mut packet, SCOPE_SYSTEM);
         assert!(is_ordered(&packet));
         complete_with(&mut packet, hsa_signal_t { handle: 7 << 32 });
         assert_eq!(packet, completing_packet(&dispatch, 9 << 32, hsa_signal_t { handle: 7 << 32 }));

@@ -56,8 +56,9 @@ impl PacketRing {
         self.written
     }
 
-    /// Reserves slots, at most the capacity of the ring, and returns the number of the first. The caller must
-    /// write them, unless the queue accepts no more packets.
+    /// Reserves slots, and returns the number of the first. There may be more of them than the ring has: they
+    /// are written as they get [room](Self::room). The caller must write all, unless the queue accepts no
+    /// more packets.
     #[inline]
     pub fn reserve(&mut self, count: u64) -> u64 {
         // SAFETY: the queue is live, as promised to `of`.
@@ -73,6 +74,15 @@ impl PacketRing {
         // SAFETY: the queue is live, as promised to `of`.
         self.consumed = unsafe { (self.table.hsa_queue_load_read_index_scacquire)(self.queue) };
         (first + count).wrapping_sub(self.consumed) <= self.capacity
+    }
+
+    /// How many of these slots have room, from the first one on.
+    #[inline]
+    pub fn room(&mut self, first: u64, count: u64) -> u64 {
+        match self.has_room(first, count) {
+            true => count,
+            false => (self.consumed + self.capacity).saturating_sub(first),
+        }
     }
 
     /// Writes packets to reserved slots, in the order of their numbers, and rings the doorbell.

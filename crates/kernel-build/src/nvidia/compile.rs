@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use code_object::cuda_arch;
 use code_object::embedded::CudaKind;
 use device_compiler::cache::{Cache, Dependencies, Entry};
 use device_compiler::nvcc::Nvcc;
@@ -72,14 +73,15 @@ impl<'a> Compiler<'a> {
         Ok(Self { nvcc, cache, inputs, kinds, archs, options, base: base.finalize() })
     }
 
-    /// Gets a source's code for an architecture, one image of each kind.
+    /// Gets a source's code for an architecture, one image of each kind that serves a GPU.
     pub(crate) fn compile(&self, plan: &Plan<'_>, arch: &CudaArch) -> Result<Vec<BuiltImage>, Failed> {
         if let [kind] = self.kinds {
             return Ok(vec![self.compile_source(plan, arch, *kind)?]);
         }
         let ptx = self.compile_source(plan, arch, CudaKind::Ptx)?;
         let cubin = self.compile_ptx(plan, arch, &ptx)?;
-        Ok(vec![ptx, cubin])
+        let is_needed = cuda_arch::ptx_reaches_further(&arch.to_string());
+        Ok(is_needed.then_some(ptx).into_iter().chain([cubin]).collect())
     }
 
     fn compile_source(&self, plan: &Plan<'_>, arch: &CudaArch, kind: CudaKind) -> Result<BuiltImage, Failed> {

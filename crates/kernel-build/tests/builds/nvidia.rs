@@ -2,11 +2,11 @@
 //! in for nvcc; one test runs a real one if available.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use code_object::bundle;
 use code_object::embedded::CudaKind;
+use code_object::{bundle, embedded};
 use kernel_build::toolchain::{Search, cache_root};
 use kernel_build::{Build, Builder, CompilerError, Error, Nvidia, Severity, Target};
 use test_skip::{Lack, skip};
@@ -316,6 +316,130 @@ fn generated_modules_have_ptx_as_bytes_and_as_texts() {
     runs(out.path(), &format!("{TYPES}{PROGRAM}const OBJECTS: usize = 1;"));
 }
 
+const COMPRESSED: &str = r#"
+#[deny(warnings, missing_docs)]
+/// Generated.
+pub mod generated { include!("kernels.rs"); }
+fn main() {
+    use generated::{A, ids};
+    let [first, second] = A.cuda else { panic!() };
+    assert_eq!((first.arch, second.arch), ("sm_80", "sm_90"));
+    assert!(std::ptr::eq(first.bytes, second.bytes) && first.bytes.starts_with(b"CCOB"));
+    assert!(first.kind == types::CudaKind::Ptx && first.hash.len() == 64 && first.hash != second.hash);
+    assert_eq!((A.kernels, ids::a::K, A.code_objects.len()), (&["k"][..], 0, 1));
+    assert!(!A.code_objects[0].bytes.is_empty() && A.code_objects[0].bytes != first.bytes);
+}
+"#;
+
+#[test]
+fn compressed_code_of_all_architectures_is_in_one_file() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    for of_amd in [false, true] {
+        let nvidia = stage.nvidia().archs(["sm_80", "sm_90"]).compress(true);
+        let build = stage.folder.builder().offload_compress(of_amd).nvidia(nvidia).build().unwrap();
+        let out = tempfile::tempdir().unwrap();
+        build.write_rust(out.path(), "kernels.rs", "crate::types").unwrap();
+        let amd = if of_amd { "a.hipfb" } else { "a.gfx1100.hsaco" };
+        assert_eq!(files_in(out.path()), [amd, "a.nvidia.hipfb", "kernels.rs"]);
+        let bytes: &'static [u8] = fs::read(out.path().join("a.nvidia.hipfb")).unwrap().leak();
+        for (arch, (_, image)) in ["sm_80", "sm_90"].into_iter().zip(build.images()) {
+            let embedded = embedded::CudaImage { arch, kind: image.kind, bytes, hash: "" };
+            assert_eq!(embedded.code().unwrap(), image.bytes);
+            assert_eq!(blake3::hash(&image.bytes).to_hex().as_str(), image.hash);
+        }
+        runs(out.path(), &format!("{TYPES}{COMPRESSED}"));
+        assert!(build.for_amd_only().modules.iter().all(|module| module.cuda_bundle.is_none()));
+    }
+}
+
+/// The names of a folder's files, sorted.
+fn files_in(folder: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+/// Set for the build script of a package with compiled code: where another package has that for NVIDIA GPUs.
+const NVIDIAS: &str = "FERROCM_TEST_NVIDIAS";
+
+#[test]
+fn packages_have_compiled_code_for_each_vendor() {
+    if let Some(nvidias) = std::env::var_os(NVIDIAS) {
+        let nvidia = Nvidia::ptx().default_archs(["sm_80"]).if_nvcc_is_found();
+        let builder = Builder::new("kernels").nvidia_on_request("nvidia", nvidia).prebuilt_nvidia(nvidias);
+        match builder.embed_prebuilt("prebuilt") {
+            Ok(build) => println!("embedded, compiled: {}", build.is_some()),
+            Err(error) => println!("failed: {error}"),
+        }
+        return;
+    }
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let nvidia = stage.nvidia().archs(["sm_80", "sm_90a"]).compress(true);
+    let build = stage.folder.builder().offload_compress(true).nvidia(nvidia).build().unwrap();
+    let folder = stage.folder.path();
+    let [package, nvidias, out] = ["the-crate", "the-crate-nvidia", "out"].map(|name| folder.join(name));
+    let all = folder.join("all");
+    for folder in [package.join("prebuilt"), all.join("the-crate"), out.clone()] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    build.write_prebuilt(&all.join("the-crate"), "kernels.rs", "crate::types").unwrap();
+    assert_eq!(
+        files_in(&all.join("the-crate/nvidia")),
+        ["a.nvidia.hipfb", "beside.txt", "kernels.rs", "targets.txt"]
+    );
+    build.write_prebuilt(&package.join("prebuilt"), "kernels.rs", "crate::types").unwrap();
+    fs::rename(package.join("prebuilt/nvidia"), &nvidias).unwrap();
+
+    let script = |variables: &[(&str, &str)]| {
+        fs::remove_dir_all(&out).unwrap();
+        fs::create_dir(&out).unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "nvidia::packages_have_compiled_code_for_each_vendor", "--nocapture"]);
+        for name in ["FERROCM_TARGETS", "FERROCM_CUDA_ARCHS", "FERROCM_KERNEL_METRICS", "FERROCM_PREBUILT"] {
+            child.env_remove(name);
+        }
+        // No compiler is needed.
+        child.env("FERROCM_CLANG", "/no/clang").env("NVCC", "/no/nvcc").env_remove("CUDA_COMPUTE_CAP");
+        child.env(NVIDIAS, &nvidias).env("OUT_DIR", &out).env("CARGO_MANIFEST_DIR", &package);
+        child.current_dir(&package).envs(variables.iter().copied());
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let feature = ("CARGO_FEATURE_NVIDIA", "1");
+    let rust = || fs::read_to_string(out.join("kernels.rs")).unwrap();
+    let taken = "embedded, compiled: false";
+    assert!(script(&[]).contains(taken));
+    assert!(files_in(&out).iter().all(|name| !name.contains("nvidia")) && !rust().contains("CudaImage {"));
+    let text = script(&[feature]);
+    assert!(text.contains(taken) && text.contains(&format!("changed={}", nvidias.display())), "{text}");
+    assert!(out.join("a.nvidia.hipfb").is_file() && rust().contains("arch: \"sm_90a\""));
+    for archs in ["sm_80", "sm_86,sm_90a,sm_100"] {
+        assert!(script(&[feature, ("FERROCM_CUDA_ARCHS", archs)]).contains(taken), "{archs}");
+    }
+    let text = script(&[feature, ("FERROCM_CUDA_ARCHS", "sm_75")]);
+    assert!(text.contains("nothing for sm_75") && text.contains("it is for sm_80, sm_90a"), "{text}");
+
+    // The folder of all takes the place of both packages.
+    let all = all.to_str().unwrap();
+    assert!(script(&[feature, ("FERROCM_PREBUILT", all)]).contains(taken));
+    assert!(out.join("a.nvidia.hipfb").is_file());
+    fs::rename(&nvidias, folder.join("gone")).unwrap();
+    assert!(
+        script(&[feature]).contains("there is no code for NVIDIA GPUs in this build: the package has none")
+    );
+    let text = script(&[("FERROCM_CUDA_ARCHS", "sm_80")]);
+    assert!(text.contains("has no code for NVIDIA GPUs") && text.contains("names sm_80"), "{text}");
+    assert!(script(&[feature, ("FERROCM_PREBUILT", all)]).contains(taken));
+    let text = script(&[("FERROCM_PREBUILT", folder.to_str().unwrap())]);
+    assert!(text.contains("targets.txt is missing"), "{text}");
+    let text = script(&[("FERROCM_PREBUILT", package.to_str().unwrap())]);
+    assert!(text.contains("the-crate is missing; FERROCM_PREBUILT"), "{text}");
+}
+
 /// Set for the child process that acts as a build script.
 const CHILD: &str = "FERROCM_TEST_CHILD";
 
@@ -517,7 +641,8 @@ fn a_real_nvcc_compiles_the_same_sources() {
     let images = both().unwrap().modules.remove(0).images;
     let kinds: Vec<_> = images.iter().map(|image| (image.arch.to_string(), image.kind)).collect();
     let [ptx, cubin] = [CudaKind::Ptx, CudaKind::Cubin];
-    let expected = [("sm_80", ptx), ("sm_80", cubin), ("sm_90a", ptx), ("sm_90a", cubin)];
+    // PTX of sm_90a serves no other GPU than its cubin.
+    let expected = [("sm_80", ptx), ("sm_80", cubin), ("sm_90a", cubin)];
     assert_eq!(kinds, expected.map(|(arch, kind)| (arch.to_owned(), kind)));
     assert!(images.iter().all(|image| image.kernels == module.kernels));
     assert!(both().unwrap().all_cached());

@@ -8,6 +8,12 @@ use crate::view::{Layout, check_shape};
 /// Bytes that kernels access at once where possible.
 pub(crate) const ACCESS: usize = 16;
 
+/// The accesses that so many elements of this size take. Kernels that access as much at a time need a
+/// work-item for each; more would start for nothing, and that takes longer than their work.
+pub(crate) const fn accesses(elements: usize, size: usize) -> usize {
+    elements.div_ceil(ACCESS / size)
+}
+
 /// A tensor's layout, and whether it comes from a slice. A slice matches any shape with the same number of
 /// elements.
 #[derive(Clone, Copy)]
@@ -94,7 +100,7 @@ impl Info {
     /// Work-items for this many elements, the largest of which have `size` bytes. If all tensors are
     /// contiguous, kernels access 16 bytes at once.
     pub(crate) fn items(&self, elements: usize, size: usize) -> usize {
-        if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
+        if self.array.is_some() { elements } else { accesses(elements, size) }
     }
 
     /// The same for kernels whose work-items take several elements each where a large tensor is strided:

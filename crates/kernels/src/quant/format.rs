@@ -200,6 +200,12 @@ impl QuantType {
         FORMATS.iter().find(|format| format.gguf == number).map(|format| format.quant)
     }
 
+    /// Whether products with one vector were quicker on an NVIDIA GPU with fewer workgroups that each
+    /// multiply more rows.
+    pub(super) fn is_quick(self) -> bool {
+        matches!(self, Self::Q4_0 | Self::Q4K)
+    }
+
     /// Values of a block.
     #[must_use]
     pub fn block_values(self) -> usize {

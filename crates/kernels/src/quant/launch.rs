@@ -211,7 +211,12 @@ impl Kernels {
             Product::One => {
                 let lanes = lanes(columns, matrix.quant().block_values());
                 let workgroups = if nvidia::is_nvidia(self.device()) {
-                    nvidia::gemv_workgroups(rows, self.device().properties().compute_units)
+                    let quant = matrix.quant();
+                    let block = (quant.block_values(), quant.block_bytes());
+                    let can_stream = nvidia::has_bulk_copies(self.device());
+                    let is_quick = quant.is_quick();
+                    let product = nvidia::QuantProduct { rows, columns, block, can_stream, is_quick };
+                    product.workgroups(self.device().properties().compute_units)
                 } else {
                     workgroups(rows, lanes)
                 };

@@ -22,14 +22,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut y = DeviceBuffer::from_slice(&stream, &[10.0_f32, 20.0, 30.0])?;
     kernels.axpy(&stream, 2.0, &x, &mut y)?;
     println!("{device}: {:?}", y.to_vec(&stream)?);
+    let mut archs = Vec::new();
+    for image in kernels::modules::ALL.iter().flat_map(|module| module.cuda) {
+        image.code()?;
+        if !archs.contains(&image.arch) {
+            archs.push(image.arch);
+        }
+    }
+    println!("NVIDIA: {}", archs.join(", "));
     Ok(())
 }
 "#;
 /// Its expected output.
 const RESULT: &str = "[12.0, 24.0, 36.0]";
-/// A package without code for NVIDIA GPUs, and one of these.
+/// The package of kernels, its feature for NVIDIA GPUs, and the package with their code.
 const KERNELS: &str = "ferrocm-kernels";
-const NVIDIA: &str = "sm_80";
+const NVIDIA: &str = "nvidia";
+const NVIDIA_KERNELS: &str = "ferrocm-kernels-nvidia";
+/// An architecture of NVIDIA GPUs with code, and an older one without.
+const ARCHS: [&str; 2] = ["sm_80", "sm_75"];
 /// A missing compiler.
 const NO_COMPILER: &str = "/no/such/clang";
 
@@ -69,7 +80,7 @@ pub(super) fn crates(place: &Checks) -> Seen {
     let program = folder.join("program");
     let manifest = format!(
         "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{dependencies}\n\
-         [workspace]\n"
+         [features]\n{NVIDIA} = [\"{KERNELS}/{NVIDIA}\"]\n\n[workspace]\n"
     );
     write(&program.join("Cargo.toml"), &manifest)?;
     write(&program.join("src/main.rs"), PROGRAM)?;
@@ -90,11 +101,16 @@ pub(super) fn crates(place: &Checks) -> Seen {
         command
     };
     succeeds(&mut build(&["build"], &program))?;
-    let text = succeeds(Command::new(target.join("debug/program")).env("FERROCM_DEVICE", DEVICE))?;
-    if !text.contains(RESULT) {
-        bail!("the program printed {text}");
-    }
-    let nvidia = for_nvidia(&program, &build)?;
+    let run = || -> Result<String> {
+        let text = succeeds(Command::new(target.join("debug/program")).env("FERROCM_DEVICE", DEVICE))?;
+        if !text.contains(RESULT) {
+            bail!("the program printed {text}");
+        }
+        Ok(text)
+    };
+    let text = run()?;
+    let has_nvidia = folder.join(format!("{NVIDIA_KERNELS}-{version}/prebuilt")).is_dir();
+    let nvidia = for_nvidia(has_nvidia, &program, &build, &run)?;
     let own = folder.join(format!("{NAME}-{version}"));
     // Below this workspace's target folder, Cargo would treat it as a member of this workspace.
     let manifest = own.join("Cargo.toml");
@@ -106,21 +122,48 @@ pub(super) fn crates(place: &Checks) -> Seen {
         format!("{} packages unpacked, each with its licences", order.lines().count()),
         format!(
             "a program that depends on all libraries was built without a compiler for GPUs, and printed: {}",
-            text.trim()
+            text.lines().next().unwrap_or_default()
         ),
         nvidia,
         format!("the program {NAME}, with all features, compiles from its package"),
     ])
 }
 
-/// Asks for code for NVIDIA GPUs, which the package lacks.
-fn for_nvidia(program: &Path, build: &dyn Fn(&[&str], &Path) -> Command) -> Result<String> {
-    let output = build(&["check"], program).env("FERROCM_CUDA_ARCHS", NVIDIA).output()?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() || !told.contains("has no code for NVIDIA GPUs") {
-        bail!("a build for {NVIDIA} ended with {}, {told}", output.status);
+/// Asks for code for NVIDIA GPUs: without the feature, for an architecture that is there, and for another.
+fn for_nvidia(
+    has_code: bool,
+    program: &Path,
+    build: &dyn Fn(&[&str], &Path) -> Command,
+    run: &dyn Fn() -> Result<String>,
+) -> Result<String> {
+    let [there, older] = ARCHS;
+    let refused = |arguments: &[&str], arch: &str, reason: &str| -> Result<()> {
+        let output = build(arguments, program).env("FERROCM_CUDA_ARCHS", arch).output()?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() || !told.contains(reason) {
+            bail!("a build for {arch} ended with {}, {told}", output.status);
+        }
+        Ok(())
+    };
+    refused(&["check"], there, "has no code for NVIDIA GPUs")?;
+    let with = ["build", "--features", NVIDIA];
+    if !has_code {
+        refused(&with, there, "has no code for NVIDIA GPUs")?;
+        return Ok(format!(
+            "{NVIDIA_KERNELS} has no code, because there was no nvcc; a build for {there} says so"
+        ));
     }
-    Ok(format!("{KERNELS} has no code for NVIDIA GPUs, and a build for {NVIDIA} says so"))
+    refused(&with, older, &format!("has nothing for {older}"))?;
+    succeeds(build(&with, program).env("FERROCM_CUDA_ARCHS", there))?;
+    let text = run()?;
+    let archs = text.lines().find_map(|line| line.strip_prefix("NVIDIA: ")).unwrap_or_default();
+    if !archs.split(", ").any(|arch| arch == there) {
+        bail!("the program with code for NVIDIA GPUs printed {text}");
+    }
+    Ok(format!(
+        "with the feature {NVIDIA}, {KERNELS} has code for {archs}, all of which unpacks; a build for {older} says \
+         that there is none"
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use setup::run;
 use shared_commands::patch;
 
-use super::{FOLDER, MODELS, candle, write};
+use crate::engines::{self, CANDLE_VERSION, MODELS, write};
 use crate::tools;
 
 /// Runs of each program.
@@ -25,7 +25,7 @@ const LIMIT: f64 = 1.03;
 
 /// Builds both programs, runs them in turns and prints the medians.
 pub(super) fn compare(device: &str) -> Result<()> {
-    let folder = tools::target_folder().join(FOLDER).join("compare");
+    let folder = engines::folder().join("compare");
     let ours = folder.join("ours");
     let theirs = folder.join("theirs");
     let root = patch::with(PROFILE, &["cudarc", "cudaforge"].into(), tools::workspace())?;
@@ -55,7 +55,7 @@ fn build(folder: &Path, root: &str) -> Result<Command> {
         "[package]\nname = \"{NAME}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
          candle-core = {{ version = \"={0}\", features = [\"cuda\"] }}\n\
          candle-nn = {{ version = \"={0}\", features = [\"cuda\"] }}\n\n[workspace]\n\n{root}",
-        candle::VERSION
+        CANDLE_VERSION
     );
     let source: PathBuf = tools::workspace().join(MODELS).join(PROGRAM);
     let text = std::fs::read(&source).with_context(|| format!("read {}", source.display()))?;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use shared_commands::patch;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{FOLDER, MODELS, PACKAGES, copy, write};
+use crate::engines::{self, MODELS, PACKAGES, copy, write};
 use crate::{dropin, registry, tools};
 
 /// The tested package: the first of [`PACKAGES`].
@@ -38,7 +38,7 @@ const WITHOUT_VIRTUAL: &str = "--cfg ferrocm_no_virtual";
 /// Fetches candle, builds the libraries, and returns the command that builds and runs the tests.
 pub(in crate::test) fn command(mut nextest: Command) -> Result<Command> {
     let package = &PACKAGES[PACKAGE];
-    let folder = tools::target_folder().join(FOLDER).join("sample");
+    let folder = engines::folder().join("sample");
     let workspace = folder.join("workspace");
     copy(&registry::fetch(package.name, package.version)?, &workspace.join(package.name))?;
     let manifest = workspace.join("Cargo.toml");
