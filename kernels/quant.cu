@@ -4,12 +4,49 @@
 #include "quant_one.cuh"
 #include "quant_vec.cuh"
 
-// Rows of a matrix: those that `ids` names, one for each workgroup, or all. A row that does not exist is NaN.
-extern "C" __global__ void quant_rows(const unsigned quant, const void *matrix, const uint32_t *ids, void *out, const Out type,
-                                      const unsigned rows, const unsigned columns) {
+template <typename T> struct alignas(16) Eight {
+    Four<T> low, high;
+};
+
+// Of all numbers: threads of a workgroup, how many eighths a thread reads before it writes one, and workgroups of a multiprocessor.
+constexpr unsigned ALL_THREADS = 256, ALL_AT_ONCE = 2, ALL_BUSY = 8;
+
+// All numbers of a matrix, whose blocks follow each other. A thread takes eight at a time, half a group: neighbours write neighbouring memory, 16
+// bytes each if results have two.
+template <typename Q, typename T> __device__ __forceinline__ void write_all(const Q *x, T *out, const size_t eighths) {
+    constexpr unsigned PER_BLOCK = Q::VALUES / 8, STEP = ALL_THREADS * ALL_AT_ONCE;
+    for (size_t first = static_cast<size_t>(blockIdx.x) * STEP + threadIdx.x; first < eighths; first += static_cast<size_t>(gridDim.x) * STEP) {
+        Eight<T> values[ALL_AT_ONCE];
+#pragma unroll
+        for (unsigned k = 0; k < ALL_AT_ONCE; ++k) {
+            const size_t eighth = first + k * ALL_THREADS;
+            if (eighth < eighths) {
+                const unsigned at = eighth % PER_BLOCK;
+                const Q &block = x[eighth / PER_BLOCK];
+                const auto four = [&](unsigned i) {
+                    const float4 y = dequantize(block, at / 2, at % 2 * 2 + i);
+                    return Four<T>{convert<T>(y.x), convert<T>(y.y), convert<T>(y.z), convert<T>(y.w)};
+                };
+                values[k] = {four(0), four(1)};
+            }
+        }
+#pragma unroll
+        for (unsigned k = 0; k < ALL_AT_ONCE; ++k)
+            if (first + k * ALL_THREADS < eighths)
+                reinterpret_cast<Eight<T> *>(out)[first + k * ALL_THREADS] = values[k];
+    }
+}
+
+// Rows of a matrix: those that `ids` names, one for each workgroup, and a row that does not exist is NaN; or all, which the workgroups share.
+extern "C" __global__ BLOCKS_OF(ALL_THREADS, ALL_BUSY) void quant_rows(const unsigned quant, const void *matrix, const uint32_t *ids, void *out,
+                                                                       const Out type, const unsigned rows, const unsigned columns) {
     let_next_begin();
     wait_for_previous();
-    const unsigned row = ids ? ids[blockIdx.x] : blockIdx.x;
+    if (!ids)
+        return with_quant(quant, matrix, [&](auto *x) {
+            with_type(type, out, [&](auto *to) { write_all(x, to, static_cast<size_t>(rows) * (columns / 8)); });
+        });
+    const unsigned row = ids[blockIdx.x];
     for (unsigned quad = blockIdx.y * blockDim.x + threadIdx.x; quad < columns / 4; quad += gridDim.y * blockDim.x) {
         float4 values = {NAN, NAN, NAN, NAN};
         if (row < rows)

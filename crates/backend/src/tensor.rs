@@ -270,6 +270,23 @@ impl Tensor {
         Ok(Self { storage: self.storage.clone(), dtype: DType::I8, shape, strides, offset })
     }
 
+    /// Some bytes of a tensor of i8 without gaps, from `at` on, as elements of another type, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if it has other elements or gaps, if there are not so many bytes, or if they do not
+    /// begin where an element can; also for types with blocks.
+    pub fn in_bytes(&self, dtype: DType, at: usize, shape: &[usize]) -> Result<Self> {
+        let (size, start) = (dtype.block_bytes(), self.offset.saturating_add(at));
+        let end = at.checked_add(bytes_of(dtype, shape)?);
+        let fits = end.is_some_and(|end| end <= self.elements()) && start.is_multiple_of(size);
+        if self.dtype != DType::I8 || dtype.is_quantised() || !self.is_contiguous() || !fits {
+            let expected = format!("bytes with {} from {at} on", described(dtype, shape));
+            return Err(self.wrong("in_bytes", expected));
+        }
+        let (shape, strides) = (shape.into(), dense_strides(shape));
+        Ok(Self { storage: self.storage.clone(), dtype, shape, strides, offset: start / size })
+    }
+
     /// Another type of the same size for the same bits.
     ///
     /// # Errors

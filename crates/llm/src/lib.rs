@@ -35,6 +35,7 @@ pub mod hub;
 mod local;
 pub mod model;
 pub mod models;
+pub mod random;
 pub mod safetensors;
 pub mod tokenizer;
 pub mod weights;

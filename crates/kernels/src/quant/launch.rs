@@ -51,6 +51,15 @@ fn groups(columns: u32) -> u32 {
     columns.div_ceil(4 * 256).clamp(1, 65_535)
 }
 
+/// Workgroups that share all numbers of a matrix. With one for each part of it, and no loop, an H200 was
+/// quickest.
+fn groups_of_all(values: usize) -> u32 {
+    /// What a workgroup takes at a time.
+    const VALUES: usize = 8 * 256 * 2;
+    const MOST: u32 = i32::MAX as u32;
+    u32::try_from(values.div_ceil(VALUES)).map_or(MOST, |groups| groups.clamp(1, MOST))
+}
+
 impl Kernels {
     /// The numbers that a matrix represents, row by row.
     ///
@@ -97,10 +106,14 @@ impl Kernels {
         if out.is_empty() {
             return Ok(());
         }
+        let grid = match numbers {
+            Some(_) => (count, groups(columns)),
+            None => (groups_of_all(out.len()), 1),
+        };
         let launch = self
             .function(&modules::QUANT, "quant_rows")?
             .launch(stream)
-            .grid((count, groups(columns)))
+            .grid(grid)
             .block(256)
             .arg(matrix.quant().gguf())
             .arg(matrix.blocks())
@@ -110,7 +123,7 @@ impl Kernels {
             .arg(rows)
             .arg(columns);
         // SAFETY: the matrix has that many rows and columns, and the kernel reads only rows that exist; `out`
-        // has a row for each workgroup.
+        // has a row for each workgroup, or all rows.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -236,6 +249,12 @@ mod tests {
     fn every_number_of_vectors_has_a_kernel() {
         let kinds = [1, 2, 8, 9, usize::MAX].map(product);
         assert_eq!(kinds, [Product::One, Product::Few, Product::Few, Product::Many, Product::Many]);
+    }
+
+    #[test]
+    fn workgroups_share_all_numbers_of_a_matrix() {
+        assert_eq!([32, 4096, 4097, 1 << 24].map(groups_of_all), [1, 1, 2, 4096]);
+        assert_eq!(groups_of_all(usize::MAX), i32::MAX as u32);
     }
 
     #[test]

@@ -25,9 +25,14 @@ impl Config {
         let wrong = |problem: String| Error::Model { path: path.clone(), problem };
         let values: Value = serde_json::from_slice(&bytes)
             .map_err(|error| wrong(format!("has values that cannot be read: {error}")))?;
-        let mut config = config(&values).map_err(wrong)?;
+        let mut config = Self::of_json(&values).map_err(wrong)?;
         config.pooling = pooling(&folder.join("1_Pooling/config.json"))?;
         Ok(config)
+    }
+
+    /// The configuration in the values of a `config.json`, or what is wrong with them.
+    pub(crate) fn of_json(values: &Value) -> Result<Self, String> {
+        config(values)
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use backend::{
-    BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected, estimate_model_memory,
-    fit_context, select_backend, select_ranks,
+    BackendInfo, BackendKind, DType, KernelBackend, KvLayout, ModelMemory, ModelShape, Selected,
+    estimate_model_memory, fit_context, select_backend, select_ranks,
 };
 
 use super::device::{Device, Health};
@@ -21,6 +21,7 @@ use crate::engine::{Engine, ModelDescription};
 use crate::error::{Error, Result};
 use crate::gguf::GgufFile;
 use crate::model::{self, Bert, Cache};
+use crate::random::{self, RandomModel};
 use crate::safetensors::SafetensorsFiles;
 use crate::tokenizer::Tokenizer;
 use crate::weights::{self, Weights};
@@ -31,6 +32,22 @@ const PAGE: usize = 32;
 const USUAL_CONTEXT: usize = 4096;
 /// A context that is shorter than this is not worth loading a model for.
 const LEAST_CONTEXT: usize = 256;
+
+type Condition = fn(&BackendInfo) -> bool;
+
+/// Tokens of a prompt that are processed at once without a wish: the first row whose condition holds. Others
+/// that generate wait for them, so it is not more than a device needs to be busy.
+const CHUNKS: [(Condition, usize); 3] = [
+    (|info| matches!(info.kind, BackendKind::Cpu | BackendKind::Virtual), 128),
+    // The numbers of quantised matrices are computed for each part of a prompt.
+    (|info| info.compute_units >= 100, 2048),
+    (|_| true, 512),
+];
+
+fn usual_chunk(info: &BackendInfo) -> usize {
+    // The last condition always holds.
+    CHUNKS.iter().find(|(condition, _)| condition(info)).map_or(512, |row| row.1)
+}
 
 /// How much of a model has been loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +103,8 @@ pub struct EngineOptions<'o> {
     pub places: usize,
     /// Requests that may wait.
     pub queue: usize,
-    /// Tokens of a prompt that are processed at once; `None` for 512, or 128 on the CPU and virtual GPUs.
+    /// Tokens of a prompt that are processed at once; `None` for 512, or 2048 on GPUs with 100 compute units
+    /// or more, or 128 on the CPU and virtual GPUs.
     pub chunk: Option<usize>,
     /// The type of activations; `None` for f32 on the CPU, else f16, or bf16 for models that need its range.
     /// These refuse f16.
@@ -139,8 +157,8 @@ impl fmt::Debug for EngineOptions<'_> {
 }
 
 /// Opens a model on a device: a GGUF file, or a folder with `config.json`, safetensors files and
-/// `tokenizer.json`, or a safetensors file in it. What a program's user calls a model may be a name:
-/// [`models::resolve`](crate::models::resolve) finds the file.
+/// `tokenizer.json`, or a safetensors file in it, or the name of a [`random`] model. What a program's user
+/// calls a model may be a name: [`models::resolve`](crate::models::resolve) finds the file.
 ///
 /// # Errors
 /// Names the file and what is wrong with it, the device and why it cannot be used, or the memory that is
@@ -168,6 +186,11 @@ pub fn open(path: impl AsRef<Path>, options: EngineOptions<'_>) -> Result<Arc<dy
 type Parts = (Box<dyn weights::Source>, Config, Tokenizer, Option<ChatTemplate>);
 
 fn of_path(path: &Path) -> Result<Parts> {
+    if let Some(name) = path.to_str().filter(|name| random::is_random(name)) {
+        let model = RandomModel::named(name)?;
+        let (config, tokenizer) = (model.config()?, model.tokenizer()?);
+        return Ok((Box::new(model), config, tokenizer, None));
+    }
     let is_part = path.extension().is_some_and(|extension| extension == "safetensors");
     match path.parent() {
         _ if path.is_dir() => of_folder(path),
@@ -292,7 +315,7 @@ fn open_generator(
     }
     let cache_type = options.cache_type.unwrap_or(activations);
     let is_slow = matches!(kind, BackendKind::Cpu | BackendKind::Virtual);
-    let chunk = options.chunk.unwrap_or(if is_slow { 128 } else { 512 });
+    let chunk = options.chunk.unwrap_or(usual_chunk(backend.info()));
 
     let adapters: Vec<Adapter> =
         options.adapters.iter().map(|option| Adapter::open(option, &config)).collect::<Result<_>>()?;

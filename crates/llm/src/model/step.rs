@@ -1,8 +1,10 @@
 //! What a model computes at once.
 
+use std::ops::Range;
+
 use backend::{DType, KernelBackend, KvLayout, Tensor};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Tokens of one or more sequences, in the backend's memory. A graph reads them again each time it runs.
 #[derive(Clone, Debug)]
@@ -17,6 +19,9 @@ pub struct Step {
     pub groups: Vec<Group>,
     /// u32: the tokens whose logits are needed; all of them if this is absent.
     pub outputs: Option<Tensor>,
+    /// The bytes of all of these numbers, and where each tensor is there.
+    all: Tensor,
+    places: Vec<Range<usize>>,
 }
 
 /// Sequences with the same number of tokens in a step.
@@ -103,60 +108,94 @@ impl Inputs {
     }
 }
 
+/// Where numbers begin, in bytes: kernels may read several words at once.
+const ALIGN: usize = 16;
+
+/// The numbers of a step as bytes, one kind after the other, and where each kind begins and ends.
+#[derive(Debug, Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    places: Vec<Range<usize>>,
+}
+
+impl Packed {
+    fn of(inputs: &Inputs) -> Self {
+        let mut packed = Self::default();
+        packed.add(&inputs.slots, |slot| slot.to_le_bytes());
+        packed.add(&inputs.ids, |id| id.to_le_bytes());
+        packed.add(&inputs.positions, |position| position.to_le_bytes());
+        for group in &inputs.groups {
+            packed.add(&group.lengths, |length| length.to_le_bytes());
+            packed.add(&group.table, |page| page.to_le_bytes());
+            packed.add(&group.states, |state| state.to_le_bytes());
+        }
+        packed.add(inputs.outputs.as_deref().unwrap_or_default(), |row| row.to_le_bytes());
+        packed
+    }
+
+    fn add<T: Copy, const N: usize>(&mut self, numbers: &[T], bytes_of: impl Fn(T) -> [u8; N]) {
+        let first = self.bytes.len();
+        self.bytes.extend(numbers.iter().flat_map(|number| bytes_of(*number)));
+        self.places.push(first..self.bytes.len());
+        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGN), 0);
+    }
+}
+
 impl Step {
     /// Copies a step's numbers to new tensors.
     ///
     /// # Errors
     /// Those of the backend.
     pub fn new(backend: &dyn KernelBackend, inputs: &Inputs) -> Result<Self> {
+        let packed = Packed::of(inputs);
+        let all = backend.empty(DType::I8, &[packed.bytes.len()])?;
+        let mut places = packed.places.iter();
+        let mut part = |dtype: DType, shape: &[usize]| {
+            let at = places.next().map_or(0, |place| place.start);
+            all.in_bytes(dtype, at, shape)
+        };
         let tokens = inputs.ids.len();
-        let group = |group: &GroupInputs| -> Result<Group> {
+        let slots = part(DType::I64, &[tokens])?;
+        let ids = part(DType::U32, &[tokens])?;
+        let positions = part(DType::U32, &[tokens])?;
+        let mut groups = Vec::with_capacity(inputs.groups.len());
+        for group in &inputs.groups {
             let sequences = group.lengths.len();
-            Ok(Group {
+            let lengths = part(DType::U32, &[sequences])?;
+            let table = part(DType::U32, &[sequences, group.pages])?;
+            let states = part(DType::U32, &[group.states.len()])?;
+            groups.push(Group {
                 sequences,
                 queries: group.queries,
-                lengths: backend.empty(DType::U32, &[sequences])?,
-                table: backend.empty(DType::U32, &[sequences, group.pages])?,
-                states: match group.states.len() == sequences {
-                    true => Some(backend.empty(DType::U32, &[sequences])?),
-                    false => None,
-                },
+                lengths,
+                table,
+                states: (group.states.len() == sequences).then_some(states),
                 most_keys: group.most_keys,
-            })
+            });
+        }
+        let outputs = match &inputs.outputs {
+            Some(rows) => Some(part(DType::U32, &[rows.len()])?),
+            None => None,
         };
-        let outputs = inputs.outputs.as_ref();
-        let step = Self {
-            ids: backend.empty(DType::U32, &[tokens])?,
-            positions: backend.empty(DType::U32, &[tokens])?,
-            slots: backend.empty(DType::I64, &[tokens])?,
-            groups: inputs.groups.iter().map(group).collect::<Result<_>>()?,
-            outputs: outputs.map(|rows| backend.empty(DType::U32, &[rows.len()])).transpose()?,
-        };
-        step.update(backend, inputs)?;
-        Ok(step)
+        backend.upload(&packed.bytes, &all)?;
+        Ok(Self { ids, positions, slots, groups, outputs, all, places: packed.places })
     }
 
-    /// Copies the numbers of a step of the same shape to the same tensors.
+    /// Copies the numbers of a step of the same shape to the same tensors, all at once.
     ///
     /// # Errors
     /// Those of the backend, and for numbers of another shape.
     pub fn update(&self, backend: &dyn KernelBackend, inputs: &Inputs) -> Result<()> {
-        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
-        backend.upload(&words(&inputs.ids), &self.ids)?;
-        backend.upload(&words(&inputs.positions), &self.positions)?;
-        let slots: Vec<u8> = inputs.slots.iter().flat_map(|slot| slot.to_le_bytes()).collect();
-        backend.upload(&slots, &self.slots)?;
-        for (group, inputs) in self.groups.iter().zip(&inputs.groups) {
-            backend.upload(&words(&inputs.lengths), &group.lengths)?;
-            backend.upload(&words(&inputs.table), &group.table)?;
-            if let Some(states) = &group.states {
-                backend.upload(&words(&inputs.states), states)?;
-            }
+        let packed = Packed::of(inputs);
+        if packed.places != self.places {
+            return Err(Error::Backend(backend::Error::Value {
+                operation: "update",
+                parameter: "inputs",
+                got: format!("{} tokens in {} groups", inputs.ids.len(), inputs.groups.len()),
+                problem: "not of the step's shape",
+            }));
         }
-        if let (Some(tensor), Some(rows)) = (&self.outputs, &inputs.outputs) {
-            backend.upload(&words(rows), tensor)?;
-        }
-        Ok(())
+        Ok(backend.upload(&packed.bytes, &self.all)?)
     }
 
     /// The number of tokens.

@@ -28,6 +28,13 @@ impl Tokenizer {
             .map_err(|problem| Error::Tokenizer { path: path.to_owned(), problem })?;
         Self::of_parts(path, parts)
     }
+
+    /// The tokenizer of such a file's text.
+    pub(crate) fn of_json(bytes: &[u8], path: &Path) -> Result<Self> {
+        let parts =
+            parts(bytes, None).map_err(|problem| Error::Tokenizer { path: path.to_owned(), problem })?;
+        Self::of_parts(path, parts)
+    }
 }
 
 fn parts(bytes: &[u8], config: Option<&[u8]>) -> Result<Parts, String> {
