@@ -372,8 +372,8 @@ impl Builder {
     }
 
     /// Whether the code objects of a source go into one compressed bundle, as with clang's
-    /// `--offload-compress`. [`Nvidia::compress`] does so with the code for NVIDIA GPUs. Off by default. Code for many targets shrinks to a fifth or less; a module is
-    /// unpacked when it is loaded.
+    /// `--offload-compress`. [`Nvidia::compress`] does so with the code for NVIDIA GPUs. Off by default. Code
+    /// for many targets shrinks to a fifth or less; a module is unpacked when it is loaded.
     ///
     /// Code that loads the generated module through `hip` is the same for both forms;
     /// [`code_object::embedded`] describes the cost of loading. In a [library](Self::build_lib), HIP unpacks

@@ -120,8 +120,9 @@ impl Build {
     /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in
     /// upper case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables
     /// that have an entry per module, and `ids` with one module of kernel ids per source. `ptx` has the PTX
-    /// as text, one per source, unless it is [compressed](crate::Nvidia::compress). `types` is the path of [`code_object::embedded`] for the generated code.
-    /// Equal builds give equal files, and files that would not change are not touched.
+    /// as text, one per source, unless it is [compressed](crate::Nvidia::compress). `types` is the path of
+    /// [`code_object::embedded`] for the generated code. Equal builds give equal files, and files that would
+    /// not change are not touched.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.

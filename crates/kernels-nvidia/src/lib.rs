@@ -1,5 +1,5 @@
-//! The compiled code of `ferrocm-kernels` for NVIDIA GPUs, for its build script, which depends on this crate if
-//! the feature `nvidia` is on.
+//! The compiled code of `ferrocm-kernels` for NVIDIA GPUs, for its build script, which depends on this crate
+//! if the feature `nvidia` is on.
 //!
 //! The published package has the code in a folder; a checkout has the sources, from which `ferrocm-kernels`
 //! compiles it. Both crates have the same version: the code must be of the same build.

@@ -113,8 +113,8 @@ impl Delta {
         self.heads * self.value_size
     }
 
-    /// The heads of values of one rank, of so many ranks that have as many heads as this: those that share its
-    /// heads of keys. They are among the heads of all ranks.
+    /// The heads of values of one rank, of so many ranks that have as many heads as this: those that share
+    /// its heads of keys. They are among the heads of all ranks.
     #[must_use]
     pub fn heads_of(&self, Shard { rank, size }: Shard) -> Vec<Range<usize>> {
         match self.order {

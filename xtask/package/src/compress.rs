@@ -1,5 +1,5 @@
-//! Packs bundles of compiled kernels by Zstandard at a high level. Build scripts pack them by zlib, which needs
-//! no C compiler and takes a fraction of the time.
+//! Packs bundles of compiled kernels by Zstandard at a high level. Build scripts pack them by zlib, which
+//! needs no C compiler and takes a fraction of the time.
 
 use std::fs;
 use std::path::{Path, PathBuf};

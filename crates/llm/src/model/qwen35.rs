@@ -296,8 +296,8 @@ fn rows_of(heads: &[Range<usize>], first: usize, size: usize) -> Vec<Range<usize
     heads.iter().map(|heads| first + heads.start * size..first + heads.end * size).collect()
 }
 
-/// A rank's rows of a matrix that has a block for each head of keys, in which each kind has so many heads of a
-/// size.
+/// A rank's rows of a matrix that has a block for each head of keys, in which each kind has so many heads of
+/// a size.
 fn in_blocks<const N: usize>(
     delta: &Delta,
     shard: Shard,

@@ -262,8 +262,8 @@ pub(crate) fn write_wide(folder: &TempDir) -> PathBuf {
     })
 }
 
-/// Writes a model with gated delta nets that four ranks can share: four heads of keys and eight of values, and
-/// as many heads of keys as of queries in layers with attention.
+/// Writes a model with gated delta nets that four ranks can share: four heads of keys and eight of values,
+/// and as many heads of keys as of queries in layers with attention.
 pub(crate) fn write_wide_delta(folder: &TempDir, name: &str) -> PathBuf {
     write_changed(folder, name, |model| {
         model["name"] = format!("wide-{name}").into();
