@@ -88,6 +88,7 @@ impl Generator {
             drafter,
             memories,
             running: Vec::new(),
+            ended: Vec::new(),
             paused: VecDeque::new(),
         };
         let thread = std::thread::Builder::new().name("engine".into()).spawn(move || scheduler.run());

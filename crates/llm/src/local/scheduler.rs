@@ -41,6 +41,8 @@ pub(super) struct Scheduler {
     pub(super) running: Vec<Sequence>,
     /// Requests that had begun and had to make room; they go on before new ones begin.
     pub(super) paused: VecDeque<Sequence>,
+    /// Requests that are over, with their ends, of which their callers learn when the load no longer counts them.
+    pub(super) ended: Vec<(Sequence, Result<FinishReason>)>,
 }
 
 /// Why a step could not be made.
@@ -83,7 +85,14 @@ impl Scheduler {
         }
     }
 
-    fn report(&self) {
+    /// A request is over: its pages are free, and its last event follows with the next report.
+    fn end(&mut self, mut sequence: Sequence, end: Result<FinishReason>) {
+        self.pages.release(std::mem::take(&mut sequence.pages));
+        self.ended.push((sequence, end));
+    }
+
+    /// Reports the load, then the ends of requests: who has a last event does not find its request running.
+    fn report(&mut self) {
         self.queue.report(EngineLoad {
             waiting: 0,
             running: self.running.len() + self.paused.len(),
@@ -91,6 +100,12 @@ impl Scheduler {
             cached_tokens: self.pages.used_positions(),
             cache_tokens: self.pages.layout().positions(),
         });
+        for (mut sequence, end) in self.ended.drain(..) {
+            match end {
+                Ok(reason) => sequence.finish(reason),
+                Err(error) => sequence.fail(error),
+            }
+        }
     }
 
     /// Ends requests that nobody listens to.
@@ -119,8 +134,7 @@ impl Scheduler {
             let (found, states) = self.pages.reuse(&sequence.tokens);
             sequence.start(found, self.pages.layout().page);
             if let Err(error) = self.copy_states(states) {
-                self.pages.release(std::mem::take(&mut sequence.pages));
-                sequence.fail(error);
+                self.end(sequence, Err(error));
                 continue;
             }
             self.running.push(sequence);
@@ -242,12 +256,8 @@ impl Scheduler {
         }
         finished.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, end) in finished {
-            let mut sequence = self.running.remove(at);
-            self.pages.release(std::mem::take(&mut sequence.pages));
-            match end {
-                Ok(reason) => sequence.finish(reason),
-                Err(error) => sequence.fail(error),
-            }
+            let sequence = self.running.remove(at);
+            self.end(sequence, end);
         }
         Ok(())
     }
@@ -363,9 +373,8 @@ impl Scheduler {
 
     /// All running requests fail. The engine goes on.
     fn fail(&mut self, error: &Error) {
-        for mut sequence in self.running.drain(..) {
-            self.pages.release(std::mem::take(&mut sequence.pages));
-            sequence.fail(Error::Device { reason: error.to_string() });
+        for sequence in std::mem::take(&mut self.running) {
+            self.end(sequence, Err(Error::Device { reason: error.to_string() }));
         }
     }
 
