@@ -1,4 +1,7 @@
-//! Finds nvcc, NVIDIA's compiler.
+//! Finds nvcc, NVIDIA's compiler, and knows its [options] and [response files](response).
+
+pub mod options;
+pub mod response;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
