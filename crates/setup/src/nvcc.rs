@@ -230,8 +230,9 @@ impl<'a> Nvcc<'a> {
         let (headers, libraries) = (toolkit::HEADERS, self.library_options());
         format!(
             "#$ _NVVM_BRANCH_=nvvm\n#$ _SPACE_= \n#$ _CUDART_=cudart\n#$ _HERE_={top}/bin\n#$ _THERE_={top}/bin\n#$ _TARGET_SIZE_=\n\
-             #$ _TARGET_DIR_=\n#$ _TARGET_SIZE_=64\n#$ TOP={top}\n#$ PATH={top}/bin:{}\n#$ INCLUDES=\"-I{top}/{headers}\"  \n\
+             #$ _TARGET_DIR_=\n#$ _TARGET_SIZE_=64\n#$ TOP={top}\n#$ NVVMIR_LIBRARY_DIR={top}/{}\n#$ PATH={top}/bin:{}\n#$ INCLUDES=\"-I{top}/{headers}\"  \n\
              #$ SYSTEM_INCLUDES=\n#$ LIBRARIES=  {libraries}\n#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
+            toolkit::DEVICE_LIBRARIES,
             path.to_string_lossy()
         )
     }

@@ -159,7 +159,7 @@ pub const OPTIONS: &[Row] = &[
     row("cuda", "cuda", NoArgument, Refused, "there is no intermediate C++ file with host code"),
     row("cubin", "cubin", NoArgument, Makes(Phase::Cubin), "writes the code object of one target"),
     row("fatbin", "fatbin", NoArgument, Makes(Phase::Fatbin), "writes a bundle of all targets' code objects"),
-    row("ptx", "ptx", NoArgument, Makes(Phase::Ptx), "writes that bundle as text, which cudarc and `cuModuleLoadData` here accept"),
+    row("ptx", "ptx", NoArgument, Makes(Phase::Ptx), "writes that bundle as text, which `cuModuleLoadData` of this project's library and cudarc load like PTX"),
     row("optix-ir", "optix-ir", NoArgument, Refused, "OptiX is for NVIDIA GPUs only"),
     row("ltoir", "ltoir", NoArgument, Refused, "NVIDIA's intermediate code; `-dc` writes LLVM's into the object file"),
     row("preprocess", "E", NoArgument, Makes(Phase::Preprocess), "as device code, like nvcc"),

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 use super::call::{Call, DependencyKind, Input, Language, Runtime};
 use super::{Error, Nvcc, extension, io_error, relocatable, toolkit};
 use crate::debian::package::hex;
-use crate::hipcc::HIP_LIBRARY;
 
 /// A step.
 #[derive(Debug)]
@@ -390,8 +389,14 @@ impl Making<'_> {
                 if is_rdc {
                     command.extend(words(&["-fgpu-rdc", "-emit-llvm"]));
                 }
-                if self.call.dependencies.kind.is_some() && i == 0 {
-                    command.extend(["-MD".into(), "-MF".into(), self.device_list(index).into_os_string()]);
+                if let Some(kind) = self.call.dependencies.kind.filter(|_| i == 0) {
+                    // clang's driver writes such a list for the host only.
+                    let mut options = words(&["-dependency-file", "", "-MT", "device"]);
+                    options[1] = self.device_list(index).into_os_string();
+                    if kind == DependencyKind::AllBeside {
+                        options.push("-sys-header-deps".into());
+                    }
+                    command.extend(options.into_iter().flat_map(|option| ["-Xclang".into(), option]));
                 }
                 command.extend(["-c".into(), path.into(), "-o".into(), to.clone().into_os_string()]);
             }
@@ -570,7 +575,6 @@ impl Making<'_> {
         }
         rest.extend(words(&["-lrt", "-lpthread", "-ldl", "-Wl,--end-group", "-o"]));
         rest.push(to.into());
-        let _ = HIP_LIBRARY;
         self.steps.push(Step::Link { before, after, rest });
         Ok(())
     }

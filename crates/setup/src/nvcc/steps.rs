@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use code_object::bundle::{self, Entry};
 use code_object::text;
-use device_compiler::{Diagnostic, depfile};
+use device_compiler::{Diagnostic, depfile, diagnostics};
 
 use super::call::Call;
 use super::plan::{Form, Plan, Step};
@@ -166,7 +166,9 @@ impl Doing<'_> {
             let output = result?;
             self.tell_once(&String::from_utf8_lossy(&output.stderr), output.status.success());
             if !output.status.success() {
-                if let Some(signal) = output.status.signal() {
+                // Whoever read the output had enough of it, as `head` does.
+                const BROKEN_PIPE: i32 = 13;
+                if let Some(signal) = output.status.signal().filter(|signal| *signal != BROKEN_PIPE) {
                     tell(&format!("nvcc error   : the compiler died due to signal {signal}\n"));
                 }
                 return Ok(output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED));
@@ -188,12 +190,15 @@ impl Doing<'_> {
 
     /// Prints a compiler's messages, except those that another compiler has printed.
     fn tell_once(&mut self, text: &str, is_done: bool) {
-        let messages: Vec<String> = Diagnostic::read_all(text).iter().map(ToString::to_string).collect();
-        let is_old = !messages.is_empty() && messages.iter().all(|message| self.told.contains(message));
-        self.told.extend(messages);
-        if !is_done || !is_old {
-            tell(text);
+        let text = diagnostics::without_counts(text);
+        let messages: Vec<String> = Diagnostic::read_all(&text).iter().map(ToString::to_string).collect();
+        let fresh: Vec<&String> = messages.iter().filter(|message| !self.told.contains(*message)).collect();
+        if !is_done || fresh.len() == messages.len() {
+            tell(&text);
+        } else {
+            fresh.iter().for_each(|message| tell(&format!("{message}\n")));
         }
+        self.told.extend(messages);
     }
 
     fn device_link(

@@ -16,11 +16,13 @@ use crate::hipcc::{HIP_LIBRARY, Parts};
 /// The header that nvcc's driver reads after CUDA's runtime header.
 pub(super) const DRIVER_HEADER: &str = "ferrocm_nvcc.h";
 /// Its text. The macros cannot be options: HIP's headers would take the compiler for NVIDIA's.
-const DRIVER_HEADER_TEXT: &str = "// The macros by which programs know nvcc.\n#pragma once\n#if !defined(__NVCC__)\n#define __NVCC__ 1\n#endif\n";
+const DRIVER_HEADER_TEXT: &str = "// The macros by which programs know nvcc.\n#pragma once\n#if !defined(__NVCC__)\n#define __NVCC__ 1\n#endif\n#undef __CUDACC_VER_BUILD__\n#define __CUDACC_VER_BUILD__ 93\n";
 /// Where the libraries are.
 pub(super) const LIBRARIES: &str = "lib64";
 /// Where CUDA's headers are.
 pub(super) const HEADERS: &str = "include";
+/// Where CUDA has its device library.
+pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
 /// Libraries without anything in them: all of it is in the headers, the runtime, or device code.
 const EMPTY: [&str; 3] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a"];
 /// The HIP library by CUDA's names.
@@ -82,6 +84,8 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
             add(format!("{LIBRARIES}/{name}"), Item::Link(library.to_owned()));
         }
     }
+    // CMake takes the folder above this one for that of the device libraries.
+    add(DEVICE_LIBRARIES.to_owned(), Item::Link(toolchain.device_libs.clone()));
     add("lib".to_owned(), Item::Link(LIBRARIES.into()));
     for (name, to) in [("include", "../../include"), ("lib", "../../lib64")] {
         add(format!("targets/x86_64-linux/{name}"), Item::Link(to.into()));
