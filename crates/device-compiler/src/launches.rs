@@ -36,22 +36,23 @@ pub fn rewrite(source: &str) -> Option<String> {
         places.push(code[at].start..code[at + 2].end);
         at += 3;
         let mut depth = 0_usize;
-        while let Some(token) = code.get(at) {
+        for (end, token) in code.iter().enumerate().skip(at) {
             match token.text(bytes) {
                 b"(" | b"[" | b"{" => depth += 1,
                 b")" | b"]" | b"}" if depth == 0 => break,
                 b")" | b"]" | b"}" => depth -= 1,
                 b";" | b">>>" if depth == 0 => break,
-                b">" if depth == 0 && bracket(at, b">") && is(at + 3, b"(") => {
-                    places.push(code[at].start..code[at + 2].end);
-                    at += 3;
+                b">" if depth == 0 && bracket(end, b">") && is(end + 3, b"(") => {
+                    places.push(code[end].start..code[end + 2].end);
                     break;
                 }
                 _ => {}
             }
-            at += 1;
         }
     }
+    // A launch in the arguments of another one's brackets may have ended at the same brackets.
+    places.sort_by_key(|place| place.start);
+    places.dedup();
     if places.is_empty() {
         return None;
     }
@@ -89,6 +90,16 @@ mod tests {
             assert_eq!(squeezed(&found), squeezed(expected), "{found}");
             assert!(found.contains("<<<") && found.contains(">>>"), "{found}");
             assert_eq!(found.len(), given.len());
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_keeps_its_length_and_is_rewritten_once(text in "[<> a(){};,\\n#/\"]{0,60}") {
+            if let Some(found) = rewrite(&text) {
+                assert_eq!((found.len(), found.lines().count()), (text.len(), text.lines().count()));
+                assert_eq!(rewrite(&found), None);
+            }
         }
     }
 

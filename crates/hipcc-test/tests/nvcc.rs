@@ -336,6 +336,79 @@ fn a_python_extension_is_a_shared_library() {
     assert_eq!(said.trim(), "PASSED");
 }
 
+/// As build scripts of Rust crates have it: kernels in a static library by the crate `cc`, and the runtime in
+/// another, both linked by rustc.
+#[test]
+fn a_build_script_with_the_crate_cc_builds_kernels() {
+    let folder = sources();
+    let here = folder.path();
+    fs::write(here.join("more.cu"), "__device__ float half_of(float x) { return x / 2; }\n").expect("write");
+    let text = SOURCES[7].1.replace("numbers[i] *= by", "numbers[i] = 2 * half_of(numbers[i] * by)");
+    fs::write(here.join("library.cu"), format!("__device__ float half_of(float x);\n{text}")).expect("write");
+    let mut build = cc::Build::new();
+    build.cuda(true).cudart("none").files([here.join("library.cu"), here.join("more.cu")]);
+    build.compiler(toolkit(here).join("bin/nvcc")).out_dir(here).cargo_metadata(false).pic(true);
+    build.flag("-gencode").flag("arch=compute_80,code=sm_80").opt_level(2).warnings(false).debug(false);
+    build.target("x86_64-unknown-linux-gnu").host("x86_64-unknown-linux-gnu");
+    for (name, value) in command(FERROCM, here).get_envs() {
+        if let Some(value) = value {
+            build.env(name, value);
+        }
+    }
+    build.compile("kernels");
+    let program = "unsafe extern \"C\" { fn scale_on_device(numbers: *mut f32, count: i32, by: f32) -> i32; }\n\
+                   fn main() {\n    let mut x = [1.0_f32, 2.0];\n    assert_eq!(unsafe { scale_on_device(x.as_mut_ptr(), 2, 3.0) }, 0);\n\
+                   assert_eq!(x, [3.0, 6.0]);\n    println!(\"PASSED\");\n}\n";
+    fs::write(here.join("main.rs"), program).expect("write");
+    let mut rustc = command("rustc", here);
+    rustc.args([
+        "--edition",
+        "2024",
+        "main.rs",
+        "-o",
+        "rust",
+        "-l",
+        "static=kernels",
+        "-l",
+        "static=cudart_static",
+    ]);
+    rustc.args(["-l", "dylib=stdc++", "-L", "native=."]);
+    succeeds(rustc.arg("-L").arg(format!("native={}", toolkit(here).join("lib64").display())));
+    runs(&here.join("rust"), DEVICES[0]);
+}
+
+/// As bindgen_cuda calls nvcc, and programs load the result through the driver's API.
+#[test]
+fn code_as_text_is_loaded_like_ptx() {
+    let folder = sources();
+    let here = folder.path();
+    fs::create_dir(here.join("out")).expect("folder");
+    fs::write(here.join("kernel.cu"), "extern \"C\" __global__ void set(int* out) { *out = 42; }\n")
+        .expect("write");
+    let line =
+        "--gpu-architecture=sm_80 --ptx --default-stream per-thread --output-directory out -I. kernel.cu";
+    succeeds(&mut nvcc(here, line));
+    succeeds(&mut nvcc(here, "-fatbin kernel.cu -o out/kernel.fatbin"));
+    let text = "#include <cuda.h>\n#include <cstdio>\n#include <fstream>\n#include <iterator>\n#include <string>\n\
+         static bool works(CUmodule module) {\n  CUfunction set;\n  CUdeviceptr device;\n  int out = 0;\n\
+         if (cuModuleGetFunction(&set, module, \"set\") != CUDA_SUCCESS) return false;\n\
+         if (cuMemAlloc(&device, 4) != CUDA_SUCCESS) return false;\n  void* arguments[] = {&device};\n\
+         if (cuLaunchKernel(set, 1, 1, 1, 1, 1, 1, 0, 0, arguments, 0) != CUDA_SUCCESS) return false;\n\
+         return cuMemcpyDtoH(&out, device, 4) == CUDA_SUCCESS && out == 42;\n}\n\
+         int main() {\n  CUdevice device;\n  CUcontext context;\n  CUmodule module;\n\
+         if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS) return 1;\n\
+         if (cuCtxCreate(&context, 0, device) != CUDA_SUCCESS) return 2;\n\
+         if (cuModuleLoad(&module, \"out/kernel.ptx\") != CUDA_SUCCESS || !works(module)) return 3;\n\
+         if (cuModuleLoad(&module, \"out/kernel.fatbin\") != CUDA_SUCCESS || !works(module)) return 4;\n\
+         std::ifstream file(\"out/kernel.ptx\");\n\
+         std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());\n\
+         if (cuModuleLoadData(&module, text.c_str()) != CUDA_SUCCESS || !works(module)) return 5;\n\
+         std::puts(\"PASSED\");\n}\n";
+    fs::write(here.join("driver.cpp"), text).expect("write");
+    succeeds(&mut nvcc(here, "driver.cpp -o driver -lcuda"));
+    assert_eq!(succeeds(&mut command("./driver", here)).trim(), "PASSED");
+}
+
 /// A project with separable device code in a static library, the toolkit's targets, and a shared library.
 const PROJECT: &str = "cmake_minimum_required(VERSION 3.21)\nproject(tree LANGUAGES C CXX CUDA)\nfind_package(CUDAToolkit REQUIRED)\n\
      if(NOT CMAKE_CUDA_COMPILER_ID STREQUAL \"NVIDIA\" OR CUDAToolkit_VERSION VERSION_LESS 12.8)\n\

@@ -143,8 +143,16 @@ impl Making<'_> {
     fn make(&mut self) -> Result<(), Error> {
         let call = self.call;
         let phase = call.phase();
-        let sources: Vec<(PathBuf, Language)> =
+        let mut sources: Vec<(PathBuf, Language)> =
             call.sources().map(|(path, language)| (path.to_owned(), language)).collect();
+        // Several compilers read a source, but standard input can be read once.
+        if let Some((path, _)) = sources.iter_mut().find(|(path, _)| path == Path::new("-"))
+            && !call.is_dry
+        {
+            *path = self.work.join("stdin");
+            let mut file = std::fs::File::create(&*path).map_err(io_error("write", path))?;
+            std::io::copy(&mut std::io::stdin(), &mut file).map_err(io_error("write", path))?;
+        }
         let is_rdc = call.is_relocatable && sources.iter().any(|(_, language)| *language == Language::Cuda);
         if is_rdc && self.nvcc.parts().toolchain.version.major < relocatable::LEAST_CLANG {
             return Err(Error::OldClang { version: self.nvcc.parts().toolchain.version_text.clone() });
@@ -564,14 +572,10 @@ impl Making<'_> {
         if call.runtime != Runtime::None {
             let library = nvcc.parts().library.ok_or(crate::hipcc::Error::NoLibrary)?;
             rest.push("-lcudadevrt".into());
-            if call.runtime == Runtime::Static {
-                rest.push("-lcudart_static".into());
-            } else {
-                rest.push("-lcudart".into());
-                // With this, `LD_LIBRARY_PATH` takes precedence.
-                rest.push("-Wl,--enable-new-dtags".into());
-                rest.extend(["-Xlinker".into(), word("-rpath=", library.parent().unwrap_or(Path::new("/")))]);
-            }
+            rest.push(if call.runtime == Runtime::Static { "-lcudart_static" } else { "-lcudart" }.into());
+            // For `-lcuda`, too. With this, `LD_LIBRARY_PATH` takes precedence.
+            rest.push("-Wl,--enable-new-dtags".into());
+            rest.extend(["-Xlinker".into(), word("-rpath=", library.parent().unwrap_or(Path::new("/")))]);
         }
         rest.extend(words(&["-lrt", "-lpthread", "-ldl", "-Wl,--end-group", "-o"]));
         rest.push(to.into());

@@ -15,8 +15,8 @@ use crate::hipcc::{HIP_LIBRARY, Parts};
 
 /// The header that nvcc's driver reads after CUDA's runtime header.
 pub(super) const DRIVER_HEADER: &str = "ferrocm_nvcc.h";
-/// Its text. The macros cannot be options: HIP's headers would take the compiler for NVIDIA's.
-const DRIVER_HEADER_TEXT: &str = "// The macros by which programs know nvcc.\n#pragma once\n#if !defined(__NVCC__)\n#define __NVCC__ 1\n#endif\n#undef __CUDACC_VER_BUILD__\n#define __CUDACC_VER_BUILD__ 93\n";
+/// Its text.
+const DRIVER_HEADER_TEXT: &str = include_str!("driver.h");
 /// Where the libraries are.
 pub(super) const LIBRARIES: &str = "lib64";
 /// Where CUDA's headers are.
@@ -26,7 +26,7 @@ pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
 /// Libraries without anything in them: all of it is in the headers, the runtime, or device code.
 const EMPTY: [&str; 3] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a"];
 /// The HIP library by CUDA's names.
-const SHARED: [&str; 3] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so"];
+const SHARED: [&str; 4] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so", "stubs/libamdhip64.so.7"];
 /// Programs of CUDA's that build systems only ask for their places.
 const PLACES: [&str; 3] = ["fatbinary", "nvlink", "ptxas"];
 
