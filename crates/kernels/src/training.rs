@@ -9,10 +9,10 @@ use crate::library::{Kernels, names};
 use crate::reduce::{block, rows};
 use crate::{Float, modules};
 
-/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of
-/// `kernels/training.cu`, and 8 for each column.
+/// Columns of a workgroup of `rmsnorm_weight_backward`: `WEIGHT_COLUMNS` of `kernels/training.cu`.
 const WEIGHT_COLUMNS: usize = 32;
-const WEIGHT_BLOCK: u32 = 256;
+/// Its work-items for each column: `WEIGHT_PARTS` of `kernels/training.cu`.
+const WEIGHT_PARTS: usize = 8;
 
 /// The names of a kernel by the type of token ids, then by the element type.
 macro_rules! by_index {
@@ -135,7 +135,7 @@ impl Kernels {
         check_length(operation, "alpha_grad", alpha_grad.len(), columns)?;
         let workgroups = check_u32(operation, "columns", columns.div_ceil(WEIGHT_COLUMNS))?;
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_weight_backward"))?;
-        let launch = kernel.launch(stream).grid(workgroups).block(WEIGHT_BLOCK);
+        let launch = kernel.launch(stream).grid(workgroups).block((WEIGHT_COLUMNS * WEIGHT_PARTS) as u32);
         let launch = launch.arg(x).arg(scales).arg(grad).arg(alpha_grad).arg(rows as usize).arg(columns);
         // SAFETY: the kernel reads rows*columns elements of both matrices and `rows` scales, and writes
         // `columns` elements; the workgroup has the size that the kernel expects.
