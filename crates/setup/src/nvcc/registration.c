@@ -1,5 +1,5 @@
-// Linked device code of several sources: registers it with the HIP library before main, and the kernels and variables of the object
-// files that it has.
+// Linked device code of several sources: registers it with the HIP library before main, and the kernels and
+// variables of the object files that it has.
 __asm__(".section .hip_fatbin,\"a\",%progbits\n"
         ".p2align 12\n"
         "ferrocm_linked_code:\n"

@@ -1,5 +1,6 @@
-// The HIP library for programs that are linked with CUDA's static runtime: its functions, which jump into the shared library. That is
-// looked for when the program starts: among the loaded ones, in LD_LIBRARY_PATH, then where it was when this was made.
+// The HIP library for programs that are linked with CUDA's static runtime: its functions, which jump into the
+// shared library. That is looked for when the program starts: among the loaded ones, in LD_LIBRARY_PATH, then
+// where it was when this was made.
 #define _GNU_SOURCE
 typedef unsigned long size;
 void *dlopen(const char *, int);

@@ -102,7 +102,7 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
 fn wrapper(header: &Path) -> String {
     let header = header.display();
     format!(
-        "#if defined(__HIPCC__) || defined(__HIP__)\n#include \"{header}\"\n#else\n\
+        "#if defined(__FERROCM_CUDA__) || defined(__HIPCC__) || defined(__HIP__)\n#include \"{header}\"\n#else\n\
          #if !defined(__HIP_PLATFORM_AMD__)\n#define __HIP_PLATFORM_AMD__ 1\n#endif\n\
          #pragma push_macro(\"nodiscard\")\n#undef nodiscard\n#define nodiscard maybe_unused\n\
          #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n"
