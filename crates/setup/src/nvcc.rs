@@ -29,6 +29,20 @@ const CUDA_VERSION: (u32, u32, u32) = (12, 8, 93);
 const ARCHITECTURES: [u32; 17] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120];
 /// The architecture that nvcc 12.8 compiles for if none is named.
 const DEFAULT_ARCHITECTURE: u32 = 52;
+/// Examples for help texts.
+pub const EXAMPLES: &str = "\
+Examples:
+  ferrocm nvcc saxpy.cu -o saxpy && ./saxpy
+                                       compile for this machine's GPU, or the virtual one, and run there
+  ferrocm nvcc -arch=gfx1100 -arch=gfx90a -dc a.cu b.cu
+                                       object files with relocatable device code, for two targets
+  export PATH=$(ferrocm nvcc --toolkit)/bin:$PATH CUDACXX=$(ferrocm nvcc --toolkit)/bin/nvcc
+                                       for make, CMake and build scripts that call nvcc
+  ferrocm nvcc --help                  all options, and what becomes of each
+
+Environment: FERROCM_TARGETS (targets if none are named), NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS, NVCC_CCBIN.
+
+Exit status: the failed compiler's; 1 if something else is wrong.";
 /// The exit status if something is wrong.
 const FAILED: u8 = 1;
 
@@ -249,7 +263,7 @@ impl<'a> Nvcc<'a> {
         };
         match question {
             Question::Version => version(&self.parts().toolchain.version_text),
-            Question::Help => help(),
+            Question::Help => options_help(),
             Question::ListCode => list("sm_"),
             Question::ListArch => list("compute_"),
             Question::Toolkit => format!("{}\n", self.toolkit.display()),
@@ -271,11 +285,20 @@ fn version(clang: &str) -> String {
 /// Begins the line that says whose nvcc this is.
 const OWN: &str = device_compiler::nvcc::OWN;
 
-fn help() -> String {
+/// The help text, if a command line asks for it.
+#[must_use]
+pub fn help(given: &[OsString]) -> Option<String> {
+    let call = Call::parse(given).ok()?;
+    (call.question == Some(Question::Help)).then(options_help)
+}
+
+fn options_help() -> String {
     let mut text = String::from(
         "Usage: nvcc [options] files\n\nCompiles and links CUDA programs for AMD GPUs. Without -arch=gfx1100 or similar, the code is for the default\n\
-         device (FERROCM_DEVICE), or for the targets in FERROCM_TARGETS.\n",
+         device (FERROCM_DEVICE), or for the targets in FERROCM_TARGETS.\n\n",
     );
+    text.push_str(EXAMPLES);
+    text.push('\n');
     for (state, title) in [(State::Used, "Options"), (State::Ignored, "Ignored"), (State::Refused, "Refused")]
     {
         text.push_str(&format!("\n{title}:\n"));
@@ -327,6 +350,9 @@ mod tests {
         assert!(text.rsplit('V').next().is_some_and(|rest| rest.starts_with("12.8.93\n")), "Meson");
         assert_eq!(text.lines().count(), 5);
         assert!(text.contains("ferrocm"));
-        assert!(help().contains("--gpu-architecture <architecture>"));
+        let help = help(&["--help".into()]).expect("asked for");
+        assert!(
+            help.contains("--gpu-architecture <architecture>") && help.contains("Examples:\n  ferrocm nvcc")
+        );
     }
 }

@@ -6,20 +6,7 @@ use clap::Args;
 use setup::nvcc::{self, Nvcc};
 
 use crate::commands::hipcc::Machine;
-
-const EXAMPLES: &str = "\
-Examples:
-  ferrocm nvcc saxpy.cu -o saxpy && ./saxpy
-                                       compile for this machine's GPU, or the virtual one, and run there
-  ferrocm nvcc -arch=gfx1100 -arch=gfx90a -dc a.cu b.cu
-                                       object files with relocatable device code, for two targets
-  export PATH=$(ferrocm nvcc --toolkit)/bin:$PATH CUDACXX=$(ferrocm nvcc --toolkit)/bin/nvcc
-                                       for make, CMake and build scripts that call nvcc
-  ferrocm nvcc --help                  all options, and what becomes of each
-
-Environment: FERROCM_TARGETS (targets if none are named), NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS, NVCC_CCBIN.
-
-Exit status: the failed compiler's; 1 if something else is wrong.";
+use crate::output;
 
 /// Compiles and links CUDA programs, as NVIDIA's nvcc does
 ///
@@ -28,7 +15,7 @@ Exit status: the failed compiler's; 1 if something else is wrong.";
 /// real or virtual; names of NVIDIA's architectures are accepted. Programs are linked with this project's
 /// libamdhip64.so.7, or with that of a ROCm if this project's is not installed.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, disable_help_flag = true)]
+#[command(after_help = nvcc::EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Arguments {
     /// Options and files
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
@@ -37,6 +24,11 @@ pub(crate) struct Arguments {
 
 /// Compiles. Returns the status to exit with.
 pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<u8> {
+    // Help needs no toolchain.
+    if let Some(text) = nvcc::help(arguments) {
+        output::print(&text)?;
+        return Ok(0);
+    }
     let machine = Machine::new(nvcc::needs_targets(arguments))?;
     let hipcc = machine.hipcc()?;
     Ok(Nvcc::new(&hipcc, &setup::toolchain::cache_folder()?)?.run(arguments))

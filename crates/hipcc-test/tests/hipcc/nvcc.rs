@@ -114,7 +114,7 @@ fn a_program_is_compiled_linked_and_runs_by_itself() {
         here,
         &format!("{TARGETS} -O2 -std=c++17 -Xcompiler -Wall,-Werror program.cu -o program"),
     ));
-    DEVICES.map(|device| runs(&here.join("program"), device));
+    DEVICES.iter().for_each(|device| runs(&here.join("program"), device));
     // Without a target, it is for the default device; NVIDIA's names are no targets.
     let mut line = nvcc(here, "-arch=sm_90 -cudart shared program.cu");
     succeeds(line.env("FERROCM_DEVICE", DEVICES[1]));
@@ -134,7 +134,7 @@ fn sources_call_device_code_of_each_other() {
     let here = folder.path();
     // By nvcc alone.
     succeeds(&mut nvcc(here, &format!("{TARGETS} -rdc=true {ALL} -o whole")));
-    DEVICES.map(|device| runs(&here.join("whole"), device));
+    DEVICES.iter().for_each(|device| runs(&here.join("whole"), device));
     // Object files, some in a static library, and others joined by ld.
     succeeds(&mut nvcc(here, &format!("{TARGETS} -dc {ALL} -Xcompiler=-fPIC")));
     succeeds(&mut nvcc(here, "-lib twice.o counter.o -o libparts.a"));
@@ -235,7 +235,7 @@ fn questions_and_errors_are_plain() {
         assert!(error.contains(expected), "{line}: {error}");
     }
     let error = told(nvcc(here, "program.cu").env("FERROCM_LIBRARIES", "/no/such"), false);
-    assert!(error.contains("there is no libamdhip64.so.7 in /no/such"), "{error}");
+    assert!(error.contains("there is no libamdhip64.so.7"), "{error}");
     let warned = told(&mut nvcc(here, "-I/no/such/folder -c program.cu"), true);
     assert_eq!(warned, "nvcc warning : the folder of headers /no/such/folder does not exist\n");
     // A message stands once, although two compilers read the source, and a verbose command does not bury it.
@@ -293,17 +293,9 @@ fn a_build_script_with_the_crate_cc_builds_kernels() {
     fs::write(here.join("more.cu"), "__device__ float half_of(float x) { return x / 2; }\n").expect("write");
     let text = SOURCES[7].1.replace("numbers[i] *= by", "numbers[i] = 2 * half_of(numbers[i] * by)");
     fs::write(here.join("library.cu"), format!("__device__ float half_of(float x);\n{text}")).expect("write");
-    let mut build = cc::Build::new();
-    build.cuda(true).cudart("none").files([here.join("library.cu"), here.join("more.cu")]);
-    build.compiler(toolkit(here).join("bin/nvcc")).out_dir(here).cargo_metadata(false).pic(true);
-    build.flag("-gencode").flag("arch=compute_80,code=sm_80").opt_level(2).warnings(false).debug(false);
-    build.target("x86_64-unknown-linux-gnu").host("x86_64-unknown-linux-gnu");
-    for (name, value) in command(FERROCM, here).get_envs() {
-        if let Some(value) = value {
-            build.env(name, value);
-        }
-    }
-    build.compile("kernels");
+    let program = std::env::current_exe().expect("this program");
+    let mut script = with_toolkit(program, here);
+    succeeds(script.args(["--exact", "nvcc::the_build_script", "--ignored"]));
     let program = "unsafe extern \"C\" { fn scale_on_device(numbers: *mut f32, count: i32, by: f32) -> i32; }\n\
                    fn main() {\n    let mut x = [1.0_f32, 2.0];\n    assert_eq!(unsafe { scale_on_device(x.as_mut_ptr(), 2, 3.0) }, 0);\n\
                    assert_eq!(x, [3.0, 6.0]);\n    println!(\"PASSED\");\n}\n";
@@ -323,6 +315,20 @@ fn a_build_script_with_the_crate_cc_builds_kernels() {
     rustc.args(["-l", "dylib=stdc++", "-L", "native=."]);
     succeeds(rustc.arg("-L").arg(format!("native={}", toolkit(here).join("lib64").display())));
     runs(&here.join("rust"), DEVICES[0]);
+}
+
+#[test]
+#[ignore = "the build script of another test, which starts it in a folder with sources"]
+fn the_build_script() {
+    let here = std::env::current_dir().expect("a folder");
+    if !here.join("more.cu").is_file() {
+        return;
+    }
+    let mut build = cc::Build::new();
+    build.cuda(true).files(["library.cu", "more.cu"]).out_dir(here).cargo_metadata(false).pic(true);
+    build.flag("-gencode").flag("arch=compute_80,code=sm_80").opt_level(2).debug(false);
+    build.target("x86_64-unknown-linux-gnu").host("x86_64-unknown-linux-gnu");
+    build.compile("kernels");
 }
 
 /// As bindgen_cuda calls nvcc, and programs load the result through the driver's API.

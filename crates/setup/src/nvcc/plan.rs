@@ -19,7 +19,9 @@ pub(super) enum Step {
     /// Runs programs, as many at once as the call allows.
     Run(Vec<Vec<OsString>>),
     /// Puts the targets' code into a file.
-    Pack { code: Vec<(String, PathBuf)>, to: PathBuf, form: Form },
+    Pack { code: Vec<(String, PathBuf)>, to: PathBuf, form: Form, id: String },
+    /// Makes linkers keep what an object file with relocatable code registers.
+    Retain(PathBuf),
     /// Adds the files that device code reads to the list of those that host code reads.
     Merge { list: PathBuf, device: PathBuf },
     /// Links the relocatable device code in these files into an object file.
@@ -35,8 +37,8 @@ pub(super) enum Step {
 pub(super) enum Form {
     /// A bundle.
     Bundle,
-    /// A bundle in a frame, of relocatable code.
-    Framed,
+    /// Relocatable code with the source's id.
+    Relocatable,
     /// A bundle as text.
     Text,
     /// The code of a single target as it is.
@@ -280,7 +282,7 @@ impl Making<'_> {
                     _ => Form::Bundle,
                 };
                 if !self.call.checks_only {
-                    self.steps.push(Step::Pack { code, to, form });
+                    self.steps.push(Step::Pack { code, to, form, id: self.id(path) });
                 }
             }
         }
@@ -353,8 +355,8 @@ impl Making<'_> {
             return Ok(());
         }
         let pack = self.work.join(format!("{}-{index}.hipfb", stem(path)));
-        let form = if is_rdc { Form::Framed } else { Form::Bundle };
-        self.steps.push(Step::Pack { code, to: pack.clone(), form });
+        let form = if is_rdc { Form::Relocatable } else { Form::Bundle };
+        self.steps.push(Step::Pack { code, to: pack.clone(), form, id: self.id(path) });
         let mut command = self.clang(index, path)?;
         let target = self.targets.first().map(String::as_str).unwrap_or_default();
         command.extend(words(&["--offload-host-only", &format!("--offload-arch={target}")]));
@@ -363,6 +365,7 @@ impl Making<'_> {
         if is_rdc {
             command.extend(words(&["-fgpu-rdc", "-Xclang", "--offload-new-driver", "-Xclang"]));
             command.push(word("-fembed-offload-object=", &pack));
+            command.push(format!("-D__FERROCM_SOURCE__={}{}", relocatable::SOURCE, self.id(path)).into());
         } else {
             command.extend(words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
             command.push(pack.into_os_string());
@@ -371,6 +374,9 @@ impl Making<'_> {
         command.extend(words(&["-c"]));
         command.extend([path.into(), "-o".into(), to.into()]);
         self.steps.push(Step::Run(vec![command]));
+        if is_rdc {
+            self.steps.push(Step::Retain(to.to_owned()));
+        }
         if let Some(list) = list {
             self.outputs.push(list.clone());
             self.steps.push(Step::Merge { list, device: self.device_list(index) });

@@ -4,10 +4,9 @@ __asm__(".section .hip_fatbin,\"a\",%progbits\n"
         ".p2align 12\n"
         "ferrocm_linked_code:\n"
         ".incbin @BINARY@\n"
-        ".previous\n"
-        ".section .ferrocm_linked,\"e\",%progbits\n"
-    @IDS@
         ".previous\n");
+// The sources in the code, which their object files refer to.
+@SOURCES@
 extern const char ferrocm_linked_code[] __attribute__((visibility("hidden")));
 
 // What clang writes for each kernel and variable. Linkers put those of all object files together.

@@ -9,7 +9,6 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use code_object::bundle::{self, Entry};
 use code_object::text;
 use device_compiler::{Diagnostic, depfile, diagnostics};
 
@@ -41,6 +40,7 @@ fn name(step: &Step) -> &'static str {
     match step {
         Step::Run(_) => "compile",
         Step::Pack { .. } => "fatbinary",
+        Step::Retain(_) => "retain",
         Step::Merge { .. } => "dependencies",
         Step::DeviceLink { .. } => "nvlink",
         Step::Link { .. } => "link",
@@ -77,7 +77,7 @@ impl Doing<'_> {
     fn step(&mut self, step: &Step) -> Result<u8, Error> {
         match step {
             Step::Run(commands) => self.run_all(commands),
-            Step::Pack { code, to, form } => {
+            Step::Pack { code, to, form, id } => {
                 self.show(&format!(
                     "fatbinary -64 {} --create=\"{}\"",
                     code.iter()
@@ -90,7 +90,16 @@ impl Doing<'_> {
                     to.display()
                 ));
                 if !self.call.is_dry {
-                    pack(code, to, *form)?;
+                    pack(code, to, *form, id)?;
+                }
+                Ok(0)
+            }
+            Step::Retain(path) => {
+                if !self.call.is_dry {
+                    let mut object = fs::read(path).map_err(io_error("read", path))?;
+                    let marked = relocatable::retain(&mut object);
+                    marked.map_err(|reason| Error::Link { path: path.clone(), reason })?;
+                    fs::write(path, object).map_err(io_error("write", path))?;
                 }
                 Ok(0)
             }
@@ -225,7 +234,7 @@ impl Doing<'_> {
             sources.extend(found.sources);
             linked.extend(found.linked);
         }
-        sources.retain(|source| source.ids.is_empty() || !source.ids.iter().all(|id| linked.contains(id)));
+        sources.retain(|source| !linked.contains(&source.id));
         if sources.is_empty() && !is_asked {
             return Ok(0);
         }
@@ -286,10 +295,11 @@ impl Doing<'_> {
             code.push((target, fs::read(&path).map_err(io_error("read", &path))?));
         }
         let damaged = |reason| Error::Link { path: to.to_owned(), reason };
-        let (names, ids) = match code.first() {
+        let names = match code.first() {
             Some((_, bytes)) => relocatable::names(bytes).map_err(damaged)?,
-            None => (Vec::new(), Vec::new()),
+            None => Vec::new(),
         };
+        let ids: Vec<&str> = sources.iter().map(|source| source.id.as_str()).collect();
         let binary = scratch.join("linked.hipfb");
         fs::write(&binary, relocatable::fat_binary(&code)).map_err(io_error("write", &binary))?;
         let source = scratch.join("registration.c");
@@ -350,17 +360,14 @@ impl Doing<'_> {
 }
 
 /// Puts the targets' code into a file.
-fn pack(code: &[(String, PathBuf)], to: &Path, form: Form) -> Result<(), Error> {
+fn pack(code: &[(String, PathBuf)], to: &Path, form: Form, id: &str) -> Result<(), Error> {
     let mut parts = Vec::new();
     for (target, path) in code {
         parts.push((target.clone(), fs::read(path).map_err(io_error("read", path))?));
     }
     let bytes = match (form, parts.first()) {
         (Form::Plain, Some((_, bytes))) => bytes.clone(),
-        (Form::Framed, _) => {
-            let entries: Vec<Entry<'_>> = parts.iter().map(|(id, bytes)| Entry { id, bytes }).collect();
-            relocatable::frame(&bundle::bundle(&entries))
-        }
+        (Form::Relocatable, _) => relocatable::pack(id, &parts),
         (Form::Text, _) => text::encode(&relocatable::fat_binary(&parts)).into_bytes(),
         (Form::Bundle | Form::Plain, _) => relocatable::fat_binary(&parts),
     };
