@@ -2,7 +2,7 @@
 //!
 //! A source is compiled once for each target, and once for the host. The targets' code goes into a bundle, which
 //! the host's object file registers before `main`. Relocatable device code (`-dc`) stays LLVM bitcode in the
-//! object files until [device code is linked](relocatable). The [table of options](device_compiler::nvcc::options)
+//! object files until device code is linked. The [table of options](device_compiler::nvcc::options)
 //! says what becomes of each.
 
 mod archive;
