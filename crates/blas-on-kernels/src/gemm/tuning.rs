@@ -21,7 +21,7 @@ pub(crate) struct Problem {
     pub(crate) batches: u32,
 }
 
-/// A tile, and the number of waves that share the depth of each.
+/// A tile, and the number of workgroups that share the depth of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) tile: Tile,
@@ -53,8 +53,10 @@ impl Problem {
                 && row.most.iter().zip(self.sizes).all(|(most, size)| size <= *most)
         };
         let Some(row) = ROWS.iter().find(fits) else { return self.estimate(compute_units) };
+        let has_kernel = self.way.tiles(self.class, self.kind).contains(&row.choice.tile);
+        let tile = if has_kernel { row.choice.tile } else { Tile::Large };
         // The table is for single products: a batch has more waves.
-        Choice { parts: (row.choice.parts / self.batches).max(1), ..row.choice }
+        Choice { tile, parts: (row.choice.parts / self.batches).max(1) }
     }
 
     fn estimate(&self, compute_units: u32) -> Choice {
@@ -147,7 +149,8 @@ mod tests {
             let is_compiled = targets
                 .into_iter()
                 .any(|target| Instructions::of(&target.processor).is_some_and(|has| has.class == class));
-            assert!(!is_compiled || modules::BLAS_MATMUL.kernels.contains(&name), "{name}");
+            let module = if choice.tile.is_block() { &modules::BLAS_BLOCKS } else { &modules::BLAS_MATMUL };
+            assert!(!is_compiled || module.kernels.contains(&name), "{name}");
         }
     }
 
@@ -171,7 +174,11 @@ mod tests {
             let Instructions { class, f8 } =
                 Instructions::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));
             let object = code_object::CodeObject::parse(embedded.bytes).unwrap();
-            let found: HashSet<&str> = object.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+            let mut blocks = modules::BLAS_BLOCKS.code_objects.iter();
+            let blocks = blocks.find(|blocks| blocks.target_id().unwrap() == target).unwrap();
+            let blocks = code_object::CodeObject::parse(blocks.bytes).unwrap();
+            let all = object.kernels().iter().chain(blocks.kernels());
+            let found: HashSet<&str> = all.map(|kernel| kernel.name.as_str()).collect();
             for kind in TYPES {
                 let has_thin = thin_kernel(kind).is_some_and(|thin| found.contains(thin));
                 let needs_thin = class.multiplies(kind) && !class.has_instructions(kind);
@@ -184,19 +191,19 @@ mod tests {
                 }
             }
             for kinds in [Type::F8, Type::BF8].iter().flat_map(|a| [[*a, Type::F8], [*a, Type::BF8]]) {
-                for tile in Tile::ALL {
-                    let name = kernel_of_f8(kinds, tile).unwrap();
+                for tile in Way::Direct.tiles(class, Type::F8) {
+                    let name = kernel_of_f8(kinds, *tile).unwrap();
                     assert_eq!(found.contains(name), f8, "{name} for {target}");
                 }
             }
-            for kernel in object.kernels() {
+            for kernel in object.kernels().iter().chain(blocks.kernels()) {
                 assert_eq!(
                     (kernel.vgpr_spills, kernel.private_segment_size),
                     (0, 0),
                     "{} for {target} spills",
                     kernel.name
                 );
-                let is_one_wave = !kernel.name.contains("_add_");
+                let is_one_wave = !kernel.name.contains("_add_") && !kernel.name.contains("_blocks_");
                 let wave = kernel.wavefront_size;
                 assert!(
                     !is_one_wave || wave == class.wave(),
@@ -217,6 +224,7 @@ mod tests {
             "mfma c64 direct 1 1 1 tall 1",
             "wmma f64 staged 1 1 1 small 1",
             "mfma f16 staged 1 1 1 large 1",
+            "mfma f64 direct 1 1 1 block 1",
             "volta f16 direct 1 1 1 tall 1",
         ] {
             let error = parse(line).unwrap_err();
