@@ -16,7 +16,7 @@ use rocblas_sys::{
 
 /// Measured sizes, and the limits up to which each applies: rows, columns, depth.
 const ROWS: &[(usize, &str)] = &[(64, "128"), (512, "1024"), (1152, "*")];
-const COLUMNS: &[(usize, &str)] = &[(1, "4"), (16, "16"), (64, "96"), (192, "384"), (768, "*")];
+const COLUMNS: &[(usize, &str)] = &[(1, "4"), (16, "16"), (64, "96"), (192, "*")];
 const DEPTHS: &[(usize, &str)] = &[(128, "256"), (512, "1024"), (1152, "*")];
 /// The numbers of waves that may share the depth, and the minimum depth of each.
 const PARTS: &[u16] = &[1, 2, 4, 8];

@@ -39,11 +39,14 @@ struct Row {
 }
 
 impl Problem {
-    /// The choice of the first row whose sizes are large enough, otherwise one with as many waves as the
-    /// device runs at once.
+    /// Blocks if they keep the device busy, as nothing reads operands less often. Otherwise the choice of the
+    /// first row whose sizes are large enough, or one with as many waves as the device runs at once.
     pub(crate) fn choice(&self, compute_units: u32) -> Choice {
         if let Some(forced) = crate::tune::forced(self) {
             return forced;
+        }
+        if let Some(tile) = self.block(compute_units) {
+            return Choice { tile, parts: 1 };
         }
         static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
         // Instructions for 8-bit floats take as long as those for integers.
@@ -59,12 +62,26 @@ impl Problem {
         Choice { tile, parts: (row.choice.parts / self.batches).max(1) }
     }
 
+    /// Workgroups that compute tiles of this kind.
+    fn workgroups(&self, tile: Tile) -> u64 {
+        let ([m, n, _], [rows, columns]) = (self.sizes, tile.sides(self.way, self.class, self.kind));
+        u64::from(m.div_ceil(rows)) * u64::from(n.div_ceil(columns)) * u64::from(self.batches)
+    }
+
+    /// The largest blocks of which there is at least one for each compute unit, if there are enough rows and
+    /// columns for a whole one.
+    fn block(&self, compute_units: u32) -> Option<Tile> {
+        let tiles = self.way.tiles(self.class, self.kind).iter().rev().copied();
+        tiles.filter(|tile| tile.is_block()).find(|tile| {
+            let sides = tile.sides(self.way, self.class, self.kind);
+            let is_whole = self.sizes.iter().zip(sides).all(|(size, side)| *size >= side);
+            is_whole && self.workgroups(*tile) >= u64::from(compute_units)
+        })
+    }
+
     fn estimate(&self, compute_units: u32) -> Choice {
-        let [m, n, k] = self.sizes;
-        let waves = |tile: Tile| {
-            let [rows, columns] = tile.sides(self.way, self.class, self.kind);
-            u64::from(m.div_ceil(rows)) * u64::from(n.div_ceil(columns)) * u64::from(self.batches)
-        };
+        let [_, n, k] = self.sizes;
+        let waves = |tile| self.workgroups(tile);
         let wanted = 4 * u64::from(compute_units);
         let tiles = self.way.tiles(self.class, self.kind);
         let preferred = if n <= 32 { Tile::Tall } else { Tile::Large };
@@ -215,6 +232,20 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_taken_if_they_keep_the_device_busy() {
+        let choice = |kind, sizes, batches| {
+            let problem = Problem { class: Class::Mfma, kind, way: Way::Staged, sizes, batches };
+            problem.choice(104).tile
+        };
+        assert_eq!(choice(Type::F16, [2048, 1024, 1], 1), Tile::Block);
+        assert_eq!(choice(Type::F16, [1024, 1024, 64], 1), Tile::SmallBlock);
+        assert_eq!(choice(Type::F16, [1024, 256, 64], 2), Tile::SmallBlock);
+        assert_eq!(choice(Type::F64, [4096, 4096, 64], 1), Tile::SmallBlock);
+        assert_eq!(choice(Type::F16, [1024, 256, 64], 1), Tile::Small);
+        assert_eq!(choice(Type::F16, [1 << 20, 63, 4096], 1), Tile::Small);
+    }
+
+    #[test]
     fn what_is_no_row_is_told() {
         for line in [
             "mfma f16 direct 1 1 1 tall",
@@ -250,7 +281,7 @@ mod tests {
         };
         assert_eq!(problem([128, 4, 256], 1).choice(104), of([128, 4, 256]));
         assert_eq!(problem([129, 5, 257], 1).choice(104), of([1024, 16, 1024]));
-        assert_eq!(problem([5000, 500, 5000], 1).choice(104), of([u32::MAX; 3]));
+        assert_eq!(problem([5000, 127, 5000], 1).choice(416), of([u32::MAX; 3]));
         let many = problem([5000, 1, 5000], 1000).choice(104);
         assert_eq!(many, Choice { parts: 1, ..of([u32::MAX, 4, u32::MAX]) });
     }
