@@ -45,8 +45,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left
-/// for clang to report.
+/// The source and the headers that it reaches, if [`ptx::rewrite_with`] changes them, with the macros of all.
+/// Unreadable files are left for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -67,13 +67,19 @@ pub fn rewritten<'a>(
             let place = places.map(|folder| folder.join(name)).find(|path| path.is_file());
             files.extend(place.map(|path| named(&path)).filter(|path| seen.insert(path.clone())));
         }
-        if let Some(known) = found.get_mut(&real) {
-            known.names.insert(file);
-        } else if let Some(text) = ptx::rewrite(&text) {
-            found.insert(real, Rewritten { names: BTreeSet::from([file]), text });
-        }
+        let text = text.into_owned();
+        found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
-    found.into_values().collect()
+    let definitions = if found.values().any(|file| file.text.contains("asm")) {
+        ptx::Definitions::of(found.values().map(|file| file.text.as_str()))
+    } else {
+        return Vec::new();
+    };
+    let rewritten = |file: Rewritten| {
+        let text = ptx::rewrite_with(&file.text, &definitions)?;
+        Some(Rewritten { text, ..file })
+    };
+    found.into_values().filter_map(rewritten).collect()
 }
 
 /// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read

@@ -117,7 +117,9 @@ impl Rewriter {
             return Some((Some(self.rewrite(&text, definitions, depth - 1)?), end));
         }
         match Statement::parse(source, tokens, at) {
-            Some((statement, end)) if statement.nested => Some((None, end)),
+            Some((statement, end)) if statement.nested || statement.has_nested(definitions) => {
+                Some((None, end))
+            }
             Some((statement, end)) if !directive && statement.needs_macros(definitions) => {
                 let text = definitions.expanded(&source[tokens[at].start..tokens[end].end])?;
                 let list = cpp_lexer::tokens(text.as_bytes());

@@ -123,11 +123,16 @@ impl Definitions {
         if body.contains("asm") && statement::has_composed(body) {
             return true;
         }
+        self.has_unfolding(body)
+    }
+
+    /// Whether a text uses a macro that must be unfolded.
+    pub(super) fn has_unfolding(&self, text: &str) -> bool {
         !self.unfolding.is_empty()
-            && tokens(body.as_bytes())
+            && tokens(text.as_bytes())
                 .iter()
                 .filter(|token| token.kind == Kind::Word)
-                .any(|token| text_of(body, token).is_some_and(|word| self.unfolding.contains(word)))
+                .any(|token| text_of(text, token).is_some_and(|word| self.unfolding.contains(word)))
     }
 
     /// Finds the macros that must be unfolded, until there are no more.

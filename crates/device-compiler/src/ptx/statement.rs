@@ -285,6 +285,11 @@ impl Statement {
         reader.take(")").then_some((Self { template, ordered, nested, outputs, inputs }, end))
     }
 
+    /// Whether macros among the operands' expressions have statements.
+    pub(super) fn has_nested(&self, definitions: &Definitions) -> bool {
+        self.outputs.iter().chain(&self.inputs).any(|operand| definitions.has_unfolding(&operand.expression))
+    }
+
     /// Whether macros among the operands stand for more than constraints.
     pub(super) fn needs_macros(&self, definitions: &Definitions) -> bool {
         self.outputs.iter().chain(&self.inputs).any(|operand| match &operand.constraint {

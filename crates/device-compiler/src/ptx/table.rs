@@ -111,7 +111,7 @@ pub(super) fn is_special(name: &str) -> bool {
 pub(super) const HINTS: &[&str] = &[
     "rn", "rna", "rni", "ftz", "approx", "full", "aligned", "sync", "weak", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "global",
     "const", "noftz", "generic", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
-    "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal",
+    "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal", "L2::evict_unchanged",
 ];
 
 /// An instruction: its name without hints, with types or for any type, and the function, in which `T` stands
