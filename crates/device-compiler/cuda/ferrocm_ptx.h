@@ -96,6 +96,8 @@ template <> struct parts<bf16x2> { static constexpr unsigned count = 2; };
 template <> struct parts<f32x2> { static constexpr unsigned count = 2; };
 template <> struct parts<s16x2> { static constexpr unsigned count = 2; };
 template <> struct parts<u16x2> { static constexpr unsigned count = 2; };
+template <> struct parts<s8x4> { static constexpr unsigned count = 4; };
+template <> struct parts<u8x4> { static constexpr unsigned count = 4; };
 #define __PTX_EACH(NAME, OPERATION)                                                                                           \
     template <typename T> __PTX T NAME(T a, T b) {                                                                            \
         if constexpr (parts<T>::count == 1)                                                                                   \

@@ -175,18 +175,18 @@ __PTX void mma_16_2_saturated(D &d0, D &d1, D &d2, D &d3, A a0, A a1, A a2, A a3
     set(d2, clamped_sum(d[2], as<int>(c2))), set(d3, clamped_sum(d[3], as<int>(c3)));
 }
 // With f16 results: two in a register.
-template <typename T, typename D, typename A, typename B, typename C>
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_1_f16(D &d0, D &d1, A a0, A a1, B b, C c0, C c1) {
     const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
     float d[4];
-    mma_16_1<T, float>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    mma_16_1<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, b, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
-template <typename T, typename D, typename A, typename B, typename C>
+template <typename T, typename Acc, typename D, typename A, typename B, typename C>
 __PTX void mma_16_2_f16(D &d0, D &d1, A a0, A a1, A a2, A a3, B b0, B b1, C c0, C c1) {
     const f16x2 x = as<f16x2>(c0), y = as<f16x2>(c1);
     float d[4];
-    mma_16_2<T, float>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
+    mma_16_2<T, Acc>(d[0], d[1], d[2], d[3], a0, a1, a2, a3, b0, b1, float(x[0]), float(x[1]), float(y[0]), float(y[1]));
     set(d0, f16x2{f16(d[0]), f16(d[1])}), set(d1, f16x2{f16(d[2]), f16(d[3])});
 }
 #undef __PTX

@@ -104,7 +104,7 @@ template <int Scope> __PTX void fence() {
 template <unsigned N> struct words_of { typedef u32 type __attribute__((ext_vector_type(N))); };
 template <int Order, int Scope, typename T, bool Shared = false, typename A, typename... D> __PTX void ld_ordered(A address, D &...d) {
     if constexpr (sizeof...(D) == 1)
-        (set(d, __hip_atomic_load((place<bits<sizeof(T)>, Shared>(address)), Order, Scope)), ...);
+        (set(d, as<T>(__hip_atomic_load((place<bits<sizeof(T)>, Shared>(address)), Order, Scope))), ...);
     else if constexpr (sizeof(T) * sizeof...(D) == 8 || sizeof(T) * sizeof...(D) == 16) {
         typedef typename words_of<sizeof(T) * sizeof...(D) / 4>::type all;
         const all words = *const_cast<const volatile all *>(place<all, Shared>(address));
@@ -116,7 +116,7 @@ template <int Order, int Scope, typename T, bool Shared = false, typename A, typ
             fence<Scope>();
     } else {
         bits<sizeof(T)> *at = place<bits<sizeof(T)>, Shared>(address);
-        (set(d, __hip_atomic_load(at++, __ATOMIC_RELAXED, Scope)), ...);
+        (set(d, as<T>(__hip_atomic_load(at++, __ATOMIC_RELAXED, Scope))), ...);
         if constexpr (Order != __ATOMIC_RELAXED)
             fence<Scope>();
     }

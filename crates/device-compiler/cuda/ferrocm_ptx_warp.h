@@ -126,7 +126,14 @@ template <typename D, typename A> __PTX void getctarank(D &d, A) { set(d, 0u); }
 template <typename A> __PTX void bar_warp_sync(A mask) { __cuda_syncwarp(as<u32>(mask)); }
 template <typename A> __PTX void nanosleep(A) { __builtin_amdgcn_s_sleep(1); }
 __PTX void trap() { __builtin_trap(); }
-__PTX void exit_() { __builtin_amdgcn_endpgm(); }
+// A wave ends as a whole. Some of its lanes cannot, so that is an error.
+__PTX void exit_() {
+    const u32 wave = __builtin_amdgcn_wavefrontsize(), first = thread_of_block() & ~(wave - 1);
+    const u32 rest = threads_of_block() - first;
+    if (static_cast<u32>(__builtin_popcountll(__ballot(1))) != (rest < wave ? rest : wave))
+        __builtin_trap();
+    __builtin_amdgcn_endpgm();
+}
 template <typename... A> __PTX void nothing(A...) {}
 // Cache policies are ignored.
 template <typename D, typename... A> __PTX void policy(D &d, A...) { set(d, u64(0)); }

@@ -18,8 +18,8 @@ pub(crate) enum Compare {
     Format(Format, u32),
     /// f64, any NaN for a NaN.
     F64,
-    /// Numbers of a format that may differ by a part of their magnitude, or by an absolute bound.
-    Near(Format, f64, f64),
+    /// Numbers of a format, so many in a word, that may differ by a part of their magnitude, or by a bound.
+    Near(Format, u32, f64, f64),
 }
 
 /// The results of a block's threads from their operands, 64 threads at a time.
@@ -190,16 +190,28 @@ impl<'a> Form<'a> {
     }
 }
 
+/// A part of the forms, by what they do.
+type Family = (&'static str, fn(&Form<'_>) -> Option<Case>);
+
+const FAMILIES: [Family; 7] = [
+    ("memory", memory::case),
+    ("warp", warp::case),
+    ("matrix", matrix::case),
+    ("video", video::case),
+    ("convert", convert::case),
+    ("integer", integer::case),
+    ("float", float::case),
+];
+
 /// The case of a form.
 pub(crate) fn case(name: &str) -> Option<Case> {
+    family(name).map(|(_, case)| case)
+}
+
+/// The case of a form, and its family's name.
+pub(crate) fn family(name: &str) -> Option<(&'static str, Case)> {
     let form = Form::of(name);
-    memory::case(&form)
-        .or_else(|| warp::case(&form))
-        .or_else(|| matrix::case(&form))
-        .or_else(|| video::case(&form))
-        .or_else(|| convert::case(&form))
-        .or_else(|| integer::case(&form))
-        .or_else(|| float::case(&form))
+    FAMILIES.iter().find_map(|(name, case)| Some((*name, case(&form)?)))
 }
 
 /// An operand of an `asm` statement, as a letter: `h`, `r`, `l`, `f`, `d`.

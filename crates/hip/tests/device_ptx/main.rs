@@ -4,6 +4,7 @@
 
 #![cfg(feature = "rtc")]
 
+mod barriers;
 mod cases;
 mod number;
 mod page;
@@ -14,15 +15,9 @@ use hip::{Backend, Device, DeviceBuffer};
 use test_skip::{Lack, skip};
 
 const THREADS: usize = 64;
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 8;
 /// Sources with so many kernels are compiled at once.
 const CHUNK: usize = 150;
-
-/// A form that is translated, and its case.
-struct Row {
-    name: String,
-    case: Case,
-}
 
 /// The kernel of a case.
 fn kernel(index: usize, case: &Case) -> String {
@@ -157,32 +152,35 @@ fn agrees(compare: Compare, found: u64, expected: u64) -> bool {
             let part = |x: u64| x >> (i * format.bits()) & (u64::MAX >> (64 - format.bits()));
             part(found) == part(expected) || format.is_nan(part(found)) && format.is_nan(part(expected))
         }),
-        Compare::Near(format, relative, absolute) => {
-            let (found, expected) = (format.value(found), format.value(expected));
+        Compare::Near(format, count, relative, absolute) => (0..count).all(|i| {
+            let part = |x: u64| format.value(x >> (i * format.bits()) & (u64::MAX >> (64 - format.bits())));
+            let (found, expected) = (part(found), part(expected));
             found == expected
                 || found.is_nan() && expected.is_nan()
                 || (found - expected).abs() <= (relative * expected.abs()).max(absolute)
                 // The largest numbers may be rounded to infinity.
-                || found.is_infinite() && expected.abs() > format.value(format.largest) * (1.0 - 2.0 * relative) && found.signum() == expected.signum()
-        }
+                || found.is_infinite()
+                    && expected.abs() > format.value(format.largest) * (1.0 - 2.0 * relative)
+                    && found.signum() == expected.signum()
+        }),
     }
 }
 
 /// Executes cases, and returns what differs.
-fn execute(device: &Device, rows: &[Row]) -> Vec<String> {
+fn execute(device: &Device, rows: &[(String, Case)]) -> Vec<String> {
     let stream = device.stream().unwrap();
     let mut wrong = Vec::new();
     for (first, chunk) in rows.chunks(CHUNK).enumerate() {
-        let source: String = chunk.iter().enumerate().map(|(i, row)| kernel(i, &row.case)).collect();
+        let source: String = chunk.iter().enumerate().map(|(i, row)| kernel(i, &row.1)).collect();
         let module = match device.compile(&Program::new(source).option("-std=c++17")) {
             Ok(module) => module,
             Err(error) => {
-                let names: Vec<&str> = chunk.iter().map(|row| row.name.as_str()).collect();
+                let names: Vec<&str> = chunk.iter().map(|(name, _)| name.as_str()).collect();
                 wrong.push(format!("{error} in {names:?}"));
                 continue;
             }
         };
-        for (i, Row { name, case }) in chunk.iter().enumerate() {
+        for (i, (name, case)) in chunk.iter().enumerate() {
             let mut random = Random((first * CHUNK + i) as u64);
             let threads: Vec<Vec<u64>> = (0..THREADS * BLOCKS)
                 .map(|_| case.operands.iter().map(|values| value(values, &mut random)).collect())
@@ -226,28 +224,38 @@ fn execute(device: &Device, rows: &[Row]) -> Vec<String> {
     wrong
 }
 
-#[test]
-fn every_form_computes_what_the_manual_says() {
+/// The device under test, or both kinds of virtual GPUs.
+pub(crate) fn devices() -> Vec<Device> {
     let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
-    let only = std::env::var("PTX_FORMS").ok();
-    let devices =
+    let uris =
         named.map_or_else(|| vec!["vgpu:gfx1100".to_owned(), "vgpu:gfx90a".to_owned()], |uri| vec![uri]);
-    for uri in devices {
-        let device = Device::open(&uri).unwrap();
+    uris.iter().map(|uri| Device::open(uri).unwrap_or_else(|error| panic!("{uri}: {error}"))).collect()
+}
+
+/// Each form of a family computes what the manual says.
+fn check(family: &str) {
+    for device in devices() {
         if device.backend() == Backend::Cuda {
             skip(Lack::Device, format_args!("NVIDIA's compiler has PTX itself"));
             return;
         }
         device.make_current().unwrap();
-        let rows: Vec<Row> = page::executed()
-            .into_iter()
-            .filter(|name| only.as_ref().is_none_or(|only| name.starts_with(only.as_str())))
-            .map(|name| Row {
-                case: cases::case(&name).unwrap_or_else(|| panic!("{name} has no model")),
-                name,
-            })
-            .collect();
+        let rows = page::executed(family);
         let wrong = execute(&device, &rows);
         assert!(wrong.is_empty(), "{device}: {} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
     }
+}
+
+macro_rules! families {
+    ($($test:ident $family:literal)*) => { $(#[test] fn $test() { check($family); })* };
+}
+
+families! {
+    whole_numbers_and_bits "integer"
+    floating_point_numbers "float"
+    conversions "convert"
+    video_instructions "video"
+    memory_and_barriers "memory"
+    warps "warp"
+    matrices "matrix"
 }

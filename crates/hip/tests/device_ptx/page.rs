@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::cases;
+use crate::cases::{self, Case};
 
 /// Patterns of names, and the trees that have them.
 const FORMS: &str = include_str!("forms.txt");
@@ -38,13 +38,15 @@ fn patterns() -> impl Iterator<Item = (&'static str, &'static str)> {
         .map(|line| line.split_once('\t').unwrap_or_else(|| panic!("{line}")))
 }
 
-/// The forms that are executed: of those that become the same C++, one.
-pub(crate) fn executed() -> Vec<String> {
+/// The forms of a family that are executed, with their cases: of those that become the same C++, one.
+pub(crate) fn executed(family: &str) -> Vec<(String, Case)> {
     let mut seen = HashSet::new();
     patterns()
         .flat_map(|(pattern, _)| names(pattern))
-        .filter(|name| {
-            let Some(case) = cases::case(name) else { return false };
+        .filter_map(|name| Some((cases::family(&name)?, name)))
+        .filter(|((of, _), _)| *of == family)
+        .map(|((_, case), name)| (name, case))
+        .filter(|(_, case)| {
             let text = device_compiler::ptx::rewrite(&case.body).unwrap_or_default();
             !text.contains("__cuda_no_ptx") && seen.insert(text)
         })

@@ -124,11 +124,12 @@ pub(super) fn case(form: &Form<'_>) -> Option<Case> {
     }
     let (to, from) = (Ty::of(to)?, Ty::of(from)?);
     let sat = form.has("sat");
+    let integral = form.parts.iter().any(|part| matches!(*part, "rni" | "rzi" | "rmi" | "rpi"));
     let mut case = simple(form, to, &[from], move |o| match (to.kind, from.kind) {
         (Kind::Float(format, _), Kind::Float(of, _)) => {
             let bits = if flush && of == F32 { of.flushed(o[0]) } else { o[0] };
             let mut x = of.value(bits);
-            if form_is_whole(to, from) {
+            if integral {
                 x = rounding.whole(x);
             }
             if sat {
@@ -162,20 +163,11 @@ pub(super) fn case(form: &Form<'_>) -> Option<Case> {
         (_, Kind::F64) => whole(to, f64::from_bits(o[0]), rounding, true),
         _ => to.write(if sat { to.clamp(from.read(o[0])) } else { from.read(o[0]) }),
     });
-    // Registers are wider than bytes.
-    if to.bits == 8 || from.bits == 8 {
-        let (to, from) = (if to.bits == 8 { "%0" } else { "%0" }, if from.bits == 8 { "%1" } else { "%1" });
-        let _ = (to, from);
-        if case.results.len() == 1 && form.types()[0].bits == 8 {
-            case.body = case.body.replace("o[0] = r0;", "o[0] = r0 & 0xff;");
-        }
+    // A register is wider than a byte.
+    if to.bits == 8 {
+        case.body = case.body.replace("o[0] = r0;", "o[0] = r0 & 0xff;");
     }
     Some(case)
-}
-
-/// Between the same formats, numbers become whole.
-fn form_is_whole(to: Ty, from: Ty) -> bool {
-    to.bits == from.bits && to.kind == from.kind
 }
 
 /// A whole number as f64; the odd neighbour if it does not fit.
@@ -188,11 +180,10 @@ fn odd(n: i128) -> f64 {
 fn whole_to_double(n: i128, rounding: Rounding) -> f64 {
     let near = n as f64;
     let rest = n - near as i128;
-    let up = || if near < 0.0 { near.next_up() } else { near.next_up() };
     match rounding {
         Rounding::Zero if rest != 0 && (rest < 0) == (n > 0) => f64::from_bits(near.to_bits() - 1),
         Rounding::Down if rest < 0 => near.next_down(),
-        Rounding::Up if rest > 0 => up(),
+        Rounding::Up if rest > 0 => near.next_up(),
         _ => near,
     }
 }

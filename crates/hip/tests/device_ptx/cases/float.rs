@@ -74,7 +74,7 @@ pub(super) fn case(form: &Form<'_>) -> Option<Case> {
             _ => (1e-2, 1e-38),
         };
         case.results = vec![if count == 1 {
-            Compare::Near(format, relative, absolute)
+            Compare::Near(format, 1, relative, absolute)
         } else {
             Compare::Format(format, count)
         }];

@@ -94,12 +94,17 @@ fn vote(form: &Form<'_>) -> Option<Case> {
             form.name
         )
     };
+    // Warps that agree, and warps that do not.
+    let mut values = vec![u64::from(mode != "any"); 40];
+    values.push(u64::from(mode == "any"));
+    if mode == "ballot" {
+        values = vec![0, 1];
+    }
     Some(Case {
         body: statement(&text, &['r'], &['r']),
-        operands: vec![Values::Of(vec![0, 1])],
+        operands: vec![Values::Of(values)],
         results: vec![Compare::Bits],
         model: warps(move |warp| {
-            // Warps that agree, too.
             let ballot = (0..32).fold(0, |all, i| all | u64::from(warp[i][0] != 0) << i);
             let result = match mode.as_str() {
                 "ballot" => ballot,
