@@ -83,6 +83,20 @@ template <typename R, typename T> __PTX void set(R &to, T value) {
         __builtin_memcpy(&to, &value, sizeof(R));
 }
 
+// A value that the compiler must have in a register, and may have changed. Host code has such statements, too.
+template <typename T> static __host__ __device__ __attribute__((always_inline, unused)) inline void keep(T &&value) {
+#ifdef __HIP_DEVICE_COMPILE__
+    u32 words[(sizeof(value) + 3) / 4] = {};
+    __builtin_memcpy(words, &value, sizeof(value));
+    for (u32 &word : words)
+        __asm__ volatile("" : "+v"(word));
+    if constexpr (__is_assignable(T, decltype(value)))
+        __builtin_memcpy(&value, words, sizeof(value));
+#else
+    __asm__ volatile("" : : "g"(&value) : "memory");
+#endif
+}
+
 // Addresses
 template <typename T, typename A> __PTX T *generic(A at) { return reinterpret_cast<T *>(as<u64>(at)); }
 template <typename T, typename A> __PTX T *shared(A at) {

@@ -175,6 +175,9 @@ fn chosen(
         match text {
             "(" => depth += 1,
             ")" => depth = depth.checked_sub(1)?,
+            // No choice within a statement goes on behind these.
+            ";" | "{" | "}" => return None,
+            text if i > at && is_asm(text.as_bytes()) => return None,
             _ => {}
         }
         let piece =
@@ -243,6 +246,7 @@ mod tests {
             "asm volatile(\"v_cvt_f16_f32 %0, %1;\" : \"=v\"(a) : \"v\"(b));",
             "asm(\"\" ::: \"memory\");",
             "asm(\"cpuid\" : \"=a\"(a));",
+            "asm(\"\" : \"+v\"(a));",
             "asm(NAME \".x %0;\" : \"=r\"(a));",
             "asm(NAME : \"=r\"(a));",
             "#define F(op) asm(#op \" %0, %0, 1;\" : \"+r\"(a))\n",

@@ -127,6 +127,9 @@ impl<'a> Reader<'a> {
                 ":" | "::" | ")" if depth == 0 => break,
                 "(" => depth += 1,
                 ")" => depth -= 1,
+                // No text consists of these.
+                ";" | "{" | "}" => return None,
+                word if is_asm(word.as_bytes()) => return None,
                 _ => {}
             }
             text.push_str(word);
@@ -285,6 +288,24 @@ impl Statement {
         reader.take(")").then_some((Self { template, ordered, nested, outputs, inputs }, end))
     }
 
+    /// A statement without text, which keeps the compiler from knowing the values of its operands.
+    fn kept(&self) -> Option<String> {
+        let mut operands = self.outputs.iter().chain(&self.inputs).peekable();
+        operands.peek()?;
+        let mut code = String::from("do { ");
+        if self.ordered {
+            code.push_str("__asm__ volatile(\"\" ::: \"memory\"); ");
+        }
+        for operand in operands {
+            if !is_register(&operand.constraint) {
+                return None;
+            }
+            let _ = write!(code, "::__cuda_ptx::keep({}); ", operand.expression);
+        }
+        code.push_str("} while (0)");
+        Some(code)
+    }
+
     /// Whether macros among the operands' expressions have statements.
     pub(super) fn has_nested(&self, definitions: &Definitions) -> bool {
         self.outputs.iter().chain(&self.inputs).any(|operand| definitions.has_unfolding(&operand.expression))
@@ -319,6 +340,9 @@ impl Statement {
                 text = text.replace(&format!("%[{name}]"), &format!("%{i}"));
             }
         }
+        if text.trim().is_empty() {
+            return self.kept();
+        }
         let body = template::translate(&text, operands().count())?;
         let mut code = String::from("do { ");
         // Writing to a String cannot fail.
@@ -340,6 +364,16 @@ impl Statement {
         }
         code.push_str("} while (0)");
         Some(code)
+    }
+}
+
+/// Whether a constraint is for one of PTX's registers.
+fn is_register(constraint: &Constraint) -> bool {
+    match constraint {
+        Constraint::Plain(text) => {
+            matches!(text.trim_start_matches(['=', '+', '&']), "r" | "l" | "h" | "f" | "d" | "q")
+        }
+        Constraint::Composed(_) => false,
     }
 }
 

@@ -159,9 +159,25 @@ impl<'a> Parser<'a> {
 
     /// After `.reg`: a type and names, each of which may stand for several.
     fn registers(&mut self, code: &mut String) -> Option<()> {
+        let parts: &[&str] = if self.take(".v2") {
+            &[".x", ".y"]
+        } else if self.take(".v4") {
+            &[".x", ".y", ".z", ".w"]
+        } else {
+            &[]
+        };
         let kind = table::register_type(self.next()?.strip_prefix('.')?)?;
         loop {
             let name = self.next()?;
+            for part in parts {
+                let _ = write!(code, "{kind} {} = 0; ", register(&format!("{name}{part}"))?);
+            }
+            if !parts.is_empty() {
+                if self.take(",") {
+                    continue;
+                }
+                return self.take(";").then_some(());
+            }
             if self.take("<") {
                 let count: u32 = self.next()?.parse().ok().filter(|count| *count <= 4096)?;
                 if !self.take(">") {
@@ -185,10 +201,16 @@ impl<'a> Parser<'a> {
             let not = if self.take("!") { "!" } else { "" };
             condition = Some(format!("if ({not}{}) ", self.value()?));
         }
-        let name = self.next()?;
+        let mut name = self.next()?.to_owned();
         if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
             return None;
         }
+        // There may be space within a name.
+        while let Some(part) = self.peek().filter(|part| part.starts_with('.')) {
+            name.push_str(part);
+            self.at += 1;
+        }
+        let name = name.as_str();
         if matches!(name, "bra" | "bra.uni")
             && let Some(label) = self.peek().filter(|label| self.labels.contains(label))
         {
@@ -365,13 +387,21 @@ fn register(name: &str) -> Option<String> {
         return Some("__ptx_none".into());
     }
     let plain = name.trim_start_matches('%');
-    let mut out = String::from("__r_");
+    // A part of a vector.
+    let (plain, part) = match plain.rsplit_once('.') {
+        Some((vector, part @ ("x" | "y" | "z" | "w"))) => (vector, part),
+        _ => (plain, ""),
+    };
+    let mut out = String::from(if part.is_empty() { "__r_" } else { "__v_" });
     for c in plain.chars() {
         match c {
             c if c.is_ascii_alphanumeric() || c == '_' => out.push(c),
             '$' => out.push_str("_d"),
             _ => return None,
         }
+    }
+    if !part.is_empty() {
+        out = format!("{out}_{part}");
     }
     (!plain.is_empty()).then_some(out)
 }
@@ -435,6 +465,16 @@ mod tests {
             "{ __label__ __l_L_; __label__ __l_END; bool __r_p = 0; __l_L_: __attribute__((unused)); \
              ::__cuda_ptx::setp_lt<unsigned>(__r_p, __ptx0, 9); if (__r_p) goto __l_L_; { goto __l_END; } \
              __l_END: __attribute__((unused)); } "
+        );
+    }
+
+    #[test]
+    fn vectors_of_registers_and_names_with_space() {
+        let code = translate("{ .reg .v2 .f32 m; max .f32 m.x, %1, %2; mov.f32 %0, m.x; }", 3).unwrap();
+        assert_eq!(
+            code,
+            "{ float __v_m_x = 0; float __v_m_y = 0; ::__cuda_ptx::max_<float>(__v_m_x, __ptx1, __ptx2); \
+             ::__cuda_ptx::mov<float>(__ptx0, __v_m_x); } "
         );
     }
 
