@@ -45,8 +45,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite`] or [`launches::rewrite`] changes them. Unreadable files are left
-/// for clang to report.
+/// The source and the headers that it reaches, if [`ptx::rewrite_with`], with the macros of all, or
+/// [`launches::rewrite`] changes them. Unreadable files are left for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -67,19 +67,21 @@ pub fn rewritten<'a>(
             let place = places.map(|folder| folder.join(name)).find(|path| path.is_file());
             files.extend(place.map(|path| named(&path)).filter(|path| seen.insert(path.clone())));
         }
-        if let Some(known) = found.get_mut(&real) {
-            known.names.insert(file);
-        } else if let Some(text) = rewrite(&text) {
-            found.insert(real, Rewritten { names: BTreeSet::from([file]), text });
-        }
+        let text = text.into_owned();
+        found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
-    found.into_values().collect()
+    let definitions = ptx::Definitions::of(found.values().map(|file| file.text.as_str()));
+    let rewritten = |file: Rewritten| {
+        let text = rewrite(&file.text, &definitions)?;
+        Some(Rewritten { text, ..file })
+    };
+    found.into_values().filter_map(rewritten).collect()
 }
 
 /// A text with everything that clang does not read as nvcc does.
-fn rewrite(text: &str) -> Option<String> {
+fn rewrite(text: &str, definitions: &ptx::Definitions) -> Option<String> {
     let launches = launches::rewrite(text);
-    ptx::rewrite(launches.as_deref().unwrap_or(text)).or(launches)
+    ptx::rewrite_with(launches.as_deref().unwrap_or(text), definitions).or(launches)
 }
 
 /// Writes the replacements of files to a folder; returns the options that make clang read
