@@ -80,6 +80,7 @@ fn everything() -> Contents {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "files of the checkout")]
 fn the_seeds_of_the_fuzz_target_are_files_of_this_version() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/replay");
     let bless = variables::BLESS.text().unwrap().is_some();
