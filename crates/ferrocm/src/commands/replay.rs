@@ -26,9 +26,10 @@ device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to run on: an AMD GPU or a virtual one
-    #[arg(long, value_name = "URI", default_value_t)]
-    device: DeviceUri,
+    /// What to run on: an AMD GPU or a virtual one [default: FERROCM_DEVICE, else an AMD GPU, else a virtual
+    /// one]
+    #[arg(long, value_name = "URI")]
+    device: Option<DeviceUri>,
     /// Folder in which files that the captured run read are looked for, by their names, before their paths; may be
     /// repeated [default: FERROCM_REPLAY_FOLDERS]
     #[arg(long, value_name = "DIR")]
@@ -47,7 +48,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
         replay.look_in(folder);
     }
-    let device = open(&replay, &arguments.device)?;
+    let device = match &arguments.device {
+        Some(uri) => open(&replay, uri)?,
+        None => open(&replay, &default_uri()?)?,
+    };
     let (submissions, compared) = (replay.submissions(), replay.compared());
     output::print(&format!("{submissions} submissions on {}\n", device.target()))?;
     let differences = run_trusted(&replay, &device)?;
@@ -57,6 +61,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match differences.len() {
         0 => output::print(&format!("{compared} buffers end as in the captured run\n")),
         count => bail!("{count} of {compared} buffers differ"),
+    }
+}
+
+/// The URI that `FERROCM_DEVICE` holds.
+fn default_uri() -> hip::Result<DeviceUri> {
+    match variables::DEVICE.text()? {
+        None => Ok(DeviceUri::Auto),
+        Some(text) => text.parse().map_err(|error: hip::uri::UriError| hip::Error::Environment {
+            variable: hip::uri::DEVICE_VARIABLE,
+            problem: error.to_string(),
+        }),
     }
 }
 

@@ -53,6 +53,10 @@ fn a_replay_tells_whether_buffers_end_as_they_did() {
         assert!(ran.out.starts_with(&format!("1 submissions on {target}")), "{}", ran.out);
         assert!(ran.out.ends_with("1 buffers end as in the captured run\n"), "{}", ran.out);
     }
+    let ran = run(ferrocm(&["replay", file]).env("FERROCM_DEVICE", "vgpu:gfx90a?cus=2&memory=64MiB"));
+    assert!(ran.code == Some(0) && ran.out.starts_with("1 submissions on gfx90a"), "{}{}", ran.out, ran.err);
+    let ran = run(ferrocm(&["replay", file]).env("FERROCM_DEVICE", "gpu"));
+    assert!(ran.code == Some(2) && ran.err.contains("FERROCM_DEVICE"), "{}", ran.err);
     let ran = run(&mut ferrocm(&["replay", "--device", "cuda:0", file]));
     assert!(ran.code == Some(1) && ran.err.contains("code for AMD's GPUs"), "{}", ran.err);
     // The last byte of the buffer is the last one of the file.

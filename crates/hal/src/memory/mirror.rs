@@ -94,13 +94,12 @@ fn report(undone: Result<()>) {
 impl Drop for Mirrored {
     fn drop(&mut self) {
         let Self { calls, address, size, handle, mapped, _runtime: _ } = *self;
-        let halves = [address, address + size].into_iter().take(mapped);
+        let mut halves = [address, address + size].into_iter().take(mapped);
         // SAFETY: the mappings, the addresses and the memory are this object's, and submitted work held the
         // ring as long as it used it.
         let undone = unsafe {
             halves
-                .map(|half| calls.unmap_physical(half, size))
-                .collect::<Result<()>>()
+                .try_for_each(|half| calls.unmap_physical(half, size))
                 .and_then(|()| calls.free_addresses(address, 2 * size))
                 .and_then(|()| calls.release_physical(handle))
         };
