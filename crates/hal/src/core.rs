@@ -18,6 +18,7 @@ use hsa_sys::*;
 use crate::block::Submission;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
+use crate::memory::mirror::Arguments;
 use crate::profile::{Described, Watch};
 use crate::semaphore::Shared;
 
@@ -41,6 +42,8 @@ pub(crate) struct Core {
     awaited_by: Mutex<Vec<Awaiting>>,
     /// Semaphores that this queue will signal.
     promised: Mutex<Vec<Weak<Shared>>>,
+    /// Where its submissions have their arguments.
+    pub(crate) arguments: Arguments,
     /// Its part in the profile, if there is one.
     watch: Option<Watch>,
     /// Ends the runtime after everything else.
@@ -154,14 +157,16 @@ impl Core {
             failure: OnceLock::new(),
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
+            arguments: Arguments::default(),
             watch: watch(number),
             runtime,
         });
         // SAFETY: the link was just made.
         let _ = unsafe { &*link }.0.set(Arc::downgrade(&core));
-        if core.watch.is_some() {
+        if let Some(watch) = &core.watch {
             // SAFETY: the queue is live. If it is refused, the profile has no times, which it says.
             let _ = unsafe { (calls.table.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+            watch.begin(queue);
         }
         Ok(core)
     }
@@ -245,14 +250,12 @@ impl Core {
         }
         submission.complete(self.epoch().raw());
         span.record("submission", fence).record("packets", submission.count());
-        if let Some((watch, running)) = running {
-            watch.submitted(running);
-        }
         // If the queue stops before all packets are written, it may still use what the others name.
         writer.fences = fence;
         writer.kept.push_back((fence, kept));
         // SAFETY: the caller vouches for what the packets name; the lock is held until all are written.
         let mut writing = unsafe { submission.begin(&mut writer.ring) };
+        let is_due = running.is_some_and(|(watch, running)| watch.submitted(running, writing.first()));
         while !writing.advance(&mut writer.ring) {
             // A stopped queue takes no more packets: the slots stay empty for ever.
             if let Some(error) = self.failure() {
@@ -263,7 +266,7 @@ impl Core {
         let done = if writer.kept.len() > MANY { self.finished(&mut writer) } else { Vec::new() };
         drop(writer);
         // Without the lock, as releasing memory may take long.
-        if !done.is_empty() {
+        if is_due || !done.is_empty() {
             self.collect();
         }
         drop(done);
@@ -282,8 +285,8 @@ impl Core {
             // In this order: a queue that fails first records what it had completed.
             let completed = self.epoch().completed();
             match self.failure.get() {
-                Some((_, before)) => watch.collect(*before, true),
-                None => watch.collect(completed, false),
+                Some((_, before)) => watch.collect(self.queue, *before, true),
+                None => watch.collect(self.queue, completed, false),
             }
         }
     }

@@ -60,6 +60,7 @@ pub use driver::Driver;
 pub use error::{Error, Result};
 pub use executable::{CodeObjects, Executable, Kernel};
 pub use file::{File, FileRange};
+pub use gpu_report::Counters;
 pub use memory::{Buffer, MemoryKind};
 pub use options::Options;
 pub use profile::{DispatchProfile, Profile, SubmissionProfile, Times};

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::file::{FileRange, Transfer, Way};
 use crate::memory::import::Memory;
-use crate::memory::{Buffer, MemoryKind};
+use crate::memory::{Buffer, MemoryKind, RingStatistics};
 use crate::semaphore::{Need, Semaphore, Value, When, fail_all, owned, when_all};
 use crate::spans::within;
 
@@ -78,6 +78,16 @@ impl Queue {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.core.failure()
+    }
+
+    /// What its ring of arguments has, if a submission has needed it. It is made when a command buffer with
+    /// bindings or indirect dispatches is first submitted; without [`Options::ring`](crate::Options::ring),
+    /// there is none.
+    ///
+    /// # Errors
+    /// Why HSA could not map the ring's memory. Arguments then come from the pool.
+    pub fn ring(&self) -> Result<Option<RingStatistics>> {
+        self.core.arguments.statistics()
     }
 
     /// Signals once everything that it waits for has come, and all earlier work of this queue is done.
@@ -258,7 +268,7 @@ impl Queue {
 
     /// Writes the packets of recorded commands.
     fn run(&self, commands: &CommandBuffer, bindings: &[(Buffer, u64)], points: &[Point]) -> Result<Point> {
-        let prepared = Arc::new(commands.prepare(bindings)?);
+        let prepared = Arc::new(commands.prepare(bindings, &self.core)?);
         let kept = prepared.clone();
         // SAFETY: this is the only call. The command buffer holds code, buffers and arguments of its packets,
         // and is kept until they have been processed; who recorded a kernel has vouched for what it does.

@@ -432,6 +432,10 @@ variables! {
         "the folder of the drop-in libraries for `ferrocm run`";
         Path("a folder");
         else "`../lib/ferrocm` beside the program";
+    REPLAY_FOLDERS = "FERROCM_REPLAY_FOLDERS", Tool:
+        "where `ferrocm replay` looks for files that the captured run read ([hal](../use/hal.md#replay-files))";
+        Path("folders, separated as in `PATH`");
+        else "only their paths";
     APT_SOURCES = "FERROCM_APT_SOURCES", Tool:
         "a folder of sources and keys for set-up, instead of the machine's `/etc/apt`";
         Path("a folder");

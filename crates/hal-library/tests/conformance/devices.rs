@@ -55,9 +55,19 @@ fn options_have_ranges() {
     );
     assert!(refused(|options| options.arguments = u64::MAX).starts_with("the option `arguments`"));
     assert_eq!(
+        refused(|options| options.ring = 1),
+        "the option `ring` is 1; 65536 to 1073741824 is possible"
+    );
+    assert_eq!(
         refused(|options| options.staging = 0),
         "the option `staging` is 0; 4096 to 1073741824 is possible"
     );
+    assert_eq!(
+        refused(|options| options.limit = 1),
+        "the option `limit` is 1; 4096 to 1125899906842624 is possible"
+    );
+    assert!(refused(|options| options.host_limit = u64::MAX).starts_with("the option `host_limit`"));
+    assert!(refused(|options| options.signals = (1 << 20) + 1).starts_with("the option `signals`"));
     assert!(refused(|options| options.profile = (1 << 20) + 1).starts_with("the option `profile`"));
 }
 

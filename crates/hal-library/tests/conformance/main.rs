@@ -12,6 +12,7 @@ mod files;
 mod imports;
 mod profiles;
 mod replays;
+mod rings;
 mod semaphores;
 mod spans;
 mod stress;

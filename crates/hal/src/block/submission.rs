@@ -171,6 +171,12 @@ pub struct Writing<'a> {
 }
 
 impl Writing<'_> {
+    /// The number that the first of the block's packets has, or will have, in the queue.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.next - self.done as u64 + self.submission.before.len() as u64
+    }
+
     /// Writes as many packets as there is room for, and rings the doorbell. Returns whether all are written;
     /// if not, somebody has to wait for room.
     #[inline]

@@ -10,9 +10,9 @@ use super::tlsf::{Taken, Tlsf};
 use crate::error::{Error, Result};
 
 /// Ranges begin at multiples of this: whole cache lines of every device.
-const GRANULE: u64 = 256;
+pub(super) const GRANULE: u64 = 256;
 /// Blocks are whole pages.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 /// What a pool has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -82,6 +82,11 @@ impl Pool {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent whose memory it is.
+    pub(crate) fn agent(&self) -> &Agent {
+        self.memory.agent()
     }
 
     /// The HSA pool.

@@ -313,7 +313,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
     match unsafe { queue.device.dispatch_until(&dispatch, &queue.stop) } {
         Ok(stats) => {
             if let Some(counters) = stats.counters.filter(|_| dispatch.counters) {
-                queue.keep(counters);
+                queue.keep(id, counters);
             }
             Ok(Processed::Ran { start: stats.start_ns, end: stats.end_ns })
         }

@@ -66,8 +66,8 @@ pub(super) struct Queue {
     report_taken: AtomicBool,
     /// Whether kernels collect counters.
     counting: AtomicBool,
-    /// The counters of kernels that have ended, oldest first.
-    counted: Mutex<VecDeque<Arc<Counters>>>,
+    /// The counters of kernels that have ended, oldest first, with the numbers of their packets.
+    counted: Mutex<VecDeque<(u64, Arc<Counters>)>>,
     /// The compute units of its kernels.
     pub(super) units: Mutex<Units>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -130,13 +130,13 @@ impl Queue {
         self.counting.load(Ordering::Relaxed)
     }
 
-    /// Stores a kernel's counters.
-    pub(super) fn keep(&self, counters: Arc<Counters>) {
+    /// Stores the counters of a packet's kernel.
+    pub(super) fn keep(&self, packet: u64, counters: Arc<Counters>) {
         let mut counted = lock(&self.counted);
         if counted.len() == COUNTED_DISPATCHES {
             counted.pop_front();
         }
-        counted.push_back(counters);
+        counted.push_back((packet, counters));
     }
 
     fn new(
@@ -563,7 +563,13 @@ pub(super) unsafe extern "C" fn take_counters(
 ) -> usize {
     let json = |queue: &Queue| {
         let mut counted = lock(&queue.counted);
-        let all: Vec<String> = counted.iter().map(|counters| counters.to_json()).collect();
+        let all: Vec<String> = counted
+            .iter()
+            .map(|(packet, counters)| {
+                // An object with at least one field.
+                format!("{{\"packet\":{packet},{}", counters.to_json().trim_start_matches('{'))
+            })
+            .collect();
         let text = (!all.is_empty()).then(|| format!("[{}]", all.join(",")))?;
         if !buffer.is_null() && text.len() < size {
             counted.clear();
