@@ -19,6 +19,7 @@ use crate::block::Submission;
 use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
 use crate::profile::{Described, Watch};
+use crate::scheduler::Dependants;
 use crate::semaphore::Shared;
 
 /// Above this number of submissions in flight, resources of finished ones are released.
@@ -41,6 +42,10 @@ pub(crate) struct Core {
     awaited_by: Mutex<Vec<Awaiting>>,
     /// Semaphores that this queue will signal.
     promised: Mutex<Vec<Weak<Shared>>>,
+    /// What stays as long as the queue.
+    for_ever: Mutex<Vec<Kept>>,
+    /// What ends with it besides.
+    pub(crate) dependants: Dependants,
     /// Its part in the profile, if there is one.
     watch: Option<Watch>,
     /// Ends the runtime after everything else.
@@ -154,6 +159,8 @@ impl Core {
             failure: OnceLock::new(),
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
+            for_ever: Mutex::default(),
+            dependants: Dependants::default(),
             watch: watch(number),
             runtime,
         });
@@ -169,6 +176,32 @@ impl Core {
     /// The number of the queue, unique in the process.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// HSA's queue, which lives as long as this object.
+    pub(crate) fn raw(&self) -> *mut hsa_queue_t {
+        self.queue
+    }
+
+    /// Its slots.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.writer().ring.capacity()
+    }
+
+    /// Keeps something as long as the queue.
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.for_ever.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+
+    /// Writes the first packets, after which somebody else writes to the queue.
+    ///
+    /// # Safety
+    /// Everything that the packets name is valid as long as the queue.
+    pub(crate) unsafe fn begin(&self, packets: &[hsa::raw::Packet]) {
+        let ring = &mut self.writer().ring;
+        let first = ring.reserve(packets.len() as u64);
+        // SAFETY: the slots are reserved, and the queue is empty; the caller vouches for the packets.
+        unsafe { ring.write(first, packets) };
     }
 
     /// The failure, if the queue has stopped.
@@ -348,6 +381,7 @@ impl Core {
         for core in all() {
             let promised = std::mem::take(&mut *core.promised.lock().unwrap_or_else(PoisonError::into_inner));
             Self::fail_promised(promised);
+            core.dependants.fail(&error);
         }
         // This may be HSA's own thread, which must not destroy a queue.
         others.into_iter().for_each(events::let_go);
@@ -399,6 +433,7 @@ impl Drop for Core {
                 watch.forget();
             }
             std::mem::forget(std::mem::take(&mut self.writer().kept));
+            std::mem::forget(std::mem::take(&mut *self.for_ever.lock().unwrap_or_else(PoisonError::into_inner)));
             std::mem::forget(self.runtime.clone());
         }
     }
@@ -408,6 +443,11 @@ impl Point {
     /// Its queue.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    /// The signal that is less than a value once it is reached, and not negative as long as its queue lives.
+    pub(crate) fn signal(&self) -> (hsa_signal_t, i64) {
+        (self.core.epoch().raw(), ProgressSignal::<Codes>::value_after(self.fence))
     }
 
     /// Whether it is reached.

@@ -73,6 +73,15 @@ pub(crate) fn setups() -> Vec<Setup> {
     setups_with(&Options::default())
 }
 
+/// Without and with a scheduler on the device.
+pub(crate) fn setups_of_both() -> Vec<Setup> {
+    let mut options = Options::default();
+    let mut setups = setups_with(&options);
+    options.scheduler = 256;
+    setups.extend(setups_with(&options));
+    setups
+}
+
 pub(crate) fn setups_with(options: &Options) -> Vec<Setup> {
     let setup = |device: Device| Setup {
         code: device.load(&code()).unwrap(),

@@ -12,6 +12,7 @@ mod files;
 mod imports;
 mod profiles;
 mod replays;
+mod scheduling;
 mod semaphores;
 mod spans;
 mod stress;
