@@ -37,6 +37,7 @@ use crate::semaphore::{NeedOnDevice, Semaphore, When};
 
 /// Packets of the control queue: those of two runs, and more than any queue needs at least.
 const CONTROL_PACKETS: u32 = 64;
+const PAGE: u64 = 4096;
 /// Queues of a GPU, at most.
 const RINGS: usize = 32;
 /// Entries after which those in the middle of the list are looked at, too.
@@ -194,13 +195,15 @@ impl Scheduler {
         let control = Core::new(&own.agent, CONTROL_PACKETS.min(own.most_packets), |_| None)?;
         let slots = (size_of::<Control>() as u64).next_multiple_of(64);
         let rings = slots + capacity * size_of::<Slot>() as u64;
-        let arguments = (rings + (RINGS * size_of::<Ring>()) as u64).next_multiple_of(64);
         let description = kernel.description();
-        let memory = pool.take(arguments + description.size as u64)?;
+        let size = (description.size as u64).next_multiple_of(64);
+        let memory = pool.take(rings + (RINGS * size_of::<Ring>()) as u64 + size + PAGE)?;
+        // At the end of a page: what follows a kernel's arguments there is not the kernel's.
+        let arguments = (memory.address + memory.size).next_multiple_of(PAGE) - PAGE - size;
         // SAFETY: the piece has the bytes, which nothing else uses yet.
         unsafe { at::<u8>(memory.address).write_bytes(0, memory.size as usize) };
         // SAFETY: the first argument is there.
-        unsafe { at::<u64>(memory.address + arguments).write(memory.address) };
+        unsafe { at::<u64>(arguments).write(memory.address) };
         let dispatch = Dispatch {
             grid: [1; 3],
             block: [1; 3],
@@ -209,7 +212,7 @@ impl Scheduler {
             kernel: kernel.object(member),
         };
         // No signal: who looks at the list's entries sees what a run has done.
-        let again = completing_packet(&dispatch, memory.address + arguments, NO_SIGNAL);
+        let again = completing_packet(&dispatch, arguments, NO_SIGNAL);
         let kicked = kicks.signal.raw();
         let first = calls.signal_load(kicked);
         let wait = barrier_less_packet(kicked, first);
