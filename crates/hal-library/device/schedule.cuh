@@ -142,9 +142,14 @@ static __device__ bool issue(Entry *entry) {
             *entry->patch[index].at = u64(slot(ring, first + entry->patch[index].packet));
     // The last one first: the processor sees all or none.
     for (u32 index = count; index-- > 0;) {
-        // In place of a cancelled entry, barriers that wait for nothing.
-        const u32 nothing[16] = {3 | 1 << 8};
-        put(slot(ring, first + index), is_mine ? entry->packet + 16 * index : nothing);
+        u32 *packet = slot(ring, first + index);
+        if (is_mine) {
+            put(packet, entry->packet + 16 * index);
+        } else {
+            // In place of a cancelled entry, barriers that wait for nothing.
+            for (u32 word = 1; word < 16; word++) packet[word] = 0;
+            publish(packet, 3u | 1u << 8);
+        }
     }
     publish(ring->doorbell, first + count - 1);
     return true;

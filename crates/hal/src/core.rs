@@ -42,6 +42,8 @@ pub(crate) struct Core {
     awaited_by: Mutex<Vec<Awaiting>>,
     /// Semaphores that this queue will signal.
     promised: Mutex<Vec<Weak<Shared>>>,
+    /// Its slots.
+    pub(crate) capacity: u64,
     /// What stays as long as the queue.
     for_ever: Mutex<Vec<Kept>>,
     /// What ends with it besides.
@@ -149,6 +151,7 @@ impl Core {
             return Err(Error::Status { operation: "hsa_queue_create", status });
         };
         let core = Arc::new(Self {
+            capacity: ring.capacity(),
             number,
             calls,
             queue,
@@ -181,11 +184,6 @@ impl Core {
     /// HSA's queue, which lives as long as this object.
     pub(crate) fn raw(&self) -> *mut hsa_queue_t {
         self.queue
-    }
-
-    /// Its slots.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.writer().ring.capacity()
     }
 
     /// Keeps something as long as the queue.
@@ -433,7 +431,9 @@ impl Drop for Core {
                 watch.forget();
             }
             std::mem::forget(std::mem::take(&mut self.writer().kept));
-            std::mem::forget(std::mem::take(&mut *self.for_ever.lock().unwrap_or_else(PoisonError::into_inner)));
+            std::mem::forget(std::mem::take(
+                &mut *self.for_ever.lock().unwrap_or_else(PoisonError::into_inner),
+            ));
             std::mem::forget(self.runtime.clone());
         }
     }

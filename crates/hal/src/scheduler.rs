@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use hsa::raw::{NO_SIGNAL, Packet, SCOPE_NONE, SCOPE_SYSTEM, barrier_less_packet, barrier_packet};
 use hsa::raw::{Dispatch, ProgressSignal, completing_packet};
+use hsa::raw::{NO_SIGNAL, Packet, SCOPE_NONE, SCOPE_SYSTEM, barrier_less_packet, barrier_packet};
 use hsa_sys::hsa_signal_t;
 
 pub(crate) use self::cell::{Cell, Scheduled};
@@ -336,7 +336,8 @@ impl Scheduler {
     /// The number and the address of a queue's ring.
     fn ring(&self, core: &Arc<Core>) -> Result<(u32, u64)> {
         let mut list = self.lock();
-        let rings = (size_of::<Control>() as u64).next_multiple_of(64) + self.capacity * size_of::<Slot>() as u64;
+        let rings =
+            (size_of::<Control>() as u64).next_multiple_of(64) + self.capacity * size_of::<Slot>() as u64;
         let address = |index: usize| self.memory.address + rings + (index * size_of::<Ring>()) as u64;
         if let Some(index) = list.queues.iter().position(|known| Arc::ptr_eq(known, core)) {
             return Ok((index as u32, address(index)));
@@ -373,9 +374,10 @@ impl Scheduler {
             return Err(error);
         }
         // One for the end, if the last kernel does not say it, and one for the kick.
-        let fits = packets as u64 + 2 <= core.capacity();
+        let fits = packets as u64 + 2 <= core.capacity;
         let mut list = self.lock();
-        let all = list.places.len() as u64 > MANY && (list.head + list.places.len() as u64).is_multiple_of(MANY);
+        let all =
+            list.places.len() as u64 > MANY && (list.head + list.places.len() as u64).is_multiple_of(MANY);
         let done = self.sweep(&mut list, all);
         let number = if fits { self.reserve(&mut list) } else { None };
         drop(list);
@@ -452,7 +454,8 @@ impl Scheduler {
                 kept: Mutex::new(Some(kept)),
                 failure: OnceLock::new(),
             };
-            let parts = Parts { conditions: &conditions, raises: &raises, patches: &patches, packets: &packets };
+            let parts =
+                Parts { conditions: &conditions, raises: &raises, patches: &patches, packets: &packets };
             self.write(number, core, Some((work, ring)), &parts, cells)
         });
         let entry = entry.inspect_err(|_| self.lock().signals.push(end))?;
@@ -479,7 +482,8 @@ impl Scheduler {
         cells: Vec<Arc<Cell>>,
     ) -> Result<Arc<Entry>> {
         let Parts { conditions, raises, patches, packets } = *parts;
-        let sizes = [size_of_val(packets), size_of_val(conditions), size_of_val(raises), size_of_val(patches)];
+        let sizes =
+            [size_of_val(packets), size_of_val(conditions), size_of_val(raises), size_of_val(patches)];
         let memory = self.pool.take(sizes.iter().sum::<usize>() as u64)?;
         let mut next = memory.address;
         let [packet, condition, raise, patch] = sizes.map(|bytes| {
@@ -533,9 +537,11 @@ impl Scheduler {
         let dependant: Weak<dyn Dependant> = Arc::<Entry>::downgrade(&entry);
         core.dependants.add(dependant);
         self.kicks.kick();
-        // It may have failed before it knew of the entry.
-        if let Some(error) = self.control.failure().or_else(|| core.failure()) {
+        // They may have failed before they knew of the entry.
+        if let Some(error) = core.failure() {
             entry.clone().queue_failed(&error);
+        } else if let Some(error) = self.control.failure() {
+            entry.cancel(&error);
         }
         Ok(entry)
     }

@@ -117,7 +117,8 @@ impl Setup {
             .unwrap();
     }
 
-    /// Runs commands one by one, and in one command buffer, and calls `check` after each.
+    /// Runs commands one by one, and in one command buffer, and calls `check` after each. With a scheduler, the
+    /// device issues them one by one, too.
     pub(crate) fn both(&self, commands: &[&Command<'_>], mut check: impl FnMut(&str)) {
         let done = Semaphore::new(0);
         for (index, command) in commands.iter().enumerate() {
@@ -129,6 +130,20 @@ impl Setup {
         }
         done.wait(commands.len() as u64, LONG).unwrap();
         check("direct");
+        if self.device.scheduling().is_some() {
+            let done = Semaphore::new(0);
+            // The last first, so that nobody has promised what it waits for.
+            for (index, command) in commands.iter().enumerate().rev() {
+                let mut recorder = self.device.record(0, Usage::OneShot).unwrap();
+                command(&mut recorder).unwrap();
+                let one = recorder.finish().unwrap();
+                let value = index as u64 + 1;
+                self.queue.execute(&one, &[], &[(&done, value)], &[(&done, value + 1)]).unwrap();
+            }
+            done.signal(1).unwrap();
+            done.wait(commands.len() as u64 + 1, LONG).unwrap();
+            check("scheduled");
+        }
         let mut recorder = self.record();
         for command in commands {
             command(&mut recorder).unwrap();

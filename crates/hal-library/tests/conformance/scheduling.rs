@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use hal::{
-    Affinity, Arg, Buffer, CommandBuffer, Error, Options, Place, Queue, Scheduling, Semaphore, Value,
-};
+use hal::{Affinity, Arg, Buffer, CommandBuffer, Error, Options, Place, Queue, Scheduling, Semaphore, Value};
 
 use crate::common::{LONG, Setup, drivers, library, setups_with};
 use crate::failures::{fault, hold};
@@ -293,8 +291,8 @@ enum Outcome {
 
 /// Random work of one thread: a chain of steps on a number of its own, submitted in any order, which also waits
 /// for gates. The program opens some gates and fails others, and the model says how far the chain comes.
-fn chain(setup: &Setup, seed: u64, shared: &[Semaphore], round: u64) {
-    let mut random = Random(seed * 1000 + round);
+fn chain(setup: &Setup, seed: u64, shared: &[Semaphore], batch: u64, round: u64) {
+    let mut random = Random((batch * 8 + seed) * 1000 + round);
     let queues = queues(setup, 4);
     let value = setup.buffer(&1u64.to_le_bytes());
     let count = 1 + random.below(30);
@@ -302,9 +300,8 @@ fn chain(setup: &Setup, seed: u64, shared: &[Semaphore], round: u64) {
     let gates: Vec<(Semaphore, Outcome)> = (0..4)
         .map(|_| (Semaphore::new(0), if random.below(5) == 0 { Outcome::Failed } else { Outcome::Reached }))
         .collect();
-    let mut steps: Vec<(u64, Option<usize>)> = (0..count)
-        .map(|step| (step, (random.below(3) == 0).then(|| random.below(4) as usize)))
-        .collect();
+    let mut steps: Vec<(u64, Option<usize>)> =
+        (0..count).map(|step| (step, (random.below(3) == 0).then(|| random.below(4) as usize))).collect();
     // How far it comes: to the first step whose gate fails.
     let is_stopped = |gate: &Option<usize>| gate.is_some_and(|gate| gates[gate].1 == Outcome::Failed);
     let reached = steps.iter().position(|(_, gate)| is_stopped(gate)).map_or(count, |first| first as u64);
@@ -337,12 +334,12 @@ fn chain(setup: &Setup, seed: u64, shared: &[Semaphore], round: u64) {
         let seen = match line.wait(1, LONG) {
             Ok(()) => Outcome::Reached,
             Err(Error::Failed(reason)) if &*reason == "a gate" => Outcome::Failed,
-            Err(error) => panic!("seed {seed}, round {round}, step {index}: {error}"),
+            Err(error) => panic!("seed {seed}, batch {batch}, round {round}, step {index}: {error}"),
         };
-        assert_eq!(seen, expected, "seed {seed}, round {round}, step {index} of {count}");
+        assert_eq!(seen, expected, "seed {seed}, batch {batch}, round {round}, step {index} of {count}");
     }
     let expected = (0..reached).fold(1u64, |value, add| value.wrapping_mul(3).wrapping_add(add));
-    assert_eq!(setup.read(&value), expected.to_le_bytes(), "seed {seed}, round {round}");
+    assert_eq!(setup.read(&value), expected.to_le_bytes(), "seed {seed}, batch {batch}, round {round}");
     shared[seed as usize].signal(round + 1).unwrap();
 }
 
@@ -362,20 +359,18 @@ fn random_chains_of_many_threads_end_as_the_model_says() {
     let mut small = options();
     (small.scheduler, small.packets) = (16, 64);
     setups.extend(setups_with(&small));
-    for setup in &setups {
-        let shared: Vec<Semaphore> = (0..8).map(|_| Semaphore::new(0)).collect();
-        std::thread::scope(|scope| {
-            for seed in 0..8u64 {
-                let shared = &shared;
-                scope.spawn(move || {
-                    let mut round = 0;
-                    while round < 6 || (Instant::now() < end && round < 1000) {
-                        chain(setup, seed, shared, round);
-                        round += 1;
-                    }
-                });
-            }
-        });
+    for (index, setup) in setups.iter().enumerate() {
+        let mut batch = 0;
+        while batch == 0 || (index == 0 && Instant::now() < end) {
+            let shared: Vec<Semaphore> = (0..8).map(|_| Semaphore::new(0)).collect();
+            std::thread::scope(|scope| {
+                for seed in 0..8u64 {
+                    let shared = &shared;
+                    scope.spawn(move || (0..6).for_each(|round| chain(setup, seed, shared, batch, round)));
+                }
+            });
+            batch += 1;
+        }
         let kind = hal::MemoryKind::Device;
         let end = Instant::now() + Duration::from_secs(10);
         while setup.device.statistics(kind, 0).unwrap().used != 0 && Instant::now() < end {

@@ -140,9 +140,8 @@ impl Scheduled {
     /// Whether the host has to tell a scheduler what work of another one does.
     pub(crate) fn has_others(&mut self) -> bool {
         let cells = self.cells();
-        let others = |expected: &Expected| {
-            cells.iter().any(|cell| !cell.belongs_to(&expected.entry.scheduler))
-        };
+        let others =
+            |expected: &Expected| cells.iter().any(|cell| !cell.belongs_to(&expected.entry.scheduler));
         self.expected.iter().any(others)
     }
 

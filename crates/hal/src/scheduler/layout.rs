@@ -115,9 +115,8 @@ impl Ring {
         let fields = unsafe { &*queue };
         let doorbell = fields.doorbell_signal.handle as *const amd_signal_t;
         // SAFETY: AMD's signals are these structures; neither field changes as long as the queue lives.
-        let (kind, address) = unsafe {
-            ((*doorbell).kind, (*doorbell).__bindgen_anon_1.hardware_doorbell_ptr as u64)
-        };
+        let (kind, address) =
+            unsafe { ((*doorbell).kind, (*doorbell).__bindgen_anon_1.hardware_doorbell_ptr as u64) };
         if kind != i64::from(amd_signal_kind_t::AMD_SIGNAL_KIND_DOORBELL.0) || address == 0 {
             return Err(Error::Scheduler(
                 "the queue's doorbell is not one that a kernel can ring: a tool intercepts the queue, or the \
