@@ -34,7 +34,7 @@ pub struct Options {
     /// There is no scheduler with [`profile`](Self::profile) or [`capture`](Self::capture), which need the
     /// host's view of what is issued when.
     pub scheduler: usize,
-    /// The device library: kernels for copies, fills and indirect dispatches. The package
+    /// The device library: kernels for copies, fills and indirect dispatches, and the scheduler. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
 }

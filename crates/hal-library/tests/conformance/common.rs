@@ -46,7 +46,7 @@ pub(crate) fn library() -> CodeObjects {
 }
 
 /// Compiles the sources in a folder of this package.
-fn build(folder: &str) -> CodeObjects {
+pub(crate) fn build(folder: &str) -> CodeObjects {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let build = kernel_build::Builder::new(path).targets(TARGETS).build();
     let build = build.unwrap_or_else(|error| panic!("compiling {folder}: {error}"));

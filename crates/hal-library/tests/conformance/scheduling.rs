@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hal::{Affinity, Arg, Buffer, CommandBuffer, Error, Options, Place, Queue, Scheduling, Semaphore, Value};
 
-use crate::common::{LONG, Setup, drivers, library, setups_with};
+use crate::common::{LONG, Setup, build, drivers, library, setups_with};
 use crate::failures::{fault, hold};
 use crate::stress::{Random, seconds};
 
@@ -216,6 +216,31 @@ fn a_fault_reaches_what_the_device_has_issued_and_what_it_has_not() {
             done.wait(1, LONG).unwrap();
             assert_eq!(setup.read(&value), 4u64.to_le_bytes());
         }
+    }
+}
+
+#[test]
+fn a_fault_of_the_scheduler_reaches_everything_that_it_has() {
+    // A library whose scheduler is a trap.
+    let broken = build("tests/broken");
+    for (driver, uri) in drivers() {
+        let device = driver.open(&uri.parse().unwrap(), options().with_library(broken.clone())).unwrap();
+        let (queue, other) = (device.queue(Affinity(1)).unwrap(), device.queue(Affinity(2)).unwrap());
+        let [go, first, second, third] = std::array::from_fn(|_| Semaphore::new(0));
+        queue.barrier(&[(&go, 1)], &[(&first, 1)]).unwrap();
+        let error = first.wait(1, LONG).unwrap_err();
+        assert!(
+            matches!(&error, Error::QueueLost { report, .. } if report.contains("hal_schedule")),
+            "{error}"
+        );
+        other.barrier(&[(&first, 2), (&go, 1)], &[(&second, 1)]).unwrap();
+        assert_eq!(second.wait(1, LONG), Err(error.clone()));
+        other.barrier(&[(&go, 1)], &[(&third, 1)]).unwrap();
+        assert_eq!(third.wait(1, LONG), Err(error));
+        // What needs no scheduler goes on.
+        go.signal(1).unwrap();
+        queue.barrier(&[(&go, 1)], &[(&go, 2)]).unwrap();
+        go.wait(2, LONG).unwrap();
     }
 }
 
