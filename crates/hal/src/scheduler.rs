@@ -109,10 +109,11 @@ impl Kicks {
 /// The list of a GPU and what runs it.
 pub(crate) struct Scheduler {
     calls: Calls,
+    /// Destroyed before what its packets name.
+    control: Arc<Core>,
+    kicks: Arc<Kicks>,
     /// Memory that has no other users.
     pool: Arc<Pool>,
-    kicks: Arc<Kicks>,
-    control: Arc<Core>,
     /// The list, its [`Control`] first.
     memory: Piece,
     capacity: u64,
@@ -664,9 +665,10 @@ impl Scheduler {
         if list.places.iter().any(is_work) {
             return;
         }
-        self.calls.inactivate(self.control.raw());
         let promises = std::mem::take(&mut list.places);
         drop(list);
+        self.calls.inactivate(self.control.raw());
+        // The kernel, which is gone, may have read them until now.
         drop(promises);
     }
 }

@@ -282,7 +282,11 @@ impl Kernels {
             return Ok(());
         }
         let name = by_index!("cross_entropy")[I::SUFFIX][T::INDEX];
-        let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(rows).block(row_block::<T>(stream.device(), columns));
+        let launch = self
+            .function(&modules::TRAINING, name)?
+            .launch(stream)
+            .grid(rows)
+            .block(row_block::<T>(stream.device(), columns));
         let launch = launch.arg(logits).arg(targets).arg(losses).arg(logits_grad).arg(columns).arg(factor);
         // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, the target only if it is
         // one of these, and writes the same elements and loss r.

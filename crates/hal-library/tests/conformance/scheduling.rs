@@ -81,6 +81,33 @@ fn a_chain_between_queues_needs_no_thread_of_the_host() {
 }
 
 #[test]
+fn work_that_the_host_issues_later_needs_no_thread_of_the_host_when_it_ends() {
+    for setup in &setups_with(&options()) {
+        let queues = queues(setup, 3);
+        let (hold, gate) = hold(setup);
+        let [before, after, line] = std::array::from_fn(|_| Semaphore::new(0));
+        let number = Box::leak(Box::new(AtomicU64::new(1)));
+        // SAFETY: the number lives for ever, and the test accesses it atomically.
+        let value = unsafe { setup.device.import_host(number.as_ptr().cast(), 8, ()) }.unwrap();
+        // One value is promised before the work is scheduled, the other one behind it.
+        queues[0].execute(&hold, &[], &[], &[(&before, 3)]).unwrap();
+        let waits = [(&before, 2), (&after, 1)];
+        queues[1].execute(&step(setup, 5), &[(value, 0)], &waits, &[(&line, 1)]).unwrap();
+        queues[2].execute(&hold, &[], &[], &[(&after, 1)]).unwrap();
+        let wakes_before = wakes();
+        gate.write(0, &1i32.to_le_bytes()).unwrap();
+        let end = Instant::now() + LONG.unwrap();
+        while number.load(Ordering::Acquire) != 8 {
+            assert!(Instant::now() < end, "{}", number.load(Ordering::Acquire));
+            std::hint::spin_loop();
+        }
+        assert_eq!(wakes(), wakes_before, "a thread of the host has worked");
+        line.wait(1, LONG).unwrap();
+        assert_eq!(counts(setup), Scheduling { scheduled: 1, kept: 0 });
+    }
+}
+
+#[test]
 fn scheduled_commands_have_bindings_indirect_dispatches_and_barriers() {
     for setup in setups_with(&options()) {
         let values = setup.buffer(&[0; 4 * 64]);
