@@ -259,12 +259,13 @@ impl Semaphore {
             self.fail(Error::Backwards { value: known, asked: value });
             return;
         }
-        state.promises.push_back(Promise { value, point: point.clone() });
         let cells = state.scheduled.cells();
+        let told = (!cells.is_empty()).then(|| point.clone());
+        state.promises.push_back(Promise { value, point });
         self.shared.changed(state);
         core.has_promised(&self.shared);
-        for cell in cells {
-            match cell.promised(value, &point) {
+        for (cell, point) in cells.iter().zip(told.iter().cycle()) {
+            match cell.promised(value, point) {
                 Ok(true) => {}
                 // The host tells the device when the value is there.
                 Ok(false) => self.when(value, When::Reached, |_| {}),
