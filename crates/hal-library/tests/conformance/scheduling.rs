@@ -1,6 +1,8 @@
 //! Scheduling on the device: what waits for values that nobody has promised is issued by a kernel.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use hal::{Affinity, Arg, Buffer, CommandBuffer, Error, Options, Place, Queue, Scheduling, Semaphore, Value};
@@ -30,25 +32,54 @@ fn counts(setup: &Setup) -> Scheduling {
     setup.device.scheduling().unwrap()
 }
 
-/// How often the threads of `hal` have gone to sleep so far: a thread that was woken does that again.
-fn wakes() -> u64 {
-    let mut sum = 0;
-    for task in std::fs::read_dir("/proc/self/task").unwrap() {
-        let path = task.unwrap().path();
-        let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
-        if name.starts_with("hal ") {
-            let status = std::fs::read_to_string(path.join("status")).unwrap();
-            let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap();
-            sum += line.split_whitespace().last().unwrap().parse::<u64>().unwrap();
-        }
+/// Keeps the thread that drops it, until the other end is gone.
+struct Keeper(Sender<()>, Mutex<Receiver<()>>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        let _ = self.1.lock().unwrap().recv();
     }
-    sum
+}
+
+/// Does something while the threads of `hal`, the one for events and the device's own, are blocked.
+fn without_threads(setup: &Setup, work: impl FnOnce()) {
+    let queue = setup.device.queue(Affinity(1 << 3)).unwrap();
+    let (entered, has_entered) = channel();
+    let mut held = Vec::new();
+    let mut keeper = || {
+        let (sender, receiver) = channel();
+        held.push(sender);
+        Keeper(entered.clone(), Mutex::new(receiver))
+    };
+    // The thread for events drops a buffer when the device has done something.
+    let memory = Box::leak(Box::new([0u8; 64]));
+    // SAFETY: the memory lives for ever, and nothing uses it.
+    let buffer = unsafe { setup.device.import_host(memory.as_mut_ptr(), 64, keeper()) }.unwrap();
+    let (hold, gate) = hold(setup);
+    let done = Semaphore::new(0);
+    queue.execute(&hold, &[], &[], &[(&done, 1)]).unwrap();
+    queue.deallocate(buffer, &[(&done, 1)], &[]).unwrap();
+    let keeper = keeper();
+    queue.call(&[], &[], move || Ok(drop(keeper))).unwrap();
+    gate.write(0, &1i32.to_le_bytes()).unwrap();
+    (0..2).for_each(|_| has_entered.recv_timeout(LONG.unwrap()).unwrap());
+    work();
+    drop(held);
+}
+
+/// Waits without `hal` until a number has a value.
+fn spin(number: &AtomicU64, expected: u64) {
+    let end = Instant::now() + LONG.unwrap();
+    while number.load(Ordering::Acquire) != expected {
+        assert!(Instant::now() < end, "{} instead of {expected}", number.load(Ordering::Acquire));
+        std::hint::spin_loop();
+    }
 }
 
 #[test]
 fn a_chain_between_queues_needs_no_thread_of_the_host() {
     const HOPS: u64 = 60;
-    // A device that is closed has the threads work, so all stay open.
     for setup in &setups_with(&options()) {
         let queues = queues(setup, 3);
         let (line, done) = (Semaphore::new(0), Semaphore::new(0));
@@ -65,16 +96,11 @@ fn a_chain_between_queues_needs_no_thread_of_the_host() {
             queues[hop as usize % 3].execute(&commands, &[], &[(&line, hop + 1)], signals).unwrap();
         }
         assert_eq!(counts(setup), Scheduling { scheduled: HOPS, kept: 0 });
-        let before = wakes();
-        // All that the host does: after this, the test only reads its own memory.
-        line.signal(1).unwrap();
         let expected = (0..HOPS).fold(1u64, |value, add| value.wrapping_mul(3).wrapping_add(add));
-        let end = Instant::now() + LONG.unwrap();
-        while number.load(Ordering::Acquire) != expected {
-            assert!(Instant::now() < end, "{} instead of {expected}", number.load(Ordering::Acquire));
-            std::hint::spin_loop();
-        }
-        assert_eq!(wakes(), before, "a thread of the host has worked");
+        without_threads(setup, || {
+            line.signal(1).unwrap();
+            spin(number, expected);
+        });
         done.wait(1, LONG).unwrap();
         assert_eq!(line.value(), Ok(HOPS + 1));
     }
@@ -94,14 +120,10 @@ fn work_that_the_host_issues_later_needs_no_thread_of_the_host_when_it_ends() {
         let waits = [(&before, 2), (&after, 1)];
         queues[1].execute(&step(setup, 5), &[(value, 0)], &waits, &[(&line, 1)]).unwrap();
         queues[2].execute(&hold, &[], &[], &[(&after, 1)]).unwrap();
-        let wakes_before = wakes();
-        gate.write(0, &1i32.to_le_bytes()).unwrap();
-        let end = Instant::now() + LONG.unwrap();
-        while number.load(Ordering::Acquire) != 8 {
-            assert!(Instant::now() < end, "{}", number.load(Ordering::Acquire));
-            std::hint::spin_loop();
-        }
-        assert_eq!(wakes(), wakes_before, "a thread of the host has worked");
+        without_threads(setup, || {
+            gate.write(0, &1i32.to_le_bytes()).unwrap();
+            spin(number, 8);
+        });
         line.wait(1, LONG).unwrap();
         assert_eq!(counts(setup), Scheduling { scheduled: 1, kept: 0 });
     }
