@@ -46,11 +46,16 @@ struct Entry {
     enum State : u32 {
         // Nothing, or an entry that the device is done with: the host may write it.
         Free,
-        // The device may issue it, and the host may cancel it: whoever changes the state first.
+        // The device may take the entry, and the host may cancel it: whoever changes the state first.
         Waiting,
+        // Its packets are in the queue.
         Issued,
         // The host changed its mind. The device does not touch the entry again once it is free.
         Cancelled,
+        // All that it waits for has come.
+        Ready,
+        // Its packets are on their way into the queue.
+        Issuing,
     };
     u32 state;
     // The number of its ring, below 32.
@@ -126,79 +131,69 @@ static __device__ void raise(const Entry *entry) {
     }
 }
 
-// Puts the packets of a ready entry into its queue. Returns whether there was room, or no need for it.
+// Puts the packets of a ready entry into its queue. Returns false if there is no room.
 static __device__ bool issue(Entry *entry) {
     const Ring *ring = entry->ring;
     const u32 count = entry->packets;
+    publish(&entry->state, u32(Entry::Issuing));
     // Slots are only reserved if they are free: the queue is never held up for want of room.
     u64 first = look(ring->write_index);
     do {
-        if (first + count - look(ring->read_index) > ring->size) return false;
-    } while (!exchange(ring->write_index, &first, first + count));
-    u32 state = Entry::Waiting;
-    const bool is_mine = exchange(&entry->state, &state, u32(Entry::Issued));
-    if (is_mine)
-        for (u32 index = 0; index < entry->patches; index++)
-            *entry->patch[index].at = u64(slot(ring, first + entry->patch[index].packet));
-    // The last one first: the processor sees all or none.
-    for (u32 index = count; index-- > 0;) {
-        u32 *packet = slot(ring, first + index);
-        if (is_mine) {
-            put(packet, entry->packet + 16 * index);
-        } else {
-            // In place of a cancelled entry, barriers that wait for nothing.
-            for (u32 word = 1; word < 16; word++) packet[word] = 0;
-            publish(packet, 3u | 1u << 8);
+        if (first + count - look(ring->read_index) > ring->size) {
+            publish(&entry->state, u32(Entry::Ready));
+            return false;
         }
-    }
+    } while (!exchange(ring->write_index, &first, first + count));
+    for (u32 index = 0; index < entry->patches; index++)
+        *entry->patch[index].at = u64(slot(ring, first + entry->patch[index].packet));
+    // The last one first: the processor sees all or none.
+    for (u32 index = count; index-- > 0;) put(slot(ring, first + index), entry->packet + 16 * index);
     publish(ring->doorbell, first + count - 1);
+    publish(&entry->state, u32(Entry::Issued));
     return true;
 }
 
-// Looks at every entry. Returns whether one has changed that others may wait for.
-static __device__ bool pass(const Control *control, bool &is_starved) {
-    bool has_changed = false;
-    // Queues without room for an earlier entry.
-    u32 full = 0;
-    const u64 tail = look(&control->tail);
-    for (u64 number = look(&control->head); number < tail; number++) {
-        Entry *entry = control->entries + number % control->size;
-        u32 state = look(&entry->state);
-        if (state == Entry::Issued) {
-            const i64 end = look(entry->end);
-            if (end == 0) {
-                raise(entry);
-                has_changed = true;
-            }
-            if (end <= 0) publish(&entry->state, u32(Entry::Free));
-        } else if (state == Entry::Cancelled) {
-            publish(&entry->state, u32(Entry::Free));
-        } else if (state == Entry::Waiting && is_ready(entry)) {
-            if (entry->packets == 0) {
-                // What it says has happened, whether or not it is cancelled.
-                raise(entry);
-                publish(&entry->state, u32(Entry::Free));
-                has_changed = true;
-            } else if (full >> entry->queue & 1 || !issue(entry)) {
-                full |= 1u << entry->queue;
-            }
-        }
+// Looks at an entry. Returns whether something has changed that others may wait for, or that comes first.
+static __device__ bool examine(Entry *entry) {
+    u32 state = look(&entry->state);
+    if (state == Entry::Issued || state == Entry::Ready) {
+        const i64 end = look(entry->end);
+        if (end == 0) raise(entry);
+        if (end <= 0) publish(&entry->state, u32(Entry::Free));
+        return end == 0;
     }
-    is_starved = full != 0;
-    return has_changed;
+    if (state == Entry::Cancelled) publish(&entry->state, u32(Entry::Free));
+    if (state != Entry::Waiting || !is_ready(entry)) return false;
+    if (entry->packets != 0) return exchange(&entry->state, &state, u32(Entry::Ready));
+    // What it says has happened, whether or not it is cancelled.
+    raise(entry);
+    publish(&entry->state, u32(Entry::Free));
+    return true;
 }
 
 extern "C" __global__ void hal_schedule(Control *control) {
     // What happens from here on lets the next run begin.
     const i64 kicks = look(control->kicks);
-    bool is_starved;
-    while (pass(control, is_starved)) {
+    const u64 head = look(&control->head), tail = look(&control->tail);
+    // Until nothing changes: then what is not ready was looked at after all that is, so that of two entries for
+    // which the same value has come, none overtakes the other.
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (u64 number = head; number < tail; number++)
+            has_changed = examine(control->entries + number % control->size) || has_changed;
+    }
+    // Queues without room for an earlier entry.
+    u32 full = 0;
+    for (u64 number = head; number < tail; number++) {
+        Entry *entry = control->entries + number % control->size;
+        if (look(&entry->state) != Entry::Ready) continue;
+        if (full >> entry->queue & 1 || !issue(entry)) full |= 1u << entry->queue;
     }
     const Ring *ring = &control->ring;
     u64 next = look(ring->write_index);
     // The queue has room: there are at most the packets of this run and the next.
-    publish(ring->write_index, next + (is_starved ? 1 : 2));
-    if (is_starved) {
+    publish(ring->write_index, next + (full != 0 ? 1 : 2));
+    if (full != 0) {
         // No signal tells when a queue has room, so the next run begins at once, after a little time.
         for (u32 turn = 0; turn < 16; turn++) __builtin_amdgcn_s_sleep(127);
         put(slot(ring, next), control->again);

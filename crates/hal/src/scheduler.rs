@@ -604,15 +604,18 @@ impl Scheduler {
         }
     }
 
-    /// Takes an entry from the device. Returns false if it has been issued, or is done.
+    /// Takes an entry from the device. Returns false if the device has taken it, or is done.
     fn withdraw(&self, entry: &Arc<Entry>) -> bool {
         let list = self.lock();
         let index = entry.number.wrapping_sub(list.head);
         let place = usize::try_from(index).ok().and_then(|index| list.places.get(index));
         let is_there = matches!(place, Some(Place::Taken(known)) if Arc::ptr_eq(known, entry));
-        let (waiting, cancelled) = (layout::WAITING, layout::CANCELLED);
-        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        is_there && self.state(entry.number).compare_exchange(waiting, cancelled, success, failure).is_ok()
+        let state = self.state(entry.number);
+        let take = |from| {
+            state.compare_exchange(from, layout::CANCELLED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        };
+        // What the kernel has taken stays there if it has stopped.
+        is_there && (take(layout::WAITING) || self.control.failure().is_some() && take(layout::READY))
     }
 
     /// The device is closed: nothing new comes, and the scheduler ends when the last work has.
@@ -683,6 +686,10 @@ impl Dependant for Scheduler {
         let entries: Vec<Arc<Entry>> = list.places.iter().filter_map(taken).collect();
         drop(list);
         for entry in entries {
+            if self.state(entry.number).load(Ordering::Acquire) == layout::ISSUING {
+                // Perhaps with slots that nobody writes any more.
+                entry.core.fail(error.clone());
+            }
             entry.cancel(error);
             events::let_go(entry);
         }

@@ -51,10 +51,14 @@ pub(super) struct Patch {
 
 /// The states of an entry: the host may write it.
 pub(super) const FREE: u32 = 0;
-/// Whoever changes the state first has it: the device issues the entry, the host cancels it.
+/// Whoever changes the state first has it: the device takes the entry, the host cancels it.
 pub(super) const WAITING: u32 = 1;
 /// The host changed its mind; the device frees the entry when it has seen that.
 pub(super) const CANCELLED: u32 = 3;
+/// All that it waits for has come, but its queue has no room yet.
+pub(super) const READY: u32 = 4;
+/// Its packets are on their way into the queue.
+pub(super) const ISSUING: u32 = 5;
 
 /// An entry.
 #[repr(C)]
