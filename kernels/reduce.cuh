@@ -243,8 +243,8 @@ template <typename T> struct RowInMemory {
 
     __device__ __forceinline__ compute_t<T> at(size_t i) const { return load(x + i); }
     // Calls `f(i, x[i], operands of i)` for the elements that are this thread's.
-    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, const W &...operands) const {
-        for_each_in_row(x, n, [&](size_t i, compute_t<T> value) { f(i, value, operands.at(i)...); });
+    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, W... operands) const {
+        for_each_in_row(x, n, [=, &f](size_t i, compute_t<T> value) { f(i, value, operands.at(i)...); });
     }
     // y[i] = f(x[i], operands of i) for these.
     template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... operands) const {
@@ -310,7 +310,7 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
         }
 #endif
     }
-    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, const W &...operands) {
+    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, W... operands) {
         if constexpr (!KEPT) // else the compiler would keep what they are converted to
             convert_again();
 #pragma unroll

@@ -101,8 +101,9 @@ impl QuantProduct {
         Some(self.rows.div_ceil(rows_of_warp as u32 * (WARPS / warps_of_row)))
     }
 
-    /// Workgroups of `quant_gemv`, which share all rows: as many as run at once, or fewer, each with the two rows that a warp has at a time. Of few steps,
-    /// each workgroup has one, or half of them two, so that the other half is left to the next kernel.
+    /// Workgroups of `quant_gemv`, which share all rows: as many as run at once, or fewer, each with the two
+    /// rows that a warp has at a time. Of few steps, each workgroup has one, or half of them two, so that the
+    /// other half is left to the next kernel.
     pub(crate) fn workgroups(self, multiprocessors: u32) -> u32 {
         /// `ONE_ROWS` of `kernels/quant_one.cuh`.
         const ROWS: u32 = 2;
