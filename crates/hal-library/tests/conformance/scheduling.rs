@@ -61,7 +61,11 @@ fn without_threads(setup: &Setup, work: impl FnOnce()) {
     queue.execute(&hold, &[], &[], &[(&done, 1)]).unwrap();
     queue.deallocate(buffer, &[(&done, 1)], &[]).unwrap();
     let keeper = keeper();
-    queue.call(&[], &[], move || Ok(drop(keeper))).unwrap();
+    let call = move || {
+        drop(keeper);
+        Ok(())
+    };
+    queue.call(&[], &[], call).unwrap();
     gate.write(0, &1i32.to_le_bytes()).unwrap();
     (0..2).for_each(|_| has_entered.recv_timeout(LONG.unwrap()).unwrap());
     work();
