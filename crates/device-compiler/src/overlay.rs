@@ -1,10 +1,10 @@
-//! Files that clang reads in a rewritten form: those with inline PTX.
+//! Files that clang reads in a rewritten form: those with inline PTX, or with spaces in a launch's brackets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, cuda, ptx};
+use crate::{Error, cuda, launches, ptx};
 
 /// The folders in which a quoted or bracketed name is looked up, after that of the including file.
 fn include_folders<'a>(
@@ -45,7 +45,7 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left
+/// The source and the headers that it reaches, if [`ptx::rewrite`] or [`launches::rewrite`] changes them. Unreadable files are left
 /// for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
@@ -69,14 +69,20 @@ pub fn rewritten<'a>(
         }
         if let Some(known) = found.get_mut(&real) {
             known.names.insert(file);
-        } else if let Some(text) = ptx::rewrite(&text) {
+        } else if let Some(text) = rewrite(&text) {
             found.insert(real, Rewritten { names: BTreeSet::from([file]), text });
         }
     }
     found.into_values().collect()
 }
 
-/// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read
+/// A text with everything that clang does not read as nvcc does.
+fn rewrite(text: &str) -> Option<String> {
+    let launches = launches::rewrite(text);
+    ptx::rewrite(launches.as_deref().unwrap_or(text)).or(launches)
+}
+
+/// Writes the replacements of files to a folder; returns the options that make clang read
 /// them.
 ///
 /// # Errors

@@ -93,6 +93,7 @@ fn help_shows_examples_of_every_command() {
         "hipcc",
         "hipconfig",
         "hipify",
+        "nvcc",
         "patch",
         "replay",
         "bench",
