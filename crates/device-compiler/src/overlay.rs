@@ -70,7 +70,9 @@ pub fn rewritten<'a>(
         let text = text.into_owned();
         found.entry(real).or_insert_with(|| Rewritten { names: BTreeSet::new(), text }).names.insert(file);
     }
-    let definitions = ptx::Definitions::of(found.values().map(|file| file.text.as_str()));
+    let has_statements = found.values().any(|file| file.text.contains("asm"));
+    let texts = found.values().filter(|_| has_statements).map(|file| file.text.as_str());
+    let definitions = ptx::Definitions::of(texts);
     let rewritten = |file: Rewritten| {
         let text = rewrite(&file.text, &definitions)?;
         Some(Rewritten { text, ..file })

@@ -396,8 +396,9 @@ impl CommandBuffer {
         self.recorded.block.packets().len()
     }
 
-    /// Checks a binding table, and takes the arguments of a submission to a queue.
-    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], core: &Core) -> Result<Prepared> {
+    /// Checks a binding table, and takes the arguments of a submission: from the ring of the queue that runs it
+    /// now, or from the pool, where it may wait without holding others up.
+    pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], now: Option<&Core>) -> Result<Prepared> {
         let recorded = &self.recorded;
         let bad = |slot, problem: String| Err(Error::Binding { slot, problem });
         for (slot, wanted) in recorded.list.bindings.iter().enumerate().filter(|(_, wanted)| wanted.is_used) {
@@ -416,8 +417,12 @@ impl CommandBuffer {
         let mut arguments = None;
         if recorded.block.arguments() != 0 {
             let (context, size) = (&recorded.context, recorded.block.arguments() as u64);
-            let release = || core.release_finished();
-            arguments = Some(core.arguments.take(context, recorded.member, size, release)?);
+            arguments = Some(match now {
+                Some(core) => {
+                    core.arguments.take(context, recorded.member, size, || core.release_finished())?
+                }
+                None => context.members[recorded.member].arguments.take(size)?.into(),
+            });
         }
         Ok(Prepared { recorded: recorded.clone(), arguments, bound: bindings.to_vec() })
     }

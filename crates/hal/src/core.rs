@@ -20,6 +20,7 @@ use crate::error::{Calls, Codes, Error, Result};
 use crate::events;
 use crate::memory::mirror::Arguments;
 use crate::profile::{Described, Watch};
+use crate::scheduler::Dependants;
 use crate::semaphore::Shared;
 
 /// Above this number of submissions in flight, resources of finished ones are released.
@@ -44,6 +45,12 @@ pub(crate) struct Core {
     promised: Mutex<Vec<Weak<Shared>>>,
     /// Where its submissions have their arguments.
     pub(crate) arguments: Arguments,
+    /// Its slots.
+    pub(crate) capacity: u64,
+    /// What stays as long as the queue.
+    for_ever: Mutex<Vec<Kept>>,
+    /// What ends with it besides.
+    pub(crate) dependants: Dependants,
     /// Its part in the profile, if there is one.
     watch: Option<Watch>,
     /// Ends the runtime after everything else.
@@ -147,6 +154,7 @@ impl Core {
             return Err(Error::Status { operation: "hsa_queue_create", status });
         };
         let core = Arc::new(Self {
+            capacity: ring.capacity(),
             number,
             calls,
             queue,
@@ -158,6 +166,8 @@ impl Core {
             awaited_by: Mutex::default(),
             promised: Mutex::default(),
             arguments: Arguments::default(),
+            for_ever: Mutex::default(),
+            dependants: Dependants::default(),
             watch: watch(number),
             runtime,
         });
@@ -174,6 +184,27 @@ impl Core {
     /// The number of the queue, unique in the process.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// HSA's queue, which lives as long as this object.
+    pub(crate) fn raw(&self) -> *mut hsa_queue_t {
+        self.queue
+    }
+
+    /// Keeps something as long as the queue.
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.for_ever.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+
+    /// Writes the first packets, after which somebody else writes to the queue.
+    ///
+    /// # Safety
+    /// Everything that the packets name is valid as long as the queue.
+    pub(crate) unsafe fn begin(&self, packets: &[hsa::raw::Packet]) {
+        let ring = &mut self.writer().ring;
+        let first = ring.reserve(packets.len() as u64);
+        // SAFETY: the slots are reserved, and the queue is empty; the caller vouches for the packets.
+        unsafe { ring.write(first, packets) };
     }
 
     /// The failure, if the queue has stopped.
@@ -351,6 +382,7 @@ impl Core {
         for core in all() {
             let promised = std::mem::take(&mut *core.promised.lock().unwrap_or_else(PoisonError::into_inner));
             Self::fail_promised(promised);
+            core.dependants.fail(&error);
         }
         // This may be HSA's own thread, which must not destroy a queue.
         others.into_iter().for_each(events::let_go);
@@ -402,6 +434,9 @@ impl Drop for Core {
                 watch.forget();
             }
             std::mem::forget(std::mem::take(&mut self.writer().kept));
+            std::mem::forget(std::mem::take(
+                &mut *self.for_ever.lock().unwrap_or_else(PoisonError::into_inner),
+            ));
             std::mem::forget(self.runtime.clone());
         }
     }
@@ -411,6 +446,11 @@ impl Point {
     /// Its queue.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    /// The signal that is less than a value once it is reached, and not negative as long as its queue lives.
+    pub(crate) fn signal(&self) -> (hsa_signal_t, i64) {
+        (self.core.epoch().raw(), ProgressSignal::<Codes>::value_after(self.fence))
     }
 
     /// Whether it is reached.

@@ -42,7 +42,12 @@ pub struct Options {
     /// as its bytes. The file must be there when the run is replayed. Paths that are not UTF-8 are kept with
     /// the bytes.
     pub refer_to_files: bool,
-    /// The device library: kernels for copies, fills and indirect dispatches. The package
+    /// Submissions that the scheduler of each GPU has in its list at most, 1 to 4,096; 0 for no scheduler.
+    /// With one, work that waits for what nobody has promised is issued by a kernel of the device library.
+    /// There is no scheduler with [`profile`](Self::profile) or [`capture`](Self::capture), which need the
+    /// host's view of what is issued when.
+    pub scheduler: usize,
+    /// The device library: kernels for copies, fills and indirect dispatches, and the scheduler. The package
     /// `ferrocm-hal-library` has it.
     pub library: Option<CodeObjects>,
 }
@@ -63,6 +68,7 @@ impl Default for Options {
             counters: false,
             capture: false,
             refer_to_files: false,
+            scheduler: 0,
             library: None,
         }
     }
@@ -104,6 +110,8 @@ impl Options {
         }
         within("staging", self.staging, 4 << 10, 1 << 30)?;
         within("profile", self.profile as u64, 0, 1 << 20)?;
-        within("signals", self.signals as u64, 0, 1 << 20)
+        within("signals", self.signals as u64, 0, 1 << 20)?;
+        let most = if self.profile != 0 || self.capture { 0 } else { 4096 };
+        within("scheduler", self.scheduler as u64, 0, most)
     }
 }

@@ -13,6 +13,7 @@ mod imports;
 mod profiles;
 mod replays;
 mod rings;
+mod scheduling;
 mod semaphores;
 mod spans;
 mod stress;

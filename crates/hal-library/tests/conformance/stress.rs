@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use hal::{Affinity, Arg, Buffer, File, Grid, MemoryKind, Options, Place, Semaphore};
 
-use crate::common::{LONG, Setup, drivers, setups_with};
+use crate::common::{LONG, Setup, drivers, setups_of_both, setups_with};
 
 /// A small generator, so that a run is named by its seed.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
 
 /// `FERROCM_TEST_SECONDS` is how long the threads work; by default two seconds.
-fn seconds() -> u64 {
+pub(crate) fn seconds() -> u64 {
     std::env::var("FERROCM_TEST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2)
 }
 
@@ -106,7 +106,7 @@ fn random_work_of_many_threads_loses_nothing() {
     let mut options = Options::default();
     // The smallest.
     options.ring = 64 << 10;
-    for setup in setups_with(&options) {
+    for setup in setups_of_both(options.clone()) {
         let before = setup.device.statistics(MemoryKind::Device, 0).unwrap().used;
         let (setup, values) = work(setup, end);
         drop(values);

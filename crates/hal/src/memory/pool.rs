@@ -80,6 +80,11 @@ impl Pool {
         Arc::new(Self { name, memory, access, block, limit, state: Mutex::default() })
     }
 
+    /// Another pool of the same memory, without a limit.
+    pub(crate) fn like(&self, name: &'static str, block: u64) -> Arc<Self> {
+        Self::new(name, self.memory.clone(), self.access.clone(), block, 0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
