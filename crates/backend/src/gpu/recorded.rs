@@ -91,7 +91,8 @@ impl Recorded {
         // The HSA implementation that knows HIP's memory is the one below HIP, and it knows the GPU.
         let probe = DeviceBuffer::<u8>::uninit_on(&backend.stream, 1)?;
         let Some(gpu) = driver.gpu_at(probe.address().0)? else {
-            let reason = "the HSA library that was loaded does not know HIP's memory, so HIP uses another one";
+            let reason =
+                "the HSA library that was loaded does not know HIP's memory, so HIP uses another one";
             return Err(unavailable(backend, reason));
         };
         let mut options = hal::Options::default().with_library(hal_library::code_objects()?);

@@ -20,7 +20,11 @@ fn backend() -> Option<Arc<dyn KernelBackend>> {
     }
 }
 
-fn capture(b: &dyn KernelBackend, steps: Steps, mut work: impl FnMut() -> Result<(), Error>) -> Box<dyn StepGraph> {
+fn capture(
+    b: &dyn KernelBackend,
+    steps: Steps,
+    mut work: impl FnMut() -> Result<(), Error>,
+) -> Box<dyn StepGraph> {
     b.set_steps(steps).unwrap();
     b.capture(&mut work).unwrap().expect("a graph")
 }
@@ -133,7 +137,8 @@ fn a_step_that_is_dropped_under_way_frees_nothing_too_early() {
         step.launch().unwrap();
         drop(step);
         let other = b.tensor(DType::F32, &[64, 1024], &[7.0; 64 << 10]).unwrap();
-        let expected: Vec<f32> = b.to_f32(&x).unwrap().iter().map(|x| (x * 2.0 + round as f32) * 0.5).collect();
+        let expected: Vec<f32> =
+            b.to_f32(&x).unwrap().iter().map(|x| (x * 2.0 + round as f32) * 0.5).collect();
         assert!(b.to_f32(&out).unwrap() == expected, "{round}");
         drop(other);
     }
@@ -149,7 +154,7 @@ fn another_choice_leaves_captured_steps_as_they_are() {
     let graph = b.capture(&mut || b.affine(&x, 1.0, 1.0, &x)).unwrap().unwrap();
     assert!(format!("{add:?}").contains("hal_queue") && !format!("{graph:?}").contains("hal_queue"));
     // Two backends on a device have queues of their own.
-    let other = GpuBackend::open(&uri.parse().unwrap()).unwrap();
+    let other: Arc<dyn KernelBackend> = Arc::new(GpuBackend::open(&uri.parse().unwrap()).unwrap());
     other.set_steps(Steps::Hal).unwrap();
     let y = other.zeros(DType::F32, &[8]).unwrap();
     let its = other.capture(&mut || other.affine(&y, 1.0, 3.0, &y)).unwrap().unwrap();

@@ -62,9 +62,9 @@ pub enum NodeWork {
 }
 
 impl Graph {
-    /// What its nodes do, level by level (`hipGraphGetNodes`, `hipGraphGetEdges`,
-    /// `hipGraphKernelNodeGetParams`, `hipGraphMemcpyNodeGetParams`, `hipGraphMemsetNodeGetParams`). Those of
-    /// a level do not wait for each other.
+    /// What its nodes do, level by level (`hipGraphGetNodes`, `hipGraphGetEdges`, `hipGraphNodeGetType`,
+    /// `hipGraphKernelNodeGetParams`, `hipGraphKernelNodeGetAttribute`, `hipGraphMemcpyNodeGetParams`,
+    /// `hipGraphMemsetNodeGetParams`). Those of a level do not wait for each other.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip).
