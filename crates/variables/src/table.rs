@@ -216,6 +216,10 @@ variables! {
         "devices that share a model, from the named one on";
         Count { least: 1, most: 64 };
         else "1";
+    STEPS = "FERROCM_STEPS", Models:
+        "what runs the steps of a model that are recorded ([llm](../use/llm.md#recorded-steps))";
+        Word(&["graph", "hal"]);
+        else "`graph`";
     LORA = "FERROCM_LORA", Models:
         "an adapter of low rank that is added to the model";
         Text("a GGUF file or a folder of PEFT, with `:` and a factor if it is not 1");
