@@ -68,12 +68,6 @@ __CUDA_ROUNDED(rz, zero)
 #undef __CUDA_ROUNDED
 
 __CUDA_MATH float __tanhf(float x) { return ::tanhf(x); }
-__CUDA_MATH unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
-__CUDA_MATH unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
-__CUDA_MATH long long llmax(long long a, long long b) { return a < b ? b : a; }
-__CUDA_MATH long long llmin(long long a, long long b) { return b < a ? b : a; }
-__CUDA_MATH unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
-__CUDA_MATH unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
 
 // The address space of an address. Constants are in global memory.
 __CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at); }
