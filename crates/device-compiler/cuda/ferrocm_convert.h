@@ -93,6 +93,11 @@ __CUDA_CONVERT double odd(double x, double rest) {
         bits += (rest > 0) == (x > 0) ? 1 : -1;
     return __builtin_bit_cast(double, bits);
 }
+// A number that is not exact: itself, or its neighbour towards the rest, as the rounding says.
+template <rounding R> __CUDA_CONVERT double directed(double x, double rest) {
+    const bool up = rest > 0 && (R == ru || (R == rz && x < 0)), down = rest < 0 && (R == rd || (R == rz && x > 0));
+    return __builtin_bit_cast(double, __builtin_bit_cast(long long, x) + (up || down ? (up == (x > 0) ? 1 : -1) : 0));
+}
 // x 2^n
 template <rounding R> __CUDA_CONVERT double scaled(double x, int n) {
     const int first = n > 1000 ? 1000 : n < -1000 ? -1000 : n, second = n - first;
@@ -104,8 +109,9 @@ template <rounding R> __CUDA_CONVERT double quotient(double a, double b) {
         return q;
     int of_a, of_b;
     const double x = __builtin_frexp(a, &of_a), y = __builtin_frexp(b, &of_b), z = x / y;
-    const double rest = __builtin_fma(-z, y, x);
-    return scaled<R>(odd(z, y < 0 ? -rest : rest), of_a - of_b);
+    const double rest = __builtin_fma(-z, y, x) * (y < 0 ? -1 : 1);
+    // A result with fewer bits is rounded as it is scaled.
+    return scaled<R>(of_a - of_b > -1020 ? directed<R>(z, rest) : odd(z, rest), of_a - of_b);
 }
 template <rounding R> __CUDA_CONVERT double root(double a) {
     const double r = __builtin_sqrt(a);
@@ -118,9 +124,7 @@ template <rounding R> __CUDA_CONVERT double root(double a) {
         --n;
     }
     const double s = __builtin_sqrt(x), rest = __builtin_fma(-s, s, x);
-    long long bits = __builtin_bit_cast(long long, s);
-    bits += rest < 0 && R != ru ? -1 : rest > 0 && R == ru ? 1 : 0;
-    return __builtin_bit_cast(double, bits) * power(n / 2);
+    return directed<R>(s, rest) * power(n / 2);
 }
 } // namespace __cuda_convert
 
