@@ -41,6 +41,7 @@
 #include "ferrocm_warp.h"
 #if !defined(__HIPCC_RTC__)
 #include "ferrocm_runtime_functions.h"
+#include "ferrocm_host_math.h"
 #endif
 #include "ferrocm_minmax.h"
 #include "ferrocm_simd.h"

@@ -74,6 +74,24 @@ __CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_sha
 __CUDA_MATH unsigned __isLocal(const void *at) { return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)at); }
 __CUDA_MATH unsigned __isGlobal(const void *at) { return !__isShared(at) && !__isLocal(at); }
 
+// Constants have no space of their own, and parameters of kernels are copies.
+__CUDA_MATH unsigned __isConstant(const void *) { return 0; }
+__CUDA_MATH unsigned __isGridConstant(const void *) { return 0; }
+
+// Counters that wrap, with block and system scope.
+#define __CUDA_WRAPPED(NAME, SCOPE, NEXT)                                                                             \
+    __CUDA_MATH unsigned NAME(unsigned *at, unsigned most) {                                                          \
+        unsigned old = __hip_atomic_load(at, __ATOMIC_RELAXED, SCOPE);                                                \
+        while (!__hip_atomic_compare_exchange_strong(at, &old, (NEXT), __ATOMIC_RELAXED, __ATOMIC_RELAXED, SCOPE)) {  \
+        }                                                                                                             \
+        return old;                                                                                                   \
+    }
+__CUDA_WRAPPED(atomicInc_block, __HIP_MEMORY_SCOPE_WORKGROUP, old >= most ? 0u : old + 1u)
+__CUDA_WRAPPED(atomicDec_block, __HIP_MEMORY_SCOPE_WORKGROUP, old == 0u || old > most ? most : old - 1u)
+__CUDA_WRAPPED(atomicInc_system, __HIP_MEMORY_SCOPE_SYSTEM, old >= most ? 0u : old + 1u)
+__CUDA_WRAPPED(atomicDec_system, __HIP_MEMORY_SCOPE_SYSTEM, old == 0u || old > most ? most : old - 1u)
+#undef __CUDA_WRAPPED
+
 // Atomic operations with block scope.
 #define __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, TYPE) \
     __CUDA_MATH TYPE NAME(TYPE *at, TYPE value) { return BUILTIN(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP); }

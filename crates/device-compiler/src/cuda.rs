@@ -179,6 +179,7 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
+    "ferrocm_host_math.h"
     "ferrocm_letters_begin.h"
     "ferrocm_letters_end.h"
     "ferrocm_math.h"

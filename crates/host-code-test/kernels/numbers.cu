@@ -78,3 +78,27 @@ extern "C" int launch_arithmetic(const bits *a, const bits *b, const bits *c, in
     compute_all<<<(n + 63) / 64, 64, 0, stream>>>(a, b, c, n, out);
     return cudaGetLastError();
 }
+
+// Values of mathematics and of functions of integers.
+static __global__ void values_of_all(double *out) {
+    int row = 0;
+#define BOTH(EXPRESSION, VALUE) out[row++] = EXPRESSION;
+#define DEVICE BOTH
+#include "values.inc"
+#undef DEVICE
+#undef BOTH
+}
+
+extern "C" int launch_values(double *out, cudaStream_t stream) {
+    values_of_all<<<1, 1, 0, stream>>>(out);
+    return cudaGetLastError();
+}
+
+extern "C" void values_on_host(double *out) {
+    int row = 0;
+#define BOTH(EXPRESSION, VALUE) out[row++] = EXPRESSION;
+#define DEVICE(EXPRESSION, VALUE) ++row;
+#include "values.inc"
+#undef DEVICE
+#undef BOTH
+}

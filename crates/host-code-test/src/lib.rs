@@ -44,6 +44,10 @@ unsafe extern "C" {
         to: *mut u64,
         stream: hipStream_t,
     ) -> c_int;
+    /// The values of `kernels/values.inc`; returns a status.
+    pub fn launch_values(to: *mut f64, stream: hipStream_t) -> c_int;
+    /// The same in host code, for the rows that it has.
+    pub fn values_on_host(to: *mut f64);
     /// What programs expect of nvcc in device code: 12 values and three vectors of four; returns a status.
     pub fn launch_habits(to: *mut u64, vectors: *mut f32, stream: hipStream_t) -> c_int;
     /// The first 8 values of `launch_habits` in host code.

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 
-use hip::{Device, DeviceBuffer};
-use hip_host as _;
+use hip::DeviceBuffer;
 use host_code_test as code;
+
+use crate::devices;
 
 /// A row of a table: the macro, the name of the function, and the columns behind it.
 struct Row<'a> {
@@ -27,12 +28,6 @@ fn rows(table: &str) -> Vec<Row<'_>> {
         .collect();
     assert!(rows.len() > 50);
     rows
-}
-
-fn devices() -> Vec<Device> {
-    let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
-    let uris = named.map_or_else(|| vec!["vgpu:gfx1100".into(), "vgpu:gfx90a".into()], |uri| vec![uri]);
-    uris.iter().map(|uri| Device::open(uri).unwrap()).collect()
 }
 
 /// A number as the model has it.
@@ -279,7 +274,7 @@ fn check(
 
 #[test]
 fn conversions_round_and_saturate_as_cudas() {
-    let all = rows(include_str!("../kernels/conversions.inc"));
+    let all = rows(include_str!("../../kernels/conversions.inc"));
     let types = ["f16", "b16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"];
     let samples: BTreeMap<&str, Vec<u64>> = types.map(|name| (name, samples(name))).into();
     for (name, numbers) in &samples {
@@ -336,7 +331,7 @@ fn above(op: &str, [a, b, c]: [f64; 3], x: f64) -> f64 {
 
 #[test]
 fn arithmetic_rounds_as_its_name_says() {
-    let all = rows(include_str!("../kernels/arithmetic.inc"));
+    let all = rows(include_str!("../../kernels/arithmetic.inc"));
     let some = [
         1.0,
         3.0,
@@ -425,5 +420,32 @@ fn arithmetic_rounds_as_its_name_says() {
                 _ => {}
             }
         }
+    }
+}
+
+#[test]
+fn mathematics_and_functions_of_integers_have_their_values() {
+    let table: Vec<&str> =
+        include_str!("../../kernels/values.inc").lines().filter(|line| !line.starts_with("//")).collect();
+    let check = |place: &str, got: &[f64], counts: &dyn Fn(&str) -> bool| {
+        for (row, got) in table.iter().zip(got).filter(|(row, _)| counts(row)) {
+            let (expression, value) = row.strip_suffix(')').unwrap().rsplit_once(", ").unwrap();
+            let value: f64 = value.parse().unwrap();
+            let part = if expression.contains("0f") { 1e-6 } else { 2e-14 };
+            assert!((got - value).abs() <= part * value.abs(), "{place}: {expression} is {got}, not {value}");
+        }
+    };
+    let mut host = vec![0.0; table.len()];
+    // SAFETY: there is room for a value of each row.
+    unsafe { code::values_on_host(host.as_mut_ptr()) };
+    check("host", &host, &|row| row.starts_with("BOTH"));
+    for device in devices() {
+        device.make_current().unwrap();
+        let stream = device.stream().unwrap();
+        let mut to = DeviceBuffer::<f64>::zeroed(&stream, table.len()).unwrap();
+        let into = std::ptr::with_exposed_provenance_mut(to.as_mut_slice().address_on(&stream).unwrap().0 as usize);
+        // SAFETY: there is room for a value of each row, and the stream is that of the copy.
+        assert_eq!(unsafe { code::launch_values(into, stream.as_raw()) }, 0);
+        check(&device.to_string(), &to.to_vec(&stream).unwrap(), &|_| true);
     }
 }

@@ -1,17 +1,12 @@
 //! What programs expect of nvcc without asking: in host and device code, and of the GPU as they see it.
 
-use hip::{Device, DeviceBuffer};
-use hip_host as _;
+use hip::DeviceBuffer;
 use host_code_test as code;
+
+use crate::devices;
 
 /// Both halves of the first test: values of CUDA's overloads, and of what its header brings.
 const EXPECTED: [u64; 8] = [5, u64::MAX, 9_007_199_254_740_993, 4_294_967_295, 2, 3, 1, 'c' as u64];
-
-fn devices() -> Vec<Device> {
-    let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
-    let uris = named.map_or_else(|| vec!["vgpu:gfx1100".into(), "vgpu:gfx90a".into()], |uri| vec![uri]);
-    uris.iter().map(|uri| Device::open(uri).unwrap()).collect()
-}
 
 #[test]
 fn device_and_host_code_have_what_nvccs_header_brings() {
