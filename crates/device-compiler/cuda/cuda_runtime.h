@@ -15,6 +15,7 @@
 #include <time.h>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 #include <utility>
 #include "ferrocm_vectors.h"
@@ -31,6 +32,9 @@
 #include <hip/hip_runtime.h>
 #endif
 #if defined(__FERROCM_CUDA__)
+#if !defined(__HIPCC_RTC__)
+__host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const { return dim3(x, y, z); }
+#endif
 #include "ferrocm_guards.h"
 #endif
 #include "ferrocm_runtime_names.h"

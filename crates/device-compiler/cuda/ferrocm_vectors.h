@@ -25,6 +25,24 @@ __CUDA_VECTOR(2, alignas(2 * sizeof(T)), x, y)
 __CUDA_VECTOR(3, , x, y, z)
 __CUDA_VECTOR(4, alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16), x, y, z, w)
 #undef __CUDA_VECTOR
+// The type of threadIdx in CUDA, whose other uses take it for a dim3 and the reverse.
+struct dim3;
+template <> struct HIP_vector_type<unsigned, 3> {
+    using Native_vec_ = typename HIP_vector_base<unsigned, 3>::Native_vec_;
+    using value_type = unsigned;
+    unsigned x, y, z;
+    HIP_vector_type() = default;
+    __host__ __device__ constexpr HIP_vector_type(std::initializer_list<unsigned> all)
+        : x(all.size() > 0 ? all.begin()[0] : 0), y(all.size() > 1 ? all.begin()[1] : 0), z(all.size() > 2 ? all.begin()[2] : 0) {}
+    template <typename I, int I::* = nullptr, typename D = dim3, typename = decltype(static_cast<D>(*static_cast<const I *>(nullptr)))>
+    __host__ __device__ HIP_vector_type(const I &index) {
+        const D all = static_cast<D>(index);
+        x = all.x;
+        y = all.y;
+        z = all.z;
+    }
+    __host__ __device__ operator dim3() const;
+};
 
 template <typename T, unsigned int N>
 static __host__ __device__ __attribute__((always_inline)) inline typename HIP_vector_base<T, N>::Native_vec_ &get_native_vector(HIP_vector_type<T, N> &vector) {

@@ -50,11 +50,19 @@ static inline __host__ __device__ float4 operator*(float4 a, float4 b) { return 
 static inline __host__ __device__ float2 operator/(float2 a, float2 b) { return make_float2(a.x / b.x, a.y / b.y); }
 static inline __host__ __device__ void operator+=(float4 &a, float4 b) { a.x += b.x, a.y += b.y, a.z += b.z, a.w += b.w; }
 template <typename T> static inline __host__ __device__ T operator-(T a, T b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+// The indices of threads are vectors of three, and sizes of grids.
+static inline __device__ unsigned thread_of_block() {
+    uint3 at = threadIdx, first = {};
+    dim3 size = blockDim;
+    const dim3 copy = at;
+    first = size;
+    return at.x + copy.y + first.z - 1;
+}
 static_assert(alignof(float2) == 8 && alignof(float3) == 4 && alignof(float4) == 16 && alignof(double4) == 16, "CUDA's alignment");
 
 static __global__ void habits(unsigned long long *out, float4 *v, int minus, unsigned five, long long big, unsigned long long small, float half) {
     TYPES
-    assert(out != nullptr);
+    assert(out != nullptr && thread_of_block() == 0);
     char text[8];
     memset(text, 0, sizeof text);
     memcpy(text, "abc", 4);
