@@ -366,7 +366,8 @@ fn arithmetic_rounds_as_its_name_says() {
         let into =
             std::ptr::with_exposed_provenance_mut(to.as_mut_slice().address_on(&stream).unwrap().0 as usize);
         let count = c_int::try_from(triples.len()).unwrap();
-        // SAFETY: there are so many triples, room for so many results of each row, and the stream is that of the copies.
+        // SAFETY: there are so many triples, room for so many results of each row, and the stream is that of
+        // the copies.
         assert_eq!(unsafe { code::launch_arithmetic(a, b, c, count, into, stream.as_raw()) }, 0);
         let results = to.to_vec(&stream).unwrap();
         for (row, results) in all.iter().zip(results.chunks(triples.len())) {
@@ -443,7 +444,8 @@ fn mathematics_and_functions_of_integers_have_their_values() {
         device.make_current().unwrap();
         let stream = device.stream().unwrap();
         let mut to = DeviceBuffer::<f64>::zeroed(&stream, table.len()).unwrap();
-        let into = std::ptr::with_exposed_provenance_mut(to.as_mut_slice().address_on(&stream).unwrap().0 as usize);
+        let into =
+            std::ptr::with_exposed_provenance_mut(to.as_mut_slice().address_on(&stream).unwrap().0 as usize);
         // SAFETY: there is room for a value of each row, and the stream is that of the copy.
         assert_eq!(unsafe { code::launch_values(into, stream.as_raw()) }, 0);
         check(&device.to_string(), &to.to_vec(&stream).unwrap(), &|_| true);
