@@ -136,7 +136,7 @@ impl Job<'_> {
             Self::Amd(context, target) => {
                 let mut trouble = None;
                 let prepared = prepared
-                    .get_or_init(|| context.prepare(plan.source).map_err(|error| trouble = Some(error)).ok());
+                    .get_or_init(|| context.prepare(plan).map_err(|error| trouble = Some(error)).ok());
                 match (prepared, trouble) {
                     (Some(prepared), _) => Some(
                         context.compile(plan, prepared, target).map(|object| Done::Object(Box::new(object))),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 use device_compiler::cuda::{self, Dialect};
 use device_compiler::ptx;
@@ -78,7 +79,8 @@ impl Program {
     /// The dialect that was set, else the one that the includes imply.
     pub(super) fn its_dialect(&self) -> Dialect {
         self.dialect.unwrap_or_else(|| {
-            cuda::dialect("", &self.source, |_, name| {
+            let options = self.options.iter().map(OsStr::new);
+            cuda::dialect("", &self.source, options, |_, name| {
                 let (name, text) = self.headers.iter().find(|(header, _)| header == name)?;
                 Some((name.as_str(), text.clone()))
             })
