@@ -21,6 +21,7 @@ mod edit;
 mod finding;
 mod includes;
 mod launch;
+mod masks;
 pub mod perl;
 mod position;
 mod stats;

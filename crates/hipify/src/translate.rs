@@ -11,7 +11,7 @@ use crate::edit::Edits;
 use crate::finding::{Finding, Rule, Severity};
 use crate::stats::{Counter, Stats};
 use crate::tables::{Lacking, Row, Tables};
-use crate::{includes, launch, position, symbols};
+use crate::{includes, launch, masks, position, symbols};
 use cpp_lexer::Kind;
 
 /// How to translate.
@@ -95,6 +95,8 @@ fn has_launch(findings: &[Finding]) -> bool {
 
 /// Translates everything that can be parsed in one pass.
 fn pass(source: &[u8], options: &Options) -> Translation {
+    let apart = launch::join(source);
+    let source = apart.source.as_deref().unwrap_or(source);
     let tokens = cpp_lexer::tokens(source);
     let mut translator = Translator {
         options,
@@ -107,6 +109,9 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         namespaces: 0,
         declared: HashSet::new(),
     };
+    for (start, end) in apart.spaces {
+        translator.edits.delete(start, end);
+    }
     let cursor = Cursor { source, tokens: &tokens };
     translator.includes(&cursor, &includes::read(&cursor));
     translator.code(&cursor, false);
@@ -227,6 +232,7 @@ impl<'a> Translator<'a> {
     fn word(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
         let word = token.text(cursor.source);
+        masks::widen(cursor, index, &mut self.edits);
         if let Some(number) = self.tables.number(word) {
             let row = self.row(number);
             let to = self.chosen(&row);
