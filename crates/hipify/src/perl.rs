@@ -104,6 +104,12 @@ impl Facts {
             let fact = names.entry(difference.name.to_owned()).or_default();
             let ours = difference.ours.split_once('|').map_or(difference.ours, |(default, _)| default);
             fact.hip = Some(ours.to_owned());
+            if difference.theirs.contains('|') && !difference.ours.contains('|') {
+                fact.roc = None;
+            }
+            if fact.lacking.remove("type") {
+                fact.kind = Some("device_type".to_owned());
+            }
             if fact.kind.is_none() && difference.name.ends_with(".h") {
                 fact.kind = Some("include".to_owned());
             }
