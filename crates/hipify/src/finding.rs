@@ -76,6 +76,8 @@ rules! {
     Unknown "unknown" "The name looks like CUDA's but is unknown.",
     /// A CUDA header that is in no table.
     Header "header" "The header is CUDA's and has no known equivalent.",
+    /// A call whose arguments differ in the target library.
+    Arguments "arguments" "The arguments differ and must be rewritten by hand.",
     /// A launch that cannot be parsed.
     Launch "launch" "The launch cannot be parsed and is unchanged.",
     /// Assembly for NVIDIA's GPUs.

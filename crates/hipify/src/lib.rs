@@ -19,6 +19,7 @@
 mod cursor;
 mod edit;
 mod finding;
+mod forms;
 mod includes;
 mod launch;
 mod masks;

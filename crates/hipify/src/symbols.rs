@@ -39,19 +39,6 @@ const FUNCTIONS: &[(&str, usize, Change)] = &[
     ("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", 3, Change::Drop),
 ];
 
-/// The HIP function for a call of `hip` with the argument count of CUDA's newer function of that name, which
-/// has another name in HIP.
-pub(crate) fn of_version(cursor: &Cursor<'_>, name: usize, hip: &'static str) -> &'static str {
-    let arguments =
-        || cursor.after(name).filter(|&open| cursor.is(open, b"(")).and_then(|open| cursor.arguments(open));
-    match hip {
-        "hipGraphInstantiate" if arguments().is_some_and(|arguments| arguments.list.len() == 3) => {
-            "hipGraphInstantiateWithFlags"
-        }
-        _ => hip,
-    }
-}
-
 /// Changes the arguments of a call of `hip`, whose name in the source is token `name`.
 pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut Edits) {
     let Ok(row) = FUNCTIONS.binary_search_by(|row| row.0.cmp(hip)) else { return };

@@ -1,5 +1,6 @@
 //! The translation of one source.
 
+mod arguments;
 mod check;
 mod headers;
 mod text;
@@ -107,6 +108,7 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         counter: Counter::default(),
         launches: 0,
         namespaces: 0,
+        settled: HashSet::new(),
         declared: HashSet::new(),
     };
     for (start, end) in apart.spaces {
@@ -137,6 +139,8 @@ struct Translator<'a> {
     counter: Counter,
     launches: usize,
     namespaces: usize,
+    /// Where arguments begin whose words need nothing more.
+    settled: HashSet<usize>,
     /// Functions that the source declares itself.
     declared: HashSet<&'a [u8]>,
 }
@@ -232,13 +236,20 @@ impl<'a> Translator<'a> {
     fn word(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         let token = cursor.tokens[index];
         let word = token.text(cursor.source);
+        if self.settled.contains(&token.start) {
+            return;
+        }
         masks::widen(cursor, index, &mut self.edits);
+        let done = self.form(cursor, index);
+        self.data_types(cursor, index);
+        if done {
+            return;
+        }
         if let Some(number) = self.tables.number(word) {
             let row = self.row(number);
             let to = self.chosen(&row);
             if let Some(to) = to {
                 if to != row.name {
-                    let to = symbols::of_version(cursor, index, to);
                     self.edits.replace(token.start, token.end, to);
                     symbols::rewrite(cursor, index, to, &mut self.edits);
                 }
