@@ -82,8 +82,6 @@ rules! {
     Launch "launch" "The launch cannot be parsed and is unchanged.",
     /// Assembly for NVIDIA's GPUs.
     InlineAssembly "inline-assembly" "The assembly is for NVIDIA's GPUs.",
-    /// Device code without HIP's header, and no line to include it in.
-    RuntimeHeader "runtime-header" "The file has device code and does not include HIP's header.",
     /// A name that newer versions of CUDA lack.
     Removed "removed" "CUDA has removed the name.",
     /// A name that CUDA deprecates.

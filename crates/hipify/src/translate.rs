@@ -33,7 +33,9 @@ pub struct Options {
     pub comments: bool,
     /// Keep includes that are duplicates after the translation; otherwise their lines become empty.
     pub duplicate_headers: bool,
-    /// Include HIP's header, in an empty line, in a source with device code that does not include it.
+    /// Include HIP's header in a source with device code, or calls of the runtime, that does not include it: in
+    /// an empty line or in front of a comment if there is one early enough, and otherwise in a line of its own,
+    /// the first one.
     pub runtime_header: bool,
     /// The program's own names that look like CUDA's.
     pub own_names: Vec<String>,
@@ -58,7 +60,7 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Translation {
-    /// The source in HIP, with as many lines as before.
+    /// The source in HIP, with as many lines as before, or one more at the start for HIP's header.
     pub text: Vec<u8>,
     /// What does not translate, in the order of the source.
     pub findings: Vec<Finding>,
@@ -74,10 +76,12 @@ pub fn translate(source: &[u8], options: &Options) -> Translation {
     // one before.
     while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
         let next = pass(&translation.text, options);
+        // The first pass may have added a line.
+        let added = position::lines(&translation.text).saturating_sub(translation.stats.lines);
         translation.text = next.text;
         let before = translation.findings.len();
         translation.findings.retain(|finding| {
-            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line;
+            let stays = |other: &Finding| other.rule == Rule::Launch && other.line == finding.line + added;
             finding.rule != Rule::Launch || next.findings.iter().any(stays)
         });
         translation.stats.errors -= before - translation.findings.len();
