@@ -1,6 +1,6 @@
 // OPTIONS: roc
-#include <rocblas.h>
-#include <hipblaslt.h>
+#include <rocblas/rocblas.h>
+#include <hipblaslt/hipblaslt.h>
 #include <hip/hip_runtime.h>
 void multiply(rocblas_handle handle, int n, const float* a, const float* b, float* c) {
   const float one = 1.f, zero = 0.f;

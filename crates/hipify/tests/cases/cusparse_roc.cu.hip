@@ -1,5 +1,5 @@
 // OPTIONS: roc
-#include <rocsparse.h>
+#include <rocsparse/rocsparse.h>
 void product(rocsparse_handle handle) {
   rocsparse_spmat_descr a;
   rocsparse_dnvec_descr x;

@@ -1,6 +1,6 @@
 // OPTIONS: roc
-#include <rocblas.h>
-#include <rocsparse.h>
+#include <rocblas/rocblas.h>
+#include <rocsparse/rocsparse.h>
 void f(rocblas_handle h, rocsparse_handle s) {
   rocblas_gemm_strided_batched_ex(h, ta, tb, m, n, k, &one, a, rocblas_datatype_f16_r, lda, sa, b, rocblas_datatype_f16_r, ldb, sb, &zero,
                              c, rocblas_datatype_f16_r, ldc, (long long)m * n, c, rocblas_datatype_f16_r, ldc, (long long)m * n, count, rocblas_datatype_f32_r, rocblas_gemm_algo_standard, 0, 0
