@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::files::{self, Source};
 use crate::report::{self, FileReport};
+use crate::tree::Tree;
 use crate::{Error, Translation, diff, sarif, translate};
 
 /// Format of a report.
@@ -152,10 +153,13 @@ pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Err
     }
     let into_folder = sources.len() > 1 || options.paths.iter().any(|path| path.is_dir());
 
-    let translation_options = options.translation();
+    let base = options.translation();
+    let tree = Tree::read(sources.iter().map(|source| source.path.clone()));
     let mut reports = Vec::with_capacity(sources.len());
     for source in &sources {
         let text = files::read(&source.path)?;
+        let mut translation_options = base.clone();
+        translation_options.own_names.extend_from_slice(tree.names(&source.path));
         let Translation { text: translated, findings, stats } = translate(&text, &translation_options);
         let report = FileReport::new(&source.path, findings, stats);
         if to_stdout {

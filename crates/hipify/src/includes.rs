@@ -118,6 +118,16 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
+/// The names in quotes that a source includes.
+#[cfg(feature = "command")]
+pub(crate) fn quoted(source: &[u8]) -> Vec<String> {
+    let tokens = cpp_lexer::tokens(source);
+    let cursor = Cursor { source, tokens: &tokens };
+    let quoted = |include: &Include<'_>| cursor.text(include.token).starts_with(b"\"");
+    let name = |include: Include<'_>| String::from_utf8_lossy(include.name).into_owned();
+    read(&cursor).includes.into_iter().filter(quoted).map(name).collect()
+}
+
 /// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define
 /// A`.
 fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {

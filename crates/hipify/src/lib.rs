@@ -16,7 +16,9 @@
 //! consequences and the differences from hipify-perl.
 #![forbid(unsafe_code)]
 
+mod conditions;
 mod cursor;
+mod declared;
 mod edit;
 mod finding;
 mod forms;
@@ -44,8 +46,11 @@ pub mod report;
 pub mod sarif;
 
 #[cfg(feature = "command")]
+mod tree;
+
+#[cfg(feature = "command")]
 pub use error::Error;
 pub use finding::{Finding, Rule, Severity};
 pub use stats::{Count, Stats};
 pub use tables::Tables;
-pub use translate::{Options, Translation, translate};
+pub use translate::{Options, Translation, declared_names, translate};

@@ -11,8 +11,8 @@ use crate::cursor::Cursor;
 use crate::edit::Edits;
 use crate::finding::{Finding, Rule, Severity};
 use crate::stats::{Counter, Stats};
-use crate::tables::{Lacking, Row, Tables};
-use crate::{includes, launch, masks, position, symbols};
+use crate::tables::{Row, Tables};
+use crate::{conditions, declared, includes, launch, masks, position, symbols};
 use cpp_lexer::Kind;
 
 /// How to translate.
@@ -68,6 +68,21 @@ pub struct Translation {
     pub stats: Stats,
 }
 
+/// The names that look like CUDA's and that a source declares itself: for [`Options::own_names`] of the sources
+/// that include it, or that it includes.
+#[must_use]
+pub fn declared_names(source: &[u8]) -> Vec<String> {
+    let tokens = cpp_lexer::tokens(source);
+    let tables = Tables::get();
+    let names = declared::names(&Cursor { source, tokens: &tokens });
+    let like_cuda = |name: &&[u8]| check::is_like_cuda(name) || tables.number(name).is_some();
+    let names = names.iter().map(|token| token.text(source)).filter(like_cuda);
+    let mut names: Vec<_> = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// Translates a source from CUDA to HIP. The source may be any bytes; everything but CUDA is unchanged.
 #[must_use]
 pub fn translate(source: &[u8], options: &Options) -> Translation {
@@ -114,12 +129,17 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         namespaces: 0,
         settled: HashSet::new(),
         declared: HashSet::new(),
+        unread: Vec::new(),
+        fftw: false,
     };
     for (start, end) in apart.spaces {
         translator.edits.delete(start, end);
     }
     let cursor = Cursor { source, tokens: &tokens };
-    translator.includes(&cursor, &includes::read(&cursor));
+    let directives = includes::read(&cursor);
+    translator.fftw = directives.includes.iter().any(|include| include.name == b"cufftw.h");
+    translator.declarations(&cursor);
+    translator.includes(&cursor, &directives);
     translator.code(&cursor, false);
     translator.finish()
 }
@@ -145,25 +165,13 @@ struct Translator<'a> {
     namespaces: usize,
     /// Where arguments begin whose words need nothing more.
     settled: HashSet<usize>,
-    /// Functions that the source declares itself.
+    /// Names that the source declares itself.
     declared: HashSet<&'a [u8]>,
+    /// Parts of the source that AMD's compiler does not read.
+    unread: Vec<(usize, usize)>,
+    /// Whether the source includes cuFFT's header with FFTW's names.
+    fftw: bool,
 }
-
-/// Words before an expression, in the position where a declaration has a type.
-const BEFORE_CALLS: [&[u8]; 12] = [
-    b"return",
-    b"else",
-    b"do",
-    b"case",
-    b"goto",
-    b"throw",
-    b"co_return",
-    b"co_yield",
-    b"co_await",
-    b"and",
-    b"or",
-    b"not",
-];
 
 impl<'a> Translator<'a> {
     /// The translation of a row with these options.
@@ -184,13 +192,15 @@ impl<'a> Translator<'a> {
         message: String,
         advice: &str,
     ) {
+        if self.unread.iter().any(|&(first, last)| (first..last).contains(&start)) {
+            return;
+        }
         self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
     }
 
     /// Translates all tokens. A raw string may hold a source for the run-time compiler, so it is treated as
     /// code, too.
     fn code(&mut self, cursor: &Cursor<'_>, in_string: bool) {
-        self.declarations(cursor);
         let mut before = None;
         for (index, token) in cursor.tokens.iter().enumerate() {
             match token.kind {
@@ -216,25 +226,19 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Records the functions that are declared here: a type precedes the name, and arguments follow.
+    /// Records what the source declares, and what of it is not read.
     fn declarations(&mut self, cursor: &Cursor<'_>) {
-        let mut before: Option<usize> = None;
-        for (index, token) in cursor.tokens.iter().enumerate() {
-            if token.is_trivia() {
-                continue;
-            }
-            if token.kind == Kind::Word
-                && let Some(before) = before
-                && cursor.kind(before) == Some(Kind::Word)
-                && cursor.source.get(token.end).is_some_and(|&byte| matches!(byte, b'(' | b' '))
-                && !BEFORE_CALLS.contains(&cursor.text(before))
-                && let Some(number) = self.tables.number(token.text(self.source))
-                && self.row(number).lacking.contains(Lacking::FUNCTION)
-            {
-                self.declared.insert(token.text(self.source));
-            }
-            before = Some(index);
-        }
+        let source = self.source;
+        self.declared.extend(declared::names(cursor).iter().map(|token| token.text(source)));
+        self.unread.extend(conditions::unread(cursor));
+    }
+
+    /// Whether a name is the program's own.
+    fn is_own(&self, name: &[u8]) -> bool {
+        self.declared.contains(name)
+            || self.tables.is_own_name(name)
+            || self.options.own_names.iter().any(|own| own.as_bytes() == name)
+            || !self.fftw && name.starts_with(b"fftw")
     }
 
     fn word(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {

@@ -11,7 +11,7 @@ impl Translator<'_> {
     pub(super) fn form(&mut self, cursor: &Cursor<'_>, name: usize) -> bool {
         let token = cursor.tokens[name];
         let word = token.text(cursor.source);
-        if !word.starts_with(b"cu") || self.options.own_names.iter().any(|own| own.as_bytes() == word) {
+        if !word.starts_with(b"cu") {
             return false;
         }
         let Some(open) = cursor.after(name).filter(|&open| cursor.is(open, b"(")) else { return false };

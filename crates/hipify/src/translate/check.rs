@@ -11,16 +11,20 @@ use cpp_lexer::Kind;
 const LIKE_CUDA: [&[u8]; 9] =
     [b"cuda", b"cublas", b"cudnn", b"cufft", b"curand", b"cusolver", b"cusparse", b"cutensor", b"nvrtc"];
 
+/// Whether a name begins like those of CUDA's libraries.
+pub(super) fn is_like_cuda(name: &[u8]) -> bool {
+    LIKE_CUDA.iter().any(|beginning| {
+        name.strip_prefix(*beginning).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase))
+    })
+}
+
 impl Translator<'_> {
     /// A word that looks like CUDA's but is in no table.
     pub(super) fn unknown(&mut self, cursor: &Cursor<'_>, index: usize, word: &[u8]) {
         if !word.starts_with(b"cu") && !word.starts_with(b"nv") {
             return;
         }
-        let like_cuda = LIKE_CUDA.iter().any(|beginning| {
-            word.strip_prefix(*beginning).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_uppercase))
-        });
-        if like_cuda && !self.is_own(word) {
+        if is_like_cuda(word) && !self.is_own(word) {
             let name = String::from_utf8_lossy(word);
             let token = cursor.tokens[index];
             self.report(
@@ -32,10 +36,6 @@ impl Translator<'_> {
                 "if it is the program's own, list it with --whitelist; otherwise, no equivalent in HIP is known",
             );
         }
-    }
-
-    pub(super) fn is_own(&self, word: &[u8]) -> bool {
-        self.tables.is_own_name(word) || self.options.own_names.iter().any(|own| own.as_bytes() == word)
     }
 
     /// A word for which only advice is known.
@@ -60,19 +60,18 @@ impl Translator<'_> {
             return;
         }
         let name = row.name;
-        if self.options.own_names.iter().any(|own| own == name) {
+        if self.is_own(name.as_bytes()) {
             return;
         }
         let lacks = |who| row.lacking.contains(who);
         let options = self.options;
-        let own = self.declared.contains(name.as_bytes());
         let mut push = |rule, severity, message, advice: &str| {
             let token = cursor.tokens[index];
             let advice = self.tables.advice(name.as_bytes()).unwrap_or(advice);
             self.report(token.start, token.end, rule, severity, message, advice);
         };
         if lacks(Lacking::FUNCTION) {
-            if !own && is_call(cursor, index, before) {
+            if is_call(cursor, index, before) {
                 push(
                     Rule::UnsupportedDeviceFunction,
                     Severity::Error,
