@@ -106,6 +106,7 @@ impl Options {
             duplicate_headers: self.keep_duplicate_headers,
             runtime_header: !self.no_runtime_header,
             own_names: self.whitelist.clone(),
+            headers: None,
         }
     }
 
@@ -160,6 +161,7 @@ pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Err
         let text = files::read(&source.path)?;
         let mut translation_options = base.clone();
         translation_options.own_names.extend_from_slice(tree.names(&source.path));
+        translation_options.headers = tree.headers(&source.path).map(<[String]>::to_vec);
         let Translation { text: translated, findings, stats } = translate(&text, &translation_options);
         let report = FileReport::new(&source.path, findings, stats);
         if to_stdout {

@@ -76,7 +76,11 @@ pub(crate) fn unread(cursor: &Cursor<'_>) -> Vec<(usize, usize)> {
                 if let Some(name) = name() {
                     let certain = frames.iter().all(|frame| frame.value == Some(1));
                     let value = cursor.after(word).and_then(|name| value_of(cursor, name));
-                    let known = if certain && !macros.contains_key(name) { Macro::Defined(value) } else { Macro::Unknown };
+                    let known = if certain && !macros.contains_key(name) {
+                        Macro::Defined(value)
+                    } else {
+                        Macro::Unknown
+                    };
                     macros.insert(name, known);
                 }
                 continue;

@@ -78,6 +78,8 @@ rules! {
     Header "header" "The header is CUDA's and has no known equivalent.",
     /// A call whose arguments differ in the target library.
     Arguments "arguments" "The arguments differ and must be rewritten by hand.",
+    /// A function whose header nvcc includes by itself.
+    ImplicitHeader "implicit-header" "The header that declares the function is included by nvcc only.",
     /// A launch that cannot be parsed.
     Launch "launch" "The launch cannot be parsed and is unchanged.",
     /// Assembly for NVIDIA's GPUs.

@@ -118,14 +118,17 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
-/// The names in quotes that a source includes.
+/// The names that a source includes: in quotes, and in brackets.
 #[cfg(feature = "command")]
-pub(crate) fn quoted(source: &[u8]) -> Vec<String> {
+pub(crate) fn names(source: &[u8]) -> (Vec<String>, Vec<String>) {
     let tokens = cpp_lexer::tokens(source);
     let cursor = Cursor { source, tokens: &tokens };
-    let quoted = |include: &Include<'_>| cursor.text(include.token).starts_with(b"\"");
-    let name = |include: Include<'_>| String::from_utf8_lossy(include.name).into_owned();
-    read(&cursor).includes.into_iter().filter(quoted).map(name).collect()
+    let (mut quoted, mut others) = (Vec::new(), Vec::new());
+    for include in read(&cursor).includes {
+        let list = if cursor.text(include.token).starts_with(b"\"") { &mut quoted } else { &mut others };
+        list.push(String::from_utf8_lossy(include.name).into_owned());
+    }
+    (quoted, others)
 }
 
 /// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define

@@ -131,7 +131,9 @@ pub(crate) fn join(source: &[u8]) -> Apart {
     let mut apart = Apart::default();
     let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
     let candidate = |three: &[u8]| match *three {
-        [b'<', b'<', other] | [b'<', other, b'<'] | [b'>', b'>', other] | [b'>', other, b'>'] => is_space(other),
+        [b'<', b'<', other] | [b'<', other, b'<'] | [b'>', b'>', other] | [b'>', other, b'>'] => {
+            is_space(other)
+        }
         [first @ (b'<' | b'>'), a, b] => is_space(a) && (is_space(b) || b == first),
         _ => false,
     };

@@ -22,6 +22,7 @@ mod declared;
 mod edit;
 mod finding;
 mod forms;
+mod implicit;
 mod includes;
 mod launch;
 mod masks;

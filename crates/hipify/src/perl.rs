@@ -102,8 +102,10 @@ impl Facts {
         let mut names = self.names.clone();
         for difference in DIFFERENCES.iter() {
             let fact = names.entry(difference.name.to_owned()).or_default();
-            let (ours, roc) =
-                difference.ours.split_once('|').map_or((difference.ours, None), |(ours, roc)| (ours, Some(roc)));
+            let (ours, roc) = difference
+                .ours
+                .split_once('|')
+                .map_or((difference.ours, None), |(ours, roc)| (ours, Some(roc)));
             fact.hip = Some(ours.to_owned());
             if let Some(roc) = roc {
                 fact.roc = Some(roc.to_owned());

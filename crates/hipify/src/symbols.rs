@@ -73,6 +73,21 @@ pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut E
     edits.insert(last.end, ")");
 }
 
+/// Translates `grid = make_uint3(…)`, where `grid` is a `dim3`: HIP's does not become one by an assignment.
+pub(crate) fn assign(cursor: &Cursor<'_>, name: usize, edits: &mut Edits) {
+    if !cursor.is(name, b"make_uint3") {
+        return;
+    }
+    let assigned =
+        cursor.before(name).filter(|&sign| cursor.is(sign, b"=")).and_then(|sign| cursor.before(sign));
+    let Some(assigned) = assigned.map(|assigned| cursor.text(assigned)) else { return };
+    let mut types = (0..cursor.tokens.len()).filter(|&index| cursor.is(index, b"dim3"));
+    if types.any(|index| cursor.after(index).is_some_and(|variable| cursor.is(variable, assigned))) {
+        let token = cursor.tokens[name];
+        edits.replace(token.start, token.end, "dim3");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,6 +39,9 @@ pub struct Options {
     pub runtime_header: bool,
     /// The program's own names that look like CUDA's.
     pub own_names: Vec<String>,
+    /// All headers that the compiler includes with the source, except those of the program itself. `None` if
+    /// that is not known: the source's own includes then count.
+    pub headers: Option<Vec<String>>,
 }
 
 impl Default for Options {
@@ -52,6 +55,7 @@ impl Default for Options {
             duplicate_headers: false,
             runtime_header: true,
             own_names: Vec::new(),
+            headers: None,
         }
     }
 }
@@ -140,6 +144,7 @@ fn pass(source: &[u8], options: &Options) -> Translation {
     translator.fftw = directives.includes.iter().any(|include| include.name == b"cufftw.h");
     translator.declarations(&cursor);
     translator.includes(&cursor, &directives);
+    translator.implicit(&cursor, &directives);
     translator.code(&cursor, false);
     translator.finish()
 }
@@ -248,6 +253,7 @@ impl<'a> Translator<'a> {
             return;
         }
         masks::widen(cursor, index, &mut self.edits);
+        symbols::assign(cursor, index, &mut self.edits);
         let done = self.form(cursor, index);
         self.data_types(cursor, index);
         if done {

@@ -4,13 +4,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{declared_names, files, includes};
+use crate::{declared_names, files, implicit, includes};
 
 /// A source's text and where it is.
 #[derive(Debug)]
 struct Unit {
     path: PathBuf,
     includes: Vec<String>,
+    /// The other headers that it includes.
+    headers: Vec<String>,
     names: Vec<String>,
 }
 
@@ -18,6 +20,7 @@ struct Unit {
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     names: HashMap<PathBuf, Vec<String>>,
+    headers: HashMap<PathBuf, Vec<String>>,
 }
 
 impl Tree {
@@ -33,17 +36,41 @@ impl Tree {
             }
             // A header that is not there is the compiler's affair.
             let Ok(text) = files::read(&path) else { continue };
-            let includes = includes::quoted(&text);
-            waiting.extend(includes.iter().map(|name| path.with_file_name("").join(name)).filter(|path| path.is_file()));
-            units.push(Unit { path, includes, names: declared_names(&text) });
+            let (includes, headers) = includes::names(&text);
+            waiting.extend(
+                includes.iter().map(|name| path.with_file_name("").join(name)).filter(|path| path.is_file()),
+            );
+            units.push(Unit { path, includes, headers, names: declared_names(&text) });
         }
-        let groups = groups(&units);
+        let included = included(&units);
+        let groups = groups(&included);
         let mut of_group: HashMap<usize, BTreeSet<&str>> = HashMap::new();
         for (unit, &group) in units.iter().zip(&groups) {
             of_group.entry(group).or_default().extend(unit.names.iter().map(String::as_str));
         }
         let names = |group: &usize| of_group[group].iter().map(|&name| name.to_owned()).collect();
-        Self { names: units.iter().zip(&groups).map(|(unit, group)| (unit.path.clone(), names(group))).collect() }
+        let names =
+            units.iter().zip(&groups).map(|(unit, group)| (unit.path.clone(), names(group))).collect();
+        let mut headers: HashMap<PathBuf, Vec<String>> = HashMap::new();
+        for root in roots(&included) {
+            let all = closure(&included, root);
+            let list: BTreeSet<&str> =
+                all.iter().flat_map(|&number| headers_of(&units[number], &included[number])).collect();
+            let list: Vec<String> = list.into_iter().map(str::to_owned).collect();
+            for number in all {
+                let known = headers.entry(units[number].path.clone()).or_insert_with(|| list.clone());
+                // What lacks a header in one of several programs is refused.
+                if implicit::lack(list.iter().map(String::as_str)) {
+                    known.clone_from(&list);
+                }
+            }
+        }
+        Self { names, headers }
+    }
+
+    /// All headers, except those of the tree, that are included with a source.
+    pub(crate) fn headers(&self, path: &Path) -> Option<&[String]> {
+        self.headers.get(&plain(path)).map(Vec::as_slice)
     }
 
     /// The names that a source sees.
@@ -52,40 +79,69 @@ impl Tree {
     }
 }
 
-/// The group of each source, by the number of one in it.
-fn groups(units: &[Unit]) -> Vec<usize> {
+/// The sources that each source includes, by number; `None` for those that are not in the tree.
+fn included(units: &[Unit]) -> Vec<Vec<Option<usize>>> {
     let mut by_name: HashMap<&OsStr, Vec<usize>> = HashMap::new();
     for (number, unit) in units.iter().enumerate() {
         if let Some(name) = unit.path.file_name() {
             by_name.entry(name).or_default().push(number);
         }
     }
-    let mut groups: Vec<usize> = (0..units.len()).collect();
+    let find = |unit: &Unit, include: &String| {
+        let candidates = by_name.get(Path::new(include).file_name()?).map_or(&[][..], Vec::as_slice);
+        let beside = plain(&unit.path.with_file_name("").join(include));
+        // One beside the source, or else one that some option for folders may name.
+        let found = candidates.iter().find(|&&other| units[other].path == beside).or_else(|| {
+            let relative = plain(Path::new(include));
+            let mut fitting = candidates.iter().filter(|&&other| units[other].path.ends_with(&relative));
+            let first = fitting.next();
+            first.filter(|_| fitting.next().is_none())
+        });
+        found.copied()
+    };
+    units.iter().map(|unit| unit.includes.iter().map(|include| find(unit, include)).collect()).collect()
+}
+
+/// The group of each source, by the number of one in it.
+fn groups(included: &[Vec<Option<usize>>]) -> Vec<usize> {
+    let mut groups: Vec<usize> = (0..included.len()).collect();
     let root = |groups: &[usize], mut number: usize| {
         while groups[number] != number {
             number = groups[number];
         }
         number
     };
-    for (number, unit) in units.iter().enumerate() {
-        for include in &unit.includes {
-            let Some(name) = Path::new(include).file_name() else { continue };
-            let candidates = by_name.get(name).map_or(&[][..], Vec::as_slice);
-            let beside = plain(&unit.path.with_file_name("").join(include));
-            // One beside the source, or else one that some option for folders may name.
-            let found = candidates.iter().find(|&&other| units[other].path == beside).or_else(|| {
-                let relative = plain(Path::new(include));
-                let mut fitting = candidates.iter().filter(|&&other| units[other].path.ends_with(&relative));
-                let first = fitting.next();
-                first.filter(|_| fitting.next().is_none())
-            });
-            if let Some(&other) = found {
-                let (one, other) = (root(&groups, number), root(&groups, other));
-                groups[one] = other;
-            }
+    for (number, others) in included.iter().enumerate() {
+        for &other in others.iter().flatten() {
+            let (one, other) = (root(&groups, number), root(&groups, other));
+            groups[one] = other;
         }
     }
-    (0..units.len()).map(|number| root(&groups, number)).collect()
+    (0..included.len()).map(|number| root(&groups, number)).collect()
+}
+
+/// The sources that no other one includes.
+fn roots(included: &[Vec<Option<usize>>]) -> Vec<usize> {
+    let inner: HashSet<usize> = included.iter().flatten().flatten().copied().collect();
+    (0..included.len()).filter(|number| !inner.contains(number)).collect()
+}
+
+/// A source and all that it includes, directly or not.
+fn closure(included: &[Vec<Option<usize>>], root: usize) -> HashSet<usize> {
+    let mut all = HashSet::new();
+    let mut waiting = vec![root];
+    while let Some(number) = waiting.pop() {
+        if all.insert(number) {
+            waiting.extend(included[number].iter().flatten());
+        }
+    }
+    all
+}
+
+/// The headers that a source includes and that are not in the tree.
+fn headers_of<'a>(unit: &'a Unit, included: &'a [Option<usize>]) -> impl Iterator<Item = &'a str> {
+    let outside = unit.includes.iter().zip(included).filter(|(_, found)| found.is_none());
+    outside.map(|(include, _)| include.as_str()).chain(unit.headers.iter().map(String::as_str))
 }
 
 /// A path without `.` and `x/..`.

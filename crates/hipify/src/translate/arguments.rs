@@ -34,7 +34,8 @@ impl Translator<'_> {
             _ => true,
         });
         let Some(items) = form.items.as_ref().filter(|_| null) else {
-            let message = format!("the arguments of `{to}` differ from those of `{}`", String::from_utf8_lossy(word));
+            let message =
+                format!("the arguments of `{to}` differ from those of `{}`", String::from_utf8_lossy(word));
             let advice = if null {
                 "write the call by hand, as its documentation says"
             } else {
@@ -58,7 +59,8 @@ impl Translator<'_> {
         let Some(open) = cursor.after(name).filter(|&open| cursor.is(open, b"(")) else { return };
         let Some(close) = cursor.closing(open) else { return };
         for token in &cursor.tokens[open..close] {
-            let row = (token.kind == Kind::Word).then(|| self.tables.row(token.text(cursor.source))).flatten();
+            let row =
+                (token.kind == Kind::Word).then(|| self.tables.row(token.text(cursor.source))).flatten();
             let kind = row.and_then(|row| row.roc?.strip_prefix("rocblas_datatype_"));
             if let Some(kind) = kind.filter(|_| self.settled.insert(token.start)) {
                 self.edits.replace(token.start, token.end, format!("rocsparse_datatype_{kind}"));
@@ -78,7 +80,8 @@ impl Translator<'_> {
 
     /// Makes a list of arguments out of another one.
     fn arguments(&mut self, cursor: &Cursor<'_>, list: &[Argument], items: &[Item]) {
-        let span = |argument: Argument| (cursor.tokens[argument.first].start, cursor.tokens[argument.last].end);
+        let span =
+            |argument: Argument| (cursor.tokens[argument.first].start, cursor.tokens[argument.last].end);
         // What has been added behind the argument with this number, from 1.
         let mut kept = 0;
         let mut added = String::new();

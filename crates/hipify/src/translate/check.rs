@@ -3,7 +3,8 @@
 use super::Translator;
 use crate::cursor::Cursor;
 use crate::finding::{Rule, Severity};
-use crate::includes::{header_name, is_cuda_header};
+use crate::implicit;
+use crate::includes::{Directives, header_name, is_cuda_header};
 use crate::tables::{Lacking, Row};
 use cpp_lexer::Kind;
 
@@ -56,12 +57,31 @@ impl Translator<'_> {
         row: &Row,
         to: Option<&'static str>,
     ) {
-        if row.lacking.is_empty() && row.deprecated.is_none() && row.removed.is_none() && to.is_some() {
+        let name = row.name;
+        let half = name.starts_with("cublasHgemm");
+        if row.lacking.is_empty()
+            && row.deprecated.is_none()
+            && row.removed.is_none()
+            && to.is_some()
+            && !half
+        {
             return;
         }
-        let name = row.name;
         if self.is_own(name.as_bytes()) {
             return;
+        }
+        if matches!(name, "cublasHgemm" | "cublasHgemmBatched" | "cublasHgemmStridedBatched")
+            && let Some(to) = to
+            && !self.declared.contains(&b"HIPBLAS_USE_HIP_HALF"[..])
+        {
+            let token = cursor.tokens[index];
+            let (half, advice) = if to.starts_with("rocblas") {
+                ("rocblas_half", "cast the pointers to halves")
+            } else {
+                ("hipblasHalf", "define HIPBLAS_USE_HIP_HALF before the include of <hipblas/hipblas.h>")
+            };
+            let message = format!("`{to}` takes pointers to `{half}`, which is not `__half`");
+            self.report(token.start, token.end, Rule::Arguments, Severity::Error, message, advice);
         }
         let lacks = |who| row.lacking.contains(who);
         let options = self.options;
@@ -146,6 +166,33 @@ impl Translator<'_> {
         }
     }
 
+    /// Functions that host code has from a header that only nvcc includes by itself.
+    pub(super) fn implicit(&mut self, cursor: &Cursor<'_>, directives: &Directives<'_>) {
+        let lack = match &self.options.headers {
+            Some(headers) => implicit::lack(headers.iter().map(String::as_str)),
+            None => implicit::lack(directives.includes.iter().map(|include| {
+                let quoted = cursor.text(include.token).starts_with(b"\"");
+                let known = !quoted || self.header(include.name).is_some();
+                std::str::from_utf8(include.name).ok().filter(|_| known).unwrap_or_default()
+            })),
+        };
+        // A source without CUDA is no source for AMD's compiler.
+        if !lack || !is_cuda(cursor) {
+            return;
+        }
+        for call in implicit::calls(cursor) {
+            let name = cursor.text(call);
+            if self.declared.contains(name) {
+                continue;
+            }
+            let message =
+                format!("HIP's headers do not declare `{}` for the host", String::from_utf8_lossy(name));
+            let token = cursor.tokens[call];
+            let advice = "include <cstring>, which nvcc includes by itself";
+            self.report(token.start, token.end, Rule::ImplicitHeader, Severity::Error, message, advice);
+        }
+    }
+
     pub(super) fn report_header(&mut self, cursor: &Cursor<'_>, token: usize) {
         let Some(name) = header_name(cursor.text(token)) else { return };
         // A quoted name with a folder is the program's own header.
@@ -182,6 +229,18 @@ impl Translator<'_> {
             "use a built-in function or plain C++; keep the PTX behind `#ifdef __HIP_PLATFORM_NVIDIA__`",
         );
     }
+}
+
+/// Whether a source has device code, launches or calls of CUDA's runtime.
+fn is_cuda(cursor: &Cursor<'_>) -> bool {
+    cursor.tokens.iter().any(|token| match token.kind {
+        Kind::Word => {
+            let word = token.text(cursor.source);
+            is_like_cuda(word) || matches!(word, b"__global__" | b"__device__" | b"threadIdx")
+        }
+        Kind::Punct => token.text(cursor.source) == b"<<<",
+        _ => false,
+    })
 }
 
 /// Whether a name is called as a free function.

@@ -27,7 +27,8 @@ pub(crate) fn run(source: &[u8]) {
     for options in options() {
         let once = translate(source, &options);
         let added = once.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&once.text);
-        let added = added.starts_with(b"#include <hip/hip_runtime.h>") && ends(&once.text) == ends(source) + 1;
+        let added =
+            added.starts_with(b"#include <hip/hip_runtime.h>") && ends(&once.text) == ends(source) + 1;
         assert!(added || ends(&once.text) == ends(source), "lines of {}", source.escape_ascii());
         for finding in &once.findings {
             assert!((1..=ends(source) + 1).contains(&finding.line), "{finding:?}");

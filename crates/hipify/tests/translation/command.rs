@@ -226,5 +226,8 @@ fn bytes_that_are_no_text_pass_through() {
     let file = folder.path().join("a.cu");
     fs::write(&file, b"// \xff\xfe cudaFree\n\xffcudaFree();\n").unwrap();
     assert_eq!(hipify(&["-i", file.to_str().unwrap()]).code(), 0);
-    assert_eq!(fs::read(Path::new(&file)).unwrap(), b"#include <hip/hip_runtime.h>\n// \xff\xfe hipFree\n\xffhipFree();\n");
+    assert_eq!(
+        fs::read(Path::new(&file)).unwrap(),
+        b"#include <hip/hip_runtime.h>\n// \xff\xfe hipFree\n\xffhipFree();\n"
+    );
 }
