@@ -61,6 +61,31 @@ pub(crate) fn widen(cursor: &Cursor<'_>, name: usize, edits: &mut Edits) {
     }
 }
 
+/// Translates `__ffs` and `__popc` of a mask: those of HIP have 64 bits.
+pub(crate) fn count(cursor: &Cursor<'_>, name: usize, edits: &mut Edits) {
+    let to = match cursor.text(name) {
+        b"__ffs" => "__ffsll",
+        b"__popc" => "__popcll",
+        _ => return,
+    };
+    let Some(open) = cursor.after(name).filter(|&open| cursor.is(open, b"(")) else { return };
+    let Some(arguments) = cursor.arguments(open) else { return };
+    let &[mask] = &arguments.list[..] else { return };
+    let is_result = |index: usize| RESULTS.contains(&cursor.text(index));
+    // `auto mask = __ballot_sync(…)`
+    let is_declared = |index: usize| {
+        let steps = cursor.after(index).filter(|&name| cursor.is(name, cursor.text(mask.first)));
+        let steps = steps.and_then(|name| cursor.after(name)).filter(|&sign| cursor.is(sign, b"="));
+        steps.and_then(|sign| cursor.after(sign)).is_some_and(is_result)
+    };
+    let variable = mask.first == mask.last && cursor.kind(mask.first) == Some(Kind::Word);
+    let mut autos = (0..cursor.tokens.len()).filter(|&index| cursor.is(index, b"auto"));
+    if is_result(mask.first) || variable && autos.any(is_declared) {
+        let token = cursor.tokens[name];
+        edits.replace(token.start, token.end, to);
+    }
+}
+
 /// Whether this is a parameter of a declaration, `unsigned mask`, rather than a value.
 fn is_declared(cursor: &Cursor<'_>, mask: Argument) -> bool {
     let mut words = 0;

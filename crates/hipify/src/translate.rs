@@ -253,6 +253,7 @@ impl<'a> Translator<'a> {
             return;
         }
         masks::widen(cursor, index, &mut self.edits);
+        masks::count(cursor, index, &mut self.edits);
         symbols::assign(cursor, index, &mut self.edits);
         let done = self.form(cursor, index);
         self.data_types(cursor, index);

@@ -12,6 +12,8 @@ __device__ float f(float x, unsigned mask, unsigned long long wide) {
   x += __shfl_sync(0xffffffffffffffffull, x, 1) + __shfl_sync((unsigned long long)mask, x, 1);
   x += __shfl_sync(static_cast<uint64_t>(mask), x, 1) + __shfl_sync((1ull << 5) - 1, x, 1);
   x += __shfl_sync(static_cast<unsigned long long>(masks[static_cast<size_t>(x)]), x, 1);
+  auto active = __ballot_sync(static_cast<unsigned long long>(FULL), x > 0);
+  x += __ffsll(active) + __popcll(__activemask()) + __ffs(mask) + __popc(mask & 3);
   __syncwarp();
   __syncwarp(static_cast<unsigned long long>(mask));
   return x + __ballot_sync(static_cast<unsigned long long>(FULL), x > 0) + own.__any_sync(1, x);
