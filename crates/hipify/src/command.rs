@@ -78,6 +78,9 @@ pub struct Options {
     /// The program's own names that look like CUDA's
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub whitelist: Vec<String>,
+    /// Macros that the program's compiler is told to define; others that no source defines count as undefined
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub define: Vec<String>,
     /// Folders to leave out, by name or path
     #[arg(long, value_name = "DIRS", value_delimiter = ',')]
     pub exclude_dirs: Vec<PathBuf>,
@@ -107,6 +110,7 @@ impl Options {
             runtime_header: !self.no_runtime_header,
             own_names: self.whitelist.clone(),
             headers: None,
+            macros: None,
         }
     }
 
@@ -161,6 +165,8 @@ pub fn run(options: &Options, streams: &mut Streams<'_>) -> Result<ExitCode, Err
         let text = files::read(&source.path)?;
         let mut translation_options = base.clone();
         translation_options.own_names.extend_from_slice(tree.names(&source.path));
+        let macros = tree.macros(&source.path).map(|macros| [macros, &options.define].concat());
+        translation_options.macros = macros;
         translation_options.headers = tree.headers(&source.path).map(<[String]>::to_vec);
         let Translation { text: translated, findings, stats } = translate(&text, &translation_options);
         let report = FileReport::new(&source.path, findings, stats);

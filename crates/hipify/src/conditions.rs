@@ -39,9 +39,19 @@ enum Macro {
     Unknown,
 }
 
+/// What is known of all macros.
+struct Macros<'a> {
+    /// Those of this source.
+    here: HashMap<&'a [u8], Macro>,
+    /// The names of all that the program defines.
+    defined: Option<&'a [String]>,
+}
+
 /// The parts that are not read: offsets of their starts and ends.
-pub(crate) fn unread(cursor: &Cursor<'_>) -> Vec<(usize, usize)> {
-    let mut macros = HashMap::new();
+///
+/// `defined` has all macros that the program defines, if that is known: others are then undefined.
+pub(crate) fn unread<'a>(cursor: &Cursor<'a>, defined: Option<&'a [String]>) -> Vec<(usize, usize)> {
+    let mut macros = Macros { here: HashMap::new(), defined };
     let mut frames: Vec<Frame> = Vec::new();
     let mut unread = Vec::new();
     let mut since = None;
@@ -76,17 +86,17 @@ pub(crate) fn unread(cursor: &Cursor<'_>) -> Vec<(usize, usize)> {
                 if let Some(name) = name() {
                     let certain = frames.iter().all(|frame| frame.value == Some(1));
                     let value = cursor.after(word).and_then(|name| value_of(cursor, name));
-                    let known = if certain && !macros.contains_key(name) {
+                    let known = if certain && !macros.here.contains_key(name) {
                         Macro::Defined(value)
                     } else {
                         Macro::Unknown
                     };
-                    macros.insert(name, known);
+                    macros.here.insert(name, known);
                 }
                 continue;
             }
             b"undef" if since.is_none() => {
-                macros.extend(name().map(|name| (name, Macro::Unknown)));
+                macros.here.extend(name().map(|name| (name, Macro::Unknown)));
                 continue;
             }
             _ => continue,
@@ -123,19 +133,44 @@ fn number_of(text: &[u8]) -> Option<i64> {
     }
 }
 
-fn state(macros: &HashMap<&[u8], Macro>, name: &[u8]) -> Macro {
-    if let Some(&known) = macros.get(name) {
+fn state(macros: &Macros<'_>, name: &[u8]) -> Macro {
+    if let Some(&known) = macros.here.get(name) {
         known
     } else if UNDEFINED.contains(&name) {
         Macro::Undefined
     } else if DEFINED.contains(&name) {
         Macro::Defined(None)
+    } else if macros
+        .defined
+        .is_some_and(|all| !is_of_headers(name) && !all.iter().any(|one| one.as_bytes() == name))
+    {
+        Macro::Undefined
     } else {
         Macro::Unknown
     }
 }
 
-fn is_defined(macros: &HashMap<&[u8], Macro>, name: &[u8]) -> Option<i64> {
+/// Whether a header of the system or of a library may define a macro with this name.
+fn is_of_headers(name: &[u8]) -> bool {
+    const NAMES: [&[u8]; 6] = [b"CHAR_BIT", b"EOF", b"NULL", b"assert", b"linux", b"unix"];
+    const BEGINNINGS: [&[u8]; 10] =
+        [b"CU", b"HIP", b"M_", b"NCCL", b"THRUST", b"_", b"cu", b"hip", b"nccl", b"roc"];
+    const ENDINGS: [&[u8]; 3] = [b"_DIG", b"_MAX", b"_MIN"];
+    NAMES.contains(&name)
+        || BEGINNINGS.iter().any(|part| name.starts_with(part))
+        || ENDINGS.iter().any(|part| name.ends_with(part))
+}
+
+/// The names of the macros that a source defines.
+#[cfg(feature = "command")]
+pub(crate) fn defined(cursor: &Cursor<'_>) -> Vec<String> {
+    let hashes = (0..cursor.tokens.len()).filter(|&index| cursor.kind(index) == Some(Kind::Hash));
+    let words = hashes.filter_map(|hash| cursor.after(hash)).filter(|&word| cursor.is(word, b"define"));
+    let names = words.filter_map(|word| cursor.after(word));
+    names.map(|name| String::from_utf8_lossy(cursor.text(name)).into_owned()).collect()
+}
+
+fn is_defined(macros: &Macros<'_>, name: &[u8]) -> Option<i64> {
     match state(macros, name) {
         Macro::Undefined => Some(0),
         Macro::Defined(_) => Some(1),
@@ -177,13 +212,13 @@ const DEPTH: usize = 50;
 /// The expression of a condition.
 struct Expression<'a, 'b> {
     cursor: &'b Cursor<'a>,
-    macros: &'b HashMap<&'a [u8], Macro>,
+    macros: &'b Macros<'a>,
     /// The next token.
     at: Option<usize>,
 }
 
 impl<'a, 'b> Expression<'a, 'b> {
-    fn new(cursor: &'b Cursor<'a>, word: usize, macros: &'b HashMap<&'a [u8], Macro>) -> Self {
+    fn new(cursor: &'b Cursor<'a>, word: usize, macros: &'b Macros<'a>) -> Self {
         Self { cursor, macros, at: cursor.after(word) }
     }
 
@@ -296,15 +331,27 @@ mod tests {
     use super::*;
 
     /// The lines of a source that hold `dead`, and those that hold `live`, must be so.
-    fn check(source: &str) {
+    fn check_with(source: &str, defined: Option<&[String]>) {
         let tokens = cpp_lexer::tokens(source.as_bytes());
-        let unread = unread(&Cursor { source: source.as_bytes(), tokens: &tokens });
+        let unread = unread(&Cursor { source: source.as_bytes(), tokens: &tokens }, defined);
         for (word, expected) in [("dead", true), ("live", false)] {
             for (at, _) in source.match_indices(word) {
                 let found = unread.iter().any(|&(start, end)| (start..end).contains(&at));
                 assert_eq!(found, expected, "{word} at {at} of {source}");
             }
         }
+    }
+
+    fn check(source: &str) {
+        check_with(source, None);
+    }
+
+    #[test]
+    fn macros_that_a_program_does_not_define_are_undefined_if_all_are_known() {
+        check("#ifdef DEBUG\nlive\n#endif\n");
+        let all = ["VERIFY".to_owned()];
+        check_with("#ifdef DEBUG\ndead\n#endif\n#ifdef VERIFY\nlive\n#endif\n", Some(&all));
+        check_with("#if defined(__linux__) || INT_MAX > 2\nlive\n#endif\n", Some(&all));
     }
 
     #[test]

@@ -122,6 +122,16 @@ const WITHOUT: &[&str] = &[
     "hip/hip_runtime_api.h",
 ];
 
+/// Whether a header is one of the C++ library or of CUDA, which declare no names that look like CUDA's but are
+/// in no table.
+pub(crate) fn is_known(header: &str) -> bool {
+    const OTHERS: [&str; 3] = ["cstring", "memory.h", "string.h"];
+    const FOLDERS: [&str; 3] = ["cub/", "cuda/", "thrust/"];
+    WITHOUT.contains(&header)
+        || OTHERS.contains(&header)
+        || FOLDERS.iter().any(|folder| header.starts_with(folder))
+}
+
 /// Whether none of these headers declares the functions, as far as known.
 pub(crate) fn lack<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
     headers.all(|header| WITHOUT.contains(&header))

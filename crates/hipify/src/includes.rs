@@ -118,17 +118,11 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
-/// The names that a source includes: in quotes, and in brackets.
+/// The names that a source includes.
 #[cfg(feature = "command")]
-pub(crate) fn names(source: &[u8]) -> (Vec<String>, Vec<String>) {
-    let tokens = cpp_lexer::tokens(source);
-    let cursor = Cursor { source, tokens: &tokens };
-    let (mut quoted, mut others) = (Vec::new(), Vec::new());
-    for include in read(&cursor).includes {
-        let list = if cursor.text(include.token).starts_with(b"\"") { &mut quoted } else { &mut others };
-        list.push(String::from_utf8_lossy(include.name).into_owned());
-    }
-    (quoted, others)
+pub(crate) fn names(cursor: &Cursor<'_>) -> Vec<String> {
+    let name = |include: Include<'_>| String::from_utf8_lossy(include.name).into_owned();
+    read(cursor).includes.into_iter().map(name).collect()
 }
 
 /// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define

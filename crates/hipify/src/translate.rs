@@ -42,6 +42,9 @@ pub struct Options {
     /// All headers that the compiler includes with the source, except those of the program itself. `None` if
     /// that is not known: the source's own includes then count.
     pub headers: Option<Vec<String>>,
+    /// All macros that the program defines, in its sources or for its compiler. `None` if that is not known:
+    /// each macro may then be defined.
+    pub macros: Option<Vec<String>>,
 }
 
 impl Default for Options {
@@ -56,6 +59,7 @@ impl Default for Options {
             runtime_header: true,
             own_names: Vec::new(),
             headers: None,
+            macros: None,
         }
     }
 }
@@ -235,7 +239,7 @@ impl<'a> Translator<'a> {
     fn declarations(&mut self, cursor: &Cursor<'_>) {
         let source = self.source;
         self.declared.extend(declared::names(cursor).iter().map(|token| token.text(source)));
-        self.unread.extend(conditions::unread(cursor));
+        self.unread.extend(conditions::unread(cursor, self.options.macros.as_deref()));
     }
 
     /// Whether a name is the program's own.
@@ -255,6 +259,7 @@ impl<'a> Translator<'a> {
         masks::widen(cursor, index, &mut self.edits);
         masks::count(cursor, index, &mut self.edits);
         symbols::assign(cursor, index, &mut self.edits);
+        self.atomic(cursor, index, before);
         let done = self.form(cursor, index);
         self.data_types(cursor, index);
         if done {

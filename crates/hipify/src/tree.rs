@@ -4,16 +4,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{declared_names, files, implicit, includes};
+use crate::cursor::Cursor;
+use crate::{conditions, declared_names, files, implicit, includes};
 
 /// A source's text and where it is.
 #[derive(Debug)]
 struct Unit {
     path: PathBuf,
     includes: Vec<String>,
-    /// The other headers that it includes.
-    headers: Vec<String>,
     names: Vec<String>,
+    macros: Vec<String>,
 }
 
 /// The names that sources declare for each other.
@@ -21,6 +21,7 @@ struct Unit {
 pub(crate) struct Tree {
     names: HashMap<PathBuf, Vec<String>>,
     headers: HashMap<PathBuf, Vec<String>>,
+    macros: HashMap<PathBuf, Vec<String>>,
 }
 
 impl Tree {
@@ -36,21 +37,18 @@ impl Tree {
             }
             // A header that is not there is the compiler's affair.
             let Ok(text) = files::read(&path) else { continue };
-            let (includes, headers) = includes::names(&text);
+            let tokens = cpp_lexer::tokens(&text);
+            let cursor = Cursor { source: &text, tokens: &tokens };
+            let (includes, macros) = (includes::names(&cursor), conditions::defined(&cursor));
             waiting.extend(
                 includes.iter().map(|name| path.with_file_name("").join(name)).filter(|path| path.is_file()),
             );
-            units.push(Unit { path, includes, headers, names: declared_names(&text) });
+            units.push(Unit { path, includes, names: declared_names(&text), macros });
         }
         let included = included(&units);
         let groups = groups(&included);
-        let mut of_group: HashMap<usize, BTreeSet<&str>> = HashMap::new();
-        for (unit, &group) in units.iter().zip(&groups) {
-            of_group.entry(group).or_default().extend(unit.names.iter().map(String::as_str));
-        }
-        let names = |group: &usize| of_group[group].iter().map(|&name| name.to_owned()).collect();
-        let names =
-            units.iter().zip(&groups).map(|(unit, group)| (unit.path.clone(), names(group))).collect();
+        let names = of_groups(&units, &groups, |unit| &unit.names);
+        let macros = of_groups(&units, &groups, |unit| &unit.macros);
         let mut headers: HashMap<PathBuf, Vec<String>> = HashMap::new();
         for root in roots(&included) {
             let all = closure(&included, root);
@@ -65,7 +63,12 @@ impl Tree {
                 }
             }
         }
-        Self { names, headers }
+        Self { names, headers, macros }
+    }
+
+    /// All macros that a source's program defines in its sources.
+    pub(crate) fn macros(&self, path: &Path) -> Option<&[String]> {
+        self.macros.get(&plain(path)).map(Vec::as_slice)
     }
 
     /// All headers, except those of the tree, that are included with a source.
@@ -120,6 +123,20 @@ fn groups(included: &[Vec<Option<usize>>]) -> Vec<usize> {
     (0..included.len()).map(|number| root(&groups, number)).collect()
 }
 
+/// What the sources of each source's group have together.
+fn of_groups(
+    units: &[Unit],
+    groups: &[usize],
+    of: impl Fn(&Unit) -> &[String],
+) -> HashMap<PathBuf, Vec<String>> {
+    let mut together: HashMap<usize, BTreeSet<&str>> = HashMap::new();
+    for (unit, &group) in units.iter().zip(groups) {
+        together.entry(group).or_default().extend(of(unit).iter().map(String::as_str));
+    }
+    let list = |group: &usize| together[group].iter().map(|&name| name.to_owned()).collect();
+    units.iter().zip(groups).map(|(unit, group)| (unit.path.clone(), list(group))).collect()
+}
+
 /// The sources that no other one includes.
 fn roots(included: &[Vec<Option<usize>>]) -> Vec<usize> {
     let inner: HashSet<usize> = included.iter().flatten().flatten().copied().collect();
@@ -139,9 +156,9 @@ fn closure(included: &[Vec<Option<usize>>], root: usize) -> HashSet<usize> {
 }
 
 /// The headers that a source includes and that are not in the tree.
-fn headers_of<'a>(unit: &'a Unit, included: &'a [Option<usize>]) -> impl Iterator<Item = &'a str> {
+fn headers_of<'a>(unit: &'a Unit, included: &'a [Option<usize>]) -> impl Iterator<Item = &'a str> + 'a {
     let outside = unit.includes.iter().zip(included).filter(|(_, found)| found.is_none());
-    outside.map(|(include, _)| include.as_str()).chain(unit.headers.iter().map(String::as_str))
+    outside.map(|(include, _)| include.as_str())
 }
 
 /// A path without `.` and `x/..`.

@@ -94,7 +94,8 @@ pub(super) fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    let share = |part: usize, other: usize| part as f64 / (part + other).max(1) as f64;
+    let share =
+        |part: usize, other: usize| if other == 0 { 1.0 } else { part as f64 / (part + other) as f64 };
     let (precision, recall) = (share(both, only_check), share(both, only_compiler));
     let judged = both + only_check + only_compiler + neither;
     println!("{} programs, {} units, {judged} of them judged", programs.len(), units.len());
@@ -138,6 +139,10 @@ fn command(program: &Path) -> command::Options {
 fn check(program: &Path) -> Result<Option<BTreeMap<PathBuf, Vec<String>>>> {
     let mut options = command(program);
     options.check = true;
+    let macros = makefile_options(program)
+        .into_iter()
+        .filter_map(|option| Some(option.strip_prefix("-D")?.split('=').next()?.to_owned()));
+    options.define = macros.collect();
     options.format = Format::Json;
     let mut out = Vec::new();
     match command::run(&options, &mut Streams { out: &mut out, err: &mut std::io::sink() }) {
@@ -260,7 +265,14 @@ fn compile(options: &Options, toolchain: &Toolchain, unit: &Unit, work: &Path) -
         let mut command = toolchain.command();
         command.arg(format!("--offload-arch={}", options.target)).arg(side).args(how);
         command.args(["-std=c++17", "-w", "-fno-color-diagnostics", "-ferror-limit=3", "-I."]);
-        command.args(makefile_options(&unit.program));
+        for option in makefile_options(&unit.program) {
+            // A folder of another program is not among the translations.
+            let other = option.strip_prefix("-I").map(|other| (folder.join(other), unit.program.join(other)));
+            match other {
+                Some((here, there)) if !here.is_dir() => command.arg("-I").arg(there),
+                _ => command.arg(option),
+            };
+        }
         for folder in &options.include {
             command.arg("-isystem").arg(folder);
         }

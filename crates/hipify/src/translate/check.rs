@@ -28,11 +28,16 @@ impl Translator<'_> {
         if is_like_cuda(word) && !self.is_own(word) {
             let name = String::from_utf8_lossy(word);
             let token = cursor.tokens[index];
+            // If all headers are known, nothing else can declare it.
+            let known =
+                |header: &String| implicit::is_known(header) || self.header(header.as_bytes()).is_some();
+            let sure = self.options.headers.as_ref().is_some_and(|headers| headers.iter().all(known));
+            let severity = if sure { Severity::Error } else { Severity::Warning };
             self.report(
                 token.start,
                 token.end,
                 Rule::Unknown,
-                Severity::Warning,
+                severity,
                 format!("`{name}` looks like a CUDA name but is unknown"),
                 "if it is the program's own, list it with --whitelist; otherwise, no equivalent in HIP is known",
             );
@@ -162,6 +167,50 @@ impl Translator<'_> {
                 Severity::Note,
                 format!("{cuda} {version} has deprecated `{name}`"),
                 "use what has replaced it",
+            );
+        }
+    }
+
+    /// `atomicAdd` of halves, which HIP has under another name only.
+    pub(super) fn atomic(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
+        const HALVES: [&[u8]; 8] = [
+            b"__half",
+            b"__half2",
+            b"__nv_bfloat16",
+            b"__nv_bfloat162",
+            b"half",
+            b"half2",
+            b"nv_bfloat16",
+            b"nv_bfloat162",
+        ];
+        let name = b"atomicAdd";
+        if !cursor.is(index, name) || !is_call(cursor, index, before) || self.is_own(name) {
+            return;
+        }
+        let arguments = cursor.after(index).and_then(|open| cursor.arguments(open));
+        let Some(&address) = arguments.as_ref().and_then(|arguments| arguments.list.first()) else { return };
+        let words = || (address.first..=address.last).filter(|&at| cursor.kind(at) == Some(Kind::Word));
+        let casts = words().any(|at| HALVES.contains(&cursor.text(at)));
+        let Some(variable) = words().next().map(|at| cursor.text(at)) else { return };
+        // The type in the nearest declaration in front.
+        let declared = (0..index).rev().filter(|&at| cursor.is(at, variable)).find_map(|at| {
+            let mut before = cursor.before(at)?;
+            while matches!(cursor.text(before), b"*" | b"&" | b"__restrict__") {
+                before = cursor.before(before)?;
+            }
+            let declares =
+                cursor.kind(before) == Some(Kind::Word) && !matches!(cursor.text(before), b"return");
+            declares.then(|| cursor.text(before))
+        });
+        if casts || declared.is_some_and(|declared| HALVES.contains(&declared)) {
+            let token = cursor.tokens[index];
+            self.report(
+                token.start,
+                token.end,
+                Rule::UnsupportedDeviceFunction,
+                Severity::Error,
+                "HIP has no `atomicAdd` of 16-bit floating-point numbers".to_owned(),
+                "write `unsafeAtomicAdd`, which is for memory of the GPU only, or a loop of `atomicCAS`",
             );
         }
     }
