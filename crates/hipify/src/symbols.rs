@@ -69,8 +69,24 @@ pub(crate) fn rewrite(cursor: &Cursor<'_>, name: usize, hip: &str, edits: &mut E
     if matches!(cursor.text(argument.first), b"HIP_SYMBOL" | b"reinterpret_cast") {
         return;
     }
+    if change == Change::Pointer && is_cast(cursor, argument.first) {
+        return;
+    }
     edits.insert(first.start, wrap);
     edits.insert(last.end, ")");
+}
+
+/// Whether `(void*)` or `(const void*)` begins at a token.
+fn is_cast(cursor: &Cursor<'_>, open: usize) -> bool {
+    let mut at = Some(open);
+    for part in [&b"("[..], b"const", b"void", b"*", b")"] {
+        match at {
+            Some(here) if cursor.is(here, part) => at = cursor.after(here),
+            Some(_) if part == b"const" => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Translates `grid = make_uint3(…)`, where `grid` is a `dim3`: HIP's does not become one by an assignment.

@@ -182,14 +182,21 @@ fn included(source: &Path, program: &Path, options: &Options) -> Vec<PathBuf> {
         rest.strip_prefix(['"', '<'])?.split(['"', '>']).next()
     });
     let beside = source.parent().unwrap_or(program);
-    let folders: Vec<&Path> =
-        [beside, program].into_iter().chain(options.include.iter().map(PathBuf::as_path)).collect();
+    let of_program = folders(program);
+    let near = [beside, program].into_iter().chain(of_program.iter().map(PathBuf::as_path));
+    let folders: Vec<&Path> = near.chain(options.include.iter().map(PathBuf::as_path)).collect();
     let find = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
     names
         .filter_map(find)
         .filter_map(|path| fs::canonicalize(path).ok())
         .filter(|path| path.starts_with(&options.tree))
         .collect()
+}
+
+/// The folders of a program's sources.
+fn folders(program: &Path) -> BTreeSet<PathBuf> {
+    let sources = sources(program).unwrap_or_default();
+    sources.iter().filter_map(|source| source.parent()).map(Path::to_owned).collect()
 }
 
 /// A unit and all of the tree that it includes.
@@ -272,6 +279,9 @@ fn compile(options: &Options, toolchain: &Toolchain, unit: &Unit, work: &Path) -
                 Some((here, there)) if !here.is_dir() => command.arg("-I").arg(there),
                 _ => command.arg(option),
             };
+        }
+        for other in folders(&unit.program) {
+            command.arg("-I").arg(folder.join(other.strip_prefix(&unit.program)?));
         }
         for folder in &options.include {
             command.arg("-isystem").arg(folder);
