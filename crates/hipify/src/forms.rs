@@ -17,8 +17,6 @@ pub(crate) enum Item {
     Null(usize),
     /// An additional argument.
     Text(&'static str),
-    /// CUDA's argument with this number as the type of a computation.
-    Compute(usize),
     /// CUDA's argument with this number, which is a `cudaMemLocation`.
     Location(usize),
 }
@@ -42,9 +40,6 @@ fn item(text: &'static str) -> Option<Item> {
     }
     if let Some(number) = text.strip_prefix('!') {
         return number.parse().ok().map(Item::Null);
-    }
-    if let Some(number) = text.strip_prefix("compute:") {
-        return number.parse().ok().map(Item::Compute);
     }
     if let Some(number) = text.strip_prefix('@') {
         return number.parse().ok().map(Item::Location);
@@ -118,20 +113,6 @@ fn is_location(cursor: &Cursor<'_>, arguments: &[Argument], number: usize) -> bo
         })
 }
 
-/// rocBLAS's name for the type of a computation.
-pub(crate) fn computation(name: &[u8]) -> Option<&'static str> {
-    let rest = name.strip_prefix(b"CUBLAS_COMPUTE_")?;
-    [
-        (&b"16F"[..], "rocblas_datatype_f16_r"),
-        (b"32F", "rocblas_datatype_f32_r"),
-        (b"64F", "rocblas_datatype_f64_r"),
-        (b"32I", "rocblas_datatype_i32_r"),
-    ]
-    .into_iter()
-    .find(|(beginning, _)| rest.starts_with(beginning))
-    .map(|(_, to)| to)
-}
-
 /// Whether an argument is a null pointer.
 pub(crate) fn is_null(cursor: &Cursor<'_>, argument: Argument) -> bool {
     argument.first == argument.last && matches!(cursor.text(argument.first), b"nullptr" | b"NULL" | b"0")
@@ -150,7 +131,7 @@ mod tests {
             for item in form.items.iter().flatten() {
                 let last = match *item {
                     Item::Same(first, last) if first <= last => last,
-                    Item::Null(number) | Item::Compute(number) | Item::Location(number) => number,
+                    Item::Null(number) | Item::Location(number) => number,
                     Item::Text(_) => 1,
                     Item::Same(..) => 0,
                 };

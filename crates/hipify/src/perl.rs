@@ -109,6 +109,7 @@ impl Facts {
             fact.hip = Some(ours.to_owned());
             if let Some(roc) = roc {
                 fact.roc = Some(roc.to_owned());
+                fact.lacking.remove("roc");
             }
             if difference.theirs.contains('|') && !difference.ours.contains('|') {
                 fact.roc = None;

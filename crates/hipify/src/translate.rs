@@ -138,6 +138,7 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         settled: HashSet::new(),
         declared: HashSet::new(),
         unread: Vec::new(),
+        sparse: false,
         fftw: false,
     };
     for (start, end) in apart.spaces {
@@ -146,6 +147,8 @@ fn pass(source: &[u8], options: &Options) -> Translation {
     let cursor = Cursor { source, tokens: &tokens };
     let directives = includes::read(&cursor);
     translator.fftw = directives.includes.iter().any(|include| include.name == b"cufftw.h");
+    let uses = |library: &[u8]| directives.includes.iter().any(|include| include.name.starts_with(library));
+    translator.sparse = options.roc && uses(b"cusparse") && !uses(b"cublas");
     translator.declarations(&cursor);
     translator.includes(&cursor, &directives);
     translator.implicit(&cursor, &directives);
@@ -178,6 +181,8 @@ struct Translator<'a> {
     declared: HashSet<&'a [u8]>,
     /// Parts of the source that AMD's compiler does not read.
     unread: Vec<(usize, usize)>,
+    /// Whether types of data are rocSPARSE's in the whole source, since it does not use cuBLAS.
+    sparse: bool,
     /// Whether the source includes cuFFT's header with FFTW's names.
     fftw: bool,
 }
@@ -269,7 +274,10 @@ impl<'a> Translator<'a> {
             let row = self.row(number);
             let to = self.chosen(&row);
             if let Some(to) = to {
-                if to != row.name {
+                let sparse = to.strip_prefix("rocblas_datatype").filter(|_| self.sparse);
+                if let Some(rest) = sparse {
+                    self.edits.replace(token.start, token.end, format!("rocsparse_datatype{rest}"));
+                } else if to != row.name {
                     self.edits.replace(token.start, token.end, to);
                     symbols::rewrite(cursor, index, to, &mut self.edits);
                 }

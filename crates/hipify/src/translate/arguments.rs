@@ -94,7 +94,7 @@ impl Translator<'_> {
                 }
                 Item::Null(_) => continue,
                 Item::Same(first, last) => (first, last),
-                Item::Compute(number) | Item::Location(number) => (number, number),
+                Item::Location(number) => (number, number),
             };
             for number in first..=last {
                 if number <= kept {
@@ -110,15 +110,6 @@ impl Translator<'_> {
                     self.drop(cursor, list, dropped);
                 }
                 kept = number;
-            }
-            let argument = list[last - 1];
-            if matches!(item, Item::Compute(_))
-                && argument.first == argument.last
-                && let Some(to) = forms::computation(cursor.text(argument.first))
-            {
-                let (start, end) = span(argument);
-                self.settled.insert(start);
-                self.edits.replace(start, end, to);
             }
         }
         if kept > 0 {
