@@ -25,14 +25,52 @@ template <typename Out> struct Rows {
     __device__ __forceinline__ Rows behind(unsigned row0, unsigned column0) const { return {row(row0) + column0, stride}; }
 };
 
+// A wave's part of C: where it begins, where the lane's first element is in it, and how many rows and columns C has. Also LDS that is the wave's own now.
+template <unsigned ROWS_OF_PART, unsigned COLUMNS_OF_PART, unsigned BYTES_OF_WAVE> struct PartOfC {
+    static constexpr unsigned ROWS = ROWS_OF_PART, COLUMNS = COLUMNS_OF_PART, BYTES = BYTES_OF_WAVE;
+    unsigned row, column, lane_row, lane_column, rows, columns;
+    unsigned char *scratch;
+
+    __device__ __forceinline__ bool inside() const { return row + ROWS <= rows && column + COLUMNS <= columns; }
+    __device__ __forceinline__ bool holds(unsigned row_of_part, unsigned column_of_part) const {
+        return row + row_of_part < rows && column + column_of_part < columns;
+    }
+    // Stores all of it, without bounds, to a matrix whose rows are near each other.
+    template <typename Number, typename Out, typename Each>
+    __device__ __forceinline__ void store(const Rows<Out> &c, Number alpha, const Each &each) const {
+        const Rows<Out> place = c.behind(row, column);
+        const unsigned offset = (lane_row * static_cast<unsigned>(c.stride) + lane_column) * sizeof(Out);
+        each([&](unsigned row, unsigned column, Number sum) {
+            *reinterpret_cast<Out *>(reinterpret_cast<char *>(place.row(row) + column) + offset) = convert<Out>(alpha * sum);
+        });
+    }
+};
+
 // How a product is used: C = alpha * product + beta * C.
 template <typename Number, typename To> struct Result {
     Number alpha, beta;
     To c;
+
+    // `each` calls what it is given with the row and column of each element, without the lane's, and its sum.
+    template <typename Part, typename Each> __device__ __forceinline__ void store(const Part &part, const Each &each) const {
+        using Out = typename To::Element;
+        // beta = 0 must not read C: it may hold anything, NaN included
+        if constexpr (To::REGULAR)
+            if (part.inside() && beta == 0 && c.stride < LARGEST_NEAR_STRIDE)
+                return part.store(c, alpha, each);
+        const To place = c.behind(part.row, part.column);
+        each([&](unsigned row, unsigned column, Number sum) {
+            row += part.lane_row, column += part.lane_column;
+            if (part.holds(row, column)) {
+                Out *at = place.row(row) + column;
+                *at = convert<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * load(at));
+            }
+        });
+    }
 };
 
 // A block of C. Multiplies numbers of T, to which the stagings convert the operands' elements; A has the rows of C, B its columns, and
-// both have the same depth. `result` returns the `Result`, and is called when the product is complete.
+// both have the same depth. `result` returns what stores the product, a `Result` or its like, and is called when the product is complete.
 template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename GiveResult>
 __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, GiveResult result) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>, PITCH = AStage::PITCH;
@@ -97,40 +135,16 @@ __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsig
         __syncthreads();
     }
 
-    const auto given = result();
-    const auto alpha = given.alpha, beta = given.beta;
-    const auto &c = given.c;
-    using To = decltype(given.c);
-    using Out = typename To::Element;
-    const unsigned first_row = row0 + wave_row, first_column = column0 + wave_column;
-    const unsigned lane_row = M::lane_row(lane), lane_column = M::lane_column(lane);
-    // Calls `apply` with the place of each element within the wave's part, and with its sum.
-    const auto each = [&](auto apply) {
+    constexpr unsigned WAVE_BYTES = sizeof(tiles) / (THREADS / WAVE) / 16 * 16;
+    using Part = PartOfC<WAVE_ROWS, WAVE_COLUMNS, WAVE_BYTES>;
+    const Part part = {row0 + wave_row, column0 + wave_column, M::lane_row(lane), M::lane_column(lane), from_a.rows, from_b.rows, tiles + wave * WAVE_BYTES};
+    result().store(part, [&](auto apply) {
 #pragma unroll
         for (unsigned i = 0; i < DOWN; ++i)
 #pragma unroll
             for (unsigned j = 0; j < ACROSS; ++j)
 #pragma unroll
                 for (unsigned s = 0; s < M::SUMS; ++s)
-                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), alpha * of_operands<T>(sums[i][j].x[s]));
-    };
-    const To part = c.behind(first_row, first_column);
-    if constexpr (To::REGULAR) {
-        const bool inside = first_row + WAVE_ROWS <= from_a.rows && first_column + WAVE_COLUMNS <= from_b.rows;
-        // beta = 0 must not read C: it may hold anything, NaN included
-        if (inside && beta == 0 && c.stride < LARGEST_NEAR_STRIDE) {
-            const unsigned offset = (lane_row * static_cast<unsigned>(c.stride) + lane_column) * sizeof(Out);
-            each([&](unsigned row, unsigned column, sum_t<T> product) {
-                *reinterpret_cast<Out *>(reinterpret_cast<char *>(part.row(row) + column) + offset) = convert<Out>(product);
-            });
-            return;
-        }
-    }
-    each([&](unsigned row, unsigned column, sum_t<T> product) {
-        row += lane_row, column += lane_column;
-        if (first_row + row < from_a.rows && first_column + column < from_b.rows) {
-            Out *at = part.row(row) + column;
-            *at = convert<Out>(beta == 0 ? product : product + beta * load(at));
-        }
+                    apply(i * M::ROWS + M::step_row(s), j * M::COLUMNS + M::step_column(s), of_operands<T>(sums[i][j].x[s]));
     });
 }

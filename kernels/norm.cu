@@ -125,7 +125,7 @@ __device__ __forceinline__ void add_rmsnorm_q8_1(const T *src, const T *residual
         if (i != begin && there)
             x = read_pack((adds ? sum : residual) + i, wide);
         if (there) {
-            const auto weight = weights.several(i);
+            const auto weight = weights.several(0, i);
 #pragma unroll
             for (unsigned j = 0; j < PACK<T>; ++j)
                 x.at[j] = convert<T>(load(&x.at[j]) * scale * weight.at[j]);

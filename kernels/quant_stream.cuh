@@ -9,6 +9,9 @@
 #include "quant_warp.cuh"
 
 #if defined(NVIDIA_BULK)
+// A warp has four rows if a unit has no more bytes than this, or else two.
+constexpr unsigned SHORT_UNIT = 20;
+
 // A workgroup of THREADS. In a step, a warp multiplies ROWS rows; if there are few columns, several groups of warps have rows of their own. There is
 // room for STAGES steps. If a row has more units than a workgroup has threads, one part of all rows is multiplied, then the next.
 template <typename Q, unsigned THREADS_OF> struct Stream {
@@ -16,7 +19,7 @@ template <typename Q, unsigned THREADS_OF> struct Stream {
     static_assert(WARPS == 1u << LOG_WARPS);
     static constexpr unsigned PER_BLOCK = Unit<Q>::PER_BLOCK, UNIT_BYTES = (sizeof(Q) + PER_BLOCK - 1) / PER_BLOCK;
     // 8 workgroups of 128 threads have 25 KiB each.
-    static constexpr unsigned LOG_ROWS = UNIT_BYTES <= 20 ? 2 : 1, ROWS = 1 << LOG_ROWS, STAGES = UNIT_BYTES > 20 && UNIT_BYTES <= 28 ? 3 : 2;
+    static constexpr unsigned LOG_ROWS = UNIT_BYTES <= SHORT_UNIT ? 2 : 1, ROWS = 1 << LOG_ROWS, STAGES = UNIT_BYTES > 20 && UNIT_BYTES <= 28 ? 3 : 2;
     static constexpr unsigned BLOCKS_OF_PART = THREADS / PER_BLOCK, PART = BLOCKS_OF_PART * sizeof(Q), STAGE = ROWS * PART;
     static_assert(PART % 16 == 0);
     // The words behind the last block are read.

@@ -131,23 +131,20 @@ __device__ __forceinline__ void vec_workgroup(const void *x, const void *y, void
         mul_mat_vec<Q, 2>(matrix, blocks, out, type, 2 * blockIdx.x, columns, rows, y_stride, out_stride, vectors);
 }
 
-// Quantises rows of `columns` numbers to Q8_1 blocks, padded with zeros up to `padded`, a multiple of 32. If there is a NaN or an
-// infinity among 32 numbers, the scale is NaN or infinite, too.
+// Quantises rows of `columns` numbers to Q8_1 blocks, padded with zeros up to `padded`, a multiple of 32. A thread has a pack of numbers, and there may be
+// more threads than packs, in whole warps.
 template <typename T> __device__ __forceinline__ void quantize_q8_1_row(const T *x, void *out, int columns, int padded) {
     let_next_begin();
     wait_for_previous();
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (column >= padded)
-        return;
-    const size_t row = blockIdx.y * blockDim.y + threadIdx.y;
-    const float value = column < columns ? load(x + row * columns + column) : 0.0f;
-    const float most = warp_reduce<Max>(fabsf(value));
-    const float sum = warp_reduce<Sum>(value);
-    const float d = most / 127.0f;
-    Q8_1 &block = static_cast<Q8_1 *>(out)[(row * padded + column) / Q8_1::VALUES];
-    block.qs[column % Q8_1::VALUES] = d > 0.0f && d < INFINITY ? static_cast<int8_t>(roundf(value / d)) : 0;
-    if (column % Q8_1::VALUES == 0) {
-        block.d = __half_as_ushort(convert<__half>(d));
-        block.s = __half_as_ushort(convert<__half>(sum));
-    }
+    const size_t row = blockIdx.y * blockDim.y + threadIdx.y, n = columns, end = padded;
+    const size_t at = (static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x) * PACK<T>;
+    const T *numbers = x + row * n + at;
+    Pack<T> pack;
+    if (at + PACK<T> <= n)
+        pack = read_pack(numbers, is_wide(numbers));
+    else
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j)
+            pack.at[j] = at + j < n ? numbers[j] : convert<T>(0.0f);
+    quantize_pack(pack, at < end, static_cast<Q8_1 *>(out) + row * (end / Q8_1::VALUES), at);
 }

@@ -192,7 +192,8 @@ template <typename T, typename F> __device__ __forceinline__ void map_row(const 
         y[i] = convert<T>(f(i, load(x + i)));
 }
 
-// Numbers by which the elements of a row are multiplied, or which are added to them; the neutral one, where there are none.
+// Numbers that belong to the elements of a row, such as those by which they are multiplied; the neutral one, where there are none. As one of the
+// operands of a row's passes: `at(i)` is one number, `several(k, i)` those of the thread's pack `k`, which begins at `i`.
 template <typename T> struct Weights {
     const T *p;
     compute_t<T> neutral;
@@ -202,7 +203,7 @@ template <typename T> struct Weights {
     struct Several {
         compute_t<T> at[PACK<T>];
     };
-    __device__ __forceinline__ Several several(size_t i) const {
+    __device__ __forceinline__ Several several(unsigned, size_t i) const {
         Several found;
         if (p && is_wide(p)) {
             const Pack<T> pack = pack_at(p + i);
@@ -218,6 +219,21 @@ template <typename T> struct Weights {
     }
 };
 
+// The positions of the elements of a row, as an operand.
+template <typename T> struct Positions {
+    __device__ __forceinline__ size_t at(size_t i) const { return i; }
+    struct Several {
+        size_t at[PACK<T>];
+    };
+    __device__ __forceinline__ Several several(unsigned, size_t i) const {
+        Several found;
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j)
+            found.at[j] = i + j;
+        return found;
+    }
+};
+
 // A row that is read again for each pass over it.
 template <typename T> struct RowInMemory {
     static constexpr bool KEPT = false, IN_REGISTERS = false;
@@ -225,11 +241,14 @@ template <typename T> struct RowInMemory {
     T *y;
     size_t n;
 
-    // Calls `f(i, x[i])` for the elements that are this thread's.
-    template <typename F> __device__ __forceinline__ void for_each(F f) const { for_each_in_row(x, n, f); }
-    // y[i] = f(x[i], weights of i) for these.
-    template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... weights) const {
-        map_row(x, y, n, [=](size_t i, compute_t<T> value) { return f(value, weights.at(i)...); });
+    __device__ __forceinline__ compute_t<T> at(size_t i) const { return load(x + i); }
+    // Calls `f(i, x[i], operands of i)` for the elements that are this thread's.
+    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, W... operands) const {
+        for_each_in_row(x, n, [=, &f](size_t i, compute_t<T> value) { f(i, value, operands.at(i)...); });
+    }
+    // y[i] = f(x[i], operands of i) for these.
+    template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... operands) const {
+        map_row(x, y, n, [=](size_t i, compute_t<T> value) { return f(value, operands.at(i)...); });
     }
 };
 
@@ -257,11 +276,30 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
                 else
                     values[k][j] = packs[k].at[j];
     }
-    template <typename F, typename... W> __device__ __forceinline__ void map_pack(unsigned k, F f, const W &...weights) {
+    struct Several {
+        compute_t<T> at[PACK<T>];
+    };
+    __device__ __forceinline__ Several several(unsigned k, size_t) const {
+        Several found;
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j)
+            found.at[j] = convert<compute_t<T>>(values[k][j]);
+        return found;
+    }
+    template <typename F, typename... W> __device__ __forceinline__ void each_of_pack(unsigned k, F f, const W &...operands) {
+#pragma unroll
+        for (unsigned j = 0; j < PACK<T>; ++j) {
+            if constexpr (KEPT)
+                f(first + k * step + j, values[k][j], operands.at[j]...);
+            else
+                f(first + k * step + j, load(&values[k][j]), operands.at[j]...);
+        }
+    }
+    template <typename F, typename... W> __device__ __forceinline__ void map_pack(unsigned k, F f, const W &...operands) {
         Pack<T> pack;
 #pragma unroll
         for (unsigned j = 0; j < PACK<T>; ++j)
-            pack.at[j] = convert<T>(f(convert<compute_t<T>>(values[k][j]), weights.at[j]...));
+            pack.at[j] = convert<T>(f(convert<compute_t<T>>(values[k][j]), operands.at[j]...));
         pack_at(y + first + k * step) = pack;
     }
     __device__ __forceinline__ void convert_again() {
@@ -272,36 +310,29 @@ template <typename T, unsigned COUNT> struct RowInRegisters {
         }
 #endif
     }
-    template <typename F> __device__ __forceinline__ void for_each(F f) {
+    template <typename F, typename... W> __device__ __forceinline__ void for_each(F f, W... operands) {
         if constexpr (!KEPT) // else the compiler would keep what they are converted to
             convert_again();
 #pragma unroll
         for (unsigned k = 0; k < COUNT; ++k)
-            if (first + k * step < n) {
-#pragma unroll
-                for (unsigned j = 0; j < PACK<T>; ++j) {
-                    if constexpr (KEPT)
-                        f(first + k * step + j, values[k][j]);
-                    else
-                        f(first + k * step + j, load(&values[k][j]));
-                }
-            }
+            if (first + k * step < n)
+                each_of_pack(k, f, operands.several(k, first + k * step)...);
     }
-    template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... weights) {
+    template <typename F, typename... W> __device__ __forceinline__ void map(F f, W... operands) {
         if constexpr (!KEPT)
             convert_again();
 #pragma unroll
         for (unsigned k = 0; k < COUNT; ++k)
             if (first + k * step < n)
-                map_pack(k, f, weights.several(first + k * step)...);
+                map_pack(k, f, operands.several(k, first + k * step)...);
     }
 };
 
-// Calls `f` with a row: in registers if it fits, so that it is read once, and all of it at once.
-template <typename T, typename F> __device__ __forceinline__ void with_row(const T *x, T *y, size_t n, F f) {
+// Calls `f` with a row: in registers if it fits, so that it is read once, and all of it at once. Not if other operands are not `wide`.
+template <typename T, typename F> __device__ __forceinline__ void with_row(const T *x, T *y, size_t n, F f, bool wide = true) {
     constexpr unsigned MOST = 4;
     const size_t step = static_cast<size_t>(block_threads()) * PACK<T>;
-    if (n % PACK<T> == 0 && n <= MOST * step && is_wide(x) && is_wide(y)) {
+    if (wide && n % PACK<T> == 0 && n <= MOST * step && is_wide(x) && is_wide(y)) {
         // AMD's targets have one piece of code for all rows that fit.
         if (NVIDIA && n <= step)
             return f(RowInRegisters<T, 1>(x, y, n));
@@ -310,4 +341,15 @@ template <typename T, typename F> __device__ __forceinline__ void with_row(const
         return f(RowInRegisters<T, MOST>(x, y, n));
     }
     f(RowInMemory<T>{x, y, n});
+}
+
+// The same with two rows, of which the second one is an operand of the first one's passes.
+template <typename T, typename F> __device__ __forceinline__ void with_rows(const T *x, const T *other, T *y, size_t n, F f) {
+    const auto both = [=](auto row) {
+        if constexpr (row.IN_REGISTERS)
+            f(row, decltype(row)(other, nullptr, static_cast<unsigned>(n)));
+        else
+            f(row, RowInMemory<T>{other, nullptr, n});
+    };
+    with_row(x, y, n, both, is_wide(other));
 }

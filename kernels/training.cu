@@ -34,44 +34,84 @@ template <typename F> __device__ __forceinline__ void for_each_column(size_t col
 template <typename T>
 __device__ __forceinline__ void rmsnorm_backward(const T *src, const T *alpha, const T *grad, const T *add, T *out, float *scales,
                                                  size_t columns, float eps) {
-    const size_t row = blockIdx.x * columns;
-    src += row, grad += row, out += row, add = add ? add + row : nullptr;
-    const auto weighted = [=](size_t i) { return alpha ? load(grad + i) * load(alpha + i) : load(grad + i); };
-    float squares = 0, products = 0;
-    for_each_column(columns, [&](size_t i) {
-        const float x = load(src + i);
-        squares += x * x;
-        products += x * weighted(i);
-    });
-    squares = block_combine<Sum>(squares);
-    products = block_combine<Sum>(products);
-    const float scale = 1.0f / sqrtf(squares / static_cast<float>(columns) + eps);
-    const float along = products / static_cast<float>(columns) * scale * scale;
-    if (scales && block_thread() == 0)
-        scales[blockIdx.x] = scale;
-    for_each_column(columns, [=](size_t i) {
-        const float y = scale * (weighted(i) - load(src + i) * along);
-        out[i] = convert<T>(add ? load(add + i) + y : y);
+    const size_t first = blockIdx.x * columns;
+    const Weights<T> weights = {alpha, 1}, bypass = {add ? add + first : nullptr, 0};
+    with_rows(src + first, grad + first, out + first, columns, [=](auto row, auto grads) {
+        float squares = 0, products = 0;
+        row.for_each(
+            [&](size_t, float x, float g, float weight) {
+                squares += x * x;
+                products += x * (g * weight);
+            },
+            grads, weights);
+        squares = block_combine<Sum>(squares);
+        products = block_combine<Sum>(products);
+        const float scale = 1.0f / sqrtf(squares / static_cast<float>(columns) + eps);
+        const float along = products / static_cast<float>(columns) * scale * scale;
+        if (scales && block_thread() == 0)
+            scales[blockIdx.x] = scale;
+        row.map([=](float x, float g, float weight, float bypassed) { return bypassed + scale * (g * weight - x * along); }, grads, weights, bypass);
     });
 }
 
-constexpr unsigned WEIGHT_COLUMNS = 32, WEIGHT_PARTS = 8;
+constexpr unsigned WEIGHT_COLUMNS = 32, WEIGHT_PARTS = 8, WEIGHT_THREADS = WEIGHT_COLUMNS * WEIGHT_PARTS;
+
+// Adds a thread's rows for EACH neighbouring columns; `sums` receives those of all threads, and the result is the number of parts of rows.
+template <unsigned EACH, typename T>
+__device__ __forceinline__ unsigned add_rows(const T *src, const float *scales, const T *grad, float *sums, size_t rows, size_t columns) {
+    constexpr unsigned ACROSS = WEIGHT_COLUMNS / EACH, PARTS = WEIGHT_THREADS / ACROSS, AHEAD = 4;
+    const unsigned at = threadIdx.x % ACROSS * EACH, part = threadIdx.x / ACROSS;
+    const size_t column = static_cast<size_t>(blockIdx.x) * WEIGHT_COLUMNS + at;
+    float sum[EACH] = {};
+    if (column < columns) {
+        struct alignas(EACH * sizeof(T)) Several {
+            T at[EACH];
+        };
+        const auto several = [=](const T *matrix, size_t row) {
+            return *reinterpret_cast<const Several *>(matrix + row * columns + column);
+        };
+        for (size_t first = part; first < rows; first += AHEAD * PARTS) {
+            Several x[AHEAD], g[AHEAD];
+            float scale[AHEAD];
+#pragma unroll
+            for (unsigned k = 0; k < AHEAD; ++k) {
+                const size_t row = first + k * PARTS;
+                if (row < rows)
+                    x[k] = several(src, row), g[k] = several(grad, row), scale[k] = scales[row];
+            }
+#pragma unroll
+            for (unsigned k = 0; k < AHEAD; ++k)
+                if (first + k * PARTS < rows) {
+#pragma unroll
+                    for (unsigned j = 0; j < EACH; ++j)
+                        sum[j] += load(&g[k].at[j]) * load(&x[k].at[j]) * scale[k];
+                }
+        }
+    }
+#pragma unroll
+    for (unsigned j = 0; j < EACH; ++j)
+        sums[part * WEIGHT_COLUMNS + at + j] = sum[j];
+    return PARTS;
+}
 
 template <typename T>
 __device__ __forceinline__ void rmsnorm_weight_backward(const T *src, const float *scales, const T *grad, T *out, size_t rows,
                                                         size_t columns) {
-    __shared__ float sums[WEIGHT_PARTS][WEIGHT_COLUMNS];
-    const unsigned at = threadIdx.x % WEIGHT_COLUMNS, part = threadIdx.x / WEIGHT_COLUMNS;
-    const size_t column = static_cast<size_t>(blockIdx.x) * WEIGHT_COLUMNS + at;
-    float sum = 0;
-    if (column < columns)
-        for (size_t row = part; row < rows; row += WEIGHT_PARTS)
-            sum += load(grad + row * columns + column) * load(src + row * columns + column) * scales[row];
-    sums[part][at] = sum;
+    __shared__ float sums[WEIGHT_THREADS * PACK<T>];
+    const bool wide = columns % PACK<T> == 0 && is_wide(src) && is_wide(grad);
+    const unsigned parts = wide ? add_rows<PACK<T>>(src, scales, grad, sums, rows, columns) : add_rows<1>(src, scales, grad, sums, rows, columns);
     __syncthreads();
-    if (part == 0 && column < columns) {
+    const unsigned at = threadIdx.x % WEIGHT_COLUMNS, group = threadIdx.x / WEIGHT_COLUMNS;
+    float sum = 0;
+    for (unsigned part = group; part < parts; part += WEIGHT_PARTS)
+        sum += sums[part * WEIGHT_COLUMNS + at];
+    __syncthreads();
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    const size_t column = static_cast<size_t>(blockIdx.x) * WEIGHT_COLUMNS + at;
+    if (group == 0 && column < columns) {
         for (unsigned other = 1; other < WEIGHT_PARTS; ++other)
-            sum += sums[other][at];
+            sum += sums[other * WEIGHT_COLUMNS + at];
         out[column] = convert<T>(sum);
     }
 }
@@ -87,49 +127,51 @@ __device__ __forceinline__ void silu_mul_backward(size_t elements, const T *gate
 }
 
 template <typename T> __device__ __forceinline__ void softmax_causal(const T *src, T *dst, size_t queries, size_t columns, float scale) {
-    const size_t row = blockIdx.x * columns, seen = columns - queries + divide(blockIdx.x, queries).remainder + 1;
-    src += row, dst += row;
-    float largest = Limits<float>::lowest();
-    for_each_column(seen, [&](size_t i) { largest = Max::apply(largest, scale * load(src + i)); });
-    largest = block_combine<Max>(largest);
-    float sum = 0;
-    for_each_column(seen, [&](size_t i) { sum += expf(scale * load(src + i) - largest); });
-    sum = block_combine<Sum>(sum);
-    for_each_column(columns, [=](size_t i) {
-        dst[i] = convert<T>(i < seen ? expf(scale * load(src + i) - largest) / sum : 0.0f);
+    const size_t first = blockIdx.x * columns, seen = columns - queries + divide(blockIdx.x, queries).remainder + 1;
+    // Whole packs, as all rows have them if one has.
+    const size_t read = columns % PACK<T> == 0 ? (seen + PACK<T> - 1) / PACK<T> * PACK<T> : seen;
+    with_row(src + first, dst + first, read, [=](auto row) {
+        float largest = Limits<float>::lowest(), sum = 0;
+        row.for_each([&](size_t i, float x) { largest = i < seen ? Max::apply(largest, scale * x) : largest; });
+        largest = block_combine<Max>(largest);
+        row.for_each([&](size_t i, float x) { sum += i < seen ? expf(scale * x - largest) : 0.0f; });
+        sum = block_combine<Sum>(sum);
+        row.map([=](float x, size_t i) { return i < seen ? expf(scale * x - largest) / sum : 0.0f; }, Positions<T>{});
     });
+    for (size_t i = read + block_thread(); i < columns; i += block_threads())
+        dst[first + i] = convert<T>(0.0f);
 }
 
 template <typename T>
 __device__ __forceinline__ void softmax_backward(const T *probabilities, const T *grad, T *out, size_t columns, float scale) {
-    const size_t row = blockIdx.x * columns;
-    probabilities += row, grad += row, out += row;
-    float sum = 0;
-    for_each_column(columns, [&](size_t i) { sum += load(probabilities + i) * load(grad + i); });
-    sum = block_combine<Sum>(sum);
-    for_each_column(columns, [=](size_t i) { out[i] = convert<T>(scale * load(probabilities + i) * (load(grad + i) - sum)); });
+    const size_t first = blockIdx.x * columns;
+    with_rows(probabilities + first, grad + first, out + first, columns, [=](auto row, auto grads) {
+        float sum = 0;
+        row.for_each([&](size_t, float p, float g) { sum += p * g; }, grads);
+        sum = block_combine<Sum>(sum);
+        row.map([=](float p, float g) { return scale * p * (g - sum); }, grads);
+    });
 }
 
 template <typename T, typename I>
 __device__ __forceinline__ void cross_entropy(const T *logits, const I *targets, float *losses, T *grad, size_t columns, float factor) {
     // as an unsigned number, a negative target is beyond all columns
-    const size_t row = blockIdx.x * columns, target = static_cast<size_t>(targets[blockIdx.x]);
-    logits += row, grad = grad ? grad + row : nullptr;
+    const size_t first = blockIdx.x * columns, target = static_cast<size_t>(targets[blockIdx.x]);
     const bool counts = target < columns;
-    float largest = Limits<float>::lowest(), sum = 0;
-    if (counts) {
-        for_each_column(columns, [&](size_t i) { largest = Max::apply(largest, load(logits + i)); });
-        largest = block_combine<Max>(largest);
-        for_each_column(columns, [&](size_t i) { sum += expf(load(logits + i) - largest); });
-        sum = block_combine<Sum>(sum);
-    }
-    if (block_thread() == 0)
-        losses[blockIdx.x] = counts ? logf(sum) + (largest - load(logits + target)) : 0.0f;
-    if (grad)
-        for_each_column(columns, [=](size_t i) {
-            const float probability = counts ? expf(load(logits + i) - largest) / sum : 0.0f;
-            grad[i] = convert<T>(factor * (i == target ? probability - 1.0f : probability));
-        });
+    logits += first;
+    with_row(logits, grad ? grad + first : nullptr, columns, [=](auto row) {
+        float largest = Limits<float>::lowest(), sum = 0;
+        if (counts) {
+            row.for_each([&](size_t, float x) { largest = Max::apply(largest, x); });
+            largest = block_combine<Max>(largest);
+            row.for_each([&](size_t, float x) { sum += expf(x - largest); });
+            sum = block_combine<Sum>(sum);
+        }
+        if (block_thread() == 0)
+            losses[blockIdx.x] = counts ? logf(sum) + (largest - load(logits + target)) : 0.0f;
+        if (grad)
+            row.map([=](float x, size_t i) { return factor * ((counts ? expf(x - largest) / sum : 0.0f) - (i == target ? 1.0f : 0.0f)); }, Positions<T>{});
+    });
 }
 
 template <typename T, typename I>

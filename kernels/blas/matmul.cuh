@@ -63,6 +63,23 @@ template <typename T> struct Epilogue {
     }
 };
 
+// A product of the batch, and a part of its depth.
+struct DepthPart {
+    unsigned product, batch, first, last;
+
+    __device__ __forceinline__ DepthPart(const Shape &shape, unsigned depth) : product(blockIdx.z), batch(product), first(0), last(depth) {
+        if (shape.parts == 1)
+            return;
+        batch = product / shape.parts;
+        first = min((product - batch * shape.parts) * shape.part, depth);
+        last = min(first + shape.part, depth);
+    }
+    // Where the sums of this part go, if others have parts, too.
+    template <typename Number> __device__ __forceinline__ Number *partial(const Shape &shape) const {
+        return uniform(static_cast<Number *>(shape.partial)) + static_cast<size_t>(product) * shape.columns * shape.rows;
+    }
+};
+
 template <typename Number> struct Two {
     Number first, second;
 };
@@ -403,13 +420,9 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
         return;
     // alpha = 0 must not read A and B
     const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth;
-    const unsigned product = blockIdx.z, row0 = blockIdx.x * Of::ROWS, column0 = blockIdx.y * Of::COLUMNS;
-    unsigned batch = product, first = 0, last = depth;
-    if (shape.parts != 1) {
-        batch = product / shape.parts;
-        first = min((product - batch * shape.parts) * shape.part, depth);
-        last = min(first + shape.part, depth);
-    }
+    const unsigned row0 = blockIdx.x * Of::ROWS, column0 = blockIdx.y * Of::COLUMNS;
+    const DepthPart of(shape, depth);
+    const unsigned batch = of.batch, first = of.first, last = of.last;
     Of tile = {};
     if (first < last) {
         const Operand<T> a = {uniform(static_cast<const T *>(shape.a.of(batch))), shape.rows, depth, shape.a_stride, shape.a_across != 0};
@@ -421,7 +434,7 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     const bool whole = rows == Of::ROWS;
     Number *scratch = reinterpret_cast<Number *>(tiles);
     if (shape.partial != nullptr) {
-        Number *partial = uniform(static_cast<Number *>(shape.partial)) + (static_cast<size_t>(product) * shape.columns + column0) * shape.rows + row0;
+        Number *partial = of.partial<Number>(shape) + static_cast<size_t>(column0) * shape.rows + row0;
         if (whole)
             tile.write_rows(partial, shape.rows, columns, Number(1));
         else
@@ -468,13 +481,9 @@ template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     const Epilogue<Number> epilogue(shape);
     if (epilogue.changes_nothing(shape))
         return;
-    const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, product = blockIdx.z, row0 = blockIdx.x * THIN;
-    unsigned batch = product, first = 0, last = depth;
-    if (shape.parts != 1) {
-        batch = product / shape.parts;
-        first = min((product - batch * shape.parts) * shape.part, depth);
-        last = min(first + shape.part, depth);
-    }
+    const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, row0 = blockIdx.x * THIN;
+    const DepthPart of(shape, depth);
+    const unsigned batch = of.batch, first = of.first, last = of.last;
     Number sums[THIN][THIN] = {};
     if (first < last) {
         const T *a = uniform(static_cast<const T *>(shape.a.of(batch))), *b = uniform(static_cast<const T *>(shape.b.of(batch)));
@@ -529,7 +538,7 @@ template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     if (row >= shape.rows || column >= min(shape.columns, THIN))
         return;
     if (shape.partial != nullptr) {
-        static_cast<Number *>(shape.partial)[(static_cast<size_t>(product) * shape.columns + column) * shape.rows + row] = scratch[lane];
+        of.partial<Number>(shape)[static_cast<size_t>(column) * shape.rows + row] = scratch[lane];
         return;
     }
     const void *c = epilogue.beta == 0 ? nullptr : shape.c.of(batch);

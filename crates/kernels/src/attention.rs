@@ -7,11 +7,11 @@ use crate::library::{Kernels, names};
 use crate::{F8E4M3, Float, modules, nvidia};
 
 const OPERATION: &str = "attention";
-/// Work-items of a workgroup: `THREADS` of `kernels/attention.cu`.
+/// Work-items of a workgroup: `THREADS` of `kernels/attention_arguments.cuh`.
 const THREADS: u32 = 256;
-/// Rows of a workgroup: `ROWS` of `kernels/attention.cu`.
+/// Rows of a workgroup: `ROWS` of `kernels/attention_arguments.cuh`.
 const ROWS: usize = 128;
-/// Dimensions that a workgroup computes: `DIM` of `kernels/attention.cu`.
+/// Dimensions that a workgroup computes: `DIM` of `kernels/attention_arguments.cuh`.
 const DIM: usize = 128;
 /// The maximum number of dimensions of a head.
 const MOST_DIMS: usize = 256;

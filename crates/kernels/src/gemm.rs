@@ -10,7 +10,7 @@ use crate::tilings::{SHARED, Tile, Tiling};
 use crate::{F8E4M3, modules, nvidia};
 
 const OPERATION: &str = "gemm";
-/// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
+/// Work-items of a workgroup: `THREADS` of `kernels/gemm.cuh`, and `THREADS` of `kernels/gemv.cu`.
 pub(crate) const THREADS: u32 = 256;
 /// The maximum number of workgroups in the second and third dimension of a grid. If there are more blocks,
 /// workgroups go on by the grid's size.
@@ -31,7 +31,7 @@ const CHOICE: &[(Condition, Choice)] = &[
     (|_| true, Choice::Blocks { side: 64 }),
 ];
 
-/// The maximum number of vectors in `kernels/gemv.cu`.
+/// The maximum number of vectors: `MOST_VECTORS` of `kernels/gemv.cu`.
 pub(crate) const MOST_VECTORS: usize = 4;
 
 type Condition = fn(&Problem) -> bool;

@@ -8,8 +8,9 @@
 
 use hip::Device;
 
-/// Bytes of a line of a tile, and at which multiples tiles begin.
+/// Bytes of a line of a tile: `LINE` of `kernels/nvidia.cuh`.
 pub(crate) const LINE: usize = 128;
+/// At which multiples tiles begin: `TILE_ALIGN` of `kernels/nvidia.cuh`.
 pub(crate) const TILE_ALIGN: usize = 1024;
 
 /// Whether a device is one of NVIDIA's.
@@ -48,8 +49,9 @@ pub(crate) fn shared_memory(device: &Device) -> usize {
 pub(crate) fn vector_workgroups(rows: u32, multiprocessors: u32) -> u32 {
     /// Rows of a workgroup whose warps have rows of their own: 4 for each of 8.
     const APART: u32 = 32;
-    /// `MANY` and `TOGETHER` of `kernels/gemv.cu`.
+    /// From so many rows on, warps have rows of their own: `MANY` of `kernels/gemv.cu`.
     const MANY: u32 = 8192;
+    /// Rows that a workgroup shares otherwise: `TOGETHER` of `kernels/gemv.cu`.
     const TOGETHER: u32 = 2;
     /// More workgroups wait for others to end.
     const RESIDENT: u32 = 8;
@@ -75,14 +77,19 @@ pub(crate) struct QuantProduct {
 impl QuantProduct {
     /// Steps that multiply whole rows; none if rows are longer than a step, or cannot be streamed.
     fn steps(self) -> Option<u32> {
-        /// Warps of a workgroup, threads of a warp, and values that a thread has of a row.
+        /// Warps of a workgroup: `ONE_WARPS` of `kernels/quant_one.cuh`.
         const WARPS: u32 = 8;
         const THREADS: u32 = 32;
-        const VALUES: usize = 32;
+        /// Values of a group: `GROUP` of `kernels/quant.cuh`.
+        const GROUP: usize = 16;
+        /// Values that a thread has of a row.
+        const VALUES: usize = 2 * GROUP;
+        /// The most bytes of them with which a warp has four rows: `SHORT_UNIT` of
+        /// `kernels/quant_stream.cuh`.
+        const SHORT: usize = 20;
         let (values, bytes) = self.block;
         let row_bytes = self.columns as usize / values * bytes;
-        // `LOG_ROWS`
-        let rows_of_warp = if (bytes * VALUES).div_ceil(values) <= 20 { 4 } else { 2 };
+        let rows_of_warp = if (bytes * VALUES).div_ceil(values) <= SHORT { 4 } else { 2 };
         let is_aligned = row_bytes.is_multiple_of(4)
             && (rows_of_warp * row_bytes).is_multiple_of(16)
             && (self.rows as usize).checked_mul(row_bytes)?.is_multiple_of(16);
@@ -94,11 +101,13 @@ impl QuantProduct {
         Some(self.rows.div_ceil(rows_of_warp as u32 * (WARPS / warps_of_row)))
     }
 
-    /// Workgroups of `quant_gemv`, which share all rows: as many as run at once (`ONE_BUSY` of
-    /// `kernels/quant_one.cuh`), or fewer, each with the two rows that a warp has at a time. Of few steps,
-    /// each workgroup has one, or half of them two, so that the other half is left to the next kernel.
+    /// Workgroups of `quant_gemv`, which share all rows: as many as run at once, or fewer, each with the two
+    /// rows that a warp has at a time. Of few steps, each workgroup has one, or half of them two, so that the
+    /// other half is left to the next kernel.
     pub(crate) fn workgroups(self, multiprocessors: u32) -> u32 {
+        /// `ONE_ROWS` of `kernels/quant_one.cuh`.
         const ROWS: u32 = 2;
+        /// Workgroups of a multiprocessor: `ONE_BUSY` of `kernels/quant_one.cuh`.
         const RESIDENT: u32 = 4;
         let resident = multiprocessors.saturating_mul(RESIDENT).max(1);
         let half = resident.div_ceil(2);
@@ -146,17 +155,21 @@ pub(crate) struct AttentionLaunch {
     pub(crate) parts: usize,
 }
 
-/// The most rows that `attention_few_*` computes, its work-items, and the shared memory of a multiprocessor
-/// that it needs: those of sm_80, sm_90 and sm_100 have it, those of sm_86 and sm_89 do not.
+/// The most rows that `attention_few_*` computes: `FEW_ROWS` of `kernels/attention_nvidia.cuh`.
 const FEW_ROWS: usize = 8;
+/// Its work-items: `FEW_THREADS` of `kernels/attention_nvidia.cuh`.
 const FEW_THREADS: u32 = 128;
+/// The shared memory of a multiprocessor that it needs: those of sm_80, sm_90 and sm_100 have it, those of
+/// sm_86 and sm_89 do not.
 const FEW_ROOM: usize = 128 << 10;
 /// The most workgroups of `attention_few_*` that a multiprocessor shall hold. With more, so much is read at
 /// once that memory gives less.
 const FEW_RESIDENT: usize = 2;
-/// Rows and work-items of a workgroup otherwise, and the dimensions that it computes.
+/// Rows of a workgroup otherwise: `ROWS` of `kernels/attention_arguments.cuh`.
 const MANY_ROWS: usize = 128;
+/// Its work-items: `THREADS` of `kernels/attention_arguments.cuh`.
 const MANY_THREADS: u32 = 256;
+/// The dimensions that it computes: `DIM` of `kernels/attention_arguments.cuh`.
 const DIM: usize = 128;
 /// Splits are multiples of this.
 const KEYS: usize = 64;

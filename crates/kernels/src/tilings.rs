@@ -8,7 +8,7 @@ use crate::nvidia::{LINE, TILE_ALIGN};
 /// The table.
 const TEXT: &str = include_str!("../tilings.txt");
 
-/// Depth of a step: `DEPTH` of `kernels/gemm_nvidia.cuh`.
+/// Depth of a step, the numbers of a line: `LINE_NUMBERS` of `kernels/nvidia.cuh`.
 pub(crate) const STEP: usize = 64;
 /// Bytes of shared memory of a workgroup: `TILES_SHARED`, the same for all tiles. A multiprocessor holds one
 /// workgroup.

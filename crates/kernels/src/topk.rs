@@ -7,7 +7,7 @@ use crate::library::{Kernels, names};
 use crate::reduce::rows;
 use crate::{Float, modules};
 
-/// The maximum number of elements that [`Kernels::top_k`] finds in a row.
+/// The maximum number of elements that [`Kernels::top_k`] finds in a row: `MOST` of `kernels/topk.cu`.
 pub const MOST_TOP_K: usize = 256;
 /// Work-items for a row: rows are usually few and long.
 pub(crate) const ROW_BLOCK: u32 = 1024;

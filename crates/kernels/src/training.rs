@@ -6,13 +6,13 @@ use crate::embedding::TokenId;
 use crate::error::{Error, Result, check_length, check_u32};
 use crate::launch::launch_1d;
 use crate::library::{Kernels, names};
-use crate::reduce::{block, rows};
+use crate::reduce::{block, row_block, rows};
 use crate::{Float, modules};
 
-/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of
-/// `kernels/training.cu`, and 8 for each column.
+/// Columns of a workgroup of `rmsnorm_weight_backward`: `WEIGHT_COLUMNS` of `kernels/training.cu`.
 const WEIGHT_COLUMNS: usize = 32;
-const WEIGHT_BLOCK: u32 = 256;
+/// Its work-items for each column: `WEIGHT_PARTS` of `kernels/training.cu`.
+const WEIGHT_PARTS: usize = 8;
 
 /// The names of a kernel by the type of token ids, then by the element type.
 macro_rules! by_index {
@@ -103,7 +103,7 @@ impl Kernels {
             return Ok(());
         }
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_backward"))?;
-        let launch = kernel.launch(stream).grid(rows).block(block(columns));
+        let launch = kernel.launch(stream).grid(rows).block(row_block::<T>(stream.device(), columns));
         let launch =
             launch.arg(x).arg(alpha).arg(grad).arg(add).arg(x_grad).arg(scales).arg(columns).arg(eps);
         // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all, `columns` of alpha
@@ -135,7 +135,7 @@ impl Kernels {
         check_length(operation, "alpha_grad", alpha_grad.len(), columns)?;
         let workgroups = check_u32(operation, "columns", columns.div_ceil(WEIGHT_COLUMNS))?;
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_weight_backward"))?;
-        let launch = kernel.launch(stream).grid(workgroups).block(WEIGHT_BLOCK);
+        let launch = kernel.launch(stream).grid(workgroups).block((WEIGHT_COLUMNS * WEIGHT_PARTS) as u32);
         let launch = launch.arg(x).arg(scales).arg(grad).arg(alpha_grad).arg(rows as usize).arg(columns);
         // SAFETY: the kernel reads rows*columns elements of both matrices and `rows` scales, and writes
         // `columns` elements; the workgroup has the size that the kernel expects.
@@ -210,7 +210,7 @@ impl Kernels {
             return Ok(());
         }
         let kernel = self.of::<T>(&modules::TRAINING, &names!("softmax_causal"))?;
-        let launch = kernel.launch(stream).grid(rows).block(block(columns));
+        let launch = kernel.launch(stream).grid(rows).block(row_block::<T>(stream.device(), columns));
         let launch = launch.arg(x).arg(y).arg(queries).arg(columns).arg(scale);
         // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns; a query sees at least one
         // column and at most all.
@@ -243,7 +243,7 @@ impl Kernels {
             return Ok(());
         }
         let kernel = self.of::<T>(&modules::TRAINING, &names!("softmax_backward"))?;
-        let launch = kernel.launch(stream).grid(rows).block(block(columns));
+        let launch = kernel.launch(stream).grid(rows).block(row_block::<T>(stream.device(), columns));
         let launch = launch.arg(probabilities).arg(grad).arg(x_grad).arg(columns).arg(scale);
         // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns.
         unsafe { launch.enqueue()? };
@@ -282,7 +282,11 @@ impl Kernels {
             return Ok(());
         }
         let name = by_index!("cross_entropy")[I::SUFFIX][T::INDEX];
-        let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(rows).block(block(columns));
+        let launch = self
+            .function(&modules::TRAINING, name)?
+            .launch(stream)
+            .grid(rows)
+            .block(row_block::<T>(stream.device(), columns));
         let launch = launch.arg(logits).arg(targets).arg(losses).arg(logits_grad).arg(columns).arg(factor);
         // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, the target only if it is
         // one of these, and writes the same elements and loss r.

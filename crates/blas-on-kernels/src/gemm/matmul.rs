@@ -3,6 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::null;
 
+use code_object::embedded;
+
 use super::tuning::{Choice, Problem};
 use super::{Matrix, Product, Structure};
 use crate::args::Type;
@@ -11,35 +13,45 @@ use crate::gpu::{Class, Instructions};
 use crate::modules;
 use crate::vector::THREADS;
 
-/// Tiles of the kernels by name.
+/// What a workgroup computes, by name: the tile of a wave, or a block of several waves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Tile {
     /// For a few columns.
     Tall,
     Small,
     Large,
+    SmallBlock,
+    Block,
 }
 
 impl Tile {
-    pub(crate) const ALL: [Self; 3] = [Self::Tall, Self::Small, Self::Large];
+    pub(crate) const ALL: [Self; 5] = [Self::Tall, Self::Small, Self::Large, Self::SmallBlock, Self::Block];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tall => "tall",
             Self::Small => "small",
             Self::Large => "large",
+            Self::SmallBlock => "small-block",
+            Self::Block => "block",
         }
     }
 
-    /// Rows and columns: those that `kernels/blas/matmul.cu` requests, or what the target's instructions turn
-    /// them into.
+    /// Whether several waves compute it, by the kernels of `kernels/blas/blocks.cu`.
+    pub(crate) fn is_block(self) -> bool {
+        matches!(self, Self::SmallBlock | Self::Block)
+    }
+
+    /// Rows and columns: those that `kernels/blas/matmul.cu` and `blocks.cu` request, or what the target's
+    /// instructions turn them into.
     pub(crate) fn sides(self, way: Way, class: Class, kind: Type) -> [u32; 2] {
         match self {
             Self::Tall if class == Class::Mfma && kind != Type::F64 => [64, 32],
             Self::Tall => [64, 16],
             Self::Small => [32, 32],
             Self::Large if way == Way::Staged => [64, 32],
-            Self::Large => [64, 64],
+            Self::Large | Self::SmallBlock => [64, 64],
+            Self::Block => [128, 128],
         }
     }
 }
@@ -78,10 +90,15 @@ impl Way {
         }
     }
 
-    /// The tiles that have kernels.
+    /// The tiles that have kernels. Blocks take operands in any way; there is none of 128 by 128 of f64.
     pub(crate) fn tiles(self, class: Class, kind: Type) -> &'static [Tile] {
-        match self {
-            Self::Staged if class.has_instructions(kind) => &[Tile::Small],
+        match (self, kind) {
+            (Self::Staged, Type::F64) => &[Tile::Small, Tile::SmallBlock],
+            (Self::Staged, _) if class.has_instructions(kind) => {
+                &[Tile::Small, Tile::SmallBlock, Tile::Block]
+            }
+            (_, Type::F64) => &[Tile::Tall, Tile::Small, Tile::Large, Tile::SmallBlock],
+            (_, Type::F8 | Type::BF8) => &[Tile::Tall, Tile::Small, Tile::Large],
             _ => &Tile::ALL,
         }
     }
@@ -144,6 +161,8 @@ pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
                     (Type::$variant, Tile::Tall, Way::Staged) => concat!("blas_matmul_", $name, "_tall_staged"),
                     (Type::$variant, Tile::Small, Way::Staged) => concat!("blas_matmul_", $name, "_small_staged"),
                     (Type::$variant, Tile::Large, Way::Staged) => concat!("blas_matmul_", $name, "_large_staged"),
+                    (Type::$variant, Tile::SmallBlock, _) => concat!("blas_blocks_", $name, "_64"),
+                    (Type::$variant, Tile::Block, _) => concat!("blas_blocks_", $name, "_128"),
                 )+
                 _ => return None,
             }
@@ -213,10 +232,24 @@ const MOST_GRID: u32 = 65_535;
 const PART: u32 = 128;
 /// Rows of a work-item that adds their sums: `ADDED` of `kernels/blas/matmul.cuh`.
 const ADDED: u32 = 4;
+/// Work-items of a block: `THREADS` of `kernels/gemm.cuh`.
+const BLOCK_THREADS: u32 = 256;
 /// Waves for each compute unit with thin tiles.
 const WAVES_EACH: u64 = 8;
 /// The maximum memory for the sums of waves that share the depth.
 const MOST_PARTIAL: usize = 64 << 20;
+
+/// The kernel of a product.
+struct How {
+    module: &'static embedded::Module,
+    kernel: &'static str,
+    /// Its work-items.
+    block: u32,
+    /// Rows and columns of a workgroup.
+    sides: [u32; 2],
+    /// The preferred number of workgroups that share the depth.
+    parts: u32,
+}
 
 /// A product that these kernels compute.
 pub(super) struct Matmul {
@@ -312,27 +345,28 @@ impl Matmul {
             && self.shape.across == [0, 0]
     }
 
-    /// The kernel, the rows and columns of its tiles, and the preferred number of waves that share the depth.
-    fn how(&self, compute_units: u32) -> Option<(&'static str, [u32; 2], u32)> {
+    fn how(&self, compute_units: u32) -> Option<How> {
+        let (module, block) = (&modules::BLAS_MATMUL, self.class.wave());
         if self.is_thin() {
             let waves = u64::from(self.shape.sizes[0].div_ceil(THIN)) * u64::from(self.shape.batches);
             let parts = WAVES_EACH * u64::from(compute_units) / waves;
-            return Some((
-                thin_kernel(self.kinds[0])?,
-                [THIN; 2],
-                parts.min(u64::from(self.shape.sizes[2] / 1024)) as u32,
-            ));
+            let parts = parts.min(u64::from(self.shape.sizes[2] / 1024)) as u32;
+            return Some(How { module, kernel: thin_kernel(self.kinds[0])?, block, sides: [THIN; 2], parts });
         }
         let Choice { tile, parts } = self.problem().choice(compute_units);
         let kernel = match self.kinds {
             [Type::F8 | Type::BF8, _] => kernel_of_f8(self.kinds, tile),
             [kind, _] => kernel(kind, tile, self.way),
         };
-        Some((kernel?, tile.sides(self.way, self.class, self.kinds[0]), parts))
+        let (module, block) =
+            if tile.is_block() { (&modules::BLAS_BLOCKS, BLOCK_THREADS) } else { (module, block) };
+        let sides = tile.sides(self.way, self.class, self.kinds[0]);
+        Some(How { module, kernel: kernel?, block, sides, parts })
     }
 
     pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
-        let (name, [rows, columns], parts) = self.how(call.gpu.compute_units).ok_or(NOT_IMPLEMENTED)?;
+        let How { module, kernel, block, sides: [rows, columns], parts } =
+            self.how(call.gpu.compute_units).ok_or(NOT_IMPLEMENTED)?;
         let taken = call.taken;
         if let Some((parts, bytes)) = self.parts(call, parts) {
             let [partial] = call.workspace([bytes])?;
@@ -342,7 +376,7 @@ impl Matmul {
         }
         let [m, n, _] = self.shape.sizes;
         let grid = [m.div_ceil(rows), n.div_ceil(columns), self.shape.batches * self.shape.parts];
-        call.launch(&modules::BLAS_MATMUL, name, grid, self.class.wave(), &self.shape)?;
+        call.launch(module, kernel, grid, block, &self.shape)?;
         if self.shape.partial.is_null() {
             return Ok(());
         }

@@ -21,7 +21,7 @@ pub(crate) struct Problem {
     pub(crate) batches: u32,
 }
 
-/// A tile, and the number of waves that share the depth of each.
+/// A tile, and the number of workgroups that share the depth of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) tile: Tile,
@@ -39,11 +39,14 @@ struct Row {
 }
 
 impl Problem {
-    /// The choice of the first row whose sizes are large enough, otherwise one with as many waves as the
-    /// device runs at once.
+    /// Blocks if they keep the device busy, as nothing reads operands less often. Otherwise the choice of the
+    /// first row whose sizes are large enough, or one with as many waves as the device runs at once.
     pub(crate) fn choice(&self, compute_units: u32) -> Choice {
         if let Some(forced) = crate::tune::forced(self) {
             return forced;
+        }
+        if let Some(tile) = self.block(compute_units) {
+            return Choice { tile, parts: 1 };
         }
         static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
         // Instructions for 8-bit floats take as long as those for integers.
@@ -53,16 +56,32 @@ impl Problem {
                 && row.most.iter().zip(self.sizes).all(|(most, size)| size <= *most)
         };
         let Some(row) = ROWS.iter().find(fits) else { return self.estimate(compute_units) };
+        let has_kernel = self.way.tiles(self.class, self.kind).contains(&row.choice.tile);
+        let tile = if has_kernel { row.choice.tile } else { Tile::Large };
         // The table is for single products: a batch has more waves.
-        Choice { parts: (row.choice.parts / self.batches).max(1), ..row.choice }
+        Choice { tile, parts: (row.choice.parts / self.batches).max(1) }
+    }
+
+    /// Workgroups that compute tiles of this kind.
+    fn workgroups(&self, tile: Tile) -> u64 {
+        let ([m, n, _], [rows, columns]) = (self.sizes, tile.sides(self.way, self.class, self.kind));
+        u64::from(m.div_ceil(rows)) * u64::from(n.div_ceil(columns)) * u64::from(self.batches)
+    }
+
+    /// The largest blocks of which there is at least one for each compute unit, if there are enough rows and
+    /// columns for a whole one.
+    fn block(&self, compute_units: u32) -> Option<Tile> {
+        let tiles = self.way.tiles(self.class, self.kind).iter().rev().copied();
+        tiles.filter(|tile| tile.is_block()).find(|tile| {
+            let sides = tile.sides(self.way, self.class, self.kind);
+            let is_whole = self.sizes.iter().zip(sides).all(|(size, side)| *size >= side);
+            is_whole && self.workgroups(*tile) >= u64::from(compute_units)
+        })
     }
 
     fn estimate(&self, compute_units: u32) -> Choice {
-        let [m, n, k] = self.sizes;
-        let waves = |tile: Tile| {
-            let [rows, columns] = tile.sides(self.way, self.class, self.kind);
-            u64::from(m.div_ceil(rows)) * u64::from(n.div_ceil(columns)) * u64::from(self.batches)
-        };
+        let [_, n, k] = self.sizes;
+        let waves = |tile| self.workgroups(tile);
         let wanted = 4 * u64::from(compute_units);
         let tiles = self.way.tiles(self.class, self.kind);
         let preferred = if n <= 32 { Tile::Tall } else { Tile::Large };
@@ -147,7 +166,8 @@ mod tests {
             let is_compiled = targets
                 .into_iter()
                 .any(|target| Instructions::of(&target.processor).is_some_and(|has| has.class == class));
-            assert!(!is_compiled || modules::BLAS_MATMUL.kernels.contains(&name), "{name}");
+            let module = if choice.tile.is_block() { &modules::BLAS_BLOCKS } else { &modules::BLAS_MATMUL };
+            assert!(!is_compiled || module.kernels.contains(&name), "{name}");
         }
     }
 
@@ -171,7 +191,11 @@ mod tests {
             let Instructions { class, f8 } =
                 Instructions::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));
             let object = code_object::CodeObject::parse(embedded.bytes).unwrap();
-            let found: HashSet<&str> = object.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+            let mut blocks = modules::BLAS_BLOCKS.code_objects.iter();
+            let blocks = blocks.find(|blocks| blocks.target_id().unwrap() == target).unwrap();
+            let blocks = code_object::CodeObject::parse(blocks.bytes).unwrap();
+            let all = object.kernels().iter().chain(blocks.kernels());
+            let found: HashSet<&str> = all.map(|kernel| kernel.name.as_str()).collect();
             for kind in TYPES {
                 let has_thin = thin_kernel(kind).is_some_and(|thin| found.contains(thin));
                 let needs_thin = class.multiplies(kind) && !class.has_instructions(kind);
@@ -184,19 +208,19 @@ mod tests {
                 }
             }
             for kinds in [Type::F8, Type::BF8].iter().flat_map(|a| [[*a, Type::F8], [*a, Type::BF8]]) {
-                for tile in Tile::ALL {
-                    let name = kernel_of_f8(kinds, tile).unwrap();
+                for tile in Way::Direct.tiles(class, Type::F8) {
+                    let name = kernel_of_f8(kinds, *tile).unwrap();
                     assert_eq!(found.contains(name), f8, "{name} for {target}");
                 }
             }
-            for kernel in object.kernels() {
+            for kernel in object.kernels().iter().chain(blocks.kernels()) {
                 assert_eq!(
                     (kernel.vgpr_spills, kernel.private_segment_size),
                     (0, 0),
                     "{} for {target} spills",
                     kernel.name
                 );
-                let is_one_wave = !kernel.name.contains("_add_");
+                let is_one_wave = !kernel.name.contains("_add_") && !kernel.name.contains("_blocks_");
                 let wave = kernel.wavefront_size;
                 assert!(
                     !is_one_wave || wave == class.wave(),
@@ -205,6 +229,20 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn blocks_are_taken_if_they_keep_the_device_busy() {
+        let choice = |kind, sizes, batches| {
+            let problem = Problem { class: Class::Mfma, kind, way: Way::Staged, sizes, batches };
+            problem.choice(104).tile
+        };
+        assert_eq!(choice(Type::F16, [2048, 1024, 1], 1), Tile::Block);
+        assert_eq!(choice(Type::F16, [1024, 1024, 64], 1), Tile::SmallBlock);
+        assert_eq!(choice(Type::F16, [1024, 256, 64], 2), Tile::SmallBlock);
+        assert_eq!(choice(Type::F64, [4096, 4096, 64], 1), Tile::SmallBlock);
+        assert_eq!(choice(Type::F16, [1024, 256, 64], 1), Tile::Small);
+        assert_eq!(choice(Type::F16, [1 << 20, 63, 4096], 1), Tile::Small);
     }
 
     #[test]
@@ -217,6 +255,7 @@ mod tests {
             "mfma c64 direct 1 1 1 tall 1",
             "wmma f64 staged 1 1 1 small 1",
             "mfma f16 staged 1 1 1 large 1",
+            "mfma f64 direct 1 1 1 block 1",
             "volta f16 direct 1 1 1 tall 1",
         ] {
             let error = parse(line).unwrap_err();
@@ -242,7 +281,7 @@ mod tests {
         };
         assert_eq!(problem([128, 4, 256], 1).choice(104), of([128, 4, 256]));
         assert_eq!(problem([129, 5, 257], 1).choice(104), of([1024, 16, 1024]));
-        assert_eq!(problem([5000, 500, 5000], 1).choice(104), of([u32::MAX; 3]));
+        assert_eq!(problem([5000, 127, 5000], 1).choice(416), of([u32::MAX; 3]));
         let many = problem([5000, 1, 5000], 1000).choice(104);
         assert_eq!(many, Choice { parts: 1, ..of([u32::MAX, 4, u32::MAX]) });
     }

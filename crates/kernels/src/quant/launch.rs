@@ -3,6 +3,7 @@
 use hip::{DeviceSlice, DeviceSliceMut, Stream};
 
 use super::{Q8_1, QuantMatrix, QuantVectors};
+use crate::elementwise::info::accesses;
 use crate::error::{Error, Result, check_counted, check_length};
 use crate::library::{Names, names};
 use crate::{Float, Kernels, modules, nvidia};
@@ -148,11 +149,12 @@ impl Kernels {
         }
         let function = self.of::<T>(&modules::MMVQ_GGUF, &NAMES)?;
         let (elements, bytes) = (columns as usize, columns as usize / Q8_1::VALUES * Q8_1::BYTES);
+        let packs = accesses(elements, size_of::<T>()) as u32;
         for first in (0..vectors).step_by(VECTORS) {
             let end = vectors.min(first + VECTORS);
             let launch = function
                 .launch(stream)
-                .grid((columns.div_ceil(256), (end - first) as u32))
+                .grid((packs.div_ceil(256), (end - first) as u32))
                 .block(256)
                 .arg(x.slice(first * elements..end * elements)?)
                 .arg(out.blocks.as_mut_slice().into_slice_mut(first * bytes..end * bytes)?)

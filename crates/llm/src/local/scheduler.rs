@@ -41,7 +41,8 @@ pub(super) struct Scheduler {
     pub(super) running: Vec<Sequence>,
     /// Requests that had begun and had to make room; they go on before new ones begin.
     pub(super) paused: VecDeque<Sequence>,
-    /// Requests that are over, with their ends, of which their callers learn when the load no longer counts them.
+    /// Requests that are over, with their ends, of which their callers learn when the load no longer counts
+    /// them.
     pub(super) ended: Vec<(Sequence, Result<FinishReason>)>,
 }
 

@@ -241,6 +241,59 @@ fn integers_of_8_bits() {
     }
 }
 
+/// Products by one kernel: whole blocks and tiles, parts of them, and a depth that several workgroups share.
+fn by_one_kernel<T, D>(bench: &Bench, orders: (Order, Order, Order), parts: u16)
+where
+    T: GemmInput<D> + Value,
+    T::Scale: Factor,
+    D: Value,
+{
+    let mut random = Random::new(7);
+    let (plain, others) = ((C::new(1.0, 0.0), C::default()), (C::new(2.0, 0.0), C::new(3.0, 0.0)));
+    let cases: &[_] = match parts {
+        1 => &[((64, 128, 32), plain, 0), ((129, 66, 37), plain, 1), ((129, 65, 36), others, 0)],
+        _ => &[((64, 64, 264), plain, 0), ((70, 66, 260), others, 1)],
+    };
+    for &(sizes, factors, gap) in cases {
+        let case = Case { sizes, orders, turns: (Turn::Not, Turn::Not), factors, gap };
+        check::<T, D>(bench, &mut random, &case, None);
+    }
+}
+
+#[test]
+fn every_kernel_for_products_has_the_same_results() {
+    use blas_on_kernels::tune::{families, force};
+
+    let bench = Bench::open();
+    let families = families(&bench.stream.device().target().processor);
+    if families.is_empty() {
+        return test_skip::skip(test_skip::Lack::Device, "there is no choice of kernels");
+    }
+    for family in families {
+        // D lies by columns, so A lies along the depth by rows, and B by columns.
+        let order = |across, [along, apart]: [Order; 2]| if across { apart } else { along };
+        let [row, column] = [Order::RowMajor, Order::ColumnMajor];
+        let orders = (order(family.across[0], [row, column]), order(family.across[1], [column, row]), column);
+        for tile in &family.tiles {
+            for parts in [1, 3] {
+                assert!(force(Some((tile, parts))), "{tile}");
+                match family.kind {
+                    "f64" => by_one_kernel::<f64, f64>(&bench, orders, parts),
+                    "f32" => by_one_kernel::<f32, f32>(&bench, orders, parts),
+                    "f16" => {
+                        by_one_kernel::<f16, f16>(&bench, orders, parts);
+                        by_one_kernel::<f16, f32>(&bench, orders, parts);
+                        by_one_kernel::<bf16, bf16>(&bench, orders, parts);
+                    }
+                    "i8" => by_one_kernel::<i8, i32>(&bench, orders, parts),
+                    other => panic!("{other}"),
+                }
+            }
+        }
+    }
+    force(None);
+}
+
 #[test]
 fn zero_beta_forgets_what_was_there_and_others_do_not() {
     let bench = Bench::open();
