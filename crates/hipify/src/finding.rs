@@ -78,6 +78,10 @@ rules! {
     Header "header" "The header is CUDA's and has no known equivalent.",
     /// A call whose arguments differ in the target library.
     Arguments "arguments" "The arguments differ and must be rewritten by hand.",
+    /// A function that host code has from nvcc and not from HIP.
+    HostFunction "host-function" "HIP has the function in device code only.",
+    /// An operator of a vector type that HIP has, too.
+    VectorOperator "vector-operator" "HIP has the operator, so that calls of it are ambiguous.",
     /// A function whose header nvcc includes by itself.
     ImplicitHeader "implicit-header" "The header that declares the function is included by nvcc only.",
     /// A launch that cannot be parsed.

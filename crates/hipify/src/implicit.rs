@@ -25,6 +25,53 @@ const FUNCTIONS: [&[u8]; 18] = [
     b"strtok",
 ];
 
+/// Functions of CUDA's mathematics that nvcc has in host code, too, and HIP in device code only.
+const OF_DEVICES: [&[u8]; 34] = [
+    b"cospi",
+    b"cospif",
+    b"cyl_bessel_i0",
+    b"cyl_bessel_i0f",
+    b"cyl_bessel_i1",
+    b"cyl_bessel_i1f",
+    b"erfcinv",
+    b"erfcinvf",
+    b"erfcx",
+    b"erfcxf",
+    b"erfinv",
+    b"erfinvf",
+    b"fdividef",
+    b"norm3d",
+    b"norm3df",
+    b"norm4d",
+    b"norm4df",
+    b"normcdf",
+    b"normcdff",
+    b"normcdfinv",
+    b"normcdfinvf",
+    b"rcbrt",
+    b"rcbrtf",
+    b"rhypot",
+    b"rhypotf",
+    b"rnorm3d",
+    b"rnorm3df",
+    b"rnorm4d",
+    b"rnorm4df",
+    b"rsqrt",
+    b"rsqrtf",
+    b"sincospi",
+    b"sinpi",
+    b"sinpif",
+];
+
+/// Functions that a host's code has from nvcc and not from HIP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Functions {
+    /// Those of `<cstring>`.
+    Strings,
+    /// Those of CUDA's mathematics.
+    Mathematics,
+}
+
 /// Headers that are known not to include it, with those of the C++ library of GCC 12.
 const WITHOUT: &[&str] = &[
     "algorithm",
@@ -138,7 +185,8 @@ pub(crate) fn lack<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
 }
 
 /// The calls in host code, as numbers of tokens.
-pub(crate) fn calls(cursor: &Cursor<'_>) -> Vec<usize> {
+pub(crate) fn calls(cursor: &Cursor<'_>, functions: Functions) -> Vec<usize> {
+    let names: &[&[u8]] = if functions == Functions::Strings { &FUNCTIONS } else { &OF_DEVICES };
     let mut calls = Vec::new();
     // Whether each open brace is that of device code.
     let mut braces: Vec<bool> = Vec::new();
@@ -158,7 +206,7 @@ pub(crate) fn calls(cursor: &Cursor<'_>) -> Vec<usize> {
             (Kind::Punct, b";") => (device, host) = (false, false),
             (Kind::Word, b"__global__" | b"__device__") => device = true,
             (Kind::Word, b"__host__") => host = true,
-            (Kind::Word, word) if FUNCTIONS.binary_search(&word).is_ok() => {
+            (Kind::Word, word) if names.binary_search(&word).is_ok() => {
                 let called = cursor.after(index).is_some_and(|next| cursor.is(next, b"("));
                 let before = cursor.before(index);
                 let member = before.is_some_and(|before| match cursor.text(before) {
@@ -183,6 +231,7 @@ mod tests {
     #[test]
     fn functions_are_sorted() {
         assert!(FUNCTIONS.is_sorted());
+        assert!(OF_DEVICES.is_sorted());
     }
 
     #[test]
@@ -195,7 +244,7 @@ mod tests {
         ] {
             let tokens = cpp_lexer::tokens(source.as_bytes());
             let cursor = Cursor { source: source.as_bytes(), tokens: &tokens };
-            assert_eq!(calls(&cursor).len(), expected, "{source}");
+            assert_eq!(calls(&cursor, Functions::Strings).len(), expected, "{source}");
         }
     }
 }

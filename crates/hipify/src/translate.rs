@@ -14,6 +14,7 @@ use crate::stats::{Counter, Stats};
 use crate::tables::{Row, Tables};
 use crate::{conditions, declared, includes, launch, masks, position, symbols};
 use cpp_lexer::Kind;
+use headers::has_device_code;
 
 /// How to translate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +139,9 @@ fn pass(source: &[u8], options: &Options) -> Translation {
         settled: HashSet::new(),
         declared: HashSet::new(),
         unread: Vec::new(),
+        storage: false,
         sparse: false,
+        helper: false,
         fftw: false,
     };
     for (start, end) in apart.spaces {
@@ -148,6 +151,8 @@ fn pass(source: &[u8], options: &Options) -> Translation {
     let directives = includes::read(&cursor);
     translator.fftw = directives.includes.iter().any(|include| include.name == b"cufftw.h");
     let uses = |library: &[u8]| directives.includes.iter().any(|include| include.name.starts_with(library));
+    translator.helper = uses(b"helper_math.h");
+    translator.storage = has_device_code(&cursor);
     translator.sparse = options.roc && uses(b"cusparse") && !uses(b"cublas");
     translator.declarations(&cursor);
     translator.includes(&cursor, &directives);
@@ -181,8 +186,12 @@ struct Translator<'a> {
     declared: HashSet<&'a [u8]>,
     /// Parts of the source that AMD's compiler does not read.
     unread: Vec<(usize, usize)>,
+    /// Whether `register` goes: clang's C++17 lacks it, and nvcc's does not.
+    storage: bool,
     /// Whether types of data are rocSPARSE's in the whole source, since it does not use cuBLAS.
     sparse: bool,
+    /// Whether the source includes helper_math.h, which becomes another header.
+    helper: bool,
     /// Whether the source includes cuFFT's header with FFTW's names.
     fftw: bool,
 }
@@ -265,6 +274,8 @@ impl<'a> Translator<'a> {
         masks::count(cursor, index, &mut self.edits);
         symbols::assign(cursor, index, &mut self.edits);
         self.atomic(cursor, index, before);
+        self.operator(cursor, index);
+        self.helper(cursor, index, before);
         let done = self.form(cursor, index);
         self.data_types(cursor, index);
         if done {
@@ -288,6 +299,7 @@ impl<'a> Translator<'a> {
         }
         match word {
             b"cub" | b"thrust" => self.namespace(cursor, index, before),
+            b"register" if self.storage => self.storage_class(cursor, index),
             b"asm" | b"__asm__" | b"__asm" => self.assembly(cursor, index),
             b"__CUDA_ARCH__" => self.report_advice(cursor, index, word),
             _ => self.unknown(cursor, index, word),
@@ -324,6 +336,18 @@ impl<'a> Translator<'a> {
             let token = cursor.tokens[name];
             self.namespaces += 1;
             self.edits.replace(token.start, token.end, "hip");
+        }
+    }
+
+    /// `register` in front of a type.
+    fn storage_class(&mut self, cursor: &Cursor<'_>, index: usize) {
+        if let Some(next) = cursor.after(index).filter(|&next| cursor.kind(next) == Some(Kind::Word)) {
+            let end = if cursor.is_plain_between(index, next) {
+                cursor.tokens[next].start
+            } else {
+                cursor.tokens[index].end
+            };
+            self.edits.delete(cursor.tokens[index].start, end);
         }
     }
 

@@ -69,7 +69,14 @@ pub(super) fn run(options: &Options) -> Result<()> {
         let included: BTreeSet<PathBuf> =
             sources.iter().flat_map(|source| included(source, program, options)).collect();
         let own = sources.into_iter().filter(|source| source.extension().is_some_and(|kind| kind == "cu"));
-        let own = own.filter(|source| !included.contains(source)).take(options.units);
+        let own: Vec<_> = own.filter(|source| !included.contains(source)).collect();
+        // What the Makefile names, if it names any, is what belongs to the program.
+        let makefile = fs::read_to_string(program.join("Makefile")).unwrap_or_default();
+        let names = |source: &PathBuf| {
+            source.file_name().is_some_and(|name| makefile.contains(&*name.to_string_lossy()))
+        };
+        let any = own.iter().any(names);
+        let own = own.into_iter().filter(|source| !any || names(source)).take(options.units);
         units.extend(own.map(|path| Unit { program: program.clone(), path }));
     }
     let verdicts = compile_all(options, &toolchain, &units, work.path());

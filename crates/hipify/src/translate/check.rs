@@ -1,9 +1,9 @@
 //! Findings about names, headers and assembly that do not translate.
 
 use super::Translator;
-use crate::cursor::Cursor;
+use crate::cursor::{Argument, Cursor};
 use crate::finding::{Rule, Severity};
-use crate::implicit;
+use crate::implicit::{self, Functions};
 use crate::includes::{Directives, header_name, is_cuda_header};
 use crate::tables::{Lacking, Row};
 use cpp_lexer::Kind;
@@ -171,6 +171,87 @@ impl Translator<'_> {
         }
     }
 
+    /// A definition of an operator of vectors outside a class: HIP has it, too.
+    pub(super) fn operator(&mut self, cursor: &Cursor<'_>, index: usize) {
+        // helper_math.h itself is replaced by HIP's header.
+        if !cursor.is(index, b"operator") || self.declared.contains(&b"HELPER_MATH_H"[..]) {
+            return;
+        }
+        let Some(sign) =
+            cursor.after(index).filter(|&sign| matches!(cursor.text(sign), b"+" | b"-" | b"*" | b"/"))
+        else {
+            return;
+        };
+        let Some(open) = cursor.after(sign).filter(|&open| cursor.is(open, b"(")) else { return };
+        let Some(arguments) = cursor.arguments(open) else { return };
+        let defined = cursor.after(arguments.close).is_some_and(|next| cursor.is(next, b"{"));
+        let words = |argument: &Argument| {
+            let all = argument.first..=argument.last;
+            all.filter(|&at| cursor.kind(at) == Some(Kind::Word))
+                .map(|at| cursor.text(at))
+                .collect::<Vec<_>>()
+        };
+        let types: Vec<_> = arguments.list.iter().map(words).collect();
+        let vectors: Vec<_> = types.iter().flatten().filter(|word| is_vector(word)).collect();
+        if defined
+            && types.len() == 2
+            && !vectors.is_empty()
+            && vectors.iter().all(|word| *word == vectors[0])
+        {
+            let token = cursor.tokens[index];
+            let name = String::from_utf8_lossy(vectors[0]).into_owned();
+            self.report(
+                token.start,
+                token.end,
+                Rule::VectorOperator,
+                Severity::Error,
+                format!("HIP has this operator of `{name}`, so that calls of both are ambiguous"),
+                "leave it out for AMD, behind `#ifndef __HIP_PLATFORM_AMD__`",
+            );
+        }
+    }
+
+    /// In a source that includes helper_math.h, which HIP's header of vectors replaces: what only the former has.
+    pub(super) fn helper(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
+        const FUNCTIONS: [&[u8]; 10] = [
+            b"clamp",
+            b"cross",
+            b"dot",
+            b"fracf",
+            b"length",
+            b"lerp",
+            b"normalize",
+            b"reflect",
+            b"smoothstep",
+            b"step",
+        ];
+        let word = cursor.text(index);
+        if !self.helper || self.declared.contains(word) || !is_call(cursor, index, before) {
+            return;
+        }
+        let arguments = || cursor.after(index).and_then(|open| cursor.arguments(open));
+        let vector = word.strip_prefix(b"make_").filter(|rest| is_vector(rest)).and_then(<[u8]>::last);
+        let lacks = match vector {
+            Some(last) => {
+                arguments().is_some_and(|arguments| arguments.list.len() != usize::from(last - b'0'))
+            }
+            None => FUNCTIONS.contains(&word),
+        };
+        if lacks {
+            let token = cursor.tokens[index];
+            let message =
+                format!("HIP has no `{}` like that of helper_math.h", String::from_utf8_lossy(word));
+            self.report(
+                token.start,
+                token.end,
+                Rule::UnsupportedDeviceFunction,
+                Severity::Error,
+                message,
+                "take the function over from helper_math.h",
+            );
+        }
+    }
+
     /// `atomicAdd` of halves, which HIP has under another name only.
     pub(super) fn atomic(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         const HALVES: [&[u8]; 8] = [
@@ -226,10 +307,22 @@ impl Translator<'_> {
             })),
         };
         // A source without CUDA is no source for AMD's compiler.
-        if !lack || !is_cuda(cursor) {
+        if !is_cuda(cursor) {
             return;
         }
-        for call in implicit::calls(cursor) {
+        for call in implicit::calls(cursor, Functions::Mathematics) {
+            let name = cursor.text(call);
+            if !self.is_own(name) {
+                let message = format!("HIP has `{}` in device code only", String::from_utf8_lossy(name));
+                let token = cursor.tokens[call];
+                let advice = "write it for the host, in terms of the functions of <cmath>";
+                self.report(token.start, token.end, Rule::HostFunction, Severity::Error, message, advice);
+            }
+        }
+        if !lack {
+            return;
+        }
+        for call in implicit::calls(cursor, Functions::Strings) {
             let name = cursor.text(call);
             if self.declared.contains(name) {
                 continue;
@@ -278,6 +371,25 @@ impl Translator<'_> {
             "use a built-in function or plain C++; keep the PTX behind `#ifdef __HIP_PLATFORM_NVIDIA__`",
         );
     }
+}
+
+/// Whether a name is that of a type of vectors with two to four components.
+fn is_vector(name: &[u8]) -> bool {
+    const TYPES: [&[u8]; 12] = [
+        b"char",
+        b"double",
+        b"float",
+        b"int",
+        b"long",
+        b"longlong",
+        b"short",
+        b"uchar",
+        b"uint",
+        b"ulong",
+        b"ulonglong",
+        b"ushort",
+    ];
+    matches!(name, [kind @ .., b'2'..=b'4'] if TYPES.contains(&kind))
 }
 
 /// Whether a source has device code, launches or calls of CUDA's runtime.

@@ -120,7 +120,7 @@ fn ends_line(cursor: &Cursor<'_>, index: usize) -> bool {
 }
 
 /// Words that only occur in device code or in sources that launch it.
-fn has_device_code(cursor: &Cursor<'_>) -> bool {
+pub(super) fn has_device_code(cursor: &Cursor<'_>) -> bool {
     const WORDS: [&[u8]; 4] = [b"__global__", b"__device__", b"__shared__", b"__constant__"];
     cursor.tokens.iter().any(|token| {
         token.kind == Kind::Word && WORDS.contains(&token.text(cursor.source))
