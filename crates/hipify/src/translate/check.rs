@@ -177,9 +177,7 @@ impl Translator<'_> {
         if !cursor.is(index, b"operator") || self.declared.contains(&b"HELPER_MATH_H"[..]) {
             return;
         }
-        let Some(sign) =
-            cursor.after(index).filter(|&sign| matches!(cursor.text(sign), b"+" | b"-" | b"*" | b"/"))
-        else {
+        let Some(sign) = cursor.after(index).filter(|&sign| matches!(cursor.text(sign), b"*" | b"/")) else {
             return;
         };
         let Some(open) = cursor.after(sign).filter(|&open| cursor.is(open, b"(")) else { return };
@@ -192,12 +190,9 @@ impl Translator<'_> {
                 .collect::<Vec<_>>()
         };
         let types: Vec<_> = arguments.list.iter().map(words).collect();
+        // HIP's other operators are templates, and an own function is preferred to them.
         let vectors: Vec<_> = types.iter().flatten().filter(|word| is_vector(word)).collect();
-        if defined
-            && types.len() == 2
-            && !vectors.is_empty()
-            && vectors.iter().all(|word| *word == vectors[0])
-        {
+        if defined && types.len() == 2 && vectors.len() == 2 && vectors[0] == vectors[1] {
             let token = cursor.tokens[index];
             let name = String::from_utf8_lossy(vectors[0]).into_owned();
             self.report(
