@@ -22,9 +22,12 @@ pub(super) struct Options {
     /// Only programs whose folders have names that end so
     #[arg(long, value_name = "TEXT", default_value = "")]
     ending: String,
-    /// Only each program with a number that is a multiple of this one
+    /// Only one of so many programs
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     every: usize,
+    /// The number of the first program
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    from: usize,
     /// The most units of a program
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     units: usize,
@@ -131,7 +134,7 @@ fn programs(options: &Options) -> Result<Vec<PathBuf>> {
         }
     }
     programs.sort();
-    Ok(programs.into_iter().step_by(options.every.max(1)).collect())
+    Ok(programs.into_iter().skip(options.from).step_by(options.every.max(1)).collect())
 }
 
 /// The command's options for a program.
