@@ -112,7 +112,8 @@ enum Suite {
     ///
     /// pip fetches the models into the cache: 0.4 GB.
     Models(Only),
-    /// `hipify --check` against AMD's compiler, on programs for CUDA that are in a folder: precision and recall
+    /// `hipify --check` against AMD's compiler, on programs for CUDA that are in a folder: precision and
+    /// recall
     HipifyCheck(hipify_check::Options),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),

@@ -169,8 +169,8 @@ const WITHOUT: &[&str] = &[
     "hip/hip_runtime_api.h",
 ];
 
-/// Whether a header is one of the C++ library or of CUDA, which declare no names that look like CUDA's but are
-/// in no table.
+/// Whether a header is one of the C++ library or of CUDA, which declare no names that look like CUDA's but
+/// are in no table.
 pub(crate) fn is_known(header: &str) -> bool {
     const OTHERS: [&str; 3] = ["cstring", "memory.h", "string.h"];
     const FOLDERS: [&str; 3] = ["cub/", "cuda/", "thrust/"];

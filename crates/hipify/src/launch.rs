@@ -119,8 +119,8 @@ fn has_comma(cursor: &Cursor<'_>, argument: Argument) -> bool {
 /// Brackets of a launch that are written apart, `k << <…>> >(…)`: clang does not know such a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Apart {
-    /// The source with each bracket in one piece and the spaces beside it, so that offsets stay. `None` if all
-    /// brackets are in one piece.
+    /// The source with each bracket in one piece and the spaces beside it, so that offsets stay. `None` if
+    /// all brackets are in one piece.
     pub(crate) source: Option<Vec<u8>>,
     /// These spaces.
     pub(crate) spaces: Vec<(usize, usize)>,

@@ -3,7 +3,8 @@
 //! [`translate`] converts a source to HIP. It needs neither CUDA nor HIP nor a compiler: it knows the names
 //! of CUDA's libraries ([`Tables`]) and just enough C++ to tell code from comments and strings, and to read
 //! launches and calls. Everything stays on its line, so compiler messages about the translation apply to the
-//! source; only HIP's header may need a line of its own, the first one. Translating a translation changes nothing.
+//! source; only HIP's header may need a line of its own, the first one. Translating a translation changes
+//! nothing.
 //!
 //! ```
 //! let source = b"#include <cuda_runtime.h>\nvoid f() { cudaDeviceSynchronize(); }\n";

@@ -34,9 +34,9 @@ pub struct Options {
     pub comments: bool,
     /// Keep includes that are duplicates after the translation; otherwise their lines become empty.
     pub duplicate_headers: bool,
-    /// Include HIP's header in a source with device code, or calls of the runtime, that does not include it: in
-    /// an empty line or in front of a comment if there is one early enough, and otherwise in a line of its own,
-    /// the first one.
+    /// Include HIP's header in a source with device code, or calls of the runtime, that does not include it:
+    /// in an empty line or in front of a comment if there is one early enough, and otherwise in a line of its
+    /// own, the first one.
     pub runtime_header: bool,
     /// The program's own names that look like CUDA's.
     pub own_names: Vec<String>,
@@ -77,8 +77,8 @@ pub struct Translation {
     pub stats: Stats,
 }
 
-/// The names that look like CUDA's and that a source declares itself: for [`Options::own_names`] of the sources
-/// that include it, or that it includes.
+/// The names that look like CUDA's and that a source declares itself: for [`Options::own_names`] of the
+/// sources that include it, or that it includes.
 #[must_use]
 pub fn declared_names(source: &[u8]) -> Vec<String> {
     let tokens = cpp_lexer::tokens(source);

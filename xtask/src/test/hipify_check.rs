@@ -1,8 +1,8 @@
 //! `cargo xtask test hipify-check FOLDER`: `hipify --check` against AMD's compiler, on programs for CUDA.
 //!
-//! Each folder in FOLDER is a program. A unit is a `.cu` file that no other source includes: it counts as refused
-//! by `--check` if there is an error in it or in what it includes, and as refused by the compiler if its translation
-//! does not compile for the device or for the host.
+//! Each folder in FOLDER is a program. A unit is a `.cu` file that no other source includes: it counts as
+//! refused by `--check` if there is an error in it or in what it includes, and as refused by the compiler if
+//! its translation does not compile for the device or for the host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -206,7 +206,8 @@ impl Translator<'_> {
         }
     }
 
-    /// In a source that includes helper_math.h, which HIP's header of vectors replaces: what only the former has.
+    /// In a source that includes helper_math.h, which HIP's header of vectors replaces: what only the former
+    /// has.
     pub(super) fn helper(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
         const FUNCTIONS: [&[u8]; 10] = [
             b"clamp",

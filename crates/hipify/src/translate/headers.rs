@@ -58,7 +58,8 @@ impl Translator<'_> {
         let comment = directives.comment_line.filter(|&line| device_code && line < first);
         // The comment can follow it on the same line.
         let comment = comment.filter(|_| early.is_none());
-        // Host code may get along with what its headers include, so it gets no line of its own if there are any.
+        // Host code may get along with what its headers include, so it gets no line of its own if there are
+        // any.
         let headers = first != usize::MAX;
         let late = empty_lines.into_iter().min().filter(|_| headers && !device_code);
         let place = early.or(comment).or(late).filter(|_| needs_header);

@@ -21,7 +21,8 @@ fn options() -> [Options; 4] {
 /// Translates a source in several ways and checks the properties.
 ///
 /// # Panics
-/// If a line other than an include at the start is added or lost, a finding is outside the source, or a second translation changes the first.
+/// If a line other than an include at the start is added or lost, a finding is outside the source, or a
+/// second translation changes the first.
 pub(crate) fn run(source: &[u8]) {
     let ends = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
     for options in options() {
