@@ -114,8 +114,10 @@ impl Facts {
             if difference.theirs.contains('|') && !difference.ours.contains('|') {
                 fact.roc = None;
             }
-            if fact.lacking.remove("type") {
-                fact.kind = Some("device_type".to_owned());
+            for (lacking, kind) in [("type", "device_type"), ("function", "device_function")] {
+                if fact.lacking.remove(lacking) {
+                    fact.kind = Some(kind.to_owned());
+                }
             }
             if fact.kind.is_none() && difference.name.ends_with(".h") {
                 fact.kind = Some("include".to_owned());
