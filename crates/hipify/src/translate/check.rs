@@ -192,7 +192,12 @@ impl Translator<'_> {
         let types: Vec<_> = arguments.list.iter().map(words).collect();
         // HIP's other operators are templates, and an own function is preferred to them.
         let vectors: Vec<_> = types.iter().flatten().filter(|word| is_vector(word)).collect();
-        if defined && types.len() == 2 && vectors.len() == 2 && vectors[0] == vectors[1] {
+        if defined
+            && types.len() == 2
+            && vectors.len() == 2
+            && vectors[0] == vectors[1]
+            && is_of_both(cursor, index)
+        {
             let token = cursor.tokens[index];
             let name = String::from_utf8_lossy(vectors[0]).into_owned();
             self.report(
@@ -367,6 +372,18 @@ impl Translator<'_> {
             "use a built-in function or plain C++; keep the PTX behind `#ifdef __HIP_PLATFORM_NVIDIA__`",
         );
     }
+}
+
+/// Whether a function, whose name is token `name`, is for host and device, as HIP's operators are: one for the
+/// device only is preferred to them there.
+fn is_of_both(cursor: &Cursor<'_>, name: usize) -> bool {
+    let head = cursor.tokens[..name].iter().rev().map(|token| token.text(cursor.source));
+    let head: Vec<_> = head.take_while(|text| !matches!(*text, b";" | b"}" | b"{" | b")")).collect();
+    let is = |word: &[u8]| head.contains(&word);
+    // A macro, such as HOST_DEVICE.
+    let contains = |text: &[u8], part: &[u8]| text.windows(part.len()).any(|window| window == part);
+    is(b"__host__") && is(b"__device__")
+        || head.iter().any(|text| contains(text, b"HOST") && contains(text, b"DEVICE"))
 }
 
 /// Whether a name is that of a type of vectors with two to four components.
