@@ -1,5 +1,5 @@
-//! `cargo xtask hipcc`, `cargo xtask hipconfig` and `cargo xtask nvcc`: like `ferrocm`'s commands, with the HIP library of this
-//! checkout.
+//! `cargo xtask hipcc`, `cargo xtask hipconfig` and `cargo xtask nvcc`: like `ferrocm`'s commands, with the
+//! HIP library of this checkout.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

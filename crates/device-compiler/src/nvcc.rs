@@ -19,8 +19,8 @@ pub const PREFIXES: &str = "toolchain/cuda";
 /// The option of set-up that installs one.
 pub const SETUP_OPTION: &str = "--cuda";
 
-/// The beginning of a line in the answer to `--version` of this project's own nvcc, which compiles for AMD GPUs
-/// and is not searched for.
+/// The beginning of a line in the answer to `--version` of this project's own nvcc, which compiles for AMD
+/// GPUs and is not searched for.
 pub const OWN: &str = "This is ferrocm's nvcc";
 
 /// NVIDIA's compiler.

@@ -396,8 +396,8 @@ impl CommandBuffer {
         self.recorded.block.packets().len()
     }
 
-    /// Checks a binding table, and takes the arguments of a submission: from the ring of the queue that runs it
-    /// now, or from the pool, where it may wait without holding others up.
+    /// Checks a binding table, and takes the arguments of a submission: from the ring of the queue that runs
+    /// it now, or from the pool, where it may wait without holding others up.
     pub(crate) fn prepare(&self, bindings: &[(Buffer, u64)], now: Option<&Core>) -> Result<Prepared> {
         let recorded = &self.recorded;
         let bad = |slot, problem: String| Err(Error::Binding { slot, problem });

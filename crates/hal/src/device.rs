@@ -298,8 +298,8 @@ impl Device {
         self.inner.schedulers.iter().for_each(|scheduler| scheduler.trim());
     }
 
-    /// What has become of submissions that waited for values that nobody had promised; `None` if the device was
-    /// opened without [`Options::scheduler`](crate::Options::scheduler).
+    /// What has become of submissions that waited for values that nobody had promised; `None` if the device
+    /// was opened without [`Options::scheduler`](crate::Options::scheduler).
     #[must_use]
     pub fn scheduling(&self) -> Option<Scheduling> {
         let counts = self.inner.schedulers.iter().map(|scheduler| scheduler.counts());

@@ -4,8 +4,8 @@
 //! * A [`Driver`] is an HSA implementation with its [`Topology`](topology::Topology): AMD's library, or the
 //!   virtual GPU. [`Driver::open`] opens one GPU, or several that work as one, as a [`Device`].
 //! * [`Queue`] operations wait for values of timeline [`Semaphore`]s and signal others. A value that
-//!   submitted work will signal is waited for on the device, by one packet or none; all others on the host, or
-//!   with [`Options::scheduler`] on the device, too.
+//!   submitted work will signal is waited for on the device, by one packet or none; all others on the host,
+//!   or with [`Options::scheduler`] on the device, too.
 //! * A [`CommandBuffer`] is recorded by [`Device::record`] and replayed any number of times.
 //! * [`Buffer`]s come from pools that divide blocks, or are memory of others. Queues read and write them from
 //!   and to [`File`]s.

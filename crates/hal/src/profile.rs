@@ -57,8 +57,8 @@ pub struct DispatchProfile {
     pub workgroup: [u32; 3],
     /// When it ran. `None` if it did not end.
     pub times: Option<Times>,
-    /// What it did, with [`Options::counters`](crate::Options::counters) on an HSA implementation that counts.
-    /// `None` also if it did not end, or if too many kernels ended at once.
+    /// What it did, with [`Options::counters`](crate::Options::counters) on an HSA implementation that
+    /// counts. `None` also if it did not end, or if too many kernels ended at once.
     pub counters: Option<Arc<Counters>>,
 }
 

@@ -343,8 +343,8 @@ impl Submission {
                 }
             }
             Work::Commands(commands, bindings) => {
-                // SAFETY: this is the only call for what is prepared, which holds code, buffers and arguments of
-                // the packets; who recorded a kernel has vouched for what it does.
+                // SAFETY: this is the only call for what is prepared, which holds code, buffers and arguments
+                // of the packets; who recorded a kernel has vouched for what it does.
                 unsafe {
                     scheduler.schedule(core, waits, signals, commands.packets(), |finish| {
                         let prepared = Arc::new(commands.prepare(bindings, None)?);

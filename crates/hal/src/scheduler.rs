@@ -1,10 +1,10 @@
-//! Scheduling on the device: work that waits for what nobody has promised yet is put into a list in memory, and
-//! a kernel issues it when its semaphores have the values.
+//! Scheduling on the device: work that waits for what nobody has promised yet is put into a list in memory,
+//! and a kernel issues it when its semaphores have the values.
 //!
-//! Each GPU has a control queue. A run of the kernel `hal_schedule` looks at the list, copies the packets of what
-//! is ready into their queues, and rings their doorbells; then it puts two packets into the control queue: one
-//! that waits until the signal `kicks` has changed, and the next run. The host changes that signal, and so does
-//! the last packet of all that is scheduled. The device reads semaphores in [`Cell`]s.
+//! Each GPU has a control queue. A run of the kernel `hal_schedule` looks at the list, copies the packets of
+//! what is ready into their queues, and rings their doorbells; then it puts two packets into the control
+//! queue: one that waits until the signal `kicks` has changed, and the next run. The host changes that
+//! signal, and so does the last packet of all that is scheduled. The device reads semaphores in [`Cell`]s.
 //!
 //! Work that is scheduled has a signal of its own for its end, so a queue's fences are those of the host's
 //! submissions. Packets in queues only ever wait for what was put into queues before them, scheduled work for
@@ -171,8 +171,8 @@ impl Scheduler {
     /// The scheduler of a GPU, with a list of `capacity` entries.
     ///
     /// # Errors
-    /// There is no device library, GPU and host have no atomic operations on each other's memory, kernels cannot
-    /// ring doorbells, or HSA's error.
+    /// There is no device library, GPU and host have no atomic operations on each other's memory, kernels
+    /// cannot ring doorbells, or HSA's error.
     pub(crate) fn new(
         context: &Arc<Context>,
         member: usize,
@@ -354,12 +354,12 @@ impl Scheduler {
         Ok((index as u32, address(index)))
     }
 
-    /// Puts work for a queue into the list. `packets` is how many there are; `prepare` makes them. Returns false
-    /// if the host has to keep it.
+    /// Puts work for a queue into the list. `packets` is how many there are; `prepare` makes them. Returns
+    /// false if the host has to keep it.
     ///
     /// # Errors
-    /// A semaphore that it waits for has failed, one that it signals is beyond the value, a queue has stopped, or
-    /// there is no memory.
+    /// A semaphore that it waits for has failed, one that it signals is beyond the value, a queue has
+    /// stopped, or there is no memory.
     ///
     /// # Safety
     /// Everything that the packets name is valid as long as what `prepare` returns with them is kept.
@@ -491,8 +491,8 @@ impl Scheduler {
             next += bytes as u64;
             next - bytes as u64
         });
-        // SAFETY: the piece has room for all, one behind the other, and nothing else uses it; its beginning is
-        // aligned for packets, whose size is a multiple of what the others need.
+        // SAFETY: the piece has room for all, one behind the other, and nothing else uses it; its beginning
+        // is aligned for packets, whose size is a multiple of what the others need.
         unsafe {
             at::<Packet>(packet).copy_from_nonoverlapping(packets.as_ptr(), packets.len());
             at::<Condition>(condition).copy_from_nonoverlapping(conditions.as_ptr(), conditions.len());
@@ -572,7 +572,8 @@ impl Scheduler {
         }
     }
 
-    /// A cell's semaphore will have a value when a queue has done something. Returns false if the list is full.
+    /// A cell's semaphore will have a value when a queue has done something. Returns false if the list is
+    /// full.
     fn promise(self: &Arc<Self>, cell: &Arc<Cell>, value: u64, point: &Point) -> Result<bool> {
         let mut list = self.lock();
         let done = self.sweep(&mut list, false);

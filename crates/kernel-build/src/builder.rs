@@ -252,8 +252,8 @@ impl Builder {
     ///
     /// nvcc's options are accepted, too. They are translated if there is an equivalent (`--use_fast_math`,
     /// `--std c++17`), and left out if they are for NVIDIA's targets, assembler or host compiler
-    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`). `docs/generated/nvcc-options.md` lists all of them. An
-    /// option that AMD's compiler cannot serve is an error.
+    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`). `docs/generated/nvcc-options.md` lists all of them.
+    /// An option that AMD's compiler cannot serve is an error.
     ///
     /// If nvcc [also compiles the sources](Self::nvidia), it gets the options unchanged, except those for the
     /// kind and place of its output (`--ptx`, `-c`, `-odir`). It rejects unknown options.

@@ -1,8 +1,8 @@
 //! nvcc: compiles and links CUDA programs for AMD GPUs, with the toolchain that was found or installed.
 //!
-//! A source is compiled once for each target, and once for the host. The targets' code goes into a bundle, which
-//! the host's object file registers before `main`. Relocatable device code (`-dc`) stays LLVM bitcode in the
-//! object files until device code is linked. The [table of options](device_compiler::nvcc::options)
+//! A source is compiled once for each target, and once for the host. The targets' code goes into a bundle,
+//! which the host's object file registers before `main`. Relocatable device code (`-dc`) stays LLVM bitcode
+//! in the object files until device code is linked. The [table of options](device_compiler::nvcc::options)
 //! says what becomes of each.
 
 mod archive;
@@ -174,7 +174,8 @@ pub struct Nvcc<'a> {
 }
 
 impl<'a> Nvcc<'a> {
-    /// Creates the headers and the folder for build systems below the cache folder `cache`, if they are missing.
+    /// Creates the headers and the folder for build systems below the cache folder `cache`, if they are
+    /// missing.
     ///
     /// # Errors
     /// They cannot be made.

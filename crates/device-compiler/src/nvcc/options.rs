@@ -1,8 +1,8 @@
 //! nvcc's options: the table of all of them, and a parser.
 //!
-//! The table has the options of the published documentation of CUDA 12.8 and 13.0, and those that nvcc accepts
-//! without listing them. Each row says what becomes of the option here. Build scripts (`kernel-build`), the
-//! program `ferrocm nvcc` and the page in the documentation read the same rows.
+//! The table has the options of the published documentation of CUDA 12.8 and 13.0, and those that nvcc
+//! accepts without listing them. Each row says what becomes of the option here. Build scripts
+//! (`kernel-build`), the program `ferrocm nvcc` and the page in the documentation read the same rows.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

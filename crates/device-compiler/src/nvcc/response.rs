@@ -10,8 +10,8 @@ use crate::Error;
 /// The nesting limit of response files, because a cycle would never end.
 const DEEPEST: usize = 20;
 
-/// The words of a command line with those of its response files in their places. A word `@FILE` stays if there
-/// is no such file.
+/// The words of a command line with those of its response files in their places. A word `@FILE` stays if
+/// there is no such file.
 ///
 /// # Errors
 /// [`Error::Io`] names the file that cannot be read, or the last one of a chain without end.

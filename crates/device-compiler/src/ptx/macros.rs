@@ -2,8 +2,8 @@
 //! composed here, too.
 //!
 //! A macro counts if all its definitions, in all files of a compilation, are the same, or if the file that
-//! uses it has removed one (`#undef`) before the next. Others are left for the compiler, which then reports the
-//! statement.
+//! uses it has removed one (`#undef`) before the next. Others are left for the compiler, which then reports
+//! the statement.
 
 use std::collections::{HashMap, HashSet};
 

@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     /// one]
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
-    /// Folder in which files that the captured run read are looked for, by their names, before their paths; may be
-    /// repeated [default: FERROCM_REPLAY_FOLDERS]
+    /// Folder in which files that the captured run read are looked for, by their names, before their paths;
+    /// may be repeated [default: FERROCM_REPLAY_FOLDERS]
     #[arg(long, value_name = "DIR")]
     look_in: Vec<PathBuf>,
     /// The replay file

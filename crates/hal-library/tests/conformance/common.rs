@@ -116,8 +116,8 @@ impl Setup {
             .unwrap();
     }
 
-    /// Runs commands one by one, and in one command buffer, and calls `check` after each. With a scheduler, the
-    /// device issues them one by one, too.
+    /// Runs commands one by one, and in one command buffer, and calls `check` after each. With a scheduler,
+    /// the device issues them one by one, too.
     pub(crate) fn both(&self, commands: &[&Command<'_>], mut check: impl FnMut(&str)) {
         let done = Semaphore::new(0);
         for (index, command) in commands.iter().enumerate() {

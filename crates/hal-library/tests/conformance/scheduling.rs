@@ -367,8 +367,9 @@ enum Outcome {
     Failed,
 }
 
-/// Random work of one thread: a chain of steps on a number of its own, submitted in any order, which also waits
-/// for gates. The program opens some gates and fails others, and the model says how far the chain comes.
+/// Random work of one thread: a chain of steps on a number of its own, submitted in any order, which also
+/// waits for gates. The program opens some gates and fails others, and the model says how far the chain
+/// comes.
 fn chain(setup: &Setup, seed: u64, shared: &[Semaphore], batch: u64, round: u64) {
     let mut random = Random((batch * 8 + seed) * 1000 + round);
     let queues = queues(setup, 4);

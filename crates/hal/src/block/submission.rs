@@ -121,8 +121,8 @@ impl<'a> Submission<'a> {
         }
     }
 
-    /// The packets, for somebody else to write. Those that kernels complete are incomplete; the list says where
-    /// the addresses of which packets are to be written first.
+    /// The packets, for somebody else to write. Those that kernels complete are incomplete; the list says
+    /// where the addresses of which packets are to be written first.
     pub(crate) fn into_packets(mut self) -> (Vec<Packet>, Vec<(u64, usize)>) {
         let start = self.before.len();
         let mut addresses = Vec::with_capacity(self.patches.len());

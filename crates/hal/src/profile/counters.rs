@@ -15,7 +15,8 @@ pub(super) fn switch_on(calls: Calls, queue: *const hsa_queue_t) {
     }
 }
 
-/// The counters of the kernels of a queue that have ended since the last call, by the numbers of their packets.
+/// The counters of the kernels of a queue that have ended since the last call, by the numbers of their
+/// packets.
 pub(super) fn take(calls: Calls, queue: *const hsa_queue_t) -> BTreeMap<u64, Counters> {
     let mut text = Vec::new();
     loop {

@@ -374,8 +374,8 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a function, whose name is token `name`, is for host and device, as HIP's operators are: one for the
-/// device only is preferred to them there.
+/// Whether a function, whose name is token `name`, is for host and device, as HIP's operators are: one for
+/// the device only is preferred to them there.
 fn is_of_both(cursor: &Cursor<'_>, name: usize) -> bool {
     let head = cursor.tokens[..name].iter().rev().map(|token| token.text(cursor.source));
     let head: Vec<_> = head.take_while(|text| !matches!(*text, b";" | b"}" | b"{" | b")")).collect();

@@ -6,10 +6,10 @@
 #endif
 #undef __CUDACC_VER_BUILD__
 #define __CUDACC_VER_BUILD__ 93
-#if defined(__FERROCM_SOURCE__) && !defined(__HIP_DEVICE_COMPILE__)
+#if defined(__ferrocm_source__) && !defined(__HIP_DEVICE_COMPILE__)
 // The object file needs the one with its linked device code, so that linkers take that from a static library.
-extern "C" __attribute__((visibility("hidden"))) const char __FERROCM_SOURCE__;
-static const void *const __ferrocm_linked __attribute__((used)) = &__FERROCM_SOURCE__;
+extern "C" __attribute__((visibility("hidden"))) const char __ferrocm_source__;
+static const void *const __ferrocm_linked __attribute__((used)) = &__ferrocm_source__;
 #endif
 #if defined(HIP_API_PER_THREAD_DEFAULT_STREAM) && defined(__cplusplus)
 // Templates for symbols, which HIP has for the legacy default stream only.

@@ -365,7 +365,7 @@ impl Making<'_> {
         if is_rdc {
             command.extend(words(&["-fgpu-rdc", "-Xclang", "--offload-new-driver", "-Xclang"]));
             command.push(word("-fembed-offload-object=", &pack));
-            command.push(format!("-D__FERROCM_SOURCE__={}{}", relocatable::SOURCE, self.id(path)).into());
+            command.push(format!("-D__ferrocm_source__={}{}", relocatable::SOURCE, self.id(path)).into());
         } else {
             command.extend(words(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
             command.push(pack.into_os_string());
@@ -469,7 +469,8 @@ impl Making<'_> {
         Ok(command)
     }
 
-    /// Identifies a source in names that must differ between object files: the same for the same command line.
+    /// Identifies a source in names that must differ between object files: the same for the same command
+    /// line.
     fn id(&self, path: &Path) -> String {
         let mut hash = Sha256::new();
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,8 +1,9 @@
 //! Relocatable device code: LLVM's bitcode for each target, in a section of the host's object files.
 //!
 //! clang puts whatever file it is told to into the section [`SECTION`], which linkers drop from programs. A
-//! frame around each source's code keeps them apart after `ld -r`. Objects refer to their kernels and variables
-//! by entries in a table that the linker puts together, and the linked code registers those that it has.
+//! frame around each source's code keeps them apart after `ld -r`. Objects refer to their kernels and
+//! variables by entries in a table that the linker puts together, and the linked code registers those that it
+//! has.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -198,7 +198,8 @@ impl Signal {
         unsafe { event.write(self.bucket() as u32) };
     }
 
-    /// Makes the doorbell signal of a queue. `rung` is the address of the word to which kernels store instead.
+    /// Makes the doorbell signal of a queue. `rung` is the address of the word to which kernels store
+    /// instead.
     pub(super) fn doorbell(doorbell: &'static Doorbell, rung: u64) -> Result<Signal, S> {
         let signal = OPEN.take()?;
         signal.value().store(rung as i64, Ordering::Relaxed);

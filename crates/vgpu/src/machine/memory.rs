@@ -421,8 +421,8 @@ impl Memory {
         Ok(())
     }
 
-    /// [`Memory::register_as`] for a mapping of virtual memory: an access may go on in another one that follows
-    /// it.
+    /// [`Memory::register_as`] for a mapping of virtual memory: an access may go on in another one that
+    /// follows it.
     ///
     /// # Safety
     /// As for [`Memory::register_as`].
