@@ -1,6 +1,7 @@
 // CUDA's <cooperative_groups.h> for AMD targets: groups of a grid, a block, and a warp of 32 lanes. In HIP's dialect, these are HIP's,
 // whose tiles and coalesced groups belong to a wave.
 #pragma once
+#define _COOPERATIVE_GROUPS_H_
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if !defined(__FERROCM_CUDA__)

@@ -1,8 +1,11 @@
 // CUDA's <cuComplex.h> for AMD targets.
 #pragma once
+#define CU_COMPLEX_H_
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_hip_begin.h"
+// A complex number of CUDA is a float2.
+#undef float2
 #include <hip/hip_complex.h>
 #include "ferrocm_hip_end.h"
 

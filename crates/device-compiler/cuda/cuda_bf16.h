@@ -1,5 +1,7 @@
 // CUDA's <cuda_bf16.h> for AMD targets.
 #pragma once
+#define __CUDA_BF16_H__
+#define __CUDA_BF16_TYPES_EXIST__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_half.h"
@@ -67,16 +69,21 @@ static __host__ __device__ __attribute__((always_inline, unused)) inline __nv_bf
 __CUDA_HALF_BOTH __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __halves2bfloat162(x, y); }
 
 // To and from integers.
+namespace __cuda_half {
+template <__cuda_convert::rounding R> static __host__ __device__ __attribute__((always_inline)) inline __nv_bfloat16 to_bfloat16(double x) {
+    const float rounded = static_cast<float>(__cuda_convert::to_format<R>(x, 7, -133, 3.38953138925153547590e+38));
+    return __cuda_bits<__nv_bfloat16>(static_cast<unsigned short>(__cuda_bits<unsigned>(rounded) >> 16));
+}
+} // namespace __cuda_half
 #define __CUDA_BF16_TO(NAME, TYPE, MODE) \
-    __CUDA_HALF_DEVICE TYPE NAME(__nv_bfloat16 a) { return __cuda_half::whole<TYPE, ::__cuda_ptx::MODE>(__bfloat162float(a)); }
-#define __CUDA_BF16_FROM(NAME, TYPE) \
-    __CUDA_HALF_BOTH __nv_bfloat16 NAME##_rn(TYPE a) { return __double2bfloat16(__cuda_half::number(a)); } \
-    __CUDA_HALF_BOTH __nv_bfloat16 NAME##_rz(TYPE a) { return __float2bfloat16_rz(__cuda_half::towards_zero(__cuda_half::number(a))); }
+    __CUDA_HALF_BOTH TYPE NAME(__nv_bfloat16 a) { return __cuda_convert::integer<TYPE, __cuda_convert::MODE>(__bfloat162float(a)); }
+#define __CUDA_BF16_FROM(NAME, TYPE, MODE) \
+    __CUDA_HALF_BOTH __nv_bfloat16 NAME##_##MODE(TYPE a) { return __cuda_half::to_bfloat16<__cuda_convert::MODE>(__cuda_convert::sticky(a)); }
 #define __CUDA_BF16_INTEGER(NAME, TYPE)          \
     __CUDA_BF16_TO(__bfloat162##NAME##_rn, TYPE, rn) \
     __CUDA_BF16_TO(__bfloat162##NAME##_rz, TYPE, rz) \
-    __CUDA_BF16_TO(__bfloat162##NAME##_rd, TYPE, rm) \
-    __CUDA_BF16_TO(__bfloat162##NAME##_ru, TYPE, rp)
+    __CUDA_BF16_TO(__bfloat162##NAME##_rd, TYPE, rd) \
+    __CUDA_BF16_TO(__bfloat162##NAME##_ru, TYPE, ru)
 __CUDA_BF16_INTEGER(int, int)
 __CUDA_BF16_INTEGER(uint, unsigned)
 __CUDA_BF16_INTEGER(short, short)
@@ -85,13 +92,31 @@ __CUDA_BF16_INTEGER(ll, long long)
 __CUDA_BF16_INTEGER(ull, unsigned long long)
 __CUDA_BF16_TO(__bfloat162char_rz, signed char, rz)
 __CUDA_BF16_TO(__bfloat162uchar_rz, unsigned char, rz)
-// HIP has the first one.
-__CUDA_HALF_BOTH __nv_bfloat16 __int2bfloat16_rz(int a) { return __float2bfloat16_rz(__cuda_half::towards_zero(a)); }
-__CUDA_BF16_FROM(__uint2bfloat16, unsigned)
-__CUDA_BF16_FROM(__short2bfloat16, short)
-__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short)
-__CUDA_BF16_FROM(__ll2bfloat16, long long)
-__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long)
+__CUDA_BF16_FROM(__int2bfloat16, int, rn)
+__CUDA_BF16_FROM(__int2bfloat16, int, rz)
+__CUDA_BF16_FROM(__int2bfloat16, int, rd)
+__CUDA_BF16_FROM(__int2bfloat16, int, ru)
+__CUDA_BF16_FROM(__uint2bfloat16, unsigned, rn)
+__CUDA_BF16_FROM(__uint2bfloat16, unsigned, rz)
+__CUDA_BF16_FROM(__uint2bfloat16, unsigned, rd)
+__CUDA_BF16_FROM(__uint2bfloat16, unsigned, ru)
+__CUDA_BF16_FROM(__short2bfloat16, short, rn)
+__CUDA_BF16_FROM(__short2bfloat16, short, rz)
+__CUDA_BF16_FROM(__short2bfloat16, short, rd)
+__CUDA_BF16_FROM(__short2bfloat16, short, ru)
+__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short, rn)
+__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short, rz)
+__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short, rd)
+__CUDA_BF16_FROM(__ushort2bfloat16, unsigned short, ru)
+__CUDA_BF16_FROM(__ll2bfloat16, long long, rn)
+__CUDA_BF16_FROM(__ll2bfloat16, long long, rz)
+__CUDA_BF16_FROM(__ll2bfloat16, long long, rd)
+__CUDA_BF16_FROM(__ll2bfloat16, long long, ru)
+__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long, rn)
+__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long, rz)
+__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long, rd)
+__CUDA_BF16_FROM(__ull2bfloat16, unsigned long long, ru)
+__CUDA_HALF_BOTH __nv_bfloat16 __double2bfloat16(double a) { return __cuda_half::to_bfloat16<__cuda_convert::rn>(a); }
 #undef __CUDA_BF16_INTEGER
 #undef __CUDA_BF16_FROM
 #undef __CUDA_BF16_TO

@@ -1,5 +1,7 @@
 // CUDA's <cuda_fp16.h> for AMD targets. HIP has CUDA's names for half precision.
 #pragma once
+#define __CUDA_FP16_H__
+#define __CUDA_FP16_TYPES_EXIST__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_half.h"
@@ -32,9 +34,66 @@ static __device__ __attribute__((always_inline, unused)) inline __half __hfma_re
     return __hisnan(sum) || __half2float(sum) > 0 ? sum : __float2half(0);
 }
 __CUDA_HALF_COMMON(__half, __half2, __half2float, __float2half)
-__CUDA_HALF_BOTH __half __double2half(double a) { return __half(__half_raw{.data = static_cast<_Float16>(a)}); }
-__CUDA_HALF_DEVICE signed char __half2char_rz(__half a) { return __cuda_half::whole<signed char, ::__cuda_ptx::rz>(__half2float(a)); }
-__CUDA_HALF_DEVICE unsigned char __half2uchar_rz(__half a) { return __cuda_half::whole<unsigned char, ::__cuda_ptx::rz>(__half2float(a)); }
+namespace __cuda_half {
+// A double that is a half.
+static __host__ __device__ __attribute__((always_inline, unused)) inline __half of(double x) { return __half(__half_raw{.data = static_cast<_Float16>(x)}); }
+} // namespace __cuda_half
+__CUDA_HALF_BOTH __half __double2half(double a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(a)); }
+__CUDA_HALF_BOTH signed char __half2char_rz(__half a) { return __cuda_convert::integer<signed char, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH unsigned char __half2uchar_rz(__half a) { return __cuda_convert::integer<unsigned char, __cuda_convert::rz>(__half2float(a)); }
+
+// To and from integers, and from floats, with every rounding.
+__CUDA_HALF_BOTH int __half2int_rn(__half a) { return __cuda_convert::integer<int, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __int2half_rn(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned __half2uint_rn(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __uint2half_rn(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH long long __half2ll_rn(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ll2half_rn(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned long long __half2ull_rn(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ull2half_rn(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH short __half2short_rn(__half a) { return __cuda_convert::integer<short, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __short2half_rn(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned short __half2ushort_rn(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rn>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ushort2half_rn(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rn>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH int __half2int_rz(__half a) { return __cuda_convert::integer<int, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __int2half_rz(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned __half2uint_rz(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __uint2half_rz(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH long long __half2ll_rz(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ll2half_rz(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned long long __half2ull_rz(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ull2half_rz(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH short __half2short_rz(__half a) { return __cuda_convert::integer<short, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __short2half_rz(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned short __half2ushort_rz(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rz>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ushort2half_rz(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH __half __float2half_rz(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rz>(static_cast<double>(a))); }
+__CUDA_HALF_BOTH int __half2int_rd(__half a) { return __cuda_convert::integer<int, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __int2half_rd(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned __half2uint_rd(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __uint2half_rd(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH long long __half2ll_rd(__half a) { return __cuda_convert::integer<long long, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ll2half_rd(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned long long __half2ull_rd(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ull2half_rd(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH short __half2short_rd(__half a) { return __cuda_convert::integer<short, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __short2half_rd(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned short __half2ushort_rd(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::rd>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ushort2half_rd(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH __half __float2half_rd(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::rd>(static_cast<double>(a))); }
+__CUDA_HALF_BOTH int __half2int_ru(__half a) { return __cuda_convert::integer<int, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __int2half_ru(int a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned __half2uint_ru(__half a) { return __cuda_convert::integer<unsigned, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __uint2half_ru(unsigned a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH long long __half2ll_ru(__half a) { return __cuda_convert::integer<long long, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ll2half_ru(long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned long long __half2ull_ru(__half a) { return __cuda_convert::integer<unsigned long long, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ull2half_ru(unsigned long long a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH short __half2short_ru(__half a) { return __cuda_convert::integer<short, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __short2half_ru(short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH unsigned short __half2ushort_ru(__half a) { return __cuda_convert::integer<unsigned short, __cuda_convert::ru>(__half2float(a)); }
+__CUDA_HALF_BOTH __half __ushort2half_ru(unsigned short a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(__cuda_convert::sticky(a))); }
+__CUDA_HALF_BOTH __half __float2half_ru(float a) { return __cuda_half::of(__cuda_convert::to_half<__cuda_convert::ru>(static_cast<double>(a))); }
 
 // The bits of two halves, as in CUDA's raw pair. HIP's has structures instead.
 struct __cuda_half2_raw {

@@ -1,5 +1,7 @@
 // CUDA's <cuda_fp4.h> for AMD targets: OCP's E2M1, whose numbers are 0, 0.5, 1, 1.5, 2, 3, 4 and 6, converted in software.
 #pragma once
+#define __CUDA_FP4_H__
+#define __CUDA_FP4_TYPES_EXIST__
 #include "ferrocm_letters_begin.h"
 #include "cuda_fp8.h"
 

@@ -1,5 +1,7 @@
 // CUDA's <cuda_fp8.h> for AMD targets. OCP's formats stay OCP's: HIP's types with `_fnuz` are other formats.
 #pragma once
+#define __CUDA_FP8_H__
+#define __CUDA_FP8_TYPES_EXIST__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "cuda_bf16.h"

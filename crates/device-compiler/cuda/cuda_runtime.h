@@ -4,6 +4,21 @@
 #include "ferrocm_letters_begin.h"
 #if !defined(__HIPCC_RTC__)
 #if defined(__FERROCM_CUDA__)
+// nvcc's header brings these.
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmath>
+#include <cstdlib>
+#include <initializer_list>
+#include <new>
+#include <utility>
+#include "ferrocm_vectors.h"
 // The field of cudaDeviceProp with the same name as the variable.
 #define warpSize __cuda_warp_size
 // CUDA's programs may ignore a status.
@@ -16,16 +31,28 @@
 #endif
 #include <hip/hip_runtime.h>
 #endif
+#if defined(__FERROCM_CUDA__)
+#if !defined(__HIPCC_RTC__)
+__host__ __device__ inline HIP_vector_type<unsigned, 3>::operator dim3() const { return dim3(x, y, z); }
+#endif
+#include "ferrocm_guards.h"
+#endif
 #include "ferrocm_runtime_names.h"
 #include "ferrocm_device.h"
 #if defined(__FERROCM_CUDA__)
 // nvcc accepts narrowing in braces, such as an int for a bool, with a warning.
 #pragma clang diagnostic warning "-Wc++11-narrowing"
 #include "ferrocm_warp.h"
+#if !defined(__HIPCC_RTC__)
+#include "ferrocm_runtime_functions.h"
+#include "ferrocm_host_math.h"
+#endif
+#include "ferrocm_minmax.h"
 #include "ferrocm_simd.h"
 #include "ferrocm_math.h"
 #include "ferrocm_ptx.h"
 #include "ferrocm_warp_names.h"
+#include "ferrocm_convert.h"
 #include "ferrocm_arch.h"
 #endif
 #include "ferrocm_letters_end.h"

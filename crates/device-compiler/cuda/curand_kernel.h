@@ -4,6 +4,7 @@
 // upper half of the counter and a quarter of the offset as its lower half. Its numbers are the same as CUDA's. XORWOW is Marsaglia's.
 // Its initial state is mixed from seed and sequence here, so its numbers differ from CUDA's.
 #pragma once
+#define CURAND_KERNEL_H_
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 

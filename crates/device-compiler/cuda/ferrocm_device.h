@@ -3,11 +3,14 @@
 #include "ferrocm_letters_begin.h"
 
 // Versions that sources check before they use a function.
-#if !defined(CUDA_VERSION)
-#define CUDA_VERSION 12080
+#if defined(CUDA_VERSION) && !defined(CUDART_VERSION)
+#define CUDART_VERSION CUDA_VERSION
 #endif
 #if !defined(CUDART_VERSION)
 #define CUDART_VERSION 12080
+#endif
+#if !defined(CUDA_VERSION)
+#define CUDA_VERSION CUDART_VERSION
 #endif
 
 #if !defined(__grid_constant__)
@@ -19,6 +22,14 @@
 #if !defined(__cluster_dims__)
 #define __cluster_dims__(...)
 #endif
+
+// Reinterprets bits as another type, which need not be trivially copyable.
+template <typename To, typename From> static __host__ __device__ __attribute__((always_inline, unused)) inline To __cuda_bits(const From &from) {
+    static_assert(sizeof(To) == sizeof(From), "as many bits");
+    To to;
+    __builtin_memcpy(static_cast<void *>(&to), static_cast<const void *>(&from), sizeof(To));
+    return to;
+}
 
 #if defined(__FERROCM_CUDA__)
 // The third number is about clusters, which these targets lack.
@@ -59,14 +70,6 @@ static __device__ __attribute__((always_inline, unused)) inline void __brkpt() {
 // Host functions may name it, too, when they are parsed for the device.
 static __host__ __device__ __attribute__((always_inline, unused)) inline void __trap() { __builtin_trap(); }
 
-// Reinterprets bits as another type, which need not be trivially copyable.
-template <typename To, typename From> static __host__ __device__ __attribute__((always_inline, unused)) inline To __cuda_bits(const From &from) {
-    static_assert(sizeof(To) == sizeof(From), "as many bits");
-    To to;
-    __builtin_memcpy(static_cast<void *>(&to), static_cast<const void *>(&from), sizeof(To));
-    return to;
-}
-
 // Atomic sums of one or two 16-bit numbers in memory: a compare-exchange loop on their word.
 template <typename Pair> static __device__ inline Pair __cuda_atomic_add_pair(Pair *at, Pair value) {
     unsigned *word = reinterpret_cast<unsigned *>(at), seen = *word, before;
@@ -103,48 +106,7 @@ static __device__ __attribute__((always_inline, unused)) inline void *__cvta_glo
 }
 
 #if !defined(__HIPCC_RTC__)
-// CUDA's host functions accept kernels without a cast.
-template <typename F> static inline hipError_t __cuda_func_set_attribute(F *kernel, hipFuncAttribute attribute, int value) {
-    return (hipFuncSetAttribute)(reinterpret_cast<const void *>(kernel), attribute, value);
-}
-template <typename F> static inline hipError_t __cuda_func_get_attributes(hipFuncAttributes *attributes, F *kernel) {
-    return (hipFuncGetAttributes)(attributes, reinterpret_cast<const void *>(kernel));
-}
-template <typename F> static inline hipError_t __cuda_func_set_cache_config(F *kernel, hipFuncCache_t config) {
-    return (hipFuncSetCacheConfig)(reinterpret_cast<const void *>(kernel), config);
-}
-template <typename F>
-static inline hipError_t __cuda_launch_kernel(F *kernel, dim3 grid, dim3 block, void **arguments, size_t lds = 0, hipStream_t stream = 0) {
-    return (hipLaunchKernel)(reinterpret_cast<const void *>(kernel), grid, block, arguments, lds, stream);
-}
-#if HIP_VERSION_MAJOR >= 7
-// Each argument is converted to the type of the kernel's parameter.
 template <typename T> struct __cuda_same { typedef T type; };
-template <typename... P>
-static inline hipError_t __cuda_launch_kernel_ex(const hipLaunchConfig_t *config, void (*kernel)(P...), typename __cuda_same<P>::type... arguments) {
-    void *all[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., nullptr};
-    return (hipLaunchKernelExC)(config, reinterpret_cast<const void *>(kernel), all);
-}
-#endif
-
-// Since CUDA 12, instantiating a graph takes three arguments, and an update takes a structure for errors.
-static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, unsigned long long flags = 0) {
-    return (hipGraphInstantiateWithFlags)(exec, graph, flags);
-}
-static inline hipError_t __cuda_graph_instantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *node, char *log, size_t size) {
-    return (hipGraphInstantiate)(exec, graph, node, log, size);
-}
-struct __cuda_graph_update_info {
-    hipGraphExecUpdateResult result;
-    hipGraphNode_t errorNode, errorFromNode;
-};
-static inline hipError_t __cuda_graph_exec_update(hipGraphExec_t exec, hipGraph_t graph, __cuda_graph_update_info *info) {
-    info->errorFromNode = nullptr;
-    return (hipGraphExecUpdate)(exec, graph, &info->errorNode, &info->result);
-}
-static inline hipError_t __cuda_graph_exec_update(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t *node, hipGraphExecUpdateResult *result) {
-    return (hipGraphExecUpdate)(exec, graph, node, result);
-}
 #endif
 #endif
 #include "ferrocm_letters_end.h"

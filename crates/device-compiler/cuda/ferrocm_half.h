@@ -53,30 +53,3 @@
     __CUDA_HALF_MASK(__hgeu2_mask, T2, FROM, !(a < b))                                                                       \
     __CUDA_HALF_MASK(__hltu2_mask, T2, FROM, !(a >= b))                                                                      \
     __CUDA_HALF_MASK(__hgtu2_mask, T2, FROM, !(a <= b))
-
-namespace __cuda_half {
-// A number rounded to an integer by a rounding mode: the nearest that fits, and 0 for NaN.
-template <typename I, ::__cuda_ptx::mode M> static __device__ __attribute__((always_inline)) inline I whole(float a) {
-    return ::__cuda_ptx::narrowed<I>(::__cuda_ptx::rounded<float, M>(a));
-}
-// An integer as a double that rounds to fewer than 52 bits exactly as the integer does: the last bit stands for all lower bits.
-template <typename I> static __host__ __device__ __attribute__((always_inline)) inline double number(I x) {
-    const bool negative = x < I(0);
-    unsigned long long size = negative ? 0ull - static_cast<unsigned long long>(x) : static_cast<unsigned long long>(x);
-    double scale = 1.0;
-    if (size >> 53) {
-        size = size >> 11 | ((size & 0x7ffull) != 0);
-        scale = 2048.0;
-    }
-    return (negative ? -static_cast<double>(size) : static_cast<double>(size)) * scale;
-}
-// A double rounded to a float towards zero.
-static __host__ __device__ __attribute__((always_inline, unused)) inline float towards_zero(double x) {
-    float f = static_cast<float>(x);
-    unsigned bits;
-    __builtin_memcpy(&bits, &f, 4);
-    bits -= (f > 0 ? static_cast<double>(f) > x : static_cast<double>(f) < x) ? 1 : 0;
-    __builtin_memcpy(&f, &bits, 4);
-    return f;
-}
-} // namespace __cuda_half

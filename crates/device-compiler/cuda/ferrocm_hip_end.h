@@ -1,5 +1,7 @@
 // Included after each of HIP's headers: restores CUDA's names.
 #if defined(__FERROCM_CUDA__)
+#undef float2
+#undef float4
 #include "ferrocm_warp_names.h"
 #include "ferrocm_arch.h"
 #endif

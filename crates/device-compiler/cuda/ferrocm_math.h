@@ -23,9 +23,9 @@ template <direction D> __CUDA_MATH float narrow(double x) {
     int bits = __builtin_bit_cast(int, f);
     // Bits grow with the magnitude of a number.
     if (above && (D == down || (D == zero && x > 0)))
-        bits += f > 0 ? -1 : f < 0 ? 1 : static_cast<int>(0x80000001u);
+        bits = f > 0 ? bits - 1 : f < 0 ? bits + 1 : static_cast<int>(0x80000001u);
     else if (below && (D == up || (D == zero && x < 0)))
-        bits += f < 0 ? -1 : f > 0 ? 1 : __builtin_bit_cast(int, f) == 0 ? 1 : static_cast<int>(0x80000001u);
+        bits = f < 0 ? bits - 1 : f > 0 ? bits + 1 : 1;
     return __builtin_bit_cast(float, bits);
 }
 // x + y; both are floats or products of floats.
@@ -68,17 +68,29 @@ __CUDA_ROUNDED(rz, zero)
 #undef __CUDA_ROUNDED
 
 __CUDA_MATH float __tanhf(float x) { return ::tanhf(x); }
-__CUDA_MATH unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
-__CUDA_MATH unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
-__CUDA_MATH long long llmax(long long a, long long b) { return a < b ? b : a; }
-__CUDA_MATH long long llmin(long long a, long long b) { return b < a ? b : a; }
-__CUDA_MATH unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
-__CUDA_MATH unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
 
 // The address space of an address. Constants are in global memory.
 __CUDA_MATH unsigned __isShared(const void *at) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void *)at); }
 __CUDA_MATH unsigned __isLocal(const void *at) { return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void *)at); }
 __CUDA_MATH unsigned __isGlobal(const void *at) { return !__isShared(at) && !__isLocal(at); }
+
+// Constants have no space of their own, and parameters of kernels are copies.
+__CUDA_MATH unsigned __isConstant(const void *) { return 0; }
+__CUDA_MATH unsigned __isGridConstant(const void *) { return 0; }
+
+// Counters that wrap, with block and system scope.
+#define __CUDA_WRAPPED(NAME, SCOPE, NEXT)                                                                             \
+    __CUDA_MATH unsigned NAME(unsigned *at, unsigned most) {                                                          \
+        unsigned old = __hip_atomic_load(at, __ATOMIC_RELAXED, SCOPE);                                                \
+        while (!__hip_atomic_compare_exchange_strong(at, &old, (NEXT), __ATOMIC_RELAXED, __ATOMIC_RELAXED, SCOPE)) {  \
+        }                                                                                                             \
+        return old;                                                                                                   \
+    }
+__CUDA_WRAPPED(atomicInc_block, __HIP_MEMORY_SCOPE_WORKGROUP, old >= most ? 0u : old + 1u)
+__CUDA_WRAPPED(atomicDec_block, __HIP_MEMORY_SCOPE_WORKGROUP, old == 0u || old > most ? most : old - 1u)
+__CUDA_WRAPPED(atomicInc_system, __HIP_MEMORY_SCOPE_SYSTEM, old >= most ? 0u : old + 1u)
+__CUDA_WRAPPED(atomicDec_system, __HIP_MEMORY_SCOPE_SYSTEM, old == 0u || old > most ? most : old - 1u)
+#undef __CUDA_WRAPPED
 
 // Atomic operations with block scope.
 #define __CUDA_BLOCK_ATOMIC(NAME, BUILTIN, TYPE) \

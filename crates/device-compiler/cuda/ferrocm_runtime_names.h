@@ -229,11 +229,11 @@
 #define cudaGraphNode_t hipGraphNode_t
 #define cudaGraphCreate hipGraphCreate
 #define cudaGraphDestroy hipGraphDestroy
-#define cudaGraphInstantiate __cuda_graph_instantiate
+#define cudaGraphInstantiate hipGraphInstantiate
 #define cudaGraphExecDestroy hipGraphExecDestroy
 #define cudaGraphLaunch hipGraphLaunch
-#define cudaGraphExecUpdate __cuda_graph_exec_update
-#define cudaGraphExecUpdateResultInfo __cuda_graph_update_info
+#define cudaGraphExecUpdate hipGraphExecUpdate
+#define cudaGraphExecUpdateResultInfo hipGraphExecUpdateResult
 #define cudaGraphGetNodes hipGraphGetNodes
 #define cudaStreamBeginCapture hipStreamBeginCapture
 #define cudaStreamEndCapture hipStreamEndCapture
@@ -248,12 +248,12 @@
 #define cudaStreamCaptureStatusInvalidated hipStreamCaptureStatusInvalidated
 
 // Kernels
-#define cudaLaunchKernel __cuda_launch_kernel
-#define cudaLaunchKernelEx __cuda_launch_kernel_ex
+#define cudaLaunchKernel hipLaunchKernel
+#define cudaLaunchKernelEx hipLaunchKernelEx
 #define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
-#define cudaFuncSetAttribute __cuda_func_set_attribute
-#define cudaFuncGetAttributes __cuda_func_get_attributes
-#define cudaFuncSetCacheConfig __cuda_func_set_cache_config
+#define cudaFuncSetAttribute hipFuncSetAttribute
+#define cudaFuncGetAttributes hipFuncGetAttributes
+#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
 #define cudaFuncAttributes hipFuncAttributes
 #define cudaFuncAttribute hipFuncAttribute
 #define cudaFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize

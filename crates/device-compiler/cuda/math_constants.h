@@ -1,5 +1,6 @@
 // CUDA's <math_constants.h> for AMD targets.
 #pragma once
+#define __MATH_CONSTANTS_H__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #if defined(__HIPCC_RTC__)
@@ -10,7 +11,9 @@
 #define CUDART_PI_F 3.141592654f
 #define CUDART_PI 3.1415926535897931e+0
 #else
+#include "ferrocm_hip_begin.h"
 #include <hip/hip_math_constants.h>
+#include "ferrocm_hip_end.h"
 #define CUDART_INF_F HIP_INF_F
 #define CUDART_NAN_F HIP_NAN_F
 #define CUDART_MIN_DENORM_F HIP_MIN_DENORM_F

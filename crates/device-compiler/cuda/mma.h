@@ -6,6 +6,7 @@
 // The matrix instructions round like their target: gfx11's sums of f16 and bf16 may be off by one unit in the last place even if
 // the sum is a small integer. FERROCM_NO_WMMA disables them and uses f32 multiply-adds instead.
 #pragma once
+#define __CUDA_MMA_H__
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "cuda_fp16.h"

@@ -11,8 +11,13 @@
 //! within 32 lanes. On a target with waves of 64 lanes, each half is a warp. In [`Dialect::Hip`], a source
 //! reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are those of HIP.
 //!
-//! A source is HIP if it includes a HIP header (`hip/…`), directly or through its own headers, whatever
-//! conditions surround the `#include`. Every other source is CUDA.
+//! A source is HIP if it includes a HIP header (`hip/…`) as CUDA, directly or through its own headers.
+//! Conditions and macros count, with the compiler's options: an `#include` in a branch that is not taken
+//! counts for nothing. Every other source is CUDA. The caller's choice comes before this.
+//!
+//! In the CUDA dialect, none of `__HIP__`, `__HIPCC__` and `__HIP_PLATFORM_AMD__` is visible to a program,
+//! and what nvcc includes and defines by itself is there. Warps have 32 lanes and the compute capability is
+//! 8.9, for device code as for what host code is told. `CUDART_VERSION` is 12080 unless an option sets it.
 //!
 //! # What differs from NVIDIA's compiler
 //! * Lanes do not wait for each other at a mask; the lanes in the mask must arrive together.
@@ -24,6 +29,7 @@
 //!   makes a library of it.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -165,20 +171,30 @@ pub const HEADERS: &[(&str, &str)] = headers! {
     "driver_functions.h"
     "driver_types.h"
     "ferrocm_arch.h"
+    "ferrocm_convert.h"
     "ferrocm_device.h"
     "ferrocm_driver_table.h"
+    "ferrocm_guards.h"
     "ferrocm_half.h"
     "ferrocm_hip_begin.h"
     "ferrocm_hip_end.h"
     "ferrocm_hip_names.h"
+    "ferrocm_host_math.h"
     "ferrocm_letters_begin.h"
     "ferrocm_letters_end.h"
     "ferrocm_math.h"
+    "ferrocm_minmax.h"
     "ferrocm_ptx.h"
+    "ferrocm_ptx_bits.h"
+    "ferrocm_ptx_convert.h"
     "ferrocm_ptx_matrix.h"
+    "ferrocm_ptx_memory.h"
+    "ferrocm_ptx_warp.h"
+    "ferrocm_runtime_functions.h"
     "ferrocm_runtime_names.h"
     "ferrocm_runtime_table.h"
     "ferrocm_simd.h"
+    "ferrocm_vectors.h"
     "ferrocm_warp.h"
     "ferrocm_warp_names.h"
     "host_defines.h"
@@ -307,32 +323,23 @@ fn remove_others(folder: &Path, known: &HashSet<PathBuf>) -> std::io::Result<()>
     Ok(())
 }
 
-/// The dialect of a source: see the [module](self). `open` resolves an `#include`: it gets the name and the
-/// identification of the including file, as returned by `open` before. If the header is one of the program's
-/// own, it returns the header's identification and text.
-pub fn dialect<F: Clone + Eq + std::hash::Hash>(
+/// The dialect of a source: see the [module](self). The options are the compiler's; those that define macros
+/// count. `open` resolves an `#include`: it gets the name and the identification of the including file, as
+/// returned by `open` before. If the header is one of the program's own, it returns the header's
+/// identification and text.
+pub fn dialect<'a, F: Clone + Eq + std::hash::Hash>(
     source: F,
     text: &str,
-    mut open: impl FnMut(&F, &str) -> Option<(F, String)>,
+    options: impl IntoIterator<Item = &'a OsStr>,
+    open: impl FnMut(&F, &str) -> Option<(F, String)>,
 ) -> Dialect {
-    let mut seen = HashSet::from([source.clone()]);
-    let mut files = vec![(source, text.to_owned())];
-    while let Some((file, text)) = files.pop() {
-        for name in included(&text) {
-            if name.starts_with("hip/") {
-                return Dialect::Hip;
-            }
-            match open(&file, name) {
-                Some((found, text)) if seen.insert(found.clone()) => files.push((found, text)),
-                // hipcub/, rocprim/ and others are part of ROCm and include HIP's headers.
-                None if name.contains('/') && (name.starts_with("hip") || name.starts_with("roc")) => {
-                    return Dialect::Hip;
-                }
-                _ => {}
-            }
-        }
-    }
-    Dialect::Cuda
+    crate::dialect::dialect(source, text, options, open)
+}
+
+/// Whether a header that is not the program's own is one of ROCm's libraries, such as `hipcub/hipcub.hpp`.
+/// They include HIP's headers.
+pub(crate) fn is_of_rocm(name: &str) -> bool {
+    name.contains('/') && (name.starts_with("hip") || name.starts_with("roc"))
 }
 
 /// The [`HEADERS`] that a compilation of these texts may read: those outside folders, those that a text
@@ -552,46 +559,6 @@ mod tests {
             .filter(|name| !known.contains(name) && !ABSENT.contains(name))
             .collect();
         assert!(missing.is_empty(), "add them to the table of their header: {missing:?}");
-    }
-
-    fn of(source: &str, headers: &[(&str, &str)]) -> Dialect {
-        dialect(String::new(), source, |_, name| {
-            let (name, text) = headers.iter().find(|(header, _)| *header == name)?;
-            Some(((*name).to_owned(), (*text).to_owned()))
-        })
-    }
-
-    #[test]
-    fn a_header_of_hip_makes_a_source_hips() {
-        for source in [
-            "",
-            "#include <cuda_runtime.h>",
-            "// #include <hip/hip_runtime.h>",
-            "/*\n#include <hip/hip_runtime.h>\n*/",
-            "auto x = R\"(\n#include <hip/hip_runtime.h>\n)\";",
-            "#include \"hip_like.h\"\n#include MACRO\n#include <x",
-            "int n = 1'000; // '",
-        ] {
-            assert_eq!(of(source, &[]), Dialect::Cuda, "{source}");
-        }
-        for source in [
-            "#include <hip/hip_runtime.h>",
-            "int n = 1'000;\n # include \"hip/hip_fp16.h\" // '",
-            "#ifdef USE_HIP\n#include <hip/hip_runtime.h>\n#else\n#include <cuda_runtime.h>\n#endif",
-            "#include <hipcub/hipcub.hpp>",
-            "char c = '\"';\n#include_next <rocprim/rocprim.hpp>",
-        ] {
-            assert_eq!(of(source, &[]), Dialect::Hip, "{source}");
-        }
-    }
-
-    #[test]
-    fn own_headers_are_looked_into_once() {
-        let deep = [("a.h", "#include \"b.h\""), ("b.h", "#include \"a.h\"\n#include <hip/hip_fp16.h>")];
-        assert_eq!(of("#include \"a.h\"", &deep), Dialect::Hip);
-        let round = [("a.h", "#include \"b.h\""), ("b.h", "#include \"a.h\"")];
-        assert_eq!(of("#include \"a.h\"", &round), Dialect::Cuda);
-        assert_eq!(of("#include <rock/own.h>", &[("rock/own.h", "")]), Dialect::Cuda);
     }
 
     #[test]

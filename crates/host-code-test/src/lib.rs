@@ -31,6 +31,29 @@ unsafe extern "C" {
     pub safe fn last_error() -> c_int;
     /// The maximum number of threads of the reversing kernel on the current device, or -1.
     pub safe fn threads_of_reverse() -> c_int;
+    /// The results of `kernels/conversions.inc`, row after row, for n numbers; returns a status.
+    pub fn launch_conversions(numbers: *const u64, n: c_int, to: *mut u64, stream: hipStream_t) -> c_int;
+    /// The same in host code, for the rows that it has.
+    pub fn convert_on_host(numbers: *const u64, n: c_int, to: *mut u64);
+    /// The results of `kernels/arithmetic.inc`, row after row, for n triples of doubles; returns a status.
+    pub fn launch_arithmetic(
+        a: *const u64,
+        b: *const u64,
+        c: *const u64,
+        n: c_int,
+        to: *mut u64,
+        stream: hipStream_t,
+    ) -> c_int;
+    /// The values of `kernels/values.inc`; returns a status.
+    pub fn launch_values(to: *mut f64, stream: hipStream_t) -> c_int;
+    /// The same in host code, for the rows that it has.
+    pub fn values_on_host(to: *mut f64);
+    /// What programs expect of nvcc in device code: 12 values and three vectors of four; returns a status.
+    pub fn launch_habits(to: *mut u64, vectors: *mut f32, stream: hipStream_t) -> c_int;
+    /// The first 8 values of `launch_habits` in host code.
+    pub fn habits_of_host(to: *mut u64);
+    /// What host code is told of the current device: 11 values; returns a status.
+    pub fn host_view(to: *mut c_int) -> c_int;
     /// 40 plus the number of reversals on the device.
     pub safe fn count_calls() -> c_int;
 }

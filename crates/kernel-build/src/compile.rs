@@ -180,11 +180,12 @@ impl<'a> Context<'a> {
     }
 
     /// Reads and translates a source.
-    pub(crate) fn prepare(&self, source: &Source) -> Result<Prepared, Error> {
+    pub(crate) fn prepare(&self, plan: &Plan<'_>) -> Result<Prepared, Error> {
+        let source = plan.source;
         let bytes = std::fs::read(&source.path).map_err(|e| Error::io("read", &source.path, e))?;
         let hash = blake3::hash(&bytes);
         if self.language.translate == Translate::None {
-            let dialect = self.language.dialect.unwrap_or_else(|| self.dialect(source, &bytes));
+            let dialect = self.language.dialect.unwrap_or_else(|| self.dialect(plan, &bytes));
             return Ok(Prepared {
                 text: None,
                 hash,
@@ -206,9 +207,10 @@ impl<'a> Context<'a> {
 
     /// The dialect that a source's includes imply. Headers are searched as the compiler does: beside the
     /// file, then in the caller's folders.
-    fn dialect(&self, source: &Source, text: &[u8]) -> Dialect {
+    fn dialect(&self, plan: &Plan<'_>, text: &[u8]) -> Dialect {
         let text = String::from_utf8_lossy(text);
-        cuda::dialect(source.path.clone(), &text, |file: &PathBuf, name| {
+        let options = self.options.iter().chain(&plan.options).map(OsString::as_os_str);
+        cuda::dialect(plan.source.path.clone(), &text, options, |file: &PathBuf, name| {
             let beside = file.parent().unwrap_or(self.folder);
             let folders = std::iter::once(beside).chain(self.includes.iter().map(PathBuf::as_path));
             folders.map(|folder| folder.join(name)).find_map(|path| {

@@ -167,7 +167,7 @@ fn host_objects(
 
 fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<Object, Error> {
     let source = plan.source;
-    let prepared = context.prepare(source)?;
+    let prepared = context.prepare(plan)?;
     let fat = match &built.bundle {
         Some(bundle) => Cow::from(&bundle.bytes),
         None => Cow::from(bundle::plain(&built.objects, &built.images)),

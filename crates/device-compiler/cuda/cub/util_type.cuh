@@ -4,6 +4,7 @@
 #include "../cuda_runtime.h"
 #include "../cuda_fp16.h"
 #include "../cuda_bf16.h"
+#include "../ferrocm_warp.h"
 #include <type_traits>
 #include <utility>
 #include <limits>
