@@ -78,8 +78,10 @@ rules! {
     Header "header" "The header is CUDA's and has no known equivalent.",
     /// A call whose arguments differ in the target library.
     Arguments "arguments" "The arguments differ and must be rewritten by hand.",
-    /// A function that host code has from nvcc and not from HIP.
-    HostFunction "host-function" "HIP has the function in device code only.",
+    /// A function that host code has from nvcc and not from HIP, or the other way round.
+    HostFunction "host-function" "HIP has the function in device code only, or in host code only.",
+    /// An atomic function that HIP has, too.
+    Redefinition "redefinition" "HIP has the function, so that it is defined twice.",
     /// An operator of a vector type that HIP has, too.
     VectorOperator "vector-operator" "HIP has the operator, so that calls of it are ambiguous.",
     /// A function whose header nvcc includes by itself.

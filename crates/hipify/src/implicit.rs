@@ -63,6 +63,22 @@ const OF_DEVICES: [&[u8]; 34] = [
     b"sinpif",
 ];
 
+/// Functions of CUDA's runtime that nvcc has in device code, too, and HIP in host code only.
+const OF_HOSTS: [&[u8]; 12] = [
+    b"cudaDeviceGetAttribute",
+    b"cudaDeviceSynchronize",
+    b"cudaEventRecord",
+    b"cudaFree",
+    b"cudaGetErrorName",
+    b"cudaGetErrorString",
+    b"cudaGetLastError",
+    b"cudaMalloc",
+    b"cudaMemcpyAsync",
+    b"cudaMemsetAsync",
+    b"cudaPeekAtLastError",
+    b"cudaStreamCreateWithFlags",
+];
+
 /// Functions that a host's code has from nvcc and not from HIP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Functions {
@@ -70,6 +86,8 @@ pub(crate) enum Functions {
     Strings,
     /// Those of CUDA's mathematics.
     Mathematics,
+    /// Those of CUDA's runtime, in device code rather than in host code.
+    RuntimeOnDevice,
 }
 
 /// Headers that are known not to include it, with those of the C++ library of GCC 12.
@@ -186,14 +204,33 @@ pub(crate) fn lack<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
 
 /// The calls in host code, as numbers of tokens.
 pub(crate) fn calls(cursor: &Cursor<'_>, functions: Functions) -> Vec<usize> {
-    let names: &[&[u8]] = if functions == Functions::Strings { &FUNCTIONS } else { &OF_DEVICES };
+    let names: &[&[u8]] = match functions {
+        Functions::Strings => &FUNCTIONS,
+        Functions::Mathematics => &OF_DEVICES,
+        Functions::RuntimeOnDevice => &OF_HOSTS,
+    };
+    let on_device = functions == Functions::RuntimeOnDevice;
     let mut calls = Vec::new();
     // Whether each open brace is that of device code.
     let mut braces: Vec<bool> = Vec::new();
+    let mut branches: Vec<Vec<bool>> = Vec::new();
     let (mut device, mut host, mut directive) = (false, false, false);
     for (index, token) in cursor.tokens.iter().enumerate() {
         match (token.kind, token.text(cursor.source)) {
-            (Kind::Hash, _) => directive = true,
+            (Kind::Hash, _) => {
+                directive = true;
+                // The branches of a condition may open the same brace.
+                match cursor.after(index).map(|word| cursor.text(word)) {
+                    Some(b"if" | b"ifdef" | b"ifndef") => branches.push(braces.clone()),
+                    Some(b"else" | b"elif") => {
+                        if let Some(before) = branches.last() {
+                            braces.clone_from(before);
+                        }
+                    }
+                    Some(b"endif") => _ = branches.pop(),
+                    _ => {}
+                }
+            }
             (Kind::End, _) => directive = false,
             (Kind::Punct, b"{") if !directive => {
                 braces.push(braces.last() == Some(&true) || device && !host);
@@ -214,7 +251,7 @@ pub(crate) fn calls(cursor: &Cursor<'_>, functions: Functions) -> Vec<usize> {
                     b"::" => cursor.before(before).is_some_and(|name| !cursor.is(name, b"std")),
                     _ => false,
                 });
-                if called && !member && !directive && !braces.is_empty() && braces.last() != Some(&true) {
+                if called && !member && !directive && braces.last() == Some(&on_device) {
                     calls.push(index);
                 }
             }
@@ -232,6 +269,7 @@ mod tests {
     fn functions_are_sorted() {
         assert!(FUNCTIONS.is_sorted());
         assert!(OF_DEVICES.is_sorted());
+        assert!(OF_HOSTS.is_sorted());
     }
 
     #[test]
@@ -240,6 +278,10 @@ mod tests {
             ("int main() { memcpy(a, b, 4); std::memset(a, 0, 4); }", 2),
             ("__global__ void k() { if (a) { memcpy(a, b, 4); } }", 0),
             ("__host__ __device__ void f() { memcpy(a, b, 4); }", 1),
+            (
+                "__global__ void k() {\n#ifdef A\nif (a) {\n#else\nif (b) {\n#endif\n} }\nint f() { memcpy(a, b, 4); }",
+                1,
+            ),
             ("void f() { x.memcpy(a); mine::memcpy(a); }\n#define X { memcpy(a, b, 4); }", 0),
         ] {
             let tokens = cpp_lexer::tokens(source.as_bytes());

@@ -275,6 +275,7 @@ impl<'a> Translator<'a> {
         symbols::assign(cursor, index, &mut self.edits);
         self.atomic(cursor, index, before);
         self.operator(cursor, index);
+        self.own_atomic(cursor, index, before);
         self.helper(cursor, index, before);
         let done = self.form(cursor, index);
         self.data_types(cursor, index);

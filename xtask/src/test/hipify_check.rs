@@ -139,10 +139,7 @@ fn programs(options: &Options) -> Result<Vec<PathBuf>> {
 
 /// The command's options for a program.
 fn command(program: &Path) -> command::Options {
-    let mut options = command::Options::default();
-    options.paths = vec![program.to_owned()];
-    options.quiet_warnings = true;
-    options
+    command::Options { paths: vec![program.to_owned()], quiet_warnings: true, ..Default::default() }
 }
 
 /// The errors of `--check` in each source. None if the program has no source.

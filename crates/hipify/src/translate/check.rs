@@ -211,6 +211,29 @@ impl Translator<'_> {
         }
     }
 
+    /// A definition of an atomic function of floating-point numbers that HIP has, too.
+    pub(super) fn own_atomic(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
+        let name = cursor.text(index);
+        let types: &[&[u8]] = match name {
+            b"atomicMin" | b"atomicMax" => &[b"float", b"double"],
+            b"atomicAdd" => &[b"double"],
+            _ => return,
+        };
+        let typed = before.is_some_and(|before| {
+            cursor.kind(before) == Some(Kind::Word) && types.contains(&cursor.text(before))
+        });
+        let Some(open) = cursor.after(index).filter(|&open| typed && cursor.is(open, b"(")) else { return };
+        let Some(arguments) = cursor.arguments(open) else { return };
+        let defined = cursor.after(arguments.close).is_some_and(|next| cursor.is(next, b"{"));
+        let fits = |argument: &Argument| types.contains(&cursor.text(argument.first));
+        if defined && arguments.list.len() == 2 && arguments.list.iter().all(fits) {
+            let token = cursor.tokens[index];
+            let message = format!("HIP has this `{}`, too", String::from_utf8_lossy(name));
+            let advice = "leave it out for AMD, behind `#ifndef __HIP_PLATFORM_AMD__`";
+            self.report(token.start, token.end, Rule::Redefinition, Severity::Error, message, advice);
+        }
+    }
+
     /// In a source that includes helper_math.h, which HIP's header of vectors replaces: what only the former
     /// has.
     pub(super) fn helper(&mut self, cursor: &Cursor<'_>, index: usize, before: Option<usize>) {
@@ -319,6 +342,13 @@ impl Translator<'_> {
                 let advice = "write it for the host, in terms of the functions of <cmath>";
                 self.report(token.start, token.end, Rule::HostFunction, Severity::Error, message, advice);
             }
+        }
+        for call in implicit::calls(cursor, Functions::RuntimeOnDevice) {
+            let message =
+                format!("HIP has no `{}` in device code", String::from_utf8_lossy(cursor.text(call)));
+            let token = cursor.tokens[call];
+            let advice = "call it in host code only";
+            self.report(token.start, token.end, Rule::HostFunction, Severity::Error, message, advice);
         }
         if !lack {
             return;
