@@ -27,6 +27,8 @@ pub(super) const DEVICE_LIBRARIES: &str = "nvvm/libdevice";
 const EMPTY: [&str; 3] = ["libcudadevrt.a", "libculibos.a", "libnvToolsExt.a"];
 /// The HIP library by CUDA's names.
 const SHARED: [&str; 4] = ["libcudart.so", "libcuda.so", "stubs/libcuda.so", "stubs/libamdhip64.so.7"];
+/// Headers that C programs include, too.
+const RUNTIME: [&str; 3] = ["cuda.h", "cuda_runtime.h", "cuda_runtime_api.h"];
 /// Programs of CUDA's that build systems only ask for their places.
 const PLACES: [&str; 3] = ["fatbinary", "nvlink", "ptxas"];
 
@@ -100,12 +102,25 @@ fn items(parts: &Parts<'_>, headers: &Path) -> Result<Vec<(String, Item)>, Error
 
 /// A header for compilers of plain C and C++, where programs may ignore a status.
 fn wrapper(header: &Path) -> String {
+    let is_runtime = header.file_name().is_some_and(|name| RUNTIME.iter().any(|other| name == *other));
+    let beside = |name: &str| header.with_file_name(name).display().to_string();
+    // In C, there are the names of types, values and functions only.
+    let for_c = match is_runtime {
+        true => format!(
+            "#if !defined(__cplusplus)\n#include <hip/hip_runtime_api.h>\n#include \"{}\"\n#include \"{}\"\n\
+             #if !defined(CUDA_VERSION)\n#define CUDA_VERSION 12080\n#endif\n\
+             #if !defined(CUDART_VERSION)\n#define CUDART_VERSION 12080\n#endif\n#else\n",
+            beside("ferrocm_runtime_names.h"),
+            beside("ferrocm_driver_table.h")
+        ),
+        false => "#if 1\n".to_owned(),
+    };
     let header = header.display();
     format!(
         "#if defined(__FERROCM_CUDA__) || defined(__HIPCC__) || defined(__HIP__)\n#include \"{header}\"\n#else\n\
-         #if !defined(__HIP_PLATFORM_AMD__)\n#define __HIP_PLATFORM_AMD__ 1\n#endif\n\
+         #if !defined(__HIP_PLATFORM_AMD__)\n#define __HIP_PLATFORM_AMD__ 1\n#endif\n{for_c}\
          #pragma push_macro(\"nodiscard\")\n#undef nodiscard\n#define nodiscard maybe_unused\n\
-         #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n"
+         #include \"{header}\"\n#pragma pop_macro(\"nodiscard\")\n#endif\n#endif\n"
     )
 }
 
